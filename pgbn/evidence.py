@@ -1,0 +1,20 @@
+"""Evidence: the one message that travels up the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Evidence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a node hears about its value λ from below.
+
+    For the kind "poisson" it is the likelihood λ^count · exp(−exposure·λ); for the kind
+    "odds", about a probability p, it is p^count · (1−p)^exposure. Evidence adds.
+    """
+
+    count: Any
+    exposure: Any

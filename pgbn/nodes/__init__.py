@@ -1,0 +1,36 @@
+"""The node types: one file each, with its specification and its rules."""
+
+from pgbn.nodes.base import Latent, Node, Observed, node_types
+from pgbn.nodes.bernoulli import Bernoulli
+from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
+from pgbn.nodes.beta import Beta, BetaOdds
+from pgbn.nodes.dirichlet import Dirichlet
+from pgbn.nodes.expression import Constant, Mix, Product, Rename, Self, Shift, Slot, Sum
+from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.multinomial import Multinomial
+from pgbn.nodes.poisson import Poisson
+from pgbn.nodes.poisson_gamma import PoissonGamma
+
+__all__ = [
+    "Bernoulli",
+    "BernoulliPoisson",
+    "Beta",
+    "BetaOdds",
+    "Constant",
+    "Dirichlet",
+    "Gamma",
+    "Latent",
+    "Mix",
+    "Multinomial",
+    "Node",
+    "Observed",
+    "Poisson",
+    "PoissonGamma",
+    "Product",
+    "Rename",
+    "Self",
+    "Shift",
+    "Slot",
+    "Sum",
+    "node_types",
+]

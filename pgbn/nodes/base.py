@@ -1,0 +1,166 @@
+"""Node: a named distribution with dims and slots. A new type subclasses Latent or Observed.
+
+A node type answers three questions. How it is generated: `Node.generate`. What evidence
+it passes to each slot: `pgbn.evidence_rule`. How it is drawn given the evidence that it
+hears: `pgbn.draw_rule`, which gives the parameters of the posterior in its own family.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError, field_validator
+
+from pgbn.errors import NetworkError
+from pgbn.nodes.expression import Constant, Dims, Expression
+from pgbn.samplers.stream import Stream
+
+__all__ = ["Array", "Latent", "Node", "Observed", "node_types"]
+
+Array = NDArray[Any]
+
+_types: dict[str, type[Node]] = {}
+
+
+class Node(Expression):
+    """A random variable of the network.
+
+    Invariant: the class attribute `tag` is unique; it is the node's "type" in JSON.
+    """
+
+    positional: ClassVar[tuple[str, ...]] = ()
+    letter: ClassVar[str] = ""
+
+    name: str
+    dims: Dims = ()
+
+    def __init__(self, name: str, /, *args: Any, **fields: Any) -> None:
+        cls = type(self)
+        if len(args) > len(cls.positional):
+            raise NetworkError(
+                f"{cls.__name__}({name!r}): takes {len(cls.positional)} positional parameters "
+                f"after the name {cls.positional}, got {len(args)}"
+            )
+        for slot, value in zip(cls.positional, args, strict=False):
+            if slot in fields:
+                raise NetworkError(f"{cls.__name__}({name!r}): {slot} is given twice")
+            fields[slot] = value
+        try:
+            super().__init__(name=name, **fields)
+        except ValidationError as error:
+            raise NetworkError(_explain(cls, name, error)) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if "tag" in cls.__dict__:
+            known = _types.get(cls.tag)
+            if known is not None and known.__qualname__ != cls.__qualname__:
+                raise NetworkError(f"node type {cls.tag!r} is defined twice: {known}, {cls}")
+            _types[cls.tag] = cls
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        if not name or any(character in name for character in " ()[]{},.:/"):
+            raise ValueError(f"{name!r} is not a name: use letters, digits and underscores")
+        return name
+
+    @field_validator("dims")
+    @classmethod
+    def _check_dims(cls, dims: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(dims)) < len(dims):
+            raise ValueError(f"{dims} names a dim twice; give the second another name")
+        return dims
+
+    @classmethod
+    def slots(cls) -> tuple[str, ...]:
+        """The names of the fields that take expressions, in order."""
+        return tuple(
+            name
+            for name, field in cls.model_fields.items()
+            if isinstance(field.annotation, type) and issubclass(field.annotation, Expression)
+        )
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """All dims of the node's value."""
+        return self.dims
+
+    @property
+    def simplex(self) -> str | None:
+        """The dim over which the value sums to one, if there is one."""
+        return None
+
+    def slot_axes(self, slot: str) -> tuple[str, ...]:
+        """The dims that the expression in ``slot`` may have."""
+        return self.axes
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        """A draw of the node given its slots (4-d arrays that broadcast to stream.shape)."""
+        raise NotImplementedError(f"{type(self).__name__} does not define generate()")
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        """Elementwise log density; sums to the log density of the node."""
+        raise NotImplementedError(f"{type(self).__name__} does not define log_density()")
+
+    def formula(self, **slots: str) -> str:
+        """The distribution in LaTeX, given its slots in LaTeX."""
+        return rf"\mathrm{{{type(self).__name__}}}({', '.join(slots.values())})"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        slots = ", ".join(f"{slot}={getattr(self, slot)}" for slot in self.slots())
+        axes = f", dims={self.axes}" if self.axes else ""
+        return f"{type(self).__name__}({self.name!r}, {slots}{axes})"
+
+
+class Latent(Node):
+    """A node whose value is unknown and is drawn."""
+
+
+class Observed(Node):
+    """A node whose value is data."""
+
+    def check(self, values: Array) -> str | None:
+        """What is wrong with these (finite) data values, or None."""
+        return None
+
+
+def check_positive(expression: Expression) -> Expression:
+    """Refuse constants that are not positive."""
+    if isinstance(expression, Constant) and not (expression.value > 0).all():
+        worst = float(np.min(expression.value))
+        raise ValueError(f"must be positive, got {worst:g}")
+    return expression
+
+
+def check_probability(expression: Expression) -> Expression:
+    """Refuse constants outside [0, 1]."""
+    if isinstance(expression, Constant):
+        value = expression.value
+        if not ((value >= 0) & (value <= 1)).all():
+            raise ValueError(f"must be a probability between 0 and 1, got {value}")
+    return expression
+
+
+def _explain(cls: type[Node], name: object, error: ValidationError) -> str:
+    """The first complaint of pydantic in our words."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"]) or "arguments"
+    takes = ", ".join(["name", *(slot for slot in cls.model_fields if slot != "name")])
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing":
+        message = "is missing"
+    elif first["type"] == "extra_forbidden":
+        message = "is not a parameter"
+    return f"{cls.__name__}({name!r}): {field}: {message} ({cls.__name__} takes {takes})"
+
+
+def node_types() -> dict[str, type[Node]]:
+    """The known node types by tag."""
+    return dict(_types)

@@ -1,0 +1,62 @@
+"""Bernoulli: a gate, 0 or 1, that multiplies a shape."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import field_validator
+from scipy.special import xlog1py, xlogy
+
+from pgbn.nodes.base import Array, Latent, check_probability
+from pgbn.nodes.expression import Slot
+from pgbn.registry import draw_rule, evidence_rule
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+
+__all__ = ["Bernoulli"]
+
+
+class Bernoulli(Latent):
+    """h ~ Bern(π), used as a factor: a gamma of shape h·r is switched off where h = 0."""
+
+    tag: ClassVar[str] = "bernoulli"
+    positional: ClassVar[tuple[str, ...]] = ("probability",)
+
+    probability: Slot
+
+    _range = field_validator("probability")(check_probability)
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.bernoulli(stream, slots["probability"])
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        probability = slots["probability"]
+        return xlogy(value, probability) + xlog1py(1 - value, -probability)
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{Bern}}({slots['probability']})"
+
+
+evidence_rule(
+    Bernoulli,
+    "probability",
+    relation="held",
+    kind="odds",
+    count="value",
+    exposure=lambda value: 1.0 - value,
+    equation=r"\pi^{h}(1-\pi)^{1-h}",
+    reference="beta–Bernoulli conjugacy",
+)
+
+
+@draw_rule(
+    Bernoulli,
+    equation=r"\mathrm{Bern}\left(\frac{\pi e^{-q}}{\pi e^{-q} + 1 - \pi}\right),"
+    r"\ 1\text{ if } m > 0",
+    reference="Gan et al. 2015",
+)
+def _posterior(count: Array, exposure: Array, probability: Array) -> dict[str, Array]:
+    weight = probability * np.exp(-exposure)
+    off = 1 - probability
+    return {"probability": np.where(count > 0, 1.0, weight / (weight + off))}

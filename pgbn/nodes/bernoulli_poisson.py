@@ -1,0 +1,62 @@
+"""BernoulliPoisson: binary data, the indicator of a positive Poisson count."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pgbn.nodes.base import Array, Observed
+from pgbn.nodes.expression import Slot
+from pgbn.registry import evidence_rule, link_rule
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+
+__all__ = ["BernoulliPoisson"]
+
+
+class BernoulliPoisson(Observed):
+    """b = 1(n ≥ 1), n ~ Pois(rate): P(b = 1) = 1 − e^{−rate}."""
+
+    tag: ClassVar[str] = "bernoulli_poisson"
+    positional: ClassVar[tuple[str, ...]] = ("rate",)
+
+    rate: Slot
+
+    def check(self, values: Array) -> str | None:
+        bad = values[(values != 0) & (values != 1)]
+        if bad.size:
+            return f"has the value {bad[0]:g}; BernoulliPoisson takes 0 and 1 (try data > 0)"
+        return None
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.bernoulli(stream, -np.expm1(-np.asarray(slots["rate"]))).astype(np.int64)
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        rate = slots["rate"]
+        with np.errstate(divide="ignore"):
+            return np.where(value > 0, np.log(-np.expm1(-rate)), -rate)
+
+    def formula(self, **slots: str) -> str:
+        return rf"1(n \ge 1),\ n \sim \mathrm{{Pois}}({slots['rate']})"
+
+
+@link_rule(
+    BernoulliPoisson,
+    "rate",
+    equation=r"n \mid b=1 \sim \mathrm{Pois}_{+}(\lambda)",
+    reference="Zhou 2015, Bernoulli–Poisson link",
+)
+def _counts(stream: Stream, rate: Array) -> Array:
+    return vectorised.truncated_poisson(stream, rate)
+
+
+evidence_rule(
+    BernoulliPoisson,
+    "rate",
+    relation="held",
+    count="count",
+    exposure=1.0,
+    equation=r"(n,\ 1)",
+    reference="the Poisson likelihood of the latent counts",
+)

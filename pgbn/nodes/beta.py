@@ -1,0 +1,69 @@
+"""Beta: a probability, and BetaOdds: the rate (1−p)/p of a probability p."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import field_validator
+from scipy.special import betaln, xlogy
+
+from pgbn.nodes.base import Array, Latent, check_positive
+from pgbn.nodes.expression import Slot
+from pgbn.registry import draw_rule
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+
+__all__ = ["Beta", "BetaOdds"]
+
+
+class Beta(Latent):
+    """p ~ Beta(a, b)."""
+
+    tag: ClassVar[str] = "beta"
+    positional: ClassVar[tuple[str, ...]] = ("a", "b")
+
+    a: Slot
+    b: Slot
+
+    _positive = field_validator("a", "b")(check_positive)
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.beta(stream, slots["a"], slots["b"])
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        a, b = slots["a"], slots["b"]
+        return xlogy(a - 1, value) + xlogy(b - 1, 1 - value) - betaln(a, b)
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{Beta}}({slots['a']},\ {slots['b']})"
+
+
+class BetaOdds(Beta):
+    """c = (1−p)/p with p ~ Beta(a, b): the rate of a gamma that makes its counts NB(·, p).
+
+    The value is c, drawn as a ratio of gammas in log space, so p near 0 or 1 loses nothing.
+    """
+
+    tag: ClassVar[str] = "beta_odds"
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.beta_odds(stream, slots["a"], slots["b"])
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        # p = 1/(1+c), |dp/dc| = p²: beta-prime density of c
+        a, b = slots["a"], slots["b"]
+        return xlogy(b - 1, value) - (a + b) * np.log1p(value) - betaln(a, b)
+
+    def formula(self, **slots: str) -> str:
+        return rf"(1-p)/p,\ p \sim \mathrm{{Beta}}({slots['a']},\ {slots['b']})"
+
+
+@draw_rule(
+    Beta,
+    kind="odds",
+    equation=r"\mathrm{Beta}(a + m,\ b + n)",
+    reference="beta–binomial conjugacy",
+)
+def _posterior(count: Array, exposure: Array, a: Array, b: Array) -> dict[str, Array]:
+    return {"a": a + count, "b": b + exposure}

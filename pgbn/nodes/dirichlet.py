@@ -1,0 +1,79 @@
+"""Dirichlet: a vector of proportions along a dim."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import field_validator
+from scipy.special import gammaln, xlogy
+
+from pgbn.evidence import Evidence
+from pgbn.nodes.base import Array, Latent, check_positive
+from pgbn.nodes.expression import Slot
+from pgbn.registry import draw_rule, evidence_rule
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+
+__all__ = ["Dirichlet"]
+
+
+class Dirichlet(Latent):
+    """φ ~ Dir(a_1, …, a_V) along the dim ``over``, one vector for each entry of ``dims``."""
+
+    tag: ClassVar[str] = "dirichlet"
+    positional: ClassVar[tuple[str, ...]] = ("concentration",)
+
+    concentration: Slot
+    over: str
+
+    _positive = field_validator("concentration")(check_positive)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return (*self.dims, self.over)
+
+    @property
+    def simplex(self) -> str | None:
+        return self.over
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.dirichlet(stream, slots["concentration"], stream.simplex)
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        axis = slots["axis"]
+        concentration = np.broadcast_to(slots["concentration"], value.shape)
+        total = concentration.sum(axis=axis, keepdims=True)
+        each = xlogy(concentration - 1, value) - gammaln(concentration)
+        return each + gammaln(total) / value.shape[axis]
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{Dir}}({slots['concentration']})"
+
+
+@evidence_rule(
+    Dirichlet,
+    "concentration",
+    relation="collapsed",
+    drawn=lambda node: node.dims,
+    equation=r"\ell \sim \mathrm{CRT}(n, a),\quad q' = -\ln s,\ s \sim \mathrm{Beta}(a_\cdot, n_\cdot)",
+    reference="Zhou 2018; Zhao et al. 2018",
+)
+def _tables(stream: Stream, count: Array, concentration: Array) -> Evidence:
+    """n is Dirichlet–multinomial; with s and the tables it is ∏ a^ℓ e^{−q′a} in a."""
+    axis = stream.simplex
+    heard = count.sum(axis=axis, keepdims=True)
+    ones = np.ones((1, *(stream.shape[i] if i == axis else 1 for i in (1, 2, 3))))
+    total = (concentration * ones).sum(axis=axis, keepdims=True)
+    exposure = vectorised.neg_log_beta(stream.child("beta", without=axis), total, heard)
+    return Evidence(vectorised.crt(stream, count, concentration), exposure)
+
+
+@draw_rule(
+    Dirichlet,
+    constant_over_simplex=True,
+    equation=r"\mathrm{Dir}(a + n)",
+    reference="Dirichlet–multinomial conjugacy",
+)
+def _posterior(count: Array, concentration: Array) -> dict[str, Array]:
+    return {"concentration": concentration + count}

@@ -1,0 +1,209 @@
+"""Expressions: what may stand in a slot of a node, and the operators that build it.
+
+A slot holds a number, a node, or a polynomial of nodes:
+
+- ``phi @ theta``   Mix: a product summed over the dims that both share,
+- ``tau * theta``   Product, ``gamma0 / K`` Product with a number,
+- ``a + b``         Sum,
+- ``Shift(...)``    the previous row of a chain, and ``Self()`` the node being defined.
+
+Expressions are specifications only; `pgbn.terms` brings them to a normal form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from pgbn.errors import NetworkError
+
+__all__ = [
+    "Constant",
+    "Dims",
+    "Expression",
+    "Mix",
+    "Product",
+    "Rename",
+    "Self",
+    "Shift",
+    "Slot",
+    "Sum",
+    "to_expression",
+]
+
+
+def _as_dims(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Dims = Annotated[tuple[str, ...], BeforeValidator(_as_dims)]
+
+
+class Expression(BaseModel):
+    """Anything that has a value with named dims. Compared by identity, never changed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    tag: ClassVar[str] = "expression"
+
+    def __matmul__(self, other: Any) -> Mix:
+        return Mix(factors=(self, to_expression(other)))
+
+    def __rmatmul__(self, other: Any) -> Mix:
+        return Mix(factors=(to_expression(other), self))
+
+    def __mul__(self, other: Any) -> Product:
+        return Product(factors=(self, to_expression(other)))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Product:
+        if not _is_number(other):
+            raise NetworkError(
+                f"{self} / {other!r}: only division by a number is conjugate; "
+                "give the divisor as a rate parameter instead"
+            )
+        if not float(other) > 0:
+            raise NetworkError(f"{self} / {other!r}: the divisor must be positive")
+        return Product(factors=(self, Constant(value=1.0 / float(other))))
+
+    def __add__(self, other: Any) -> Sum:
+        return Sum(terms=(self, to_expression(other)))
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def rename(self, **names: str) -> Rename:
+        """The same value with dims renamed: ``theta.rename(topic="previous")``."""
+        return Rename(of=self, names=names)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def to_expression(value: Any) -> Expression:
+    """Numbers and arrays become constants; expressions pass unchanged."""
+    if isinstance(value, Expression):
+        return value
+    if _is_number(value) or isinstance(value, (list, tuple, np.ndarray)):
+        return Constant(value=value)
+    raise ValueError(
+        f"got {value!r} of type {type(value).__name__}; give a number, a node, or an expression "
+        "such as phi @ theta"
+    )
+
+
+Slot = Annotated[Expression, BeforeValidator(to_expression)]
+
+
+def _as_array(value: ArrayLike) -> NDArray[np.float64]:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{value!r} is not a number or an array of numbers") from None
+    if not np.isfinite(array).all():
+        raise ValueError(f"{value!r} is not finite")
+    array.flags.writeable = False
+    return array
+
+
+class Constant(Expression):
+    """A known number, or an array with a named dim for each of its axes."""
+
+    tag: ClassVar[str] = "constant"
+    value: Annotated[Any, BeforeValidator(_as_array)]
+    dims: Dims = ()
+
+    def __str__(self) -> str:
+        return f"{float(self.value):g}" if self.value.ndim == 0 else f"constant{self.dims}"
+
+
+class Mix(Expression):
+    """Σ over shared dims of a product: ``phi @ theta``.
+
+    ``over`` names the dims to sum; left out, they are those that two factors share and
+    the node that uses the Mix does not have.
+    """
+
+    tag: ClassVar[str] = "mix"
+    factors: tuple[Slot, ...]
+    over: Dims | None = None
+
+    def __str__(self) -> str:
+        return " @ ".join(_bracket(factor) for factor in self.factors)
+
+
+class Product(Expression):
+    """An elementwise product, aligned by the names of the dims."""
+
+    tag: ClassVar[str] = "product"
+    factors: tuple[Slot, ...]
+
+    def __str__(self) -> str:
+        return " * ".join(_bracket(factor) for factor in self.factors)
+
+
+class Sum(Expression):
+    """An elementwise sum, aligned by the names of the dims."""
+
+    tag: ClassVar[str] = "sum"
+    terms: tuple[Slot, ...]
+
+    def __str__(self) -> str:
+        return " + ".join(str(term) for term in self.terms)
+
+
+class Self(Expression):
+    """The node that is being defined, inside a `Shift`; its dims may be renamed."""
+
+    tag: ClassVar[str] = "self"
+    names: Mapping[str, str] = Field(default_factory=dict)
+
+    def __init__(self, **names: Any) -> None:
+        super().__init__(**(names if set(names) == {"names"} else {"names": names}))
+
+    def __str__(self) -> str:
+        return "self"
+
+
+class Shift(Expression):
+    """y_t = of_{t-1} along a dim, and y_1 = initial: a Markov chain in one node.
+
+    ``of`` is an expression of `Self`, for instance ``pi @ Self(topic="previous")``.
+    """
+
+    tag: ClassVar[str] = "shift"
+    of: Slot
+    along: str
+    initial: Slot = Constant(value=0.0)
+
+    def __init__(self, of: Any, **fields: Any) -> None:
+        super().__init__(of=of, **fields)
+
+    def __str__(self) -> str:
+        return f"shift({self.of}, along {self.along})"
+
+
+class Rename(Expression):
+    """A node's value with some of its dims renamed."""
+
+    tag: ClassVar[str] = "rename"
+    of: Slot
+    names: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return str(self.of)
+
+
+def _bracket(expression: Expression) -> str:
+    return f"({expression})" if isinstance(expression, Sum) else str(expression)

@@ -1,0 +1,88 @@
+"""Gamma: a positive value with a shape and a RATE."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import field_validator
+from scipy.special import gammaln, xlogy
+
+from pgbn.nodes.base import Array, Latent, check_positive
+from pgbn.nodes.expression import Slot
+from pgbn.registry import draw_rule, evidence_rule
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+
+__all__ = ["Gamma"]
+
+
+class Gamma(Latent):
+    """θ ~ Gam(shape a, rate c), density c^a θ^{a−1} e^{−cθ} / Γ(a)."""
+
+    tag: ClassVar[str] = "gamma"
+    positional: ClassVar[tuple[str, ...]] = ("shape", "rate")
+
+    shape: Slot
+    rate: Slot
+
+    _positive = field_validator("shape", "rate")(check_positive)
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.gamma(stream, slots["shape"], slots["rate"])
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        shape, rate = np.broadcast_arrays(slots["shape"], slots["rate"])
+        positive = shape > 0  # a gamma of shape 0 is a point mass at 0
+        safe = np.where(positive, shape, 1.0)
+        density = xlogy(safe, rate) - gammaln(safe) + xlogy(safe - 1, value) - rate * value
+        return np.where(positive, density, np.where(value == 0, 0.0, -np.inf))
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{Gam}}({slots['shape']},\ {slots['rate']})"
+
+
+@evidence_rule(
+    Gamma,
+    "shape",
+    relation="collapsed",
+    exposure=lambda exposure, rate: np.log1p(exposure / rate),
+    additive=True,
+    equation=r"\ell \sim \mathrm{CRT}(m, a),\quad q' = \ln(1 + q/c)",
+    reference="Zhou & Carin 2015, Lemma: a negative binomial count and its tables",
+)
+def _tables(stream: Stream, count: Array, shape: Array) -> Array:
+    """m ~ NB(a, q/(c+q)) once θ is integrated out; its tables say ℓ ~ Pois(a·ln(1+q/c))."""
+    return vectorised.crt(stream, count, shape)
+
+
+evidence_rule(
+    Gamma,
+    "rate",
+    relation="held",
+    count="shape",
+    exposure="value",
+    equation=r"(a,\ \theta)",
+    reference="gamma–gamma conjugacy in the rate",
+)
+
+evidence_rule(
+    Gamma,
+    "rate",
+    relation="collapsed",
+    kind="odds",
+    count="count",
+    exposure="shape",
+    unit_exposure=True,
+    equation=r"p^{m}(1-p)^{a}",
+    reference="beta–negative binomial conjugacy; needs exposure 1",
+)
+
+
+@draw_rule(
+    Gamma,
+    equation=r"\mathrm{Gam}(a + m,\ c + q)",
+    reference="gamma–Poisson conjugacy",
+)
+def _posterior(count: Array, exposure: Array, shape: Array, rate: Array) -> dict[str, Array]:
+    return {"shape": shape + count, "rate": rate + exposure}

@@ -1,0 +1,74 @@
+"""Multinomial: observed counts of known total."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from pgbn.errors import DataError
+from pgbn.nodes.base import Array, Observed
+from pgbn.nodes.expression import Constant, Slot
+from pgbn.nodes.poisson import check_counts
+from pgbn.registry import counts_are_data, evidence_rule
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+
+__all__ = ["Multinomial"]
+
+
+class Multinomial(Observed):
+    """x ~ Mult(total, probability) along the dim ``over``.
+
+    The probabilities must sum to one by construction (Dirichlet factors). ``total`` is used
+    to generate; data bring their own totals.
+    """
+
+    tag: ClassVar[str] = "multinomial"
+    positional: ClassVar[tuple[str, ...]] = ("probability",)
+
+    probability: Slot
+    over: str
+    total: Slot = Constant(value=0.0)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return (*self.dims, self.over)
+
+    @property
+    def simplex(self) -> str | None:
+        return self.over
+
+    def slot_axes(self, slot: str) -> tuple[str, ...]:
+        return self.dims if slot == "total" else self.axes
+
+    def check(self, values: Array) -> str | None:
+        return check_counts(values)
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        total = np.asarray(slots["total"])
+        if not (total > 0).all():
+            raise DataError(f"{self.name}: give total= (a positive number) to generate from it")
+        return vectorised.multinomial(stream, total, slots["probability"], stream.simplex)
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        axis = slots["axis"]
+        each = xlogy(value, slots["probability"]) - gammaln(value + 1.0)
+        return each + gammaln(value.sum(axis=axis, keepdims=True) + 1.0) / value.shape[axis]
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{Mult}}(N,\ {slots['probability']})"
+
+
+counts_are_data(Multinomial, "probability")
+evidence_rule(
+    Multinomial,
+    "probability",
+    relation="held",
+    count="count",
+    exposure=0.0,
+    normalised=True,
+    equation=r"(x,\ 0)",
+    reference="the multinomial likelihood",
+)

@@ -1,0 +1,61 @@
+"""Poisson: observed counts."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from pgbn.nodes.base import Array, Observed
+from pgbn.nodes.expression import Slot
+from pgbn.registry import counts_are_data, evidence_rule
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+
+__all__ = ["Poisson", "check_counts"]
+
+
+def check_counts(values: Array) -> str | None:
+    """What keeps these values from being counts, or None."""
+    if (values < 0).any():
+        return f"has negative values (least: {values.min():g}); counts are 0, 1, 2, …"
+    if values.dtype.kind == "f" and (values != np.floor(values)).any():
+        bad = float(values[values != np.floor(values)][0])
+        return f"has non-integer values (such as {bad:g}); for real data use pgbn.PoissonGamma"
+    if values.size and values.max() >= 2**31:
+        return f"has a count of {values.max():g}; counts must be below 2^31: rescale the data"
+    return None
+
+
+class Poisson(Observed):
+    """x ~ Pois(rate)."""
+
+    tag: ClassVar[str] = "poisson"
+    positional: ClassVar[tuple[str, ...]] = ("rate",)
+
+    rate: Slot
+
+    def check(self, values: Array) -> str | None:
+        return check_counts(values)
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.poisson(stream, slots["rate"])
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        return xlogy(value, slots["rate"]) - slots["rate"] - gammaln(value + 1.0)
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{Pois}}({slots['rate']})"
+
+
+counts_are_data(Poisson, "rate")
+evidence_rule(
+    Poisson,
+    "rate",
+    relation="held",
+    count="count",
+    exposure=1.0,
+    equation=r"(x,\ 1)",
+    reference="the Poisson likelihood",
+)

@@ -1,0 +1,157 @@
+"""Keyed random streams: every row of every step has a stream of its own.
+
+A stream is a SplittableRandom generator (Steele, Lea and Flood, 2014): a state s and
+an odd increment g, advanced by s ← s + g and read through a bijective 64-bit mixer.
+Both words are hashes of (seed, chain, sweep, step, row), so a draw depends on nothing
+else: not on the number of threads, the block that a row was handled in, or the order
+of the steps. Kernels hold a stream as a uint64 array of two words, ``rng``.
+"""
+
+import math
+from collections.abc import Callable
+from zlib import crc32
+
+import numpy as np
+from numba import njit
+
+__all__ = ["exponential", "normal", "restart", "stream_key", "uniform", "word_of"]
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def _mix(word: int) -> int:
+    """Stafford's 13th variant of the MurmurHash3 finaliser, a bijection on 64 bits."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _MASK
+    return word ^ (word >> 31)
+
+
+def stream_key(*words: int) -> int:
+    """Hash integers, in order, to the 64-bit key of a family of row streams."""
+    key = _GOLDEN
+    for word in words:
+        key = _mix((key + _GOLDEN) & _MASK ^ _mix(word & _MASK))
+    return key
+
+
+def word_of(name: str) -> int:
+    """The integer that stands for a name in `stream_key`; the same on every machine."""
+    return crc32(name.encode())
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def mix(word):
+    """`_mix` for kernels."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def restart(rng, key, row):
+    """Set ``rng`` to the beginning of the stream of ``row`` under ``key``."""
+    state = mix(np.uint64(key) + np.uint64(_GOLDEN) * np.uint64(row + 1))
+    rng[0] = state
+    rng[1] = mix(state ^ np.uint64(0xD1B54A32D192ED03)) | np.uint64(1)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def bits(rng):
+    """The next 64 random bits."""
+    rng[0] += rng[1]
+    return mix(rng[0])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def uniform(rng):
+    """A number of (0, 1), never 0 and never 1, on a grid of 2^-53."""
+    return (np.float64(bits(rng) >> np.uint64(12)) + 0.5) * 2.0**-52
+
+
+# ---- ziggurats (Marsaglia and Tsang, 2000) ----
+# 256 layers of one area under an unnormalised decreasing density f on (0, inf): layer i is the
+# rectangle of width x[i] between the heights f(x[i]) and f(x[i + 1]); the base layer, 0, is a
+# rectangle of width x[1] together with the tail beyond it. Layer, sign and position come from
+# disjoint bits of one word, so that they are independent (Doornik, 2005). The draws are inlined by
+# force: a call would cost more than twice what the draw does.
+
+
+def _ziggurat(
+    density: Callable[[float], float],
+    inverse: Callable[[float], float],
+    tail: Callable[[float], float],
+) -> tuple[np.ndarray, np.ndarray]:
+    """The widths x[0..256] of the layers and the density at them; ``tail`` is its upper integral."""
+
+    def widths(start: float) -> list[float]:
+        area = start * density(start) + tail(start)
+        x = [area / density(start), start]
+        while len(x) < 256:
+            height = density(x[-1]) + area / x[-1]
+            if height >= 1.0:  # the layers pass the top: they are too thick
+                return []
+            x.append(inverse(height))
+        # What is left above the last layer; negative if the layers are too thick.
+        return x if area <= x[-1] * (1.0 - density(x[-1])) else []
+
+    low, high = 1.0, 20.0  # a larger start makes thinner layers: find the thickest that fit
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if widths(middle) else (middle, high)
+    x = np.array([*widths(high), 0.0])
+    return x, np.array([density(value) for value in x])
+
+
+_NORMAL_WIDTH, _NORMAL_DENSITY = _ziggurat(
+    lambda x: math.exp(-0.5 * x * x),
+    lambda y: math.sqrt(-2.0 * math.log(y)),
+    lambda x: math.sqrt(0.5 * math.pi) * math.erfc(x / math.sqrt(2.0)),
+)
+_EXPONENTIAL_WIDTH, _EXPONENTIAL_DENSITY = _ziggurat(
+    lambda x: math.exp(-x), lambda y: -math.log(y), lambda x: math.exp(-x)
+)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def exponential(rng):
+    """Exponential with mean 1, positive, by a ziggurat."""
+    offset = 0.0
+    while True:
+        word = bits(rng)
+        layer = np.int64(word & np.uint64(255))
+        x = (np.float64(word >> np.uint64(12)) + 0.5) * 2.0**-52 * _EXPONENTIAL_WIDTH[layer]
+        if x < _EXPONENTIAL_WIDTH[layer + 1]:
+            return offset + x
+        if layer == 0:  # beyond the base rectangle the law begins anew
+            offset += _EXPONENTIAL_WIDTH[1]
+        else:
+            low, high = _EXPONENTIAL_DENSITY[layer], _EXPONENTIAL_DENSITY[layer + 1]
+            if low + uniform(rng) * (high - low) < math.exp(-x):
+                return offset + x
+
+
+@njit(cache=True, nogil=True)
+def _normal_tail(rng):
+    """Standard normal beyond the base layer, from two exponentials (Marsaglia, 1964)."""
+    while True:
+        excess = exponential(rng) / _NORMAL_WIDTH[1]
+        if 2.0 * exponential(rng) > excess * excess:
+            return _NORMAL_WIDTH[1] + excess
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def normal(rng):
+    """Standard normal, by a ziggurat."""
+    while True:
+        word = bits(rng)
+        layer = np.int64(word & np.uint64(255))
+        # The upper bits as a signed number: sign and position at once.
+        x = (np.float64(np.int64(word) >> 12) + 0.5) * 2.0**-51 * _NORMAL_WIDTH[layer]
+        if abs(x) < _NORMAL_WIDTH[layer + 1]:
+            return x
+        if layer == 0:
+            return math.copysign(_normal_tail(rng), x)
+        low, high = _NORMAL_DENSITY[layer], _NORMAL_DENSITY[layer + 1]
+        if low + uniform(rng) * (high - low) < math.exp(-0.5 * x * x):
+            return x

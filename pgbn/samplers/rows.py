@@ -1,0 +1,67 @@
+"""Rows of broadcast arrays: what the vectorised draws have in common."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from pgbn.samplers.stream import Stream
+from pgbn.samplers.threads import run_rows
+
+__all__ = ["COUNT", "PARALLEL", "REAL", "entry", "operand", "row_of", "run"]
+
+REAL = np.dtype(np.float64)
+COUNT = np.dtype(np.int64)
+PARALLEL = 20_000  # elements; below it, threads cost more than they save
+
+
+def operand(value: ArrayLike, dtype: np.dtype, shape: tuple[int, int, int, int]) -> NDArray:
+    """``value`` as an array of 4 dimensions that a kernel accepts and that broadcasts to ``shape``."""
+    if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim != 4:
+        array = np.asarray(value, dtype)
+        if array.ndim < 4:
+            array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+    else:
+        array = value
+    if not array.flags.carray:  # strided or read-only: numba would compile the kernel again
+        array = array.copy()
+    if array.shape != shape:
+        for size, full in zip(array.shape, shape, strict=True):
+            if size != full and size != 1:
+                raise ValueError(
+                    f"an operand of shape {array.shape} does not broadcast to the shape {shape} "
+                    "of the draw: each axis must have size 1 or that of the draw"
+                )
+    return array
+
+
+def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDArray) -> NDArray:
+    """Fill ``out`` (of ``stream.shape``) by ``kernel(key, start, stop, *operands, out)``."""
+    replicates, first, second, third = stream.shape
+    rows = replicates * first * second
+    if stream.threads > 1 and rows * third >= PARALLEL:
+        run_rows(kernel, rows, stream.threads, stream.key, *operands, out)
+    elif rows * third:
+        kernel(np.uint64(stream.key), 0, rows, *operands, out)
+    return out
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def row_of(array, row, out):
+    """The part of a broadcast operand beside row ``row`` of ``out``: a vector of size d3 or 1."""
+    _, first, second, _ = out.shape
+    k = row % second
+    row //= second
+    j = row % first
+    i = row // first
+    # An index beyond an axis of size 1 is its only one.
+    return array[min(i, array.shape[0] - 1), min(j, array.shape[1] - 1), min(k, array.shape[2] - 1)]
+
+
+@njit(cache=True, nogil=True)
+def entry(array, i, j, k, m):
+    """Element (i, j, k, m) of a broadcast operand."""
+    last = array.shape
+    return array[min(i, last[0] - 1), min(j, last[1] - 1), min(k, last[2] - 1), min(m, last[3] - 1)]

@@ -1,0 +1,30 @@
+"""What a vectorised draw needs to know: its key, its shape, its threads."""
+
+from dataclasses import dataclass
+
+from pgbn.random import stream_key, word_of
+
+__all__ = ["Stream"]
+
+
+@dataclass(slots=True)
+class Stream:
+    """The random numbers of one draw of an array of ``shape``.
+
+    An array of a node is seen as (replicate, d1, d2, d3). Its rows, along d3, are numbered by the
+    flat index of the first three axes; row i is drawn from the stream of (key, i) in order.
+    A key must serve one draw only: two draws with one key are not independent, so a rule that
+    draws twice takes a `child` for the second. ``simplex`` is the axis along which the node's
+    value sums to one, where it does.
+    """
+
+    key: int
+    shape: tuple[int, int, int, int]
+    threads: int = 1
+    simplex: int = 3
+
+    def child(self, name: str, without: int | None = None) -> "Stream":
+        """An independent stream of the same shape, or with size 1 on the axis ``without``."""
+        shape = tuple(1 if axis == without else size for axis, size in enumerate(self.shape))
+        key = stream_key(self.key, word_of(name))
+        return Stream(key, shape, self.threads, self.simplex)  # type: ignore[arg-type]

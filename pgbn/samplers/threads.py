@@ -1,0 +1,43 @@
+"""Run a row kernel on blocks of rows, in threads."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+__all__ = ["run_rows"]
+
+_BLOCKS_PER_THREAD = 4  # rows differ in cost: a thread that finishes early takes another block
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """One pool for each number of threads asked for; it lives as long as the process."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="pgbn")
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def run_rows(kernel: Callable[..., Any], rows: int, threads: int, key: int, *args: Any) -> None:
+    """Call ``kernel(np.uint64(key), start, stop, *args)`` on blocks that cover ``range(rows)``.
+
+    The kernel must release the GIL, and must draw row i from the stream of (key, i) alone and
+    write to places that belong to row i alone. Then the result does not depend on ``threads``.
+    """
+    word = np.uint64(key)
+    blocks = min(rows, threads * _BLOCKS_PER_THREAD)
+    if threads <= 1 or blocks <= 1:
+        kernel(word, 0, rows, *args)
+        return
+    edges = [rows * block // blocks for block in range(blocks + 1)]
+    pool = _pool(threads)
+    futures = [pool.submit(kernel, word, start, stop, *args) for start, stop in pairwise(edges)]
+    wait(futures)  # all of them, also if one fails: none may write to the arrays afterwards
+    for future in futures:
+        future.result()

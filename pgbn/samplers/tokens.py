@@ -1,0 +1,89 @@
+"""Tokens: a sparse count matrix written out one count at a time, and the tables of labels.
+
+A row of counts x_v (v = 1..V) becomes Σ_v x_v tokens, each with a word v and, as the state of
+the layer-1 samplers, a label z in 0..K-1. Rows are documents, or replicate × document
+flattened; tokens keep the order of the matrix, so that a token is known by its index and a
+sweep never visits tokens in an order that depends on their labels.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+__all__ = ["Tokens", "WordOrder", "count_rows", "count_words", "expand", "word_order"]
+
+
+class Tokens(NamedTuple):
+    """``word[row_start[j]:row_start[j + 1]]`` are the words of the tokens of row j."""
+
+    row_start: np.ndarray
+    word: np.ndarray
+
+
+class WordOrder(NamedTuple):
+    """``token[start[w]:start[w + 1]]`` are the tokens of word w = replicate · V + v, ascending."""
+
+    start: np.ndarray
+    token: np.ndarray
+
+
+def expand(indptr, indices, data) -> Tokens:
+    """Write the counts of a CSR matrix (rows × V) out as tokens, in the order of the matrix."""
+    data = np.asarray(data).astype(np.int64)
+    cell_end = np.concatenate(([0], np.cumsum(data)))
+    row_start = cell_end[np.asarray(indptr, np.int64)]
+    return Tokens(row_start, np.repeat(np.asarray(indices, np.int32), data))
+
+
+@njit(cache=True, nogil=True)
+def _word_order(documents, vocabulary, replicates, row_start, word, start, token):
+    """Counting sort of the tokens by (replicate, word)."""
+    rows = row_start.size - 1
+    for row in range(rows):
+        base = (row // documents) * vocabulary
+        for index in range(row_start[row], row_start[row + 1]):
+            start[base + word[index] + 1] += 1
+    for slot in range(replicates * vocabulary):
+        start[slot + 1] += start[slot]
+    free = start[:-1].copy()
+    for row in range(rows):
+        base = (row // documents) * vocabulary
+        for index in range(row_start[row], row_start[row + 1]):
+            slot = base + word[index]
+            token[free[slot]] = index
+            free[slot] += 1
+
+
+def word_order(tokens: Tokens, documents: int, vocabulary: int) -> WordOrder:
+    """Sort the tokens by replicate and word; row // documents is the replicate."""
+    replicates = (tokens.row_start.size - 1) // documents
+    start = np.zeros(replicates * vocabulary + 1, np.int64)
+    # 32 bits where they suffice: this array is read once a sweep at random.
+    token = np.empty(tokens.word.size, np.int32 if tokens.word.size < 2**31 else np.int64)
+    _word_order(documents, vocabulary, replicates, *tokens, start, token)
+    return WordOrder(start, token)
+
+
+@njit(cache=True, nogil=True)
+def count_words(key, start, stop, word_start, token, z, n_wk):
+    """n_wk = Σ_i 1(w_i = w, z_i = k) for words start..stop of replicates × V; no randomness.
+
+    A thread owns its words, so the integers need no reduction; ``n_wk`` is (R, V, K).
+    """
+    vocabulary = n_wk.shape[1]
+    for slot in range(start, stop):
+        counts = n_wk[slot // vocabulary, slot % vocabulary]
+        counts[:] = 0
+        for index in range(word_start[slot], word_start[slot + 1]):
+            counts[z[token[index]]] += 1
+
+
+@njit(cache=True, nogil=True)
+def count_rows(key, start, stop, row_start, z, m):
+    """m_jk = Σ_i 1(z_i = k) over the tokens of row j, for rows start..stop; no randomness."""
+    for row in range(start, stop):
+        counts = m[row]
+        counts[:] = 0
+        for index in range(row_start[row], row_start[row + 1]):
+            counts[z[index]] += 1

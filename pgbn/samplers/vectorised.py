@@ -1,0 +1,306 @@
+"""Arrays of independent draws, for the authors of rules.
+
+Every function takes a `Stream` and operands that broadcast to its shape as in numpy, and returns
+a new C-contiguous array of that shape. The draws depend on the key and the operands, never on the
+number of threads. Operands that are C-contiguous float64 (counts: int64) arrays of 4 dimensions
+are used as they are; others are converted.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from pgbn.random import restart, uniform
+from pgbn.samplers.bessel import bessel as draw_bessel
+from pgbn.samplers.beta import log_beta_odds as draw_log_beta_odds
+from pgbn.samplers.beta import neg_log_beta as draw_neg_log_beta
+from pgbn.samplers.binomial import binomial as draw_binomial
+from pgbn.samplers.crt import crt as draw_crt
+from pgbn.samplers.dirichlet import softmax_lines
+from pgbn.samplers.gamma import gamma_rate as draw_gamma
+from pgbn.samplers.gamma import log_gamma as draw_log_gamma
+from pgbn.samplers.multinomial import multinomial as draw_multinomial
+from pgbn.samplers.poisson import poisson as draw_poisson
+from pgbn.samplers.poisson import truncated_poisson as draw_truncated_poisson
+from pgbn.samplers.rows import COUNT, PARALLEL, REAL, entry, operand, row_of, run
+from pgbn.samplers.stream import Stream
+from pgbn.samplers.threads import run_rows
+
+__all__ = [
+    "bernoulli",
+    "bessel",
+    "beta",
+    "beta_odds",
+    "binomial",
+    "crt",
+    "dirichlet",
+    "gamma",
+    "log_gamma",
+    "multinomial",
+    "neg_log_beta",
+    "poisson",
+    "truncated_poisson",
+]
+
+_TINY = 2.2250738585072014e-308  # the smallest normal double
+_LOG_LIMIT = 300.0 * math.log(10.0)
+
+
+# ---- kernels: one row after another, each from its own stream ----
+
+
+@njit(cache=True, nogil=True)
+def _gamma(key, start, stop, shape, rate, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        a, c, x = row_of(shape, row, out), row_of(rate, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            ai = a[min(i, a.size - 1)]
+            x[i] = 0.0
+            if ai > 0.0:
+                x[i] = max(draw_gamma(rng, ai, c[min(i, c.size - 1)]), _TINY)
+
+
+@njit(cache=True, nogil=True)
+def _log_gamma(key, start, stop, shape, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        a, x = row_of(shape, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_log_gamma(rng, a[min(i, a.size - 1)])
+
+
+@njit(cache=True, nogil=True)
+def _beta_odds(key, start, stop, a, b, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        u, v, x = row_of(a, row, out), row_of(b, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            log_odds = draw_log_beta_odds(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
+            x[i] = math.exp(max(-_LOG_LIMIT, min(log_odds, _LOG_LIMIT)))
+
+
+@njit(cache=True, nogil=True)
+def _neg_log_beta(key, start, stop, a, n, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        u, v, x = row_of(a, row, out), row_of(n, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_neg_log_beta(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
+
+
+@njit(cache=True, nogil=True)
+def _bernoulli(key, start, stop, p, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        u, x = row_of(p, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = 1.0 if uniform(rng) < u[min(i, u.size - 1)] else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _poisson(key, start, stop, rate, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        u, x = row_of(rate, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_poisson(rng, u[min(i, u.size - 1)])
+
+
+@njit(cache=True, nogil=True)
+def _truncated_poisson(key, start, stop, rate, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        u, x = row_of(rate, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_truncated_poisson(rng, u[min(i, u.size - 1)])
+
+
+@njit(cache=True, nogil=True)
+def _bessel(key, start, stop, log_alpha, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        u, x = row_of(log_alpha, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_bessel(rng, u[min(i, u.size - 1)])
+
+
+@njit(cache=True, nogil=True)
+def _binomial(key, start, stop, n, p, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        u, v, x = row_of(n, row, out), row_of(p, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_binomial(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
+
+
+@njit(cache=True, nogil=True)
+def _crt(key, start, stop, m, r, out):
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        u, v, x = row_of(m, row, out), row_of(r, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_crt(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
+
+
+@njit(cache=True, nogil=True)
+def _multinomial(key, start, stop, n, probability, axis, out):
+    # A line along the axis is what a row is elsewhere: it has a stream of its own.
+    _, first, second, third = out.shape
+    first, second, third = (
+        1 if axis == 1 else first,
+        1 if axis == 2 else second,
+        1 if axis == 3 else third,
+    )
+    along_first, along_second, along_third = int(axis == 1), int(axis == 2), int(axis == 3)
+    size = out.shape[axis]
+    rng = np.empty(2, np.uint64)
+    weights = np.empty(size)
+    parts = np.empty(size, np.int64)
+    for line in range(start, stop):
+        restart(rng, key, line)
+        m = line % third
+        k = line // third % second
+        j = line // (third * second) % first
+        i = line // (third * second * first)
+        for t in range(size):
+            parts[t] = 0
+            weights[t] = entry(
+                probability, i, j + t * along_first, k + t * along_second, m + t * along_third
+            )
+        draw_multinomial(rng, entry(n, i, j, k, m), weights, parts)
+        for t in range(size):
+            out[i, j + t * along_first, k + t * along_second, m + t * along_third] = parts[t]
+
+
+# ---- the draws ----
+
+
+def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
+    """x ~ Gam(shape, RATE), at least 2.2e-308; exactly 0 where the shape is 0; inf at rate 0."""
+    size = stream.shape
+    a, c = operand(shape, REAL, size), operand(rate, REAL, size)
+    return run(_gamma, stream, np.empty(size), a, c)
+
+
+def log_gamma(stream: Stream, shape: ArrayLike) -> NDArray[np.float64]:
+    """ln x, x ~ Gam(shape, 1); -inf where the shape is 0."""
+    size = stream.shape
+    return run(_log_gamma, stream, np.empty(size), operand(shape, REAL, size))
+
+
+def beta_odds(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """(1 - p) / p with p ~ Beta(a, b), clipped into [1e-300, 1e300]."""
+    size = stream.shape
+    u, v = operand(a, REAL, size), operand(b, REAL, size)
+    return run(_beta_odds, stream, np.empty(size), u, v)
+
+
+def beta(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """p ~ Beta(a, b), in [1e-300, 1]; use `beta_odds` where 1 - p matters."""
+    odds = beta_odds(stream, a, b)
+    odds += 1.0
+    return np.reciprocal(odds, out=odds)
+
+
+def neg_log_beta(stream: Stream, a: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
+    """-ln s, s ~ Beta(a, n), for counts n; 0 where n is 0."""
+    size = stream.shape
+    u, v = operand(a, REAL, size), operand(n, COUNT, size)
+    return run(_neg_log_beta, stream, np.empty(size), u, v)
+
+
+def bernoulli(stream: Stream, p: ArrayLike) -> NDArray[np.float64]:
+    """1.0 with probability p, else 0.0."""
+    size = stream.shape
+    return run(_bernoulli, stream, np.empty(size), operand(p, REAL, size))
+
+
+def poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
+    """n ~ Poisson(rate)."""
+    size = stream.shape
+    return run(_poisson, stream, np.empty(size, COUNT), operand(rate, REAL, size))
+
+
+def truncated_poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
+    """n ~ Poisson(rate) given n >= 1."""
+    size = stream.shape
+    return run(_truncated_poisson, stream, np.empty(size, COUNT), operand(rate, REAL, size))
+
+
+def bessel(stream: Stream, log_alpha: ArrayLike) -> NDArray[np.int64]:
+    """n >= 1 with P(n) proportional to (alpha / 2)^(2n) / (n! (n - 1)!), given ln alpha."""
+    size = stream.shape
+    return run(_bessel, stream, np.empty(size, COUNT), operand(log_alpha, REAL, size))
+
+
+def binomial(stream: Stream, n: ArrayLike, p: ArrayLike) -> NDArray[np.int64]:
+    """k ~ Binomial(n, p)."""
+    size = stream.shape
+    u, v = operand(n, COUNT, size), operand(p, REAL, size)
+    return run(_binomial, stream, np.empty(size, COUNT), u, v)
+
+
+def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
+    """l ~ CRT(m, r): tables of m customers at concentration r; 1 where m > 0 = r."""
+    size = stream.shape
+    u, v = operand(m, COUNT, size), operand(r, REAL, size)
+    return run(_crt, stream, np.empty(size, COUNT), u, v)
+
+
+def dirichlet(stream: Stream, concentration: ArrayLike, axis: int) -> NDArray[np.float64]:
+    """x ~ Dir(concentration) along ``axis`` (1, 2 or 3): softmax of log-gammas (math.md 0.6).
+
+    Concentrations of 0 give 0; a line of zeros only gives the uniform distribution.
+    """
+    size = _size_of_axis(stream, axis)
+    out = log_gamma(stream, concentration)
+    before = math.prod(stream.shape[:axis])
+    _run_lines(softmax_lines, stream, size, out.reshape(before, size, -1 if out.size else 0))
+    return out
+
+
+def multinomial(
+    stream: Stream, n: ArrayLike, probability: ArrayLike, axis: int
+) -> NDArray[np.int64]:
+    """x ~ Multinomial(n, probability) along ``axis`` (1, 2 or 3), where n has size 1.
+
+    The probabilities need not sum to 1; where they are all 0 the split is uniform. Each line along
+    the axis has a stream of its own, numbered by the flat index of the other axes.
+    """
+    shape = stream.shape
+    size = _size_of_axis(stream, axis)
+    totals, weights = operand(n, COUNT, shape), operand(probability, REAL, shape)
+    if totals.shape[axis] != 1:
+        raise ValueError(f"n must have size 1 on the axis {axis} of the split: {totals.shape}")
+    out = np.empty(shape, COUNT)
+    _run_lines(_multinomial, stream, size, totals, weights, axis, out)
+    return out
+
+
+def _size_of_axis(stream: Stream, axis: int) -> int:
+    if axis not in (1, 2, 3):
+        raise ValueError(f"axis must be 1, 2 or 3 of (replicate, d1, d2, d3), got {axis!r}")
+    return stream.shape[axis]
+
+
+def _run_lines(kernel: Callable[..., None], stream: Stream, size: int, *args: Any) -> None:
+    """Run a kernel whose "rows" are the lines of length ``size`` along some axis."""
+    elements = math.prod(stream.shape)
+    if elements:
+        threads = stream.threads if elements >= PARALLEL else 1
+        run_rows(kernel, elements // size, threads, stream.key, *args)
