@@ -126,8 +126,12 @@ class Latent(Node):
 class Observed(Node):
     """A node whose value is data."""
 
+    def log_density_cells(self, value: Array, **slots: Any) -> Array:
+        """Log density of separate cells, for types whose cells are independent."""
+        return self.log_density(value, **slots)
+
     def check(self, values: Array) -> str | None:
-        """What is wrong with these (finite) data values, or None."""
+        """What these (finite) data values have that they must not ("negative values"), or None."""
         return None
 
 

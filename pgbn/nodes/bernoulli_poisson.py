@@ -26,7 +26,7 @@ class BernoulliPoisson(Observed):
     def check(self, values: Array) -> str | None:
         bad = values[(values != 0) & (values != 1)]
         if bad.size:
-            return f"has the value {bad[0]:g}; BernoulliPoisson takes 0 and 1 (try data > 0)"
+            return f"the value {bad[0]:g}; BernoulliPoisson takes 0 and 1 (try data > 0)"
         return None
 
     def generate(self, stream: Stream, **slots: Any) -> Array:

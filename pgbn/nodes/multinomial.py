@@ -54,8 +54,12 @@ class Multinomial(Observed):
 
     def log_density(self, value: Array, **slots: Any) -> Array:
         axis = slots["axis"]
-        each = xlogy(value, slots["probability"]) - gammaln(value + 1.0)
+        each = self.log_density_cells(value, **slots)
         return each + gammaln(value.sum(axis=axis, keepdims=True) + 1.0) / value.shape[axis]
+
+    def log_density_cells(self, value: Array, **slots: Any) -> Array:
+        """Without the factorial of the total, which is added once for each vector."""
+        return xlogy(value, slots["probability"]) - gammaln(value + 1.0)
 
     def formula(self, **slots: str) -> str:
         return rf"\mathrm{{Mult}}(N,\ {slots['probability']})"

@@ -19,12 +19,12 @@ __all__ = ["Poisson", "check_counts"]
 def check_counts(values: Array) -> str | None:
     """What keeps these values from being counts, or None."""
     if (values < 0).any():
-        return f"has negative values (least: {values.min():g}); counts are 0, 1, 2, …"
+        return f"negative values (least: {values.min():g}); counts are 0, 1, 2, …"
     if values.dtype.kind == "f" and (values != np.floor(values)).any():
         bad = float(values[values != np.floor(values)][0])
-        return f"has non-integer values (such as {bad:g}); for real data use pgbn.PoissonGamma"
+        return f"non-integer values (such as {bad:g}); for real data use pgbn.PoissonGamma"
     if values.size and values.max() >= 2**31:
-        return f"has a count of {values.max():g}; counts must be below 2^31: rescale the data"
+        return f"a count of {values.max():g}; counts must be below 2^31: rescale the data"
     return None
 
 

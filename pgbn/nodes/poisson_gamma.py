@@ -31,7 +31,7 @@ class PoissonGamma(Observed):
 
     def check(self, values: Array) -> str | None:
         if (values < 0).any():
-            return f"has negative values (least: {values.min():g}); PoissonGamma takes reals ≥ 0"
+            return f"negative values (least: {values.min():g}); PoissonGamma takes reals ≥ 0"
         return None
 
     def generate(self, stream: Stream, **slots: Any) -> Array:

@@ -5,10 +5,10 @@
 (Zhou, Cong and Chen 2016, eq. (z)), with n, m the counts without token i. With
 q_k = (m_jk + a_jk) / (Vη + n_k), kept for the document at hand, this is the sum
 
-    n_wk q_k   over the topics that the word has (few, a list that is kept up to date)
+    n_wk q_k   over the topics that the word has (few: a list that is kept up to date)
   + η q_k      over all topics (Σ_k q_k is kept up to date; chosen in a few draws of a hundred).
 
-Both parts are exact; the prior a_jk may differ from row to row at no cost.
+Both parts are exact, and the prior a_jk may differ from row to row at no cost.
 """
 
 from typing import NamedTuple
@@ -17,41 +17,59 @@ import numpy as np
 from numba import njit
 
 from pgbn.random import mix, restart
+from pgbn.samplers.listed import padded, pick_dense, pick_listed, sum_dense, sum_listed
 from pgbn.samplers.tokens import Tokens, WordOrder, word_order
 
 __all__ = ["WordTopics", "allocate_collapsed", "dense_counts", "word_topics"]
 
+_1 = np.uint64(1)
+
 
 class WordTopics(NamedTuple):
-    """The non-zero n_wk, a list a word: sparse, since a word has few of the K topics.
+    """The non-zero n_wk, a list a word (see `listed`): sparse, since a word has few topics.
 
-    Word w = replicate · V + v has topics ``topic[start[w] : start[w] + length[w]]``, in no
-    particular order, with counts ``count`` at the same places, all positive. Room is
-    min(K, tokens of the word), so the lists together are no longer than the tokens.
+    Word w = replicate · V + v has topics ``topic[start[w] : start[w] + length[w]]`` with counts
+    ``count`` at the same places, all positive. Room is min(K, tokens of the word), to a multiple
+    of eight. ``place[i]`` is where in its word's list the label of token i was last seen: a hint,
+    checked before use.
     """
 
     start: np.ndarray
     length: np.ndarray
     topic: np.ndarray
     count: np.ndarray
+    place: np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def _fill(word_start, token, z, start, length, topic, count, topics):
-    """Write the lists of all words from the labels."""
+def _fill(word_start, token, z, start, length, topic, count, place, topics):
+    """Write the lists of all words from the labels, large counts first."""
     counts = np.zeros(topics, np.int32)
+    where = np.empty(topics, np.uint16)
     for slot in range(word_start.size - 1):
-        free = start[slot]
+        begin = start[slot]
+        size = 0
         for index in range(word_start[slot], word_start[slot + 1]):
             label = z[token[index]]
             if counts[label] == 0:
-                topic[free] = label
-                free += 1
+                topic[begin + size] = label
+                size += 1
             counts[label] += 1
-        length[slot] = free - start[slot]
-        for place in range(start[slot], free):
-            count[place] = counts[topic[place]]
-            counts[topic[place]] = 0
+        for position in range(size):
+            label = topic[begin + position]
+            free = position
+            while free > 0 and count[begin + free - 1] < counts[label]:
+                topic[begin + free] = topic[begin + free - 1]
+                count[begin + free] = count[begin + free - 1]
+                free -= 1
+            topic[begin + free] = label
+            count[begin + free] = counts[label]
+        for position in range(size):
+            where[topic[begin + position]] = position
+            counts[topic[begin + position]] = 0
+        for index in range(word_start[slot], word_start[slot + 1]):
+            place[token[index]] = where[z[token[index]]]
+        length[slot] = size
 
 
 def word_topics(
@@ -60,13 +78,14 @@ def word_topics(
     """The lists of non-zero n_wk that belong to the labels ``z``."""
     if order is None:
         order = word_order(tokens, documents, vocabulary)
-    room = np.minimum(np.diff(order.start), topics)
+    room = padded(np.minimum(np.diff(order.start), topics))
     start = np.concatenate(([0], np.cumsum(room)))
     table = WordTopics(
         start[:-1],
         np.zeros(room.size, np.int32),
-        np.zeros(start[-1], np.int16),
+        np.zeros(start[-1], np.uint16),
         np.zeros(start[-1], np.int32),
+        np.zeros(tokens.word.size, np.uint16),
     )
     _fill(order.start, order.token, z, *table, topics)
     return table
@@ -83,7 +102,7 @@ def dense_counts(table, n_wk):
             counts[table.topic[place]] = table.count[place]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def allocate_collapsed(
     key, start, stop, documents, row_start, word, z, table, n_k, m, prior, share, eta
 ):
@@ -96,104 +115,96 @@ def allocate_collapsed(
     replicates, topics = n_k.shape
     vocabulary = table.start.size // replicates
     smoothing = vocabulary * eta
+    topic = table.topic
+    count = table.count
     rng = np.empty(2, np.uint64)
     inverse = np.empty(topics)
-    weight = np.empty(topics)
-    product = np.empty(topics)
-    replicate = -1
-    for row in range(start * documents, stop * documents):
-        first_token = row_start[row]
-        last_token = row_start[row + 1]
-        if first_token == last_token:
-            continue
-        if row // documents != replicate:
-            replicate = row // documents
-            for k in range(topics):
-                inverse[k] = 1.0 / (smoothing + n_k[replicate, k])
+    weight = np.zeros((topics + 7) // 8 * 8)
+    before = np.empty(weight.size // 8)
+    for replicate in range(start, stop):
         totals = n_k[replicate]
-        counts = m[row]
-        shape = prior[row // share]
-        total = 0.0
         for k in range(topics):
-            weight[k] = (counts[k] + shape[k]) * inverse[k]
-            total += weight[k]
-        restart(rng, key, row)
-        state = rng[0]
-        step = rng[1]
-        for token in range(first_token, last_token):
-            old = z[token]
-            slot = replicate * vocabulary + word[token]
-            # Without the token itself; put back at the end if its label does not change.
-            weight_before = weight[old]
-            total_before = total
-            inverse_old = 1.0 / (smoothing + (totals[old] - 1))
-            weight[old] = (counts[old] - 1 + shape[old]) * inverse_old
-            total += weight[old] - weight_before
-            if total < 1e-6 * weight_before:
-                # Nearly all was cancelled: sum anew, lest rounding decide.
-                total = 0.0
-                for k in range(topics):
-                    total += weight[k]
-            begin = table.start[slot]
-            length = table.length[slot]
-            position = 0
-            listed = 0.0
-            for place in range(length):
-                k = table.topic[begin + place]
-                count = table.count[begin + place]
-                if k == old:
-                    position = place
-                    count -= 1
-                listed += count * weight[k]
-                product[place] = listed
-            state += step
-            target = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
-            target *= listed + eta * total
-            new = old
-            found = -1
-            if target < listed:
-                found = 0
-                while product[found] <= target:
-                    found += 1
-                new = table.topic[begin + found]
-            else:
-                target = (target - listed) / eta
-                for k in range(topics):
-                    # Rounding may leave the target beyond the last weight: keep the last.
-                    if weight[k] > 0.0:
-                        new = k
-                        target -= weight[k]
-                        if target < 0.0:
-                            break
-            if new == old:
-                weight[old] = weight_before
-                total = total_before
+            inverse[k] = 1.0 / (smoothing + totals[k])
+        base = np.uint64(replicate * vocabulary)
+        for row in range(replicate * documents, (replicate + 1) * documents):
+            token = np.uint64(row_start[row])
+            end = np.uint64(row_start[row + 1])
+            if token == end:
                 continue
-            z[token] = new
-            counts[old] -= 1
-            counts[new] += 1
-            totals[old] -= 1
-            totals[new] += 1
-            inverse[old] = inverse_old
-            inverse[new] = 1.0 / (smoothing + totals[new])
-            total -= weight[new]
-            weight[new] = (counts[new] + shape[new]) * inverse[new]
-            total += weight[new]
-            count = table.count[begin + position] - 1
-            table.count[begin + position] = count
-            if count == 0:
-                length -= 1
-                table.topic[begin + position] = table.topic[begin + length]
-                table.count[begin + position] = table.count[begin + length]
-                if found == length:
-                    found = position
-            if found < 0:
-                found = 0
-                while found < length and table.topic[begin + found] != new:
-                    found += 1
-                if found == length:
-                    table.topic[begin + length] = new
-                    table.count[begin + length] = 0
-                    length += 1
-            table.count[begin + found] += 1
-            table.length[slot] = length
+            counts = m[row]
+            shape = prior[row // share]
+            for k in range(topics):
+                weight[k] = (counts[k] + shape[k]) * inverse[k]
+            total = sum_dense(weight)
+            restart(rng, key, row)
+            state = rng[0]
+            while token < end:
+                # The weights without this token, put back if its label does not change.
+                old = np.uint64(z[token])
+                weight_before = weight[old]
+                total_before = total
+                inverse_old = 1.0 / (smoothing + (totals[old] - 1))
+                weight[old] = (counts[old] - 1 + shape[old]) * inverse_old
+                total += weight[old] - weight_before
+                if total < 1e-6 * weight_before:
+                    # Nearly all was cancelled: sum anew, lest rounding decide.
+                    total = sum_dense(weight)
+                slot = base + np.uint64(word[token])
+                begin = np.uint64(table.start[slot])
+                length = np.uint64(table.length[slot])
+                place_old = begin + np.uint64(table.place[token])
+                if place_old >= begin + length or topic[place_old] != old:
+                    place_old = begin
+                    while topic[place_old] != old:
+                        place_old += _1
+                count[place_old] -= 1
+                listed = sum_listed(topic, count, begin, length, weight, before)
+                state += rng[1]
+                target = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
+                target *= listed + eta * total
+                if target < listed:
+                    place = pick_listed(topic, count, begin, length, weight, before, target)
+                    new = np.uint64(topic[place])
+                else:
+                    new = pick_dense(weight, (target - listed) / eta)
+                    if new == np.uint64(weight.size):  # no topic is possible without the token
+                        new = old
+                    place = begin
+                    while place < begin + length and topic[place] != new:
+                        place += _1
+                if new == old:
+                    count[place_old] += 1
+                    weight[old] = weight_before
+                    total = total_before
+                    token += _1
+                    continue
+                z[token] = new
+                counts[old] -= 1
+                counts[new] += 1
+                totals[old] -= 1
+                totals[new] += 1
+                inverse[old] = inverse_old
+                inverse[new] = 1.0 / (smoothing + totals[new])
+                weight_new = (counts[new] + shape[new]) * inverse[new]
+                total += weight_new - weight[new]
+                weight[new] = weight_new
+                if place == begin + length:
+                    if count[place_old] == 0:
+                        place = place_old
+                    else:
+                        length += _1
+                    topic[place] = new
+                    count[place] = 1
+                else:
+                    count[place] += 1
+                    if count[place_old] == 0:
+                        length -= _1
+                        last = begin + length
+                        topic[place_old] = topic[last]
+                        count[place_old] = count[last]
+                        count[last] = 0
+                        if place == last:
+                            place = place_old
+                table.place[token] = place - begin
+                table.length[slot] = length
+                token += _1

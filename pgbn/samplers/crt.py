@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 from numba import njit
 
 from pgbn.random import exponential, uniform
@@ -33,11 +34,11 @@ def crt(rng, m, r):
     while start < m:
         stop = min(2 * start, m)
         if 4.0 * r < start:
-            # ln of 1 / (1 - r / (r + s)); positions stay floats: a jump may exceed any integer.
+            # ln of 1 / (1 - r / (r + s)). Floats throughout: a jump may exceed any integer.
             step = math.log1p(r / start)
             position = float(start)
             while step > 0.0:
-                position += math.floor(exponential(rng) / step)
+                position += np.floor(exponential(rng) / step)
                 if position >= stop:
                     break
                 if uniform(rng) * (r + position) < r + start:
@@ -50,7 +51,7 @@ def crt(rng, m, r):
             position = float(start)
             tables += stop - start
             while step > 0.0:
-                position += math.floor(exponential(rng) / step)
+                position += np.floor(exponential(rng) / step)
                 if position >= stop:
                     break
                 if uniform(rng) * last * (r + position) < position * (r + last):

@@ -1,6 +1,8 @@
 """Topics given counts: every column of Φ from its Dirichlet.
 
-φ_k ~ Dir(η + n_1k, …, η + n_Vk),   φ_wk = g_wk / Σ_w g_wk,   g_wk ~ Gam(η + n_wk, 1)
+    φ_k ~ Dir(η + n_1k, …, η + n_Vk),   φ_wk = g_wk / Σ_w g_wk,   g_wk ~ Gam(η + n_wk, 1)
+
+The row of a word has the stream (key, replicate · V + word).
 """
 
 import math
@@ -8,108 +10,182 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from scipy.stats import gamma as gamma_law
 
 from pgbn.random import restart
 from pgbn.samplers.gamma import gamma, log_gamma
+from pgbn.samplers.listed import padded
+from pgbn.samplers.small_gammas import small_gammas
 from pgbn.samplers.threads import run_rows
 
-__all__ = ["Loadings", "column_sums", "draw_gammas", "draw_phi", "loadings"]
+__all__ = ["Loadings", "draw_loadings", "draw_phi", "empty_loadings", "loadings_of"]
 
-_BLOCK = 256  # words a partial sum: fixed, so that sums do not depend on the threads
+_BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
+_CUT = 0.03  # entries below this part of a word's typical entry are not listed
 
 
 class Loadings(NamedTuple):
-    """Φ as the label kernels read it: ``value`` (R, V, K) times ``scale`` (R, K)."""
+    """φ_wk = value_wk · scale_k, and for each word a list of its large values (see `listed`).
+
+    ``value`` (R, V, K), ``scale`` (R, K). The list of word w = replicate · V + v holds exactly
+    the topics with value > bound[w]; it has the places start[w] .. start[w] + length[w], with
+    room up to start[w + 1], of ``topic`` and ``large``.
+    """
 
     value: np.ndarray
     scale: np.ndarray
+    bound: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    topic: np.ndarray
+    large: np.ndarray
 
 
-def loadings(phi) -> Loadings:
-    """The loadings of a given Φ (R, V, K)."""
-    return Loadings(phi, np.ones((phi.shape[0], phi.shape[2])))
+def empty_loadings(word_counts, topics: int, eta: float) -> Loadings:
+    """Loadings with room for words that occur ``word_counts`` (R, V) times, to be filled.
+
+    Where the room does not suffice, the list gets shorter and the bound higher: a matter of
+    speed only. It suffices for the topics with counts and nearly always for the others.
+    """
+    replicates, vocabulary = word_counts.shape
+    others = topics * gamma_law.sf(_CUT, eta)
+    others = int(others + 4.0 * math.sqrt(others) + 8.0)
+    room = padded(np.minimum(topics, np.minimum(word_counts.ravel(), topics) + others))
+    start = np.concatenate(([0], np.cumsum(room)))
+    return Loadings(
+        np.empty((replicates, vocabulary, topics)),
+        np.empty((replicates, topics)),
+        np.empty(replicates * vocabulary),
+        start,
+        np.zeros(replicates * vocabulary, np.int32),
+        np.zeros(start[-1], np.uint16),
+        np.zeros(start[-1]),
+    )
 
 
 @njit(cache=True, nogil=True)
-def draw_gammas(key, start, stop, n_wk, eta, out):
-    """g_wk ~ Gam(η + n_wk, 1) for words start..stop of replicates × V."""
-    replicates, vocabulary, topics = n_wk.shape
-    rng = np.empty(2, np.uint64)
-    for slot in range(start, stop):
-        restart(rng, key, slot)
-        counts = n_wk[slot // vocabulary, slot % vocabulary]
-        row = out[slot // vocabulary, slot % vocabulary]
-        for k in range(topics):
+def _list_large(row, cut, begin, end, topic, large):
+    """List the entries of ``row`` above ``cut``, or above the least bound that leaves room."""
+    bound = cut
+    while True:
+        place = begin
+        left_out = 0.0
+        for k in range(row.size):
+            if row[k] > bound:
+                if place < end:
+                    topic[place] = k
+                    large[place] = row[k]
+                    place += 1
+                else:
+                    left_out = max(left_out, row[k])
+        if left_out == 0.0:
+            break
+        bound = left_out
+    for blank in range(place, min(end, place + 7)):
+        large[blank] = 0.0
+    return bound, place - begin
+
+
+@njit(cache=True, nogil=True)
+def _draw_row(rng, counts, eta, words, ceiling, row):
+    """g_k ~ Gam(η + n_k, 1) for one word."""
+    if eta < 1.0:
+        small_gammas(rng, eta, words, ceiling, row)
+        for k in range(row.size):
+            if counts[k] > 0:
+                row[k] = gamma(rng, eta + counts[k])
+    else:
+        for k in range(row.size):
             row[k] = gamma(rng, eta + counts[k])
 
 
 @njit(cache=True, nogil=True)
-def _draw_log_gammas(key, start, stop, n_wk, eta, out):
-    """ln g_wk, for shapes so small that g itself would underflow."""
-    replicates, vocabulary, topics = n_wk.shape
+def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
+    """Gammas and lists of the words of blocks start..stop, and the blocks' column sums."""
+    _, vocabulary, topics = n_wk.shape
     rng = np.empty(2, np.uint64)
-    for slot in range(start, stop):
-        restart(rng, key, slot)
-        for k in range(topics):
-            out[slot // vocabulary, slot % vocabulary, k] = log_gamma(
-                rng, eta + n_wk[slot // vocabulary, slot % vocabulary, k]
+    words = np.empty((3, topics), np.uint64)
+    ceiling = np.empty(topics)
+    for block in range(start, stop):
+        replicate = block // blocks
+        first = (block % blocks) * _BLOCK
+        total = sums[block]
+        total[:] = 0.0
+        for w in range(first, min(first + _BLOCK, vocabulary)):
+            slot = replicate * vocabulary + w
+            counts = n_wk[replicate, w]
+            row = loadings.value[replicate, w]
+            restart(rng, key, slot)
+            _draw_row(rng, counts, eta, words, ceiling, row)
+            squares = 0.0
+            tokens = 0.0
+            for k in range(topics):
+                total[k] += row[k]
+                tokens += counts[k]
+                squares += np.float64(counts[k]) * np.float64(counts[k])
+            typical = max(1.0, squares / max(1.0, tokens))
+            loadings.bound[slot], loadings.length[slot] = _list_large(
+                row,
+                _CUT * typical,
+                loadings.start[slot],
+                loadings.start[slot + 1],
+                loadings.topic,
+                loadings.large,
             )
 
 
+def draw_loadings(key, n_wk, eta, out: Loadings, threads: int = 1) -> Loadings:
+    """Draw Φ given the counts n_wk (R, V, K) into ``out``, as gammas, scales and lists."""
+    replicates, vocabulary, topics = n_wk.shape
+    if vocabulary * eta < 0.1:
+        phi = draw_phi(key, n_wk, eta, np.empty(n_wk.shape), threads)
+        return loadings_of(phi)
+    blocks = -(-vocabulary // _BLOCK)
+    sums = np.empty((replicates * blocks, topics))
+    run_rows(_draw_words, replicates * blocks, threads, key, n_wk, eta, blocks, sums, out)
+    np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
+    return out
+
+
 @njit(cache=True, nogil=True)
-def _exponentiate(key, start, stop, out):
-    """g_wk ∝ exp(ln g_wk − max_w ln g_wk), a factor that cancels in φ; for replicates."""
+def _draw_logs(key, start, stop, n_wk, eta, out):
+    """Columns of replicates start..stop by logarithms, φ_w = exp(l_w - max l) / Σ exp(…).
+
+    For a column without counts and Vη tiny, all gammas may underflow, their logarithms not.
+    """
+    _, vocabulary, topics = n_wk.shape
+    rng = np.empty(2, np.uint64)
     for replicate in range(start, stop):
-        vocabulary, topics = out[replicate].shape
+        phi = out[replicate]
+        for w in range(vocabulary):
+            restart(rng, key, replicate * vocabulary + w)
+            for k in range(topics):
+                phi[w, k] = log_gamma(rng, eta + n_wk[replicate, w, k])
         for k in range(topics):
             top = -math.inf
             for w in range(vocabulary):
-                top = max(top, out[replicate, w, k])
+                top = max(top, phi[w, k])
+            total = 0.0
             for w in range(vocabulary):
-                out[replicate, w, k] = math.exp(out[replicate, w, k] - top)
+                phi[w, k] = math.exp(phi[w, k] - top)
+                total += phi[w, k]
+            for w in range(vocabulary):
+                phi[w, k] /= total
 
 
 @njit(cache=True, nogil=True)
-def _block_sums(key, start, stop, values, blocks, sums):
-    """Sums over blocks of words: sums (R · blocks, K)."""
-    vocabulary, topics = values.shape[1:]
-    for index in range(start, stop):
-        first = (index % blocks) * _BLOCK
-        sums[index] = 0.0
+def _draw_gammas(key, start, stop, n_wk, eta, blocks, sums, out):
+    """Gammas of the words of blocks start..stop, and the blocks' column sums."""
+    _, vocabulary, topics = n_wk.shape
+    rng = np.empty(2, np.uint64)
+    words = np.empty((3, topics), np.uint64)
+    ceiling = np.empty(topics)
+    for block in range(start, stop):
+        replicate = block // blocks
+        first = (block % blocks) * _BLOCK
+        sums[block] = 0.0
         for w in range(first, min(first + _BLOCK, vocabulary)):
+            restart(rng, key, replicate * vocabulary + w)
+            _draw_row(rng, n_wk[replicate, w], eta, words, ceiling, out[replicate, w])
             for k in range(topics):
-                sums[index, k] += values[index // blocks, w, k]
-
-
-def column_sums(values, threads=1):
-    """Σ_w g_wk as (R, K), added up in an order that does not depend on the threads."""
-    replicates, vocabulary, topics = values.shape
-    blocks = -(-vocabulary // _BLOCK)
-    sums = np.empty((replicates * blocks, topics))
-    run_rows(_block_sums, replicates * blocks, threads, 0, values, blocks, sums)
-    return sums.reshape(replicates, blocks, topics).sum(axis=1)
-
-
-@njit(cache=True, nogil=True)
-def _scale(key, start, stop, scale, out):
-    vocabulary, topics = out.shape[1:]
-    for slot in range(start, stop):
-        for k in range(topics):
-            out[slot // vocabulary, slot % vocabulary, k] *= scale[slot // vocabulary, k]
-
-
-def draw_phi(key, n_wk, eta, out, threads=1):
-    """Draw Φ (R, V, K) given n_wk (R, V, K) into ``out``; columns sum to 1.
-
-    The row of a word has the stream (key, replicate · V + word).
-    """
-    replicates, vocabulary, topics = n_wk.shape
-    words = replicates * vocabulary
-    if vocabulary * eta < 0.1:
-        # A column without counts may lie below 1e-300 as a whole: logarithms instead.
-        run_rows(_draw_log_gammas, words, threads, key, n_wk, eta, out)
-        run_rows(_exponentiate, replicates, threads, key, out)
-    else:
-        run_rows(draw_gammas, words, threads, key, n_wk, eta, out)
-    run_rows(_scale, words, threads, key, 1.0 / column_sums(out, threads), out)
-    return out
+                sums[block, k] += out[replicate, w, k]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["run_rows"]
+__all__ = ["run_calls", "run_rows"]
 
 _BLOCKS_PER_THREAD = 4  # rows differ in cost: a thread that finishes early takes another block
 
@@ -41,3 +41,12 @@ def run_rows(kernel: Callable[..., Any], rows: int, threads: int, key: int, *arg
     wait(futures)  # all of them, also if one fails: none may write to the arrays afterwards
     for future in futures:
         future.result()
+
+
+def run_calls(threads: int, calls: list[Callable[[], Any]]) -> list[Any]:
+    """The results of independent calls, run in threads."""
+    if threads <= 1 or len(calls) <= 1:
+        return [call() for call in calls]
+    futures = [_pool(threads).submit(call) for call in calls]
+    wait(futures)
+    return [future.result() for future in futures]

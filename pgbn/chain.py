@@ -1,0 +1,183 @@
+"""Chain: one Markov chain of a network on data. The only loop is `Chain.sweep`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.data import Cells, read_data
+from pgbn.errors import DataError, did_you_mean
+from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
+from pgbn.layer1 import Layer1, choose
+from pgbn.program import Program
+from pgbn.random import stream_key, word_of
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+
+__all__ = ["Chain", "thread_count"]
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads: the argument, else PGBN_THREADS, else the cores of this process."""
+    if threads is None:
+        text = os.environ.get("PGBN_THREADS", "")
+        if not text:
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (
+                os.cpu_count() or 1
+            )  # fmt: skip
+        try:
+            threads = int(text)
+        except ValueError:
+            raise DataError(f"PGBN_THREADS={text!r} must be a positive integer") from None
+    if isinstance(threads, bool) or int(threads) != threads or threads < 1:
+        raise DataError(f"threads={threads!r} must be a positive integer")
+    return int(threads)
+
+
+def check_seed(seed: int, name: str = "seed") -> int:
+    """A seed is an integer from 0 to 2^64 − 1."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise DataError(f"{name}={seed!r} must be an integer from 0 to 2^64 - 1")
+    return int(seed)
+
+
+class Chain:
+    """The state of a chain and the way to advance it.
+
+    Invariant: after any number of sweeps the state depends on the network, the data, the
+    initial values, the seed and the chain's number only, never on ``threads``.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        data: Mapping[str, Any],
+        seed: int = 0,
+        chain: int = 0,
+        init: Mapping[str, Any] | None = None,
+        layer1: str = "auto",
+        threads: int | None = None,
+    ) -> None:
+        self.network = network
+        self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
+        cells = read_data(network, data)
+        shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
+        sizes = complete_sizes(network, {}, shapes)
+        program = Program(network, cells, sizes, 1, thread_count(threads))
+        start = _initial(program, init or {})
+        fixed = {**{name: cells[name].values for name in cells}, **start}
+        keep = dict(cells)
+        _generate_latent(program, stream_key(self.seed, self.number), fixed)
+        program.cells = keep
+        self._begin(program, layer1)
+
+    def _begin(self, program: Program, layer1: str) -> None:
+        self.program = program
+        self.sweeps = 0
+        self.layer1: str
+        self.layer1, self.schedule = choose(program, layer1)
+        sampler = Layer1(program, self.layer1) if self.layer1 != "blocked" else None
+        self.sampler = sampler
+        self._steps = []
+        self._later = {}
+        for step in self.schedule:
+            base = stream_key(self.seed, self.number, word_of(step.name))
+            if step.upward:
+                run = (
+                    sampler.step
+                    if sampler is not None and step.node == sampler.observed
+                    else program.count_step(step.node)
+                )
+            else:
+                run = program.draw_step(step.node)
+            if step.on_demand:
+                self._later[step.node] = (base, run)
+            else:
+                self._steps.append((base, run))
+        self._pending: set[str] = set()
+        if sampler is not None:
+            sampler.start(stream_key(self.seed, self.number, word_of("labels")))
+
+    def sweep(self, n: int = 1) -> Chain:
+        """Run ``n`` sweeps."""
+        if isinstance(n, bool) or int(n) != n or n < 0:
+            raise DataError(f"sweep(n={n!r}): n must be a non-negative integer")
+        for _ in range(int(n)):
+            self.sweeps += 1
+            for base, run in self._steps:
+                run(stream_key(base, self.sweeps))
+            self._pending = set(self._later)
+        return self
+
+    def refresh(self) -> None:
+        """Draw the nodes that no step reads, so that all values belong to this sweep."""
+        for name in [name for name in self._later if name in self._pending]:
+            base, run = self._later[name]
+            run(stream_key(base, self.sweeps))
+            self._pending.discard(name)
+
+    @property
+    def values(self) -> dict[str, NDArray[np.float64]]:
+        """The value of every latent node, by name, with its dims in order."""
+        self.refresh()
+        values = self.program.values
+        return {n: to_axes(self.program, n, values[n])[0] for n in self.network.latent}
+
+    @property
+    def counts(self) -> dict[str, NDArray[np.int64]]:
+        """The integer counts that every latent node heard in the last sweep, by name."""
+        out = {}
+        for name in self.network.latent:
+            pairs = [pair for pair in self.program.counts if pair[1] == name]
+            if pairs:
+                total = sum(self.program.counts[pair] for pair in pairs)
+                out[name] = to_axes(self.program, name, np.asarray(total))[0]
+        return out
+
+    def log_joint(self) -> float:
+        """The log density of the data and all latent values together."""
+        self.refresh()
+        return float(sum(self.program.log_density(name)[0] for name in self.network.nodes))
+
+    def log_likelihood(self) -> float:
+        """The log density of the data given the latent values."""
+        self.refresh()
+        return float(sum(self.program.log_density(name)[0] for name in self.network.observed))
+
+
+def _initial(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+    """Checked initial values, in storage order."""
+    out = {}
+    latent = program.network.latent
+    for name, value in init.items():
+        if name not in latent:
+            raise DataError(f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}")
+        array = np.asarray(value, dtype=np.float64)
+        if array.ndim != len(program.network.nodes[name].axes):
+            axes = program.network.nodes[name].axes
+            raise DataError(f"init: {name} has shape {array.shape}, but its dims are {axes}")
+        if not np.isfinite(array).all() or (array < 0).any():
+            raise DataError(f"init: {name} must be finite and non-negative")
+        out[name] = to_storage(program, name, array[None])
+    return out
+
+
+def _generate_latent(program: Program, seed: int, fixed: Mapping[str, NDArray[Any]]) -> None:
+    """Fill in the latent nodes that have no initial value, from the prior."""
+    observed = set(program.network.observed)
+    cells: dict[str, Cells] = dict(program.cells)
+    for name in program.network.latent:
+        if name in fixed:
+            program.values[name] = np.ascontiguousarray(fixed[name], np.float64)
+        else:
+            key = stream_key(seed, word_of("initial"), word_of(name))
+            program.values[name] = np.ascontiguousarray(program.prior_step(name)(key), np.float64)
+    assert observed <= set(cells)
+
+
+__all__ += ["generate_into"]

@@ -1,0 +1,120 @@
+"""Drawing the joint distribution of a network, from the roots to the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pgbn.data import cells_of
+from pgbn.errors import DataError, did_you_mean
+from pgbn.nodes.base import Observed
+from pgbn.program import Program
+from pgbn.random import stream_key, word_of
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+
+__all__ = ["generate", "generate_into", "to_axes", "to_storage"]
+
+_GENERATE = word_of("generate")
+
+
+def generate(
+    network: Network, seed: int, sizes: Mapping[str, int], given: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    """A dict of arrays, one for each node, with the node's dims in order."""
+    for name in given:
+        if name not in network.nodes:
+            raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.nodes)}")
+    arrays = {name: _array(name, value) for name, value in given.items()}
+    every = complete_sizes(network, sizes, {n: a.shape for n, a in arrays.items()})
+    program = Program(network, {}, every)
+    fixed = {name: to_storage(program, name, array[None]) for name, array in arrays.items()}
+    data = generate_into(program, seed, fixed)
+    return {name: to_axes(program, name, value)[0] for name, value in data.items()}
+
+
+def _array(name: str, value: Any) -> NDArray[Any]:
+    array = value.toarray() if sp.issparse(value) else np.asarray(value)
+    if array.dtype.kind not in "iufb" or not np.isfinite(array).all():
+        raise DataError(f"given: {name!r} must be an array of finite numbers")
+    return array
+
+
+def complete_sizes(
+    network: Network, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, int]:
+    """All sizes: the network's, those given, and those of arrays; they must agree."""
+    every = dict(network.sizes)
+    for dim, size in sizes.items():
+        if dim not in network.dims:
+            raise DataError(f"sizes: no node has a dim {dim!r}.{did_you_mean(dim, network.dims)}")
+        if isinstance(size, bool) or int(size) != size or size < 1:
+            raise DataError(f"sizes: {dim}={size!r} must be a positive integer")
+        every[dim] = int(size)
+    for name, shape in shapes.items():
+        axes = network.nodes[name].axes
+        if len(axes) != len(shape):
+            raise DataError(f"{name}: an array of shape {shape}, but its dims are {axes}")
+        for dim, size in zip(axes, shape, strict=True):
+            if every.setdefault(dim, size) != size:
+                raise DataError(
+                    f"{name}: dim {dim!r} has size {size} here, but {every[dim]} elsewhere"
+                )
+    for (name, _), polynomial in network.wiring.polynomials.items():
+        for factor in (f for term in polynomial.terms for f in term.factors):
+            if factor.constant is None:
+                pairs = zip(factor.dims, factor.own_dims, strict=True)
+            else:
+                pairs = zip(factor.dims, factor.constant.shape, strict=True)  # type: ignore[assignment]
+            for dim, other in pairs:
+                size = every.get(other) if isinstance(other, str) else other
+                if size is not None and every.setdefault(dim, size) != size:
+                    raise DataError(
+                        f"{name}: {factor.name} has size {size} along {dim!r}, "
+                        f"but {dim!r} has size {every[dim]}"
+                    )
+    for dim in network.dims:
+        if dim not in every:
+            raise DataError(f"the size of dim {dim!r} is not known; give sizes={{{dim!r}: ...}}")
+    return every
+
+
+def generate_into(
+    program: Program, seed: int, fixed: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Draw every node that is not fixed, parents first; the program holds the values."""
+    data: dict[str, NDArray[Any]] = {}
+    for name, node in program.network.nodes.items():
+        if name in fixed:
+            value = fixed[name]
+        else:
+            value = program.prior_step(name)(stream_key(seed, _GENERATE, word_of(name)))
+        data[name] = value
+        if isinstance(node, Observed):
+            program.cells[name] = cells_of(node, value, program.replicates)
+        else:
+            program.values[name] = np.ascontiguousarray(value, np.float64)
+    return data
+
+
+def to_axes(program: Program, name: str, value: NDArray[Any]) -> NDArray[Any]:
+    """From storage order to the order of the node's dims."""
+    stored = program.storage[name]
+    order = [stored.index(dim) + 1 for dim in program.network.nodes[name].axes]
+    return value.transpose([0, *order])
+
+
+def to_storage(program: Program, name: str, value: NDArray[Any]) -> NDArray[Any]:
+    """From the order of the node's dims to storage order."""
+    axes = program.network.nodes[name].axes
+    order = [axes.index(dim) + 1 for dim in program.storage[name]]
+    shaped = np.ascontiguousarray(value.transpose([0, *order]))
+    if shaped.shape != program.shape[name]:
+        expected = tuple(program.sizes[dim] for dim in axes)
+        raise DataError(f"{name}: an array of shape {value.shape[1:]}, expected {expected}")
+    return shaped
