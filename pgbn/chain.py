@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.data import Cells, read_data
+from pgbn.data import cells_of, read_data
 from pgbn.errors import DataError, did_you_mean
 from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
 from pgbn.layer1 import Layer1, choose
+from pgbn.nodes.base import Observed
 from pgbn.program import Program
 from pgbn.random import stream_key, word_of
 
@@ -70,11 +71,41 @@ class Chain:
         sizes = complete_sizes(network, {}, shapes)
         program = Program(network, cells, sizes, 1, thread_count(threads))
         start = _initial(program, init or {})
-        fixed = {**{name: cells[name].values for name in cells}, **start}
-        keep = dict(cells)
-        _generate_latent(program, stream_key(self.seed, self.number), fixed)
-        program.cells = keep
+        _generate_latent(program, stream_key(self.seed, self.number), start)
         self._begin(program, layer1)
+
+    @classmethod
+    def replicated(
+        cls,
+        network: Network,
+        sizes: Mapping[str, int],
+        replicates: int,
+        seed: int = 0,
+        layer1: str = "blocked",
+        threads: int | None = None,
+    ) -> Chain:
+        """Many independent chains as one leading dim of every node, each on data of its own,
+        and each at an exact draw from the joint distribution of parameters and data."""
+        chain = cls.__new__(cls)
+        chain.network = network
+        chain.seed, chain.number = check_seed(seed), 0
+        every = complete_sizes(network, sizes, {})
+        program = Program(network, {}, every, int(replicates), thread_count(threads))
+        generate_into(program, chain.seed, {})
+        chain._begin(program, layer1)
+        return chain
+
+    def redraw(self, name: str, key: int) -> None:
+        """Replace the data of an observed node by new ones, given the current values."""
+        self.refresh()
+        node = self.network.nodes[name]
+        assert isinstance(node, Observed)
+        if name not in self._redraws:
+            self._redraws[name] = self.program.prior_step(name)
+        value = self._redraws[name](key)
+        self.program.cells[name] = cells_of(node, value, self.program.replicates)
+        if self.sampler is not None:
+            self.sampler.start(stream_key(key, 1))
 
     def _begin(self, program: Program, layer1: str) -> None:
         self.program = program
@@ -100,6 +131,7 @@ class Chain:
             else:
                 self._steps.append((base, run))
         self._pending: set[str] = set()
+        self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
         if sampler is not None:
             sampler.start(stream_key(self.seed, self.number, word_of("labels")))
 
@@ -114,9 +146,11 @@ class Chain:
             self._pending = set(self._later)
         return self
 
-    def refresh(self) -> None:
-        """Draw the nodes that no step reads, so that all values belong to this sweep."""
-        for name in [name for name in self._later if name in self._pending]:
+    def refresh(self, names: Iterable[str] | None = None) -> None:
+        """Draw the nodes that no step reads (or those among ``names``), so that their values
+        belong to this sweep. Their streams are their own: looking does not change the chain."""
+        wanted = self._pending if names is None else self._pending.intersection(names)
+        for name in [name for name in self._later if name in wanted]:
             base, run = self._later[name]
             run(stream_key(base, self.sweeps))
             self._pending.discard(name)
@@ -124,9 +158,14 @@ class Chain:
     @property
     def values(self) -> dict[str, NDArray[np.float64]]:
         """The value of every latent node, by name, with its dims in order."""
-        self.refresh()
+        return self.select(self.network.latent)
+
+    def select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+        """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
+        wanted = list(names)
+        self.refresh(wanted)
         values = self.program.values
-        return {n: to_axes(self.program, n, values[n])[0] for n in self.network.latent}
+        return {name: to_axes(self.program, name, values[name])[0] for name in wanted}
 
     @property
     def counts(self) -> dict[str, NDArray[np.int64]]:
@@ -169,15 +208,9 @@ def _initial(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.
 
 def _generate_latent(program: Program, seed: int, fixed: Mapping[str, NDArray[Any]]) -> None:
     """Fill in the latent nodes that have no initial value, from the prior."""
-    observed = set(program.network.observed)
-    cells: dict[str, Cells] = dict(program.cells)
     for name in program.network.latent:
         if name in fixed:
             program.values[name] = np.ascontiguousarray(fixed[name], np.float64)
         else:
             key = stream_key(seed, word_of("initial"), word_of(name))
             program.values[name] = np.ascontiguousarray(program.prior_step(name)(key), np.float64)
-    assert observed <= set(cells)
-
-
-__all__ += ["generate_into"]

@@ -346,7 +346,9 @@ def _splits(rng, size, count, weights):
 WEIGHTS = np.array([0.0, 3.0, 0.5, 0.0, 1e-3, 2.0, 1e-200, 1.0, 0.0])
 
 
-@pytest.mark.parametrize("count", [1, 2, 9, 10, 200])  # both methods: up to and beyond the 9 entries
+@pytest.mark.parametrize(
+    "count", [1, 2, 9, 10, 200]
+)  # both methods: up to and beyond the 9 entries
 @pytest.mark.parametrize("scale", [1.0, 1e-100, 1e100])
 def test_multinomial(count: int, scale: float) -> None:
     splits = _splits(new_stream(), DRAWS, count, WEIGHTS * scale)

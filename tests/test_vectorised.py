@@ -109,7 +109,7 @@ def test_operands_of_any_kind() -> None:
         vectorised.gamma(stream, np.ones((1, 1, 3, 1)), 1.0)
     with pytest.raises(ValueError, match="does not broadcast"):
         vectorised.gamma(Stream(KEY, (1, 1, 1, 1)), np.ones(2), 1.0)
-    with pytest.raises(ValueError, match="5 dimensions"):
+    with pytest.raises(ValueError, match="does not broadcast"):
         vectorised.gamma(stream, np.ones((1, 1, 1, 1, 1)), 1.0)
 
 

@@ -1,46 +1,128 @@
 """Layer-1 labels with Φ and θ held: the blocked sampler.
 
-    (x_j1w, …, x_jKw) ~ Mult(x_jw; φ_wk θ_jk)
+    (x_jw1, …, x_jwK) ~ Mult(x_jw; φ_wk θ_jk)
 
-for every non-zero cell (Zhou, Cong and Chen 2016, eq. (multinomial)). All cells are
-independent. `draw_labels` draws the same law token by token.
+for every non-zero cell, all cells independent (Zhou, Cong and Chen 2016, eq. (multinomial)).
+`allocate_blocked` splits cells, `draw_labels` draws the same law as a label a token.
 """
 
 import numpy as np
 from numba import njit
 
-from pgbn.random import mix, restart
+from pgbn.random import restart, uniform
+from pgbn.samplers.listed import draw_topic, sum_dense, sum_listed
 from pgbn.samplers.multinomial import multinomial
+from pgbn.samplers.threads import run_rows
 
-__all__ = ["allocate_blocked", "draw_labels"]
+__all__ = ["allocate_blocked", "draw_labels", "split_cells"]
+
+_MANY = 4  # from this many counts a topic on, a cell is split by binomials
+
+
+@njit(cache=True, nogil=True)
+def _topic(rng, loadings, replicate, w, weight, before, listed, total):
+    """One draw of a topic of word w; uniform if all products underflowed."""
+    slot = np.uint64(replicate * loadings.value.shape[1] + w)
+    k = draw_topic(
+        rng,
+        loadings.topic,
+        loadings.large,
+        np.uint64(loadings.start[slot]),
+        np.uint64(loadings.length[slot]),
+        loadings.value[replicate, w],
+        loadings.bound[slot],
+        weight,
+        before,
+        listed,
+        total,
+    )
+    topics = loadings.value.shape[2]
+    if k >= np.uint64(topics):
+        k = np.uint64(uniform(rng) * topics)
+    return k
+
+
+@njit(cache=True, nogil=True)
+def _listed(loadings, replicate, w, weight, before):
+    slot = np.uint64(replicate * loadings.value.shape[1] + w)
+    return sum_listed(
+        loadings.topic,
+        loadings.large,
+        np.uint64(loadings.start[slot]),
+        np.uint64(loadings.length[slot]),
+        weight,
+        before,
+    )
 
 
 @njit(cache=True, nogil=True)
 def allocate_blocked(key, start, stop, documents, indptr, indices, data, loadings, theta, n_wk, m):
     """Split the cells of rows start..stop; add to n_wk (R, V, K), write m (rows, K).
 
-    Rows of one replicate share n_wk: give each thread an array of its own.
+    Rows of one replicate add to the same n_wk: `split_cells` gives each thread its own.
     """
     topics = theta.shape[1]
     rng = np.empty(2, np.uint64)
-    weight = np.empty(topics)
-    product = np.empty(topics)
-    split = np.empty(topics, np.int64)
+    weight = np.zeros((topics + 7) // 8 * 8)
+    before = np.empty(weight.size // 8)
+    split = np.zeros(topics, np.int64)
     for row in range(start, stop):
-        m[row] = 0
         replicate = row // documents
+        counts = m[row]
+        counts[:] = 0
+        if indptr[row] == indptr[row + 1]:
+            continue
         for k in range(topics):
             weight[k] = theta[row, k] * loadings.scale[replicate, k]
+        total = sum_dense(weight)
         restart(rng, key, row)
         for cell in range(indptr[row], indptr[row + 1]):
-            phi = loadings.value[replicate, indices[cell]]
-            for k in range(topics):
-                product[k] = phi[k] * weight[k]
-                split[k] = 0
-            multinomial(rng, data[cell], product, split)
-            for k in range(topics):
-                n_wk[replicate, indices[cell], k] += split[k]
-                m[row, k] += split[k]
+            w = indices[cell]
+            count = data[cell]
+            target = n_wk[replicate, w]
+            if count > _MANY * topics:
+                product = loadings.value[replicate, w] * weight[:topics]
+                split[:] = 0
+                multinomial(rng, count, product, split)
+                for k in range(topics):
+                    target[k] += split[k]
+                    counts[k] += split[k]
+                continue
+            listed = _listed(loadings, replicate, w, weight, before)
+            for _ in range(count):
+                k = _topic(rng, loadings, replicate, w, weight, before, listed, total)
+                target[k] += 1
+                counts[k] += 1
+
+
+def split_cells(
+    key, documents, indptr, indices, data, loadings, theta, n_wk, m, threads: int = 1
+) -> None:
+    """Split all cells on ``threads``; n_wk (R, V, K) and m (rows, K) are written anew."""
+    rows = indptr.size - 1
+    edges = [rows * part // threads for part in range(threads + 1)]
+    n_wk[...] = 0
+    parts = [n_wk] + [np.zeros_like(n_wk) for _ in range(threads - 1)]
+
+    def split(_key, first, last):
+        for part in range(first, last):
+            allocate_blocked(
+                np.uint64(key),
+                edges[part],
+                edges[part + 1],
+                documents,
+                indptr,
+                indices,
+                data,
+                loadings,
+                theta,
+                parts[part],
+                m,
+            )
+
+    run_rows(split, threads, threads, key)
+    for part in parts[1:]:
+        n_wk += part
 
 
 @njit(cache=True, nogil=True)
@@ -48,23 +130,21 @@ def draw_labels(key, start, stop, documents, row_start, word, loadings, theta, z
     """P(z_i = k) ∝ φ_wk θ_jk for the tokens of rows start..stop."""
     topics = theta.shape[1]
     rng = np.empty(2, np.uint64)
-    product = np.empty(topics)
+    weight = np.zeros((topics + 7) // 8 * 8)
+    before = np.empty(weight.size // 8)
     for row in range(start, stop):
+        if row_start[row] == row_start[row + 1]:
+            continue
         replicate = row // documents
+        for k in range(topics):
+            weight[k] = theta[row, k] * loadings.scale[replicate, k]
+        total = sum_dense(weight)
         restart(rng, key, row)
-        state = rng[0]
-        step = rng[1]
+        previous = -1
+        listed = 0.0
         for token in range(row_start[row], row_start[row + 1]):
-            phi = loadings.value[replicate, word[token]]
-            total = 0.0
-            for k in range(topics):
-                total += phi[k] * loadings.scale[replicate, k] * theta[row, k]
-                product[k] = total
-            state += step
-            target = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52 * total
-            z[token] = 0
-            if total > 0.0:
-                new = 0
-                while product[new] <= target:
-                    new += 1
-                z[token] = new
+            w = word[token]
+            if w != previous:
+                listed = _listed(loadings, replicate, w, weight, before)
+                previous = w
+            z[token] = _topic(rng, loadings, replicate, w, weight, before, listed, total)

@@ -9,9 +9,12 @@ independent: threads over rows draw from exactly this law.
 import numpy as np
 from numba import njit
 
-from pgbn.random import mix, restart
+from pgbn.random import restart
+from pgbn.samplers.listed import draw_topic, sum_dense, sum_listed
 
 __all__ = ["allocate_partial"]
+
+_1 = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -21,37 +24,62 @@ def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, 
     Row j has the prior ``prior[j // share]`` and the loadings of replicate j // documents.
     """
     topics = m.shape[1]
+    vocabulary = loadings.value.shape[1]
+    topic = loadings.topic
+    large = loadings.large
     rng = np.empty(2, np.uint64)
-    weight = np.empty(topics)
-    product = np.empty(topics)
+    weight = np.zeros((topics + 7) // 8 * 8)
+    before = np.empty(weight.size // 8)
     for row in range(start, stop):
-        if row_start[row] == row_start[row + 1]:
+        token = np.uint64(row_start[row])
+        end = np.uint64(row_start[row + 1])
+        if token == end:
             continue
-        value = loadings.value[row // documents]
-        scale = loadings.scale[row // documents]
+        replicate = row // documents
+        base = np.uint64(replicate * vocabulary)
+        value = loadings.value[replicate]
+        scale = loadings.scale[replicate]
         shape = prior[row // share]
         counts = m[row]
         for k in range(topics):
             weight[k] = (counts[k] + shape[k]) * scale[k]
+        total = sum_dense(weight)
         restart(rng, key, row)
-        state = rng[0]
-        step = rng[1]
-        for token in range(row_start[row], row_start[row + 1]):
-            old = z[token]
-            counts[old] -= 1
-            weight[old] = (counts[old] + shape[old]) * scale[old]
-            phi = value[word[token]]
-            total = 0.0
-            for k in range(topics):
-                total += phi[k] * weight[k]
-                product[k] = total
-            state += step
-            target = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52 * total
-            new = old
-            if total > 0.0:
-                new = 0
-                while product[new] <= target:
-                    new += 1
-            z[token] = new
-            counts[new] += 1
-            weight[new] = (counts[new] + shape[new]) * scale[new]
+        while token < end:
+            # q_k = (m_jk + a_jk) · scale_k without this token.
+            old = np.uint64(z[token])
+            weight_before = weight[old]
+            total_before = total
+            weight[old] = (counts[old] - 1 + shape[old]) * scale[old]
+            total += weight[old] - weight_before
+            if total < 1e-6 * weight_before:
+                # Nearly all was cancelled: sum anew, lest rounding decide.
+                total = sum_dense(weight)
+            slot = base + np.uint64(word[token])
+            begin = np.uint64(loadings.start[slot])
+            length = np.uint64(loadings.length[slot])
+            listed = sum_listed(topic, large, begin, length, weight, before)
+            new = draw_topic(
+                rng,
+                topic,
+                large,
+                begin,
+                length,
+                value[np.uint64(word[token])],
+                loadings.bound[slot],
+                weight,
+                before,
+                listed,
+                total,
+            )
+            if new == old or new == np.uint64(weight.size):  # the latter: no topic is possible
+                weight[old] = weight_before
+                total = total_before
+            else:
+                z[token] = new
+                counts[old] -= 1
+                counts[new] += 1
+                weight_new = (counts[new] + shape[new]) * scale[new]
+                total += weight_new - weight[new]
+                weight[new] = weight_new
+            token += _1

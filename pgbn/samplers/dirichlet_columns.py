@@ -21,7 +21,7 @@ from pgbn.samplers.threads import run_rows
 __all__ = ["Loadings", "draw_loadings", "draw_phi", "empty_loadings", "loadings_of"]
 
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
-_CUT = 0.03  # entries below this part of a word's typical entry are not listed
+_CUT = 0.001  # entries below this part of a word's typical entry are not listed
 
 
 class Loadings(NamedTuple):
@@ -51,9 +51,14 @@ def empty_loadings(word_counts, topics: int, eta: float) -> Loadings:
     others = topics * gamma_law.sf(_CUT, eta)
     others = int(others + 4.0 * math.sqrt(others) + 8.0)
     room = padded(np.minimum(topics, np.minimum(word_counts.ravel(), topics) + others))
-    start = np.concatenate(([0], np.cumsum(room)))
+    value = np.empty((replicates, vocabulary, topics))
+    return _blank(value, np.concatenate(([0], np.cumsum(room))))
+
+
+def _blank(value, start):
+    replicates, vocabulary, topics = value.shape
     return Loadings(
-        np.empty((replicates, vocabulary, topics)),
+        value,
         np.empty((replicates, topics)),
         np.empty(replicates * vocabulary),
         start,
@@ -134,17 +139,72 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
             )
 
 
-def draw_loadings(key, n_wk, eta, out: Loadings, threads: int = 1) -> Loadings:
-    """Draw Φ given the counts n_wk (R, V, K) into ``out``, as gammas, scales and lists."""
+def _draw(key, n_wk, eta, out, threads):
+    """Fill ``out.value`` and ``out.scale``, and the lists where there is room for any."""
     replicates, vocabulary, topics = n_wk.shape
-    if vocabulary * eta < 0.1:
-        phi = draw_phi(key, n_wk, eta, np.empty(n_wk.shape), threads)
-        return loadings_of(phi)
     blocks = -(-vocabulary // _BLOCK)
     sums = np.empty((replicates * blocks, topics))
-    run_rows(_draw_words, replicates * blocks, threads, key, n_wk, eta, blocks, sums, out)
+    run_rows(_draw_words, replicates * blocks, threads, key, n_wk, float(eta), blocks, sums, out)
     np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
+
+
+def draw_loadings(key, n_wk, eta, out: Loadings, threads: int = 1) -> Loadings:
+    """Draw Φ given the counts n_wk (R, V, K) into ``out``, as gammas, scales and lists."""
+    if _underflows(n_wk, eta):
+        run_rows(_draw_logs, n_wk.shape[0], threads, key, n_wk, float(eta), out.value)
+        out.scale[...] = 1.0
+        run_rows(_list_words, out.length.size, threads, key, out)
+    else:
+        _draw(key, n_wk, eta, out, threads)
     return out
+
+
+def draw_phi(key, n_wk, eta, out, threads: int = 1):
+    """Draw Φ given the counts n_wk (R, V, K) into ``out`` (R, V, K); columns sum to 1."""
+    if _underflows(n_wk, eta):
+        run_rows(_draw_logs, n_wk.shape[0], threads, key, n_wk, float(eta), out)
+        return out
+    words = n_wk.shape[0] * n_wk.shape[1]
+    without_lists = _blank(out, np.zeros(words + 1, np.int64))
+    _draw(key, n_wk, eta, without_lists, threads)
+    out *= without_lists.scale[:, None, :]
+    return out
+
+
+def loadings_of(phi, threads: int = 1) -> Loadings:
+    """The loadings of a given Φ (R, V, K), which is kept, not copied."""
+    cut = _CUT * (phi * phi).sum(axis=2) / np.maximum(phi.sum(axis=2), 1e-300)
+    room = padded((phi > cut[:, :, None]).sum(axis=2).ravel())
+    out = _blank(phi, np.concatenate(([0], np.cumsum(room))))
+    out.scale[...] = 1.0
+    run_rows(_list_words, out.length.size, threads, 0, out)
+    return out
+
+
+def _underflows(n_wk, eta):
+    """Whether all gammas of a column without counts may be below 1e-300 (else: P < 1e-30)."""
+    return n_wk.shape[1] * eta < 0.1
+
+
+@njit(cache=True, nogil=True)
+def _list_words(key, start, stop, loadings):
+    """The lists of words start..stop of replicates × V, from the values."""
+    vocabulary = loadings.value.shape[1]
+    for slot in range(start, stop):
+        row = loadings.value[slot // vocabulary, slot % vocabulary]
+        squares = 0.0
+        total = 1e-300
+        for k in range(row.size):
+            squares += row[k] * row[k]
+            total += row[k]
+        loadings.bound[slot], loadings.length[slot] = _list_large(
+            row,
+            _CUT * squares / total,
+            loadings.start[slot],
+            loadings.start[slot + 1],
+            loadings.topic,
+            loadings.large,
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -171,21 +231,3 @@ def _draw_logs(key, start, stop, n_wk, eta, out):
                 total += phi[w, k]
             for w in range(vocabulary):
                 phi[w, k] /= total
-
-
-@njit(cache=True, nogil=True)
-def _draw_gammas(key, start, stop, n_wk, eta, blocks, sums, out):
-    """Gammas of the words of blocks start..stop, and the blocks' column sums."""
-    _, vocabulary, topics = n_wk.shape
-    rng = np.empty(2, np.uint64)
-    words = np.empty((3, topics), np.uint64)
-    ceiling = np.empty(topics)
-    for block in range(start, stop):
-        replicate = block // blocks
-        first = (block % blocks) * _BLOCK
-        sums[block] = 0.0
-        for w in range(first, min(first + _BLOCK, vocabulary)):
-            restart(rng, key, replicate * vocabulary + w)
-            _draw_row(rng, n_wk[replicate, w], eta, words, ceiling, out[replicate, w])
-            for k in range(topics):
-                sums[block, k] += out[replicate, w, k]

@@ -11,7 +11,9 @@ nearly doubles the time of these loops.
 import numpy as np
 from numba import njit
 
-__all__ = ["padded", "pick_dense", "pick_listed", "sum_dense", "sum_listed"]
+from pgbn.random import uniform
+
+__all__ = ["draw_topic", "padded", "pick_dense", "pick_listed", "sum_dense", "sum_listed"]
 
 _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
 
@@ -113,3 +115,28 @@ def pick_dense(weight, target):
             if weight[k] > 0.0:
                 return k
     return chosen
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_topic(rng, topic, large, begin, length, value, bound, weight, before, listed, total):
+    """k with probability ∝ value_k · weight_k; ``weight.size`` if all these are 0.
+
+    The list holds exactly the values above ``bound``; ``listed`` is its `sum_listed` and
+    ``total`` the sum of the weights. A candidate comes from the list or, with bound · weight_k,
+    from all topics; the latter is accepted with probability value_k / bound, and never if k is
+    listed. That is rejection sampling: exact for any bound.
+    """
+    size = np.uint64(weight.size)
+    for _ in range(32):
+        target = uniform(rng) * (listed + bound * total)
+        if target < listed:
+            place = pick_listed(topic, large, begin, length, weight, before, target)
+            return np.uint64(topic[place])
+        k = pick_dense(weight, (target - listed) / bound)
+        if k < size and value[k] <= bound and uniform(rng) * bound < value[k]:
+            return k
+    # Nearly all candidates are refused here: sum all products instead.
+    product = np.zeros(weight.size)
+    for k in range(value.size):
+        product[k] = value[k] * weight[k]
+    return pick_dense(product, uniform(rng) * sum_dense(product))

@@ -27,13 +27,14 @@ def operand(value: ArrayLike, dtype: np.dtype, shape: tuple[int, int, int, int])
         array = value
     if not array.flags.carray:  # strided or read-only: numba would compile the kernel again
         array = array.copy()
-    if array.shape != shape:
-        for size, full in zip(array.shape, shape, strict=True):
-            if size != full and size != 1:
-                raise ValueError(
-                    f"an operand of shape {array.shape} does not broadcast to the shape {shape} "
-                    "of the draw: each axis must have size 1 or that of the draw"
-                )
+    if array.shape != shape and (
+        array.ndim > 4
+        or any(n not in (1, full) for n, full in zip(array.shape, shape, strict=True))
+    ):
+        raise ValueError(
+            f"an operand of shape {array.shape} does not broadcast to the shape {shape} of the "
+            "draw: each axis must have size 1 or that of the draw"
+        )
     return array
 
 

@@ -1,0 +1,144 @@
+"""The joint-distribution test of Geweke (2004): is the sampler right?
+
+Many replicates of a tiny network start at exact draws of (parameters, data). Each then runs a
+number of {sweep; redraw the data given the parameters}. If the sampler is right, the joint
+distribution does not change, so every statistic keeps its expectation: its mean change over the
+replicates, in standard errors, is a z-score that is about normal, whatever the autocorrelation
+(comparing each replicate with its own beginning is what gives the test its power). A wrong order, a wrong count or a wrong rate makes some |z| large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.chain import Chain
+from pgbn.random import stream_key, word_of
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+
+__all__ = ["GewekeResult", "geweke"]
+
+
+@dataclass(frozen=True)
+class GewekeResult:
+    """The z-score of every statistic; ``shifts`` are the same in prior standard deviations."""
+
+    z: dict[str, float]
+    shifts: dict[str, float]
+    replicates: int
+    sweeps: int
+
+    @property
+    def worst(self) -> float:
+        """The largest |z|."""
+        return max(abs(z) for z in self.z.values())
+
+    def __str__(self) -> str:
+        order = sorted(self.z, key=lambda name: -abs(self.z[name]))
+        lines = [
+            f"largest |z| = {self.worst:.2f} of {len(self.z)} statistics "
+            f"({self.replicates} replicates, {self.sweeps} sweeps)"
+        ]
+        lines += [f"  {name:<40} z={self.z[name]:+7.2f}  shift={self.shifts[name]:+.4f} sd"
+                  for name in order[:8]]  # fmt: skip
+        return "\n".join(lines)
+
+
+def geweke(
+    network: Network,
+    sizes: Mapping[str, int] | None = None,
+    replicates: int = 20_000,
+    sweeps: int = 10,
+    seed: int = 0,
+    layer1: str = "blocked",
+    threads: int | None = None,
+    broken: Callable[[Chain], None] | None = None,
+) -> GewekeResult:
+    """z-scores of the joint-distribution test; |z| < 4 is a pass.
+
+    ``broken`` is called with the chain before it runs, so that a test of the test can replace
+    one of its parts by a wrong one.
+    """
+    chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads)
+    if broken is not None:
+        broken(chain)
+    exact = _statistics(chain)
+    last = max(1, min(4, sweeps // 2))
+    total: dict[str, NDArray[np.float64]] = {}
+    for number in range(sweeps):
+        chain.sweep()
+        chain.refresh()
+        _redraw_data(chain, number)
+        if number >= sweeps - last:
+            for name, value in _statistics(chain).items():
+                total[name] = total[name] + value / last if name in total else value / last
+    z, shifts = {}, {}
+    for name, before in exact.items():
+        change = total[name] - before
+        spread = float(change.std() / np.sqrt(replicates))
+        if spread > 0:
+            z[name] = float(change.mean()) / spread
+            shifts[name] = float(change.mean()) / max(float(before.std()), 1e-300)
+    return GewekeResult(z, shifts, replicates, sweeps)
+
+
+def _redraw_data(chain: Chain, number: int) -> None:
+    """New data given the current parameters (and, with them, the labels of a collapsed layer)."""
+    for name in chain.network.observed:
+        chain.redraw(name, stream_key(chain.seed, word_of("data"), word_of(name), number))
+
+
+def _statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
+    """For every replicate: averages of bounded or slowly growing functions of each node, and
+    of their products for all pairs of nodes, aligned over the dims that they share."""
+    out: dict[str, NDArray[np.float64]] = {}
+    levels: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
+    program = chain.program
+    for name in chain.network.nodes:
+        value = program.cells[name].dense() if name in program.cells else program.values[name]
+        value = value.astype(np.float64)
+        flat = value.reshape(value.shape[0], -1)
+        simplex = name in program.values and chain.network.nodes[name].simplex
+        squeezed = value if simplex else np.log1p(value)
+        if not simplex:  # the mean of a vector that sums to one is known
+            out[name] = squeezed.reshape(value.shape[0], -1).mean(axis=1)
+        out[f"{name}²"] = (squeezed**2).reshape(value.shape[0], -1).mean(axis=1)
+        out[f"{name}/(1+{name})"] = (flat / (1 + flat)).mean(axis=1)
+        if not simplex:
+            out[f"log(1e-3+{name})"] = np.log(1e-3 + flat).mean(axis=1)
+            levels[name] = (program.storage[name], squeezed)
+    for first, second in combinations(levels, 2):
+        out[f"{first}·{second}"] = _together(levels[first], levels[second])
+    for name in chain.network.nodes:
+        if chain.network.nodes[name].simplex and name in program.values:
+            for other, level in levels.items():
+                squared = program.values[name] ** 2
+                out[f"{name}²·{other}"] = _together((program.storage[name], squared), level)
+    return out
+
+
+def _together(
+    first: tuple[tuple[str, ...], NDArray[np.float64]],
+    second: tuple[tuple[str, ...], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """The mean over shared dims of the product of the means over the others."""
+    shared = [dim for dim in first[0] if dim in second[0]]
+    a, b = (_mean_to(dims, value, shared) for dims, value in (first, second))
+    product: Any = a * b
+    return np.asarray(product.reshape(product.shape[0], -1).mean(axis=1))
+
+
+def _mean_to(
+    dims: tuple[str, ...], value: NDArray[np.float64], keep: list[str]
+) -> NDArray[np.float64]:
+    axes = tuple(i + 1 for i, dim in enumerate(dims) if dim not in keep)
+    left = [dim for dim in dims if dim in keep]
+    order = [0, *(left.index(dim) + 1 for dim in keep)]
+    return np.asarray(value.mean(axis=axes) if axes else value).transpose(order)
