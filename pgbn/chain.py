@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pgbn.data import cells_of, read_data
 from pgbn.errors import DataError, did_you_mean
 from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
-from pgbn.layer1 import Layer1, choose
+from pgbn.layer1 import choose, make_sampler
 from pgbn.nodes.base import Observed
 from pgbn.program import Program
 from pgbn.random import stream_key, word_of
@@ -110,22 +110,19 @@ class Chain:
     def _begin(self, program: Program, layer1: str) -> None:
         self.program = program
         self.sweeps = 0
-        self.layer1: str
         self.layer1, self.schedule = choose(program, layer1)
-        sampler = Layer1(program, self.layer1) if self.layer1 != "blocked" else None
-        self.sampler = sampler
-        self._steps = []
-        self._later = {}
+        sampler = self.sampler = make_sampler(program, self.layer1)
+        self._steps: list[tuple[int, Callable[[int], None]]] = []
+        self._later: dict[str, tuple[int, Callable[[int], None]]] = {}
         for step in self.schedule:
             base = stream_key(self.seed, self.number, word_of(step.name))
-            if step.upward:
-                run = (
-                    sampler.step
-                    if sampler is not None and step.node == sampler.observed
-                    else program.count_step(step.node)
-                )
+            own = sampler.draw(step.node) if sampler is not None else None
+            if not step.upward:
+                run = own or program.draw_step(step.node)
+            elif sampler is not None and step.node == sampler.observed:
+                run = sampler.step
             else:
-                run = program.draw_step(step.node)
+                run = program.count_step(step.node)
             if step.on_demand:
                 self._later[step.node] = (base, run)
             else:
@@ -154,6 +151,8 @@ class Chain:
             base, run = self._later[name]
             run(stream_key(base, self.sweeps))
             self._pending.discard(name)
+        if self.sampler is not None and (names is None or self.sampler.pattern.loadings in names):
+            self.sampler.show()
 
     @property
     def values(self) -> dict[str, NDArray[np.float64]]:
@@ -171,6 +170,8 @@ class Chain:
     def counts(self) -> dict[str, NDArray[np.int64]]:
         """The integer counts that every latent node heard in the last sweep, by name."""
         out = {}
+        if self.sampler is not None:
+            self.sampler.show()
         for name in self.network.latent:
             pairs = [pair for pair in self.program.counts if pair[1] == name]
             if pairs:

@@ -1,31 +1,329 @@
-"""The samplers of the first layer: the same posterior with more integrated out."""
+"""The samplers of the first layer: one posterior, with more or less of it integrated out.
+
+Where data are counts x ~ Pois(φ·θ) (or multinomial), with φ ~ Dir(η) and θ a gamma or
+Dirichlet layer, the counts may be drawn
+
+- "blocked":   given φ and θ, cell by cell;
+- "partial":   given φ, with θ integrated out, token by token, documents independent;
+- "collapsed": with φ and θ integrated out, token by token.
+
+All are exact. "composed" is "blocked" made of the general rules: the readable reference that
+the kernels are tested against, and the only one for networks of another form.
+"""
 
 from __future__ import annotations
 
-from pgbn.errors import NetworkError
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import NetworkError, StaleReadError
+from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.dirichlet import Dirichlet
+from pgbn.nodes.expression import Constant
+from pgbn.nodes.gamma import Gamma
 from pgbn.program import Program
+from pgbn.registry import find_link
+from pgbn.samplers.allocate_blocked import draw_labels, split_cells
+from pgbn.samplers.allocate_collapsed import allocate_collapsed, dense_counts, word_topics
+from pgbn.samplers.allocate_partial import allocate_partial
+from pgbn.samplers.dirichlet_columns import draw_loadings, draw_phi, empty_loadings, loadings_of
+from pgbn.samplers.threads import run_rows
+from pgbn.samplers.tokens import Tokens, count_rows, count_words, expand, word_order
 from pgbn.schedule import Schedule, Step
 from pgbn.wiring import Wiring
 
-__all__ = ["Layer1", "choose", "variant_step"]
+__all__ = ["Pattern", "choose", "find_pattern", "make_sampler", "variant_step"]
 
-VARIANTS = ("auto", "collapsed", "partial", "blocked")
+VARIANTS = ("auto", "collapsed", "partial", "blocked", "composed")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """counts of ``observed`` ~ Pois(``loadings`` · ``scores``): the names of the three nodes,
+    and the slot that holds the prior of the scores."""
+
+    observed: str
+    loadings: str
+    scores: str
+    slot: str
+
+
+def find_pattern(wiring: Wiring) -> Pattern | str:
+    """The first layer of a network, or the reason why it has no kernel of its own."""
+    observed = [node for node in wiring.nodes.values() if isinstance(node, Observed)]
+    if len(observed) != 1:
+        return "there are several observed nodes"
+    node = observed[0]
+    link = find_link(node)
+    if link is None or link.counts is not None:
+        return f"the data of {type(node).__name__} are not counts"
+    polynomial = wiring.polynomials[node.name, link.slot]
+    if len(polynomial.terms) != 1 or len(polynomial.terms[0].factors) != 2:
+        return f"the {link.slot} of {node.name} is not a product of two nodes"
+    term = polynomial.terms[0]
+    nodes = [wiring.nodes.get(factor.name) for factor in term.factors]
+    loadings = next((n for n in nodes if isinstance(n, Dirichlet) and n.over == node.axes[-1]), None)
+    scores = next((n for n in nodes if n is not loadings), None)
+    if loadings is None or not isinstance(scores, (Gamma, Dirichlet)):
+        return f"the {link.slot} of {node.name} is not a Dirichlet times a Gamma or Dirichlet"
+    if len(term.contracted) != 1 or any(f.dims != f.own_dims for f in term.factors):
+        return f"the {link.slot} of {node.name} is not summed over one dim"
+    return _check(wiring, node, loadings, scores, term.contracted[0])
+
+
+def _check(
+    wiring: Wiring, node: Node, loadings: Dirichlet, scores: Node, topic: str
+) -> Pattern | str:
+    if len(wiring.sources[loadings.name]) > 1 or len(wiring.sources[scores.name]) > 1:
+        return f"{loadings.name} or {scores.name} has other children"
+    if not isinstance(loadings.concentration, Constant) or loadings.concentration.value.ndim:
+        return f"the concentration of {loadings.name} is not a number"
+    if loadings.axes != (topic, node.axes[-1]) or scores.axes != (*node.axes[:-1], topic):
+        return f"{loadings.name} or {scores.name} has other dims"
+    if isinstance(scores, Dirichlet):
+        if scores.over != topic:
+            return f"{scores.name} does not sum to one over {topic}"
+        return Pattern(node.name, loadings.name, scores.name, "concentration")
+    if wiring.polynomials[scores.name, "shape"].along is not None:
+        return f"{scores.name} is a chain"
+    exposure = wiring.exposure(scores.name)
+    if topic in wiring.slot_dims(scores, "rate") or any(topic in p.dims for p in exposure):
+        return f"the rate of {scores.name} varies over {topic}"
+    return Pattern(node.name, loadings.name, scores.name, "shape")
 
 
 def variant_step(wiring: Wiring, step: Step, layer1: str) -> Step:
-    return step
-
-
-class Layer1:
-    def __init__(self, program: Program, layer1: str) -> None:
-        self.observed = ""
-
-    def start(self, key: int) -> None: ...
-
-    def step(self, key: int) -> None: ...
+    """The counts of the data as ``layer1`` draws them; other steps are unchanged."""
+    pattern = find_pattern(wiring)
+    if isinstance(pattern, str) or step.name != f"counts({pattern.observed})":
+        return step
+    scores = wiring.nodes[pattern.scores]
+    reads = wiring.slot_reads(scores, pattern.slot)
+    out = {pattern.scores: frozenset[str]()}
+    equation = r"P(z=k) \propto \phi_{vk}(m^{-}_{jk} + a_{jk})"
+    if layer1 == "partial":
+        reads |= {read for read in step.reads if read.name == pattern.loadings}
+    else:
+        out[pattern.loadings] = frozenset()
+        equation = r"P(z=k) \propto \frac{\eta + n^{-}_{vk}}{V\eta + n^{-}_{k}}(m^{-}_{jk} + a_{jk})"
+    return replace(
+        step,
+        reads=frozenset(reads),
+        marginalises={**step.marginalises, **out},
+        equation=equation,
+        method=layer1,
+    )
 
 
 def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
+    """The sampler of the first layer and the schedule that goes with it."""
     if layer1 not in VARIANTS:
-        raise NetworkError(f"layer1={layer1!r}: must be one of {VARIANTS}")
-    return "blocked", program.network.schedule
+        raise NetworkError(f"layer1={layer1!r}: must be one of {', '.join(VARIANTS)}")
+    if layer1 == "composed":
+        return layer1, program.network.schedule
+    pattern = find_pattern(program.wiring)
+    reason = pattern if isinstance(pattern, str) else ""
+    if not reason and isinstance(pattern, Pattern):
+        if program.cells[pattern.observed].missing is not None:
+            reason = "some cells are missing"
+        elif program.shape[pattern.loadings][-1] >= 2**16:
+            reason = "there are more than 65,535 topics"
+    if reason:
+        if layer1 in ("auto", "blocked"):
+            return "composed", program.network.schedule
+        raise NetworkError(
+            f"layer1={layer1!r} is not available: {reason}; use layer1='auto' or 'blocked'"
+        )
+    if layer1 == "auto":
+        for variant in _preferred(program):
+            try:
+                return variant, program.network.schedule_for(variant)
+            except StaleReadError:  # the user's order needs more values than this one keeps
+                continue
+    return layer1, program.network.schedule_for(layer1)
+
+
+def _preferred(program: Program) -> tuple[str, ...]:
+    """The fastest first: the collapsed sampler mixes best and is cheapest on one thread."""
+    if program.threads == 1 or program.replicates > 1:
+        return ("collapsed", "partial", "blocked")
+    return ("partial", "collapsed", "blocked")
+
+
+def make_sampler(program: Program, layer1: str) -> _Sampler | None:
+    """The kernels of the first layer, or None where the general rules are used."""
+    if layer1 == "composed":
+        return None
+    pattern = find_pattern(program.wiring)
+    assert isinstance(pattern, Pattern)
+    kinds: dict[str, type[_Sampler]] = {
+        "collapsed": _Collapsed,
+        "partial": _Partial,
+        "blocked": _Blocked,
+    }
+    return kinds[layer1](program, pattern)
+
+
+class _Sampler:
+    """What the three samplers share. The arrays of φ and its counts are (R, V, K), those of θ
+    and its counts (R·documents, K): `storage_order` puts the topics last."""
+
+    def __init__(self, program: Program, pattern: Pattern) -> None:
+        self.program, self.pattern, self.observed = program, pattern, pattern.observed
+        self.replicates, self.vocabulary, self.topics = program.shape[pattern.loadings]
+        self.documents = int(np.prod(program.shape[pattern.scores][1:-1], dtype=np.int64))
+        self.rows = self.replicates * self.documents
+        node = program.network.nodes[pattern.loadings]
+        assert isinstance(node, Dirichlet) and isinstance(node.concentration, Constant)
+        self.eta = float(node.concentration.value)
+        self._prior = program.slot(pattern.scores, pattern.slot).get
+        self.m = np.zeros((self.rows, self.topics), np.int64)
+
+    @property
+    def threads(self) -> int:
+        return self.program.threads
+
+    def start(self, key: int) -> None:
+        """Begin with the current φ and θ."""
+
+    def step(self, key: int) -> None:
+        """Draw the counts of the data."""
+        raise NotImplementedError
+
+    def draw(self, name: str) -> Callable[[int], None] | None:
+        """How ``name`` is drawn, if not by the general rule."""
+        return None
+
+    def show(self) -> None:
+        """Bring φ and its counts, where they are kept in another form, into the program."""
+
+    def prior(self) -> tuple[NDArray[np.float64], int]:
+        """a_jk as a matrix, and how many rows share a line of it."""
+        value = np.asarray(self._prior(), np.float64)
+        if value.ndim == 0:
+            value = value.reshape(1, 1, 1, 1)
+        shared = value.shape[1] == value.shape[2] == 1
+        first = value.shape[0]
+        if shared:
+            full = np.broadcast_to(value, (first, 1, 1, self.topics))
+            share = self.documents if first == self.replicates > 1 else self.rows
+            return np.ascontiguousarray(full.reshape(-1, self.topics)), share
+        shape = self.program.shape4[self.pattern.scores]
+        return np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(-1, self.topics), 1
+
+    def scores(self) -> NDArray[np.float64]:
+        return self.program.values[self.pattern.scores].reshape(self.rows, self.topics)
+
+    def deliver(self) -> None:
+        """Hand the counts of the scores to the program."""
+        shape = self.program.shape[self.pattern.scores]
+        self.program.counts[self.observed, self.pattern.scores] = self.m.reshape(shape)
+
+
+class _Labelled(_Sampler):
+    """Samplers whose state is a label for every token."""
+
+    tokens: Tokens
+    labels: NDArray[Any]
+
+    def start(self, key: int) -> None:
+        cells = self.program.cells[self.observed]
+        self.tokens = expand(cells.indptr, cells.indices, cells.values)
+        self.labels = np.zeros(self.tokens.word.size, np.uint16)
+        loadings = loadings_of(self.program.values[self.pattern.loadings].copy(), self.threads)
+        run_rows(draw_labels, self.rows, self.threads, key, self.documents, *self.tokens, loadings,
+                 self.scores(), self.labels)  # fmt: skip
+        self.begin()
+
+    def begin(self) -> None:
+        """Count the labels."""
+        run_rows(count_rows, self.rows, 1, 0, self.tokens.row_start, self.labels, self.m)
+        self.order = word_order(self.tokens, self.documents, self.vocabulary)
+
+
+class _Collapsed(_Labelled):
+    def begin(self) -> None:
+        super().begin()
+        self.table = word_topics(
+            self.tokens, self.labels, self.documents, self.vocabulary, self.topics, self.order
+        )
+        shape = (self.replicates, self.documents, self.topics)
+        self.totals = np.ascontiguousarray(self.m.reshape(shape).sum(axis=1))
+        self.deliver()
+
+    def step(self, key: int) -> None:
+        prior, share = self.prior()
+        run_rows(allocate_collapsed, self.replicates, self.threads, key, self.documents,
+                 *self.tokens, self.labels, self.table, self.totals, self.m, prior, share,
+                 self.eta)  # fmt: skip
+        self.deliver()
+
+    def _dense(self) -> NDArray[np.int32]:
+        counts = np.zeros((self.replicates, self.vocabulary, self.topics), np.int32)
+        dense_counts(self.table, counts)
+        return counts
+
+    def draw(self, name: str) -> Callable[[int], None] | None:
+        if name != self.pattern.loadings:
+            return None
+
+        def run(key: int) -> None:
+            out = np.empty((self.replicates, self.vocabulary, self.topics))
+            self.program.values[name] = draw_phi(key, self._dense(), self.eta, out, self.threads)
+
+        return run
+
+    def show(self) -> None:
+        self.program.counts[self.observed, self.pattern.loadings] = self._dense().astype(np.int64)
+
+
+class _WithLoadings(_Sampler):
+    """Samplers that hold φ, as gammas with their scales and lists (see `Loadings`)."""
+
+    n: NDArray[np.int32]
+
+    def start(self, key: int) -> None:
+        super().start(key)
+        self.n = np.zeros((self.replicates, self.vocabulary, self.topics), np.int32)
+        self.loadings = loadings_of(
+            self.program.values[self.pattern.loadings].copy(), self.threads
+        )
+        cells = self.program.cells[self.observed]
+        words = cells.total(cells.values, (cells.dims[-1],))
+        self._room = empty_loadings(words, self.topics, self.eta)
+
+    def draw(self, name: str) -> Callable[[int], None] | None:
+        if name != self.pattern.loadings:
+            return None
+
+        def run(key: int) -> None:
+            self.loadings = draw_loadings(key, self.n, self.eta, self._room, self.threads)
+
+        return run
+
+    def show(self) -> None:
+        phi = self.loadings.value * self.loadings.scale[:, None, :]
+        self.program.values[self.pattern.loadings] = phi
+        self.program.counts[self.observed, self.pattern.loadings] = self.n.astype(np.int64)
+
+
+class _Partial(_WithLoadings, _Labelled):
+    def step(self, key: int) -> None:
+        prior, share = self.prior()
+        run_rows(allocate_partial, self.rows, self.threads, key, self.documents, *self.tokens,
+                 self.labels, self.loadings, self.m, prior, share)  # fmt: skip
+        words = self.replicates * self.vocabulary
+        run_rows(count_words, words, self.threads, 0, *self.order, self.labels, self.n)
+        self.deliver()
+
+
+class _Blocked(_WithLoadings):
+    def step(self, key: int) -> None:
+        cells = self.program.cells[self.observed]
+        split_cells(key, self.documents, cells.indptr, cells.indices, cells.values, self.loadings,
+                    self.scores(), self.n, self.m, self.threads)  # fmt: skip
+        self.deliver()

@@ -92,7 +92,7 @@ def steps_of(wiring: Wiring, layer1: str = "blocked") -> dict[str, Step]:
     steps = [_count_step(wiring, node) for node in reversed(wiring.nodes.values())
              if has_counts(wiring, node)]  # fmt: skip
     steps += [_draw_step(wiring, wiring.nodes[name]) for name in wiring.sources]
-    if layer1 != "blocked":
+    if layer1 in ("collapsed", "partial"):
         from pgbn.layer1 import variant_step
 
         steps = [variant_step(wiring, step, layer1) for step in steps]
@@ -228,6 +228,8 @@ def derive(steps: dict[str, Step]) -> Schedule:
     order = [step for step in steps.values() if step.upward]
     waiting = [step for step in steps.values() if not step.upward]
     stale: dict[str, frozenset[str]] = {}
+    for step in order:
+        _apply(step, stale)
     while waiting:
         ready = [
             step

@@ -332,6 +332,16 @@ def test_bessel_edges() -> None:
     assert (draw_bessel(-np.inf, size=10) == 1).all()
 
 
+def test_nan_does_not_hang() -> None:
+    assert np.isnan(draw_gamma(np.nan, size=2)).all()
+    assert np.isnan(draw_log_gamma(np.nan, size=2)).all()
+    assert np.isnan(draw_neg_log_beta(np.nan, 3, size=2)).all()
+    for draw in (draw_poisson, draw_truncated_poisson, draw_bessel):
+        assert (draw(np.nan, size=2) <= 1).all()
+    assert (draw_binomial(100, np.nan, size=2) == 0).all()
+    assert (draw_crt(100, np.nan, size=2) == 1).all()
+
+
 # ---- multinomial ----
 
 

@@ -20,48 +20,16 @@ _MANY = 4  # from this many counts a topic on, a cell is split by binomials
 
 
 @njit(cache=True, nogil=True)
-def _topic(rng, loadings, replicate, w, weight, before, listed, total):
-    """One draw of a topic of word w; uniform if all products underflowed."""
-    slot = np.uint64(replicate * loadings.value.shape[1] + w)
-    k = draw_topic(
-        rng,
-        loadings.topic,
-        loadings.large,
-        np.uint64(loadings.start[slot]),
-        np.uint64(loadings.length[slot]),
-        loadings.value[replicate, w],
-        loadings.bound[slot],
-        weight,
-        before,
-        listed,
-        total,
-    )
-    topics = loadings.value.shape[2]
-    if k >= np.uint64(topics):
-        k = np.uint64(uniform(rng) * topics)
-    return k
-
-
-@njit(cache=True, nogil=True)
-def _listed(loadings, replicate, w, weight, before):
-    slot = np.uint64(replicate * loadings.value.shape[1] + w)
-    return sum_listed(
-        loadings.topic,
-        loadings.large,
-        np.uint64(loadings.start[slot]),
-        np.uint64(loadings.length[slot]),
-        weight,
-        before,
-    )
-
-
-@njit(cache=True, nogil=True)
 def allocate_blocked(key, start, stop, documents, indptr, indices, data, loadings, theta, n_wk, m):
     """Split the cells of rows start..stop; add to n_wk (R, V, K), write m (rows, K).
 
     Rows of one replicate add to the same n_wk: `split_cells` gives each thread its own.
     """
     topics = theta.shape[1]
+    vocabulary = loadings.value.shape[1]
+    topic = loadings.topic
+    large = loadings.large
+    values = loadings.value.reshape((-1, topics))
     rng = np.empty(2, np.uint64)
     weight = np.zeros((topics + 7) // 8 * 8)
     before = np.empty(weight.size // 8)
@@ -79,19 +47,37 @@ def allocate_blocked(key, start, stop, documents, indptr, indices, data, loading
         for cell in range(indptr[row], indptr[row + 1]):
             w = indices[cell]
             count = data[cell]
-            target = n_wk[replicate, w]
             if count > _MANY * topics:
                 product = loadings.value[replicate, w] * weight[:topics]
                 split[:] = 0
                 multinomial(rng, count, product, split)
                 for k in range(topics):
-                    target[k] += split[k]
+                    n_wk[replicate, w, k] += split[k]
                     counts[k] += split[k]
                 continue
-            listed = _listed(loadings, replicate, w, weight, before)
+            slot = np.uint64(replicate * vocabulary + w)
+            begin = np.uint64(loadings.start[slot])
+            length = np.uint64(loadings.length[slot])
+            bound = loadings.bound[slot]
+            listed = sum_listed(topic, large, begin, length, weight, before)
             for _ in range(count):
-                k = _topic(rng, loadings, replicate, w, weight, before, listed, total)
-                target[k] += 1
+                k = draw_topic(
+                    rng,
+                    topic,
+                    large,
+                    begin,
+                    length,
+                    values,
+                    slot,
+                    bound,
+                    weight,
+                    before,
+                    listed,
+                    total,
+                )
+                if k >= np.uint64(topics):  # all products underflowed
+                    k = np.uint64(uniform(rng) * topics)
+                n_wk[replicate, w, k] += 1
                 counts[k] += 1
 
 
@@ -129,6 +115,10 @@ def split_cells(
 def draw_labels(key, start, stop, documents, row_start, word, loadings, theta, z):
     """P(z_i = k) ∝ φ_wk θ_jk for the tokens of rows start..stop."""
     topics = theta.shape[1]
+    vocabulary = loadings.value.shape[1]
+    topic = loadings.topic
+    large = loadings.large
+    values = loadings.value.reshape((-1, topics))
     rng = np.empty(2, np.uint64)
     weight = np.zeros((topics + 7) // 8 * 8)
     before = np.empty(weight.size // 8)
@@ -141,10 +131,31 @@ def draw_labels(key, start, stop, documents, row_start, word, loadings, theta, z
         total = sum_dense(weight)
         restart(rng, key, row)
         previous = -1
-        listed = 0.0
+        begin = length = slot = np.uint64(0)
+        bound = listed = 0.0
         for token in range(row_start[row], row_start[row + 1]):
             w = word[token]
             if w != previous:
-                listed = _listed(loadings, replicate, w, weight, before)
+                slot = np.uint64(replicate * vocabulary + w)
+                begin = np.uint64(loadings.start[slot])
+                length = np.uint64(loadings.length[slot])
+                bound = loadings.bound[slot]
+                listed = sum_listed(topic, large, begin, length, weight, before)
                 previous = w
-            z[token] = _topic(rng, loadings, replicate, w, weight, before, listed, total)
+            k = draw_topic(
+                rng,
+                topic,
+                large,
+                begin,
+                length,
+                values,
+                slot,
+                bound,
+                weight,
+                before,
+                listed,
+                total,
+            )
+            if k >= np.uint64(topics):  # all products underflowed
+                k = np.uint64(uniform(rng) * topics)
+            z[token] = k

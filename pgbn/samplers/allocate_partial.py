@@ -27,6 +27,7 @@ def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, 
     vocabulary = loadings.value.shape[1]
     topic = loadings.topic
     large = loadings.large
+    values = loadings.value.reshape((-1, topics))
     rng = np.empty(2, np.uint64)
     weight = np.zeros((topics + 7) // 8 * 8)
     before = np.empty(weight.size // 8)
@@ -37,7 +38,6 @@ def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, 
             continue
         replicate = row // documents
         base = np.uint64(replicate * vocabulary)
-        value = loadings.value[replicate]
         scale = loadings.scale[replicate]
         shape = prior[row // share]
         counts = m[row]
@@ -65,7 +65,8 @@ def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, 
                 large,
                 begin,
                 length,
-                value[np.uint64(word[token])],
+                values,
+                slot,
                 loadings.bound[slot],
                 weight,
                 before,

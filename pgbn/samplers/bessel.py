@@ -74,6 +74,8 @@ def bessel(rng, log_alpha):
     alpha -> 0. The time grows as sqrt(alpha); accurate for alpha up to 1e6 and beyond, a draw
     above alpha = 1e12 is made at 1e12.
     """
+    if not log_alpha > -300.0:  # P(n > 1) is below alpha^2 / 8
+        return 1
     alpha = math.exp(min(log_alpha, 27.63))
     if alpha < _SERIES:
         return _search_from_one(rng, 0.25 * alpha * alpha)

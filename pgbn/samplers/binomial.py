@@ -34,7 +34,7 @@ def binomial(rng, n, p):
     y ~ Beta(i, n + 1 - i); the uniforms on one side of y are all counted or all not, those on the
     other are again uniform.
     """
-    if n <= 0 or p <= 0.0:
+    if n <= 0 or not p > 0.0:
         return 0
     if p >= 1.0:
         return n

@@ -21,7 +21,7 @@ from pgbn.samplers.threads import run_rows
 __all__ = ["Loadings", "draw_loadings", "draw_phi", "empty_loadings", "loadings_of"]
 
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
-_CUT = 0.001  # entries below this part of a word's typical entry are not listed
+_CUT = 0.003  # entries below this part of a word's typical entry are not listed
 
 
 class Loadings(NamedTuple):
@@ -64,7 +64,7 @@ def _blank(value, start):
         start,
         np.zeros(replicates * vocabulary, np.int32),
         np.zeros(start[-1], np.uint16),
-        np.zeros(start[-1]),
+        np.zeros(start[-1], np.float32),
     )
 
 

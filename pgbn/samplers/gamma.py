@@ -43,8 +43,8 @@ def log_gamma(rng, shape):
 
     Good from a = 1e-300 (where x itself underflows) to 1e12; -inf at a = 0.
     """
-    if shape <= 0.0:
-        return -math.inf
+    if not shape > 0.0:  # a NaN is handed on: the rejection loop would never end
+        return math.nan if math.isnan(shape) else -math.inf
     small = shape < 1.0
     log_x = math.log(gamma_from_one(rng, shape + 1.0 if small else shape))
     return log_x - exponential(rng) / shape if small else log_x
@@ -57,8 +57,8 @@ def gamma_rate(rng, shape, rate):
     For a < 1, x = Gam(a + 1, c) exp(-E / a), E ~ Exp(1) (Stuart's theorem): exact as long as
     x itself can be represented, however small exp(-E / a) is.
     """
-    if shape <= 0.0:
-        return 0.0
+    if not shape > 0.0:  # a NaN is handed on: the rejection loop would never end
+        return math.nan if math.isnan(shape) else 0.0
     small = shape < 1.0
     x = gamma_from_one(rng, shape + 1.0 if small else shape) / rate
     if not small:

@@ -118,25 +118,42 @@ def pick_dense(weight, target):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def draw_topic(rng, topic, large, begin, length, value, bound, weight, before, listed, total):
-    """k with probability ∝ value_k · weight_k; ``weight.size`` if all these are 0.
-
-    The list holds exactly the values above ``bound``; ``listed`` is its `sum_listed` and
-    ``total`` the sum of the weights. A candidate comes from the list or, with bound · weight_k,
-    from all topics; the latter is accepted with probability value_k / bound, and never if k is
-    listed. That is rejection sampling: exact for any bound.
-    """
+def _draw_unlisted(
+    rng, topic, large, begin, length, values, slot, bound, weight, before, listed, total, target
+):
+    """What `draw_topic` does once a target lies beyond the list."""
+    value = values[slot]
     size = np.uint64(weight.size)
     for _ in range(32):
-        target = uniform(rng) * (listed + bound * total)
         if target < listed:
             place = pick_listed(topic, large, begin, length, weight, before, target)
             return np.uint64(topic[place])
         k = pick_dense(weight, (target - listed) / bound)
         if k < size and value[k] <= bound and uniform(rng) * bound < value[k]:
             return k
+        target = uniform(rng) * (listed + bound * total)
     # Nearly all candidates are refused here: sum all products instead.
     product = np.zeros(weight.size)
     for k in range(value.size):
         product[k] = value[k] * weight[k]
     return pick_dense(product, uniform(rng) * sum_dense(product))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def draw_topic(
+    rng, topic, large, begin, length, values, slot, bound, weight, before, listed, total
+):
+    """k with probability ∝ value_k · weight_k; ``weight.size`` if all these are 0.
+
+    The values are ``values[slot]``, a row that is only looked up when needed. The list holds exactly the values above ``bound``; ``listed`` is its `sum_listed` and
+    ``total`` the sum of the weights. A candidate comes from the list or, with bound · weight_k,
+    from all topics; the latter is accepted with probability value_k / bound, and never if k is
+    listed. That is rejection sampling: exact for any bound.
+    """
+    target = uniform(rng) * (listed + bound * total)
+    if target < listed:
+        place = pick_listed(topic, large, begin, length, weight, before, target)
+        return np.uint64(topic[place])
+    return _draw_unlisted(
+        rng, topic, large, begin, length, values, slot, bound, weight, before, listed, total, target
+    )

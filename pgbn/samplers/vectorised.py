@@ -61,9 +61,9 @@ def _gamma(key, start, stop, shape, rate, out):
         a, c, x = row_of(shape, row, out), row_of(rate, row, out), row_of(out, row, out)
         for i in range(x.size):
             ai = a[min(i, a.size - 1)]
-            x[i] = 0.0
-            if ai > 0.0:
-                x[i] = max(draw_gamma(rng, ai, c[min(i, c.size - 1)]), _TINY)
+            x[i] = draw_gamma(rng, ai, c[min(i, c.size - 1)])
+            if ai > 0.0 and x[i] < _TINY:
+                x[i] = _TINY
 
 
 @njit(cache=True, nogil=True)

@@ -1,14 +1,14 @@
-"""The Poisson gamma belief network (Zhou, Cong & Chen 2015), for any number of layers."""
+"""The Poisson gamma belief network, for any number of layers, and its case of one layer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pgbn.errors import NetworkError
 from pgbn.network import Network
-from pgbn.nodes import BernoulliPoisson, BetaOdds, Dirichlet, Gamma, Poisson, PoissonGamma
-from pgbn.nodes.base import Latent, Observed
+from pgbn.nodes import BetaOdds, Dirichlet, Gamma
+from pgbn.nodes.base import Latent
 from pgbn.nodes.expression import Expression
+from pgbn.zoo.arguments import Prior, check_prior, check_width, check_widths, observe, per_layer
 
 __all__ = ["pfa", "pgbn"]
 
@@ -16,65 +16,53 @@ __all__ = ["pfa", "pgbn"]
 def pgbn(
     widths: Sequence[int],
     eta: float | Sequence[float] = 0.05,
-    p_prior: tuple[float, float] = (0.01, 0.01),
-    c_prior: tuple[float, float] = (1.0, 1.0),
-    c0_prior: tuple[float, float] = (1.0, 1.0),
-    gamma0_prior: tuple[float, float] = (0.01, 0.01),
+    p_prior: Prior = (0.01, 0.01),
+    c_prior: Prior = (1.0, 1.0),
+    c0_prior: Prior = (1.0, 1.0),
+    gamma0_prior: Prior = (0.01, 0.01),
     link: str = "poisson",
-    noise_prior: tuple[float, float] = (1.0, 1.0),
+    noise_prior: Prior = (1.0, 1.0),
 ) -> Network:
-    """T = len(widths) layers; the defaults are the paper's. Nodes: x, phi1…phiT, theta1…thetaT,
-    r, gamma0, c0, p2, c3…c{T+1}, and ``noise`` if link="gamma"."""
-    widths, etas = list(widths), _per_layer(eta, len(list(widths)))
-    depth = len(widths)
-    gamma0 = Gamma("gamma0", *gamma0_prior)
-    c0 = Gamma("c0", *c0_prior)
-    shape: Expression = Gamma("r", gamma0 / widths[-1], c0, dims=f"topic{depth}")
+    """x_j ~ Pois(Φ¹θ¹_j), θᵗ_j ~ Gam(Φᵗ⁺¹θᵗ⁺¹_j, cᵗ⁺¹_j), θᵀ_j ~ Gam(r, cᵀ⁺¹_j).
+
+    φᵗ_k ~ Dir(η), r_k ~ Gam(γ0/K_T, c0), c²_j = (1−p²_j)/p²_j with p²_j ~ Beta, and
+    cᵗ_j, c0, γ0 ~ Gam; T = len(widths). Nodes: x, phi1…phiT, theta1…thetaT, r, gamma0, c0, p2,
+    c3…c{T+1}, and ``noise`` if link="gamma". The defaults are the paper's.
+
+    Reference: Zhou, Cong & Chen, The Poisson gamma belief network, NIPS 2015; Augmentable gamma
+    belief networks, JMLR 17(163), 2016.
+    """
+    layers = check_widths(widths)
+    depth, etas = len(layers), per_layer(eta, len(layers), "eta")
+    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
+    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
+    shape: Expression = Gamma("r", gamma0 / layers[-1], c0, dims=f"topic{depth}")
     for t in range(depth, 0, -1):
         topic, below = f"topic{t}", f"topic{t - 1}" if t > 1 else "term"
-        rate: Latent = BetaOdds("p2", *p_prior, dims="doc")
+        rate: Latent = BetaOdds("p2", *check_prior(p_prior, "p_prior"), dims="doc")
         if t > 1:
-            rate = Gamma(f"c{t + 1}", *c_prior, dims="doc")
+            rate = Gamma(f"c{t + 1}", *check_prior(c_prior, "c_prior"), dims="doc")
         theta = Gamma(f"theta{t}", shape, rate, dims=("doc", topic))
         shape = Dirichlet(f"phi{t}", etas[t - 1], over=below, dims=topic) @ theta
-    x = _observe(link, shape, noise_prior)
-    return Network(x, sizes={f"topic{t}": width for t, width in enumerate(widths, 1)})
+    x = observe("x", link, shape, ("doc", "term"), "noise", noise_prior)
+    return Network(x, sizes={f"topic{t}": width for t, width in enumerate(layers, 1)})
 
 
 def pfa(
     width: int,
     eta: float = 0.05,
-    p_prior: tuple[float, float] = (0.01, 0.01),
-    c0_prior: tuple[float, float] = (1.0, 1.0),
-    gamma0_prior: tuple[float, float] = (0.01, 0.01),
+    p_prior: Prior = (0.01, 0.01),
+    c0_prior: Prior = (1.0, 1.0),
+    gamma0_prior: Prior = (0.01, 0.01),
     link: str = "poisson",
+    noise_prior: Prior = (1.0, 1.0),
 ) -> Network:
-    """Poisson factor analysis with the gamma–negative binomial process (Zhou & Carin 2015):
-    the network of one layer."""
-    gamma0 = Gamma("gamma0", *gamma0_prior)
-    c0 = Gamma("c0", *c0_prior)
-    r = Gamma("r", gamma0 / width, c0, dims="topic1")
-    p2 = BetaOdds("p2", *p_prior, dims="doc")
-    theta = Gamma("theta1", r, p2, dims=("doc", "topic1"))
-    phi = Dirichlet("phi1", eta, over="term", dims="topic1")
-    return Network(_observe(link, phi @ theta, (1.0, 1.0)), sizes={"topic1": width})
+    """x_j ~ Pois(Φθ_j), φ_k ~ Dir(η), θ_kj ~ Gam(r_k, (1−p_j)/p_j), r_k ~ Gam(γ0/K, c0).
 
+    Poisson factor analysis with the gamma–negative binomial process: the belief network of one
+    layer, with its names (phi1, theta1, p2).
 
-def _observe(link: str, rate: Expression, noise_prior: tuple[float, float]) -> Observed:
-    dims = ("doc", "term")
-    if link == "poisson":
-        return Poisson("x", rate, dims=dims)
-    if link == "bernoulli":
-        return BernoulliPoisson("x", rate, dims=dims)
-    if link == "gamma":
-        return PoissonGamma("x", rate, Gamma("noise", *noise_prior), dims=dims)
-    raise NetworkError(f"link={link!r}: must be 'poisson', 'bernoulli' or 'gamma'")
-
-
-def _per_layer(eta: float | Sequence[float], depth: int) -> list[float]:
-    if depth == 0:
-        raise NetworkError("widths=[]: give the width of at least one layer, e.g. widths=[100]")
-    etas = [eta] * depth if isinstance(eta, (int, float)) else list(eta)
-    if len(etas) != depth:
-        raise NetworkError(f"eta={eta!r}: give one number, or one for each of {depth} layers")
-    return [float(value) for value in etas]
+    Reference: Zhou & Carin, Negative binomial process count and mixture modeling, TPAMI 2015.
+    """
+    return pgbn([check_width(width)], eta, p_prior, (1.0, 1.0), c0_prior, gamma0_prior, link,
+                noise_prior)  # fmt: skip
