@@ -28,7 +28,7 @@ from pgbn.nodes import (
     Slot,
     Sum,
 )
-from pgbn.registry import draw_rule, evidence_rule, link_rule, rules
+from pgbn.registry import counts_are_data, draw_rule, evidence_rule, link_rule, rules
 
 __version__ = "0.1.0"
 
@@ -62,6 +62,7 @@ __all__ = [
     "Slot",
     "StaleReadError",
     "Sum",
+    "counts_are_data",
     "draw_rule",
     "evidence_rule",
     "link_rule",

@@ -111,6 +111,7 @@ class Chain:
         self.program = program
         self.sweeps = 0
         self.layer1, self.schedule = choose(program, layer1)
+        program.fused = layer1 != "composed"
         sampler = self.sampler = make_sampler(program, self.layer1)
         self._steps: list[tuple[int, Callable[[int], None]]] = []
         self._later: dict[str, tuple[int, Callable[[int], None]]] = {}

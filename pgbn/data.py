@@ -76,10 +76,11 @@ class Cells:
         sums = np.bincount(self.positions(dims, self.replicates), values, minlength=prod(shape))
         return sums.astype(values.dtype).reshape(shape)
 
-    def dense(self) -> NDArray[Any]:
-        """The whole array, (R, *shape)."""
-        out = np.zeros((self.rows, self.columns), self.values.dtype)
-        out[self.cell_rows(), self.indices] = self.values
+    def dense(self, values: NDArray[Any] | None = None) -> NDArray[Any]:
+        """The whole array, (R, *shape), of the data or of other values of the same cells."""
+        values = self.values if values is None else values
+        out = np.zeros((self.rows, self.columns), values.dtype)
+        out[self.cell_rows(), self.indices] = values
         return out.reshape((self.replicates, *self.shape))
 
 

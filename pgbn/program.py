@@ -26,7 +26,7 @@ from pgbn.registry import find_link
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 from pgbn.splitting import Splitter
-from pgbn.terms import FIRST, Factor, Term
+from pgbn.terms import Factor, Term
 from pgbn.wiring import Operand, SumProduct, reduce_product
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Program:
         self.counts: dict[tuple[str, str], NDArray[np.int64]] = {}
         self.latent_counts: dict[str, NDArray[np.int64]] = {}
         self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
+        self.fused = True  # False: general rules only, the reference for the kernels
         self._exposures: dict[str, Aligned] = {}
 
     def stream(self, name: str, key: int) -> Stream:
@@ -97,14 +98,24 @@ class Program:
             case "node":
                 names = dict(zip(operand.own_dims, operand.dims, strict=True))
                 dims = tuple(names[dim] for dim in self.storage[name])
+                if name in self.cells:
+                    return Labelled(lambda: self.cells[name].dense(), dims, self.replicates)
                 values = self.values
                 return Labelled(lambda: values[name], dims, self.replicates)
+            case "first":
+                first = (np.arange(self.sizes[operand.dims[0]]) == 0).astype(np.float64)[None]
+                return Labelled(lambda: first, operand.dims, 1)
             case "previous":
                 names = dict(zip(operand.own_dims, operand.dims, strict=True))
                 dims = tuple(names[dim] for dim in self.storage[name])
                 return Labelled(lambda: self._previous(name), dims, self.replicates)
             case "count":
                 return self._labelled(self.network.nodes[name], self.heard_count(name))
+            case "rule count":
+                child = self.network.nodes[name]
+                rule = self.wiring.rules[name, operand.slot]
+                assert callable(rule.count)
+                return self._computed(child, rule.count, rule.count_reads)
             case "exposure":
                 return self.rule_exposure(self.network.nodes[name], operand.slot)
             case "rest":
@@ -125,7 +136,7 @@ class Program:
 
     def product(self, product: SumProduct) -> Labelled:
         """A sum of products, compiled."""
-        if len(product.operands) == 1 and product.operands[0].name in self.cells:
+        if [o.kind for o in product.operands] == ["node"] and product.operands[0].name in self.cells:
             return self._data_total(product)
         return compile_product(product, self.read, self.sizes, self.threads)
 
@@ -156,25 +167,8 @@ class Program:
     def slot(self, name: str, slot: str) -> Aligned:
         """The value of a slot beside its node."""
         node = self.network.nodes[name]
-        parts = []
-        for product, term in zip(
-            self.wiring.named_sum(slot, node, ()),
-            self.wiring.polynomials[name, slot].terms,
-            strict=True,
-        ):
-            labelled = self.product(product)
-            if term.phase == FIRST:
-                labelled = self._first_row(labelled, self.wiring.polynomials[name, slot].along)
-            parts.append(self._align(name, labelled))
-        return self._add(parts)
-
-    def _first_row(self, labelled: Labelled, along: str | None) -> Labelled:
-        assert along is not None
-        mask = np.zeros((1, *(1,) * len(labelled.dims), self.sizes[along]))
-        mask[..., 0] = 1.0
-        get = labelled.get
-        return Labelled(lambda: get()[..., None] * mask, (*labelled.dims, along),
-                        labelled.replicates)  # fmt: skip
+        products = self.wiring.named_sum(slot, node, ())
+        return self._add([self._align(name, self.product(product)) for product in products])
 
     def exposure(self, name: str) -> Aligned:
         """The exposure that a node hears."""
@@ -207,19 +201,13 @@ class Program:
         parts: list[Aligned] = []
         children: dict[str, None] = {}
         for source in self.wiring.sources[name]:
-            rule, child = source.rule, source.child
-            if rule.kind == "odds" or not (rule.is_random or rule.count == "count"):
-                over = [d for d in child.slot_axes(source.slot) if d not in source.factor.dims]
-                if rule.count == "count":
-                    operand = Operand("count", child.name, child.axes, own_dims=child.axes)
-                    products: tuple[SumProduct, ...] = (reduce_product(1.0, [operand], over),)
-                else:
-                    products = self.wiring.named_sum(str(rule.count), child, over)
-                parts += [
-                    self._align(name, self._own_names(name, p, source.factor)) for p in products
-                ]
+            if self.wiring.is_delivered(source):
+                children[source.child.name] = None
             else:
-                children[child.name] = None
+                parts += [
+                    self._align(name, self._own_names(name, product, source.factor))
+                    for product in self.wiring.source_count(source)
+                ]
         shape = self.shape4[name]
         everywhere = frozenset(node.axes)
         for child_name in children:
@@ -248,8 +236,13 @@ class Program:
             shape = (self.replicates, *(self.sizes[dim] for dim in dims))
             return Labelled(lambda: self.drawn[pair].reshape(shape), dims, self.replicates)
         assert callable(rule.exposure)
-        function = rule.exposure
-        arguments = {name: self.quantity(child, name) for name in rule.exposure_reads}
+        return self._computed(child, rule.exposure, rule.exposure_reads)
+
+    def _computed(
+        self, child: Node, function: Callable[..., Any], names: tuple[str, ...]
+    ) -> Labelled:
+        """What a function of a rule makes from the quantities that it names."""
+        arguments = {name: self.quantity(child, name) for name in names}
         gets = {name: a.get for name, a in arguments.items()}
         return self._labelled(
             child,
@@ -271,6 +264,12 @@ class Program:
                                self.replicates, False)  # fmt: skip
             return Aligned(lambda: self.values[node.name].reshape(shape), everywhere,
                            self.replicates, False)  # fmt: skip
+        if name == "count" and isinstance(node, Observed):
+            cells = self.cells
+            return Aligned(
+                lambda: cells[node.name].dense(self.latent_counts[node.name]).reshape(shape),
+                everywhere, self.replicates, False,
+            )  # fmt: skip
         if name == "count":
             return self.heard_count(node.name)
         if name == "exposure":
@@ -322,17 +321,20 @@ class Program:
     def count_step(self, name: str) -> Callable[[int], None]:
         """The function that draws the counts that a node passes up, given a key."""
         node = self.network.nodes[name]
-        if isinstance(node, Observed) and find_link(node) is not None:
-            return self._data_counts(node)
         if self.is_chain(name):
             from pgbn.scan import chain_counts
 
             return chain_counts(self, node)
-        parts = [
+        linked = isinstance(node, Observed) and find_link(node) is not None
+        parts = [self._data_counts(node)] if linked else []  # type: ignore[arg-type]
+        parts += [
             self._slot_counts(node, slot)
             for slot in node.slots()
             if (name, slot) in self.wiring.rules and self.wiring.rules[name, slot].is_random
         ]
+
+        if len(parts) == 1:
+            return parts[0]
 
         def run(key: int) -> None:
             for number, part in enumerate(parts):
@@ -341,6 +343,12 @@ class Program:
         return run
 
     def _slot_counts(self, node: Node, slot: str) -> Callable[[int], None]:
+        if self.fused:
+            from pgbn.fused import fused_tables
+
+            fused = fused_tables(self, node, slot)
+            if fused is not None:
+                return fused
         rule = self.wiring.rules[node.name, slot]
         count = rule.count
         assert callable(count)
@@ -406,7 +414,9 @@ class Program:
         beside = [
             other
             for other in node.slots()
-            if (name, other) in self.wiring.rules and other != slot
+            if other != slot
+            and (name, other) in self.wiring.rules
+            and self.wiring.rules[name, other].count == "count"
         ]
         splitters = {other: self.splitter(node, other) for other in beside}
 
@@ -430,6 +440,8 @@ class Program:
             self.latent_counts[name] = counts
             if (name, slot) in self.wiring.rules:
                 self.deliver(node, slot, splitter.cells(stream_key(key, 3), cells, counts))
+            if cells.missing is not None:  # an unknown cell says nothing to the other slots
+                counts = np.where(cells.missing, 0, counts)
             for other, part in splitters.items():
                 self.deliver(node, other, part.cells(stream_key(key, 4), cells, counts))
 

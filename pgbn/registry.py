@@ -3,11 +3,13 @@
 Rules are declared, never inferred. A rule names, by the parameters of its functions, what
 it reads; the schedule check and `Network.explain` are made from that. Names a rule may use:
 
-``stream``    the keyed random stream (counts only)
+``stream``    the keyed random stream (counts only): the count is drawn on the way up and kept
 ``value``     the node's own value (data, for an observed node)
 ``count``     the count that the node hears; for an observed node, its (latent) counts
 ``exposure``  the exposure that the node hears
 any slot      the value of that slot, e.g. ``shape`` and ``rate`` of a Gamma
+
+A count function without ``stream`` draws nothing: it is computed whenever it is read.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ __all__ = [
     "DrawRule",
     "EvidenceRule",
     "LinkRule",
+    "counts_are_data",
     "draw_rule",
     "evidence_rule",
     "find_draw",
@@ -47,6 +50,9 @@ class EvidenceRule:
     `Evidence` whose exposure is random and is kept; it gives the dims of that exposure.
     ``relation`` is "collapsed" if the child's value is integrated out, else "held".
     ``additive``: sums of the child depend on the slot only through the same sums of the slot.
+    ``log_probability``, for a count that is drawn: the log probability of ``drawn`` (what the
+    count function returned) given what it reads, elementwise; `pgbn.testing.check_conjugacy`
+    needs it, and nothing else.
     """
 
     child: type[Node]
@@ -61,7 +67,7 @@ class EvidenceRule:
     additive: bool
     equation: str
     reference: str
-    log_likelihood: Function | None
+    log_probability: Function | None
 
     @property
     def count_reads(self) -> tuple[str, ...]:
@@ -76,7 +82,12 @@ class EvidenceRule:
     @property
     def is_random(self) -> bool:
         """Whether the count is drawn on the way up and kept."""
-        return callable(self.count)
+        return callable(self.count) and "stream" in inspect.signature(self.count).parameters
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the count is an integer, as thinning and tables need it."""
+        return self.is_random or self.count == "count"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +104,15 @@ class DrawRule:
 
 @dataclass(frozen=True, eq=False)
 class LinkRule:
-    """The latent Poisson counts behind the data of ``node``, at its non-zero cells."""
+    """The latent Poisson counts behind the data of ``node``, at its non-zero cells;
+    ``log_probability`` as in `EvidenceRule`."""
 
     node: type[Node]
     slot: str
     counts: Function | None
     equation: str
     reference: str
+    log_probability: Function | None = None
 
 
 _evidence: dict[tuple[type[Node], str, str], EvidenceRule] = {}
@@ -138,7 +151,7 @@ def evidence_rule(
     additive: bool = False,
     equation: str = "",
     reference: str = "",
-    log_likelihood: Function | None = None,
+    log_probability: Function | None = None,
 ) -> Any:
     """Register what ``child`` tells its ``slot``; decorates the function of the count.
 
@@ -152,7 +165,7 @@ def evidence_rule(
     def register(source: Function | str) -> Any:
         rule = EvidenceRule(
             child, slot, relation, kind, source, exposure, drawn, unit_exposure, normalised,
-            additive, equation, reference, log_likelihood,
+            additive, equation, reference, log_probability,
         )  # fmt: skip
         if exposure is None and drawn is None:
             raise NetworkError(
@@ -160,6 +173,17 @@ def evidence_rule(
                 "if the function returns an Evidence with a random exposure"
             )
         _check_reads(child, rule.count_reads + rule.exposure_reads)
+        reads_value = "value" in rule.count_reads + rule.exposure_reads
+        if relation == "collapsed" and reads_value and issubclass(child, Latent):
+            raise NetworkError(
+                f"evidence rule of {child.__name__} for {slot!r}: it reads the value that a "
+                "collapsed relation integrates out; give relation='held'"
+            )
+        if drawn is not None and not rule.is_random:
+            raise NetworkError(
+                f"evidence rule of {child.__name__} for {slot!r}: drawn= needs a function of the "
+                "stream that returns a pgbn.Evidence"
+            )
         _evidence[(child, slot, kind)] = rule
         return source
 
@@ -188,14 +212,19 @@ def draw_rule(
 
 
 def link_rule(
-    node: type[Node], slot: str, *, equation: str = "", reference: str = ""
+    node: type[Node],
+    slot: str,
+    *,
+    equation: str = "",
+    reference: str = "",
+    log_probability: Function | None = None,
 ) -> Callable[[Function], Function]:
     """Register how the latent counts of an observed ``node`` are drawn: decorates a function
     of (stream, value, slot value, other slots…), each given at the non-zero cells."""
 
     def register(counts: Function) -> Function:
         _check_reads(node, _reads(counts))
-        _links[node] = LinkRule(node, slot, counts, equation, reference)
+        _links[node] = LinkRule(node, slot, counts, equation, reference, log_probability)
         return counts
 
     return register

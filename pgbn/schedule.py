@@ -122,17 +122,14 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
             for slot in node.slots():
                 reads |= wiring.slot_reads(node, slot)
         equations.append(_split_equation(wiring, node, link.slot))
-    else:
-        for slot in node.slots():
-            rule = wiring.rules.get((node.name, slot))
-            if rule is not None and rule.is_random:
-                equations += [rule.equation, _split_equation(wiring, node, slot)]
-                references.append(rule.reference)
-                for name in rule.count_reads:
-                    if name in node.slots():
-                        reads |= wiring.slot_reads(node, name)
-                if "count" in rule.count_reads and isinstance(node, Latent):
-                    reads |= wiring.count_reads(node.name)
+    for slot in node.slots():
+        rule = wiring.rules.get((node.name, slot))
+        if rule is not None and rule.is_random:
+            equations += [rule.equation, _split_equation(wiring, node, slot)]
+            references.append(rule.reference)
+            reads |= wiring.named_reads(node, rule.count_reads)
+    if isinstance(node, Observed):  # the data, and the counts that this step itself draws
+        reads -= {Read(node.name), Read(f"counts({node.name})")}
     for slot in node.slots():
         rule = wiring.rules.get((node.name, slot))
         polynomial = wiring.polynomials[node.name, slot]
@@ -164,8 +161,17 @@ def _draw_step(wiring: Wiring, node: Node) -> Step:
         reads |= wiring.slot_reads(node, slot)
     reads = {read for read in reads if read.name != node.name}
     rule = wiring.draws[node.name]
-    return Step(node.name, node.name, False, frozenset(reads), _stale_after(wiring, node),
-                rule.equation, rule.reference)  # fmt: skip
+    stale = _stale_after(wiring, node)
+    if _counts_read_value(wiring, node):  # they were drawn given the value that is replaced
+        stale[f"counts({node.name})"] = frozenset()
+    return Step(node.name, node.name, False, frozenset(reads), stale, rule.equation,
+                rule.reference)  # fmt: skip
+
+
+def _counts_read_value(wiring: Wiring, node: Node) -> bool:
+    """Whether counts that a node passes up are drawn given its value."""
+    found = (wiring.rules.get((node.name, slot)) for slot in node.slots())
+    return any(rule and rule.is_random and "value" in rule.count_reads for rule in found)
 
 
 def _stale_after(wiring: Wiring, node: Node) -> dict[str, frozenset[str]]:

@@ -18,7 +18,7 @@ from pgbn.samplers.thin import cell_rates, thin_cells, thin_dense
 from pgbn.samplers.threads import run_calls
 from pgbn.terms import Factor, Term
 
-__all__ = ["Splitter"]
+__all__ = ["Splitter", "blocks_of"]
 
 _NOTHING = np.zeros(0, np.int64)
 _PARALLEL = 20_000  # cells; below it, threads cost more than they save
@@ -87,7 +87,7 @@ class Splitter:
         run_calls(self.threads, [
             partial(cell_rates, start, stop, self.shape[1], self.shape[2], cells.indptr,
                     cells.indices, arrays, part.strides, part.offsets, out)
-            for start, stop in _blocks(cells.rows, self.threads)
+            for start, stop in blocks_of(cells.rows, self.threads)
         ])  # fmt: skip
         return (out * part.term.coefficient)[None, None, :, None]
 
@@ -107,7 +107,7 @@ class Splitter:
     ) -> list[NDArray[np.int64] | None]:
         """Run a thinning kernel on blocks of rows, each with counters of its own, and add them."""
         arrays = part.arrays()
-        blocks = _blocks(rows, self.threads if work > _PARALLEL else 1)
+        blocks = blocks_of(rows, self.threads if work > _PARALLEL else 1)
         counters = [part.counters() for _ in blocks]
         run_calls(self.threads, [
             partial(kernel, start, stop, *pattern, arrays, own, part.strides, part.offsets)
@@ -119,7 +119,8 @@ class Splitter:
         return part.shaped(counters[0])
 
 
-def _blocks(rows: int, blocks: int) -> list[tuple[int, int]]:
+def blocks_of(rows: int, blocks: int) -> list[tuple[int, int]]:
+    """``range(rows)`` cut into about equal ranges."""
     edges = [rows * block // blocks for block in range(blocks + 1)]
     return list(zip(edges[:-1], edges[1:], strict=True))
 

@@ -83,8 +83,16 @@ def lower(node: Node, slot: str) -> Polynomial:
     for term in terms:
         lowering.check(term)
     if not terms:
+        if _is_default(node, slot):  # not given, and not needed
+            return Polynomial((Term(0.0, ()),))
         raise lowering.error("is zero")
     return Polynomial(tuple(terms), lowering.along)
+
+
+def _is_default(node: Node, slot: str) -> bool:
+    given, default = getattr(node, slot), type(node).model_fields[slot].default
+    both = isinstance(given, Constant) and isinstance(default, Constant)
+    return both and np.array_equal(given.value, default.value)
 
 
 class _Lowering:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.registry import DrawRule, EvidenceRule, find_draw, find_evidence, find_link, kinds_heard
-from pgbn.terms import LATER, Factor, Polynomial, Term, lower
+from pgbn.terms import FIRST, LATER, Factor, Polynomial, Term, lower
 
 __all__ = ["Operand", "Read", "Source", "SumProduct", "Wiring"]
 
@@ -35,8 +35,9 @@ class Operand:
     """An array inside a sum of products.
 
     ``kind``: "node" (a value), "previous" (a chain's value one row before), "constant",
-    "count" (what the node hears), "exposure" (the exposure that node ``name`` passes to
-    ``slot``), "rest" (that of the rows of a chain in which ``phase`` counts).
+    "first" (1 in the first row of a chain, 0 in the others),
+    "count" (what the node hears), "rule count" and "exposure" (what node ``name`` passes to
+    ``slot``), "rest" (the exposure of the rows of a chain in which ``phase`` counts).
     """
 
     kind: str
@@ -157,15 +158,15 @@ class Wiring:
             rule = found
         assert rule is not None
         self.rules[node.name, slot] = rule
-        integer = rule.is_random or rule.count == "count"
-        if rule.kind == "odds":
+        self._check_rule(node, slot, rule, polynomial)
+        if rule.kind != "poisson":
             term = polynomial.terms[0]
             if not (polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0):
                 raise MissingRuleError(
                     f"{node.name}: {slot}: {latent[0].name} must stand alone there; "
                     "a product or sum with it has no conjugate update"
                 )
-        elif not integer and not polynomial.is_plain:
+        elif not rule.is_integer and not polynomial.is_plain:
             raise MissingRuleError(
                 f"{node.name}: {slot} is a sum ({getattr(node, slot)}), which has no conjugate "
                 "update in this slot; use a single node or product"
@@ -177,6 +178,31 @@ class Wiring:
                 if factor.name in self.sources:
                     source = Source(node, slot, rule, polynomial, term, factor)
                     self.sources[factor.name].append(source)
+
+    def _check_rule(
+        self, node: Node, slot: str, rule: EvidenceRule, polynomial: Polynomial
+    ) -> None:
+        """Refuse what no step could carry out."""
+        names = rule.count_reads + rule.exposure_reads
+        if isinstance(node, Observed) and "count" in names and find_link(node) is None:
+            kind = type(node).__name__
+            raise MissingRuleError(
+                f"{node.name}: the rule for its {slot} reads 'count', but {kind} has no link to "
+                f"counts; read 'value', or register pgbn.counts_are_data({kind}, ...) or a "
+                f"@pgbn.link_rule({kind}, ...)"
+            )
+        chained = rule.is_random and callable(rule.exposure)
+        if polynomial.along is not None and not chained:
+            raise MissingRuleError(
+                f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
+                f"{slot} cannot be passed from row to row; chains run through the shape of a Gamma"
+            )
+        handed_on = rule.count == "count" and isinstance(node, Latent)
+        if handed_on and rule.kind == "poisson" and not polynomial.is_plain:
+            raise MissingRuleError(
+                f"{node.name}: {slot} is a sum ({getattr(node, slot)}), and counts that are handed "
+                "on as they are cannot be shared out; use a single node or product"
+            )
 
     def _check_normalised(self, node: Node, slot: str, polynomial: Polynomial) -> None:
         assert node.simplex is not None
@@ -194,9 +220,7 @@ class Wiring:
 
     def counts_are_integer(self, name: str) -> bool:
         """Whether all counts that a node hears are integers."""
-        return all(
-            source.rule.is_random or source.rule.count == "count" for source in self.sources[name]
-        )
+        return all(source.rule.is_integer for source in self.sources[name])
 
     def _check_node(self, node: Node) -> None:
         sources = self.sources[node.name]
@@ -223,7 +247,7 @@ class Wiring:
 
     def _check_integer(self, node: Node, slot: str) -> None:
         for source in self.sources[node.name]:
-            if not (source.rule.is_random or source.rule.count == "count"):
+            if not source.rule.is_integer:
                 parents = ", ".join(self.polynomials[node.name, slot].names)
                 raise MissingRuleError(
                     f"{parents} stands in the {slot} of {node.name}, but {node.name} hears a "
@@ -292,6 +316,25 @@ class Wiring:
         operand = self.rule_operand(child, source.slot, term.phase)
         return (reduce_product(term.coefficient, (operand, *others), over),)
 
+    @staticmethod
+    def is_delivered(source: Source) -> bool:
+        """Whether the count of a source was drawn and shared out on the way up."""
+        rule = source.rule
+        return rule.is_random or (rule.count == "count" and isinstance(source.child, Observed))
+
+    def source_count(self, source: Source) -> tuple[SumProduct, ...]:
+        """The count that comes through one source and is computed when it is read."""
+        rule, child, over = source.rule, source.child, self._over(source)
+        if rule.count == "count":
+            own = Operand("count", child.name, child.axes, own_dims=child.axes)
+            return (reduce_product(1.0, (own,), over),)
+        if isinstance(rule.count, str):
+            return self.named_sum(rule.count, child, over)
+        dims = self._named_dims(child, rule.count_reads)
+        ordered = tuple(dim for dim in child.axes if dim in dims)
+        own = Operand("rule count", child.name, ordered, slot=source.slot)
+        return (reduce_product(1.0, (own,), over),)
+
     def named_sum(
         self,
         name: str,
@@ -304,14 +347,16 @@ class Wiring:
         if name == "value":
             own = Operand("node", child.name, child.axes, child.simplex, own_dims=child.axes)
             return (reduce_product(coefficient, (own, *others), over),)
+        polynomial = self.polynomials[child.name, name]
         return tuple(
             reduce_product(
                 coefficient * term.coefficient,
-                (*(_operand(factor, child) for factor in term.factors), *others),
+                (*(_operand(factor, child) for factor in term.factors),
+                 *_first_row(child, polynomial, term), *others),
                 (*over, *term.contracted),
             )
-            for term in self.polynomials[child.name, name].terms
-        )
+            for term in polynomial.terms
+        )  # fmt: skip
 
     def _over(self, source: Source) -> tuple[str, ...]:
         """The dims that are summed on the way from the child's cells to the parent's entries."""
@@ -331,16 +376,22 @@ class Wiring:
         if rule.drawn is not None:
             return tuple(rule.drawn(child))
         dims: set[str] = {polynomial.along} if polynomial.along else set()
-        for name in rule.exposure_reads:
+        dims |= self._named_dims(child, rule.exposure_reads)
+        if polynomial.along is not None:
+            dims |= self._chain_dims(child, polynomial, dims)
+        return tuple(dim for dim in child.axes if dim in dims)
+
+    def _named_dims(self, child: Node, names: Iterable[str]) -> set[str]:
+        """The dims of what a rule of ``child`` makes from the named quantities."""
+        dims: set[str] = set()
+        for name in names:
             if name == "exposure":
                 dims |= {dim for product in self.exposure(child.name) for dim in product.dims}
             elif name in ("value", "count"):
                 dims |= set(child.axes)
             else:
                 dims |= self.slot_dims(child, name)
-        if polynomial.along is not None:
-            dims |= self._chain_dims(child, polynomial, dims)
-        return tuple(dim for dim in child.axes if dim in dims)
+        return dims
 
     def _chain_dims(self, child: Node, polynomial: Polynomial, dims: set[str]) -> set[str]:
         """What the rows of a chain add to the dims of each other's exposure."""
@@ -383,6 +434,11 @@ class Wiring:
                     reads.add(Read(operand.name, summed if alone else frozenset()))
                 elif operand.kind in ("exposure", "rest"):
                     reads |= self.rule_reads(self.nodes[operand.name], operand.slot)
+                elif operand.kind == "rule count":
+                    rule = self.rules[operand.name, operand.slot]
+                    reads |= self.named_reads(self.nodes[operand.name], rule.count_reads)
+                elif operand.kind == "count":
+                    reads |= self.count_reads(operand.name)
         return reads
 
     def rule_reads(self, child: Node, slot: str) -> set[Read]:
@@ -390,16 +446,7 @@ class Wiring:
         rule = self.rules[child.name, slot]
         if rule.drawn is not None:
             return {Read(f"counts({child.name})")}
-        reads: set[Read] = set()
-        for name in rule.exposure_reads:
-            if name == "exposure":
-                reads |= self.product_reads(self.exposure(child.name))
-            elif name == "value":
-                reads.add(Read(child.name))
-            elif name == "count":
-                reads |= self.count_reads(child.name)
-            else:
-                reads |= self.slot_reads(child, name)
+        reads = self.named_reads(child, rule.exposure_reads)
         if self.polynomials[child.name, slot].along is not None:
             # the scan multiplies by the other factors of the lagged terms, never by the chain
             for term in self.polynomials[child.name, slot].terms:
@@ -408,6 +455,20 @@ class Wiring:
                     others = [_operand(f, child) for f in term.factors if f is not own]
                     over = [d for d in (*child.axes, *term.contracted) if d not in own.dims]
                     reads |= self.product_reads([reduce_product(1.0, others, over)])
+        return reads
+
+    def named_reads(self, child: Node, names: Iterable[str]) -> set[Read]:
+        """What the quantities that a rule of ``child`` names condition on."""
+        reads: set[Read] = set()
+        for name in names:
+            if name == "exposure":
+                reads |= self.product_reads(self.exposure(child.name))
+            elif name == "value":
+                reads.add(Read(child.name))
+            elif name == "count":
+                reads |= self.count_reads(child.name)
+            else:
+                reads |= self.slot_reads(child, name)
         return reads
 
     def slot_reads(self, node: Node, slot: str) -> set[Read]:
@@ -428,14 +489,10 @@ class Wiring:
         reads: set[Read] = set()
         constant = self.draws[name].constant_over_simplex
         for source in self.sources[name]:
-            rule, child = source.rule, source.child
-            over = self._over(source)
-            if rule.is_random:
-                reads.add(Read(f"counts({child.name})"))
-            elif rule.count == "count":
-                reads |= self.count_reads(child.name)
+            if self.is_delivered(source):
+                reads.add(Read(f"counts({source.child.name})"))
             else:
-                reads |= self.product_reads(self.named_sum(str(rule.count), child, over))
+                reads |= self.product_reads(self.source_count(source))
             if not constant:  # a constant exposure leaves no trace in a Dirichlet
                 reads |= self.product_reads(self.source_exposure(source))
         return {read for read in reads if read.name in self.sources or "(" in read.name}
@@ -447,6 +504,13 @@ class Wiring:
             if source.rule.relation == "collapsed" and isinstance(source.child, Latent):
                 out |= {source.child.name} | self.marginalised(source.child.name)
         return out
+
+
+def _first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand, ...]:
+    """What keeps the initial value of a chain to its first row."""
+    if term.phase != FIRST or polynomial.along is None:
+        return ()
+    return (Operand("first", child.name, (polynomial.along,)),)
 
 
 def _operand(factor: Factor, owner: Node | None = None) -> Operand:

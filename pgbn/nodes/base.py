@@ -17,7 +17,15 @@ from pgbn.errors import NetworkError
 from pgbn.nodes.expression import Constant, Dims, Expression
 from pgbn.samplers.stream import Stream
 
-__all__ = ["Array", "Latent", "Node", "Observed", "node_types"]
+__all__ = [
+    "Array",
+    "Latent",
+    "Node",
+    "Observed",
+    "check_positive",
+    "check_probability",
+    "node_types",
+]
 
 Array = NDArray[Any]
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Slot
 from pgbn.registry import evidence_rule, link_rule
@@ -46,6 +47,7 @@ class BernoulliPoisson(Observed):
     "rate",
     equation=r"n \mid b=1 \sim \mathrm{Pois}_{+}(\lambda)",
     reference="Zhou 2015, Bernoulli–Poisson link",
+    log_probability=lambda drawn, rate: log_pmf.truncated_poisson(drawn, rate),
 )
 def _counts(stream: Stream, rate: Array) -> Array:
     return vectorised.truncated_poisson(stream, rate)

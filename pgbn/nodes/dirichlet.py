@@ -9,6 +9,7 @@ from pydantic import field_validator
 from scipy.special import gammaln, xlogy
 
 from pgbn.evidence import Evidence
+from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
 from pgbn.registry import draw_rule, evidence_rule
@@ -51,11 +52,20 @@ class Dirichlet(Latent):
         return rf"\mathrm{{Dir}}({slots['concentration']})"
 
 
+def _log_probability(drawn: Evidence, count: Array, concentration: Array, axis: int) -> Array:
+    """CRT(ℓ; n, a) · Beta(s; a_·, n_·): the two are independent given n and a."""
+    every = np.broadcast_to(concentration, np.shape(count))
+    sums = every.sum(axis=axis, keepdims=True), count.sum(axis=axis, keepdims=True)
+    beta = log_pmf.neg_log_beta(drawn.exposure, *sums)
+    return log_pmf.crt(drawn.count, count, every) + beta / np.shape(count)[axis]
+
+
 @evidence_rule(
     Dirichlet,
     "concentration",
     relation="collapsed",
     drawn=lambda node: node.dims,
+    log_probability=_log_probability,
     equation=r"\ell \sim \mathrm{CRT}(n, a),\quad q' = -\ln s,\ s \sim \mathrm{Beta}(a_\cdot, n_\cdot)",
     reference="Zhou 2018; Zhao et al. 2018",
 )

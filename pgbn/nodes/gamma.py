@@ -8,13 +8,14 @@ import numpy as np
 from pydantic import field_validator
 from scipy.special import gammaln, xlogy
 
+from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
 from pgbn.registry import draw_rule, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 
-__all__ = ["Gamma"]
+__all__ = ["Gamma", "tables_of_gamma"]
 
 
 class Gamma(Latent):
@@ -48,10 +49,11 @@ class Gamma(Latent):
     relation="collapsed",
     exposure=lambda exposure, rate: np.log1p(exposure / rate),
     additive=True,
+    log_probability=lambda drawn, count, shape: log_pmf.crt(drawn, count, shape),
     equation=r"\ell \sim \mathrm{CRT}(m, a),\quad q' = \ln(1 + q/c)",
     reference="Zhou & Carin 2015, Lemma: a negative binomial count and its tables",
 )
-def _tables(stream: Stream, count: Array, shape: Array) -> Array:
+def tables_of_gamma(stream: Stream, count: Array, shape: Array) -> Array:
     """m ~ NB(a, q/(c+q)) once θ is integrated out; its tables say ℓ ~ Pois(a·ln(1+q/c))."""
     return vectorised.crt(stream, count, shape)
 

@@ -48,7 +48,7 @@ class Multinomial(Observed):
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         total = np.asarray(slots["total"])
-        if not (total > 0).all():
+        if not (total >= 0).all() or not total.any():
             raise DataError(f"{self.name}: give total= (a positive number) to generate from it")
         return vectorised.multinomial(stream, total, slots["probability"], stream.simplex)
 

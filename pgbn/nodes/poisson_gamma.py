@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import field_validator
 from scipy.special import ive
 
+from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Observed, check_positive
 from pgbn.nodes.expression import Slot
 from pgbn.registry import evidence_rule, link_rule
@@ -60,6 +61,9 @@ class PoissonGamma(Observed):
     "rate",
     equation=r"n \mid y>0 \sim \mathrm{Bessel}_{-1}(2\sqrt{a y \lambda})",
     reference="Zhou, Cong & Chen 2016, Poisson randomised gamma",
+    log_probability=lambda drawn, value, rate, noise: log_pmf.bessel(
+        drawn, 2 * np.sqrt(noise * value * rate)
+    ),
 )
 def _counts(stream: Stream, value: Array, rate: Array, noise: Array) -> Array:
     with np.errstate(divide="ignore"):

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from pgbn.random import restart, uniform
-from pgbn.samplers.listed import draw_topic, sum_dense, sum_listed
+from pgbn.samplers.listed import draw_unlisted, pick_listed, sum_dense, sum_listed
 from pgbn.samplers.multinomial import multinomial
 from pgbn.samplers.threads import run_rows
 
@@ -61,20 +61,26 @@ def allocate_blocked(key, start, stop, documents, indptr, indices, data, loading
             bound = loadings.bound[slot]
             listed = sum_listed(topic, large, begin, length, weight, before)
             for _ in range(count):
-                k = draw_topic(
-                    rng,
-                    topic,
-                    large,
-                    begin,
-                    length,
-                    values,
-                    slot,
-                    bound,
-                    weight,
-                    before,
-                    listed,
-                    total,
-                )
+                target = uniform(rng) * (listed + bound * total)
+                if target < listed:
+                    place = pick_listed(topic, large, begin, length, weight, before, target)
+                    k = np.uint64(topic[place])
+                else:
+                    k = draw_unlisted(
+                        rng,
+                        topic,
+                        large,
+                        begin,
+                        length,
+                        values,
+                        slot,
+                        bound,
+                        weight,
+                        before,
+                        listed,
+                        total,
+                        target,
+                    )
                 if k >= np.uint64(topics):  # all products underflowed
                     k = np.uint64(uniform(rng) * topics)
                 n_wk[replicate, w, k] += 1
@@ -142,20 +148,26 @@ def draw_labels(key, start, stop, documents, row_start, word, loadings, theta, z
                 bound = loadings.bound[slot]
                 listed = sum_listed(topic, large, begin, length, weight, before)
                 previous = w
-            k = draw_topic(
-                rng,
-                topic,
-                large,
-                begin,
-                length,
-                values,
-                slot,
-                bound,
-                weight,
-                before,
-                listed,
-                total,
-            )
+            target = uniform(rng) * (listed + bound * total)
+            if target < listed:
+                place = pick_listed(topic, large, begin, length, weight, before, target)
+                k = np.uint64(topic[place])
+            else:
+                k = draw_unlisted(
+                    rng,
+                    topic,
+                    large,
+                    begin,
+                    length,
+                    values,
+                    slot,
+                    bound,
+                    weight,
+                    before,
+                    listed,
+                    total,
+                    target,
+                )
             if k >= np.uint64(topics):  # all products underflowed
                 k = np.uint64(uniform(rng) * topics)
             z[token] = k

@@ -9,8 +9,8 @@ independent: threads over rows draw from exactly this law.
 import numpy as np
 from numba import njit
 
-from pgbn.random import restart
-from pgbn.samplers.listed import draw_topic, sum_dense, sum_listed
+from pgbn.random import restart, uniform
+from pgbn.samplers.listed import draw_unlisted, pick_listed, sum_dense, sum_listed
 
 __all__ = ["allocate_partial"]
 
@@ -59,20 +59,27 @@ def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, 
             begin = np.uint64(loadings.start[slot])
             length = np.uint64(loadings.length[slot])
             listed = sum_listed(topic, large, begin, length, weight, before)
-            new = draw_topic(
-                rng,
-                topic,
-                large,
-                begin,
-                length,
-                values,
-                slot,
-                loadings.bound[slot],
-                weight,
-                before,
-                listed,
-                total,
-            )
+            bound = loadings.bound[slot]
+            target = uniform(rng) * (listed + bound * total)
+            if target < listed:
+                place = pick_listed(topic, large, begin, length, weight, before, target)
+                new = np.uint64(topic[place])
+            else:
+                new = draw_unlisted(
+                    rng,
+                    topic,
+                    large,
+                    begin,
+                    length,
+                    values,
+                    slot,
+                    bound,
+                    weight,
+                    before,
+                    listed,
+                    total,
+                    target,
+                )
             if new == old or new == np.uint64(weight.size):  # the latter: no topic is possible
                 weight[old] = weight_before
                 total = total_before

@@ -59,11 +59,13 @@ def gamma_rate(rng, shape, rate):
     """
     if not shape > 0.0:  # a NaN is handed on: the rejection loop would never end
         return math.nan if math.isnan(shape) else 0.0
-    small = shape < 1.0
-    x = gamma_from_one(rng, shape + 1.0 if small else shape) / rate
-    if not small:
-        return x
+    if shape >= 1.0:
+        return gamma_from_one(rng, shape) / rate
     decay = exponential(rng) / shape
+    # Most gammas of tiny shape are below the smallest double: seen before anything else is drawn.
+    if decay > 760.0 and (rate >= 1.0 or decay + math.log(rate) > 760.0):
+        return 0.0
+    x = gamma_from_one(rng, shape + 1.0) / rate
     if decay < 600.0:
         return x * math.exp(-decay)
     return math.exp(math.log(x) - decay)

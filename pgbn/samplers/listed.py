@@ -13,7 +13,7 @@ from numba import njit
 
 from pgbn.random import uniform
 
-__all__ = ["draw_topic", "padded", "pick_dense", "pick_listed", "sum_dense", "sum_listed"]
+__all__ = ["draw_unlisted", "padded", "pick_dense", "pick_listed", "sum_dense", "sum_listed"]
 
 _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
 
@@ -35,7 +35,7 @@ def sum_dense(weight):
     return (a + b) + (c + d)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def sum_listed(topic, value, begin, length, weight, before):
     """Σ value · weight over a list; ``before[b]`` becomes the sum before block b."""
     total = 0.0
@@ -55,7 +55,7 @@ def sum_listed(topic, value, begin, length, weight, before):
     return total
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def pick_listed(topic, value, begin, length, weight, before, target):
     """The place where the running sum of value · weight passes ``target`` < `sum_listed`."""
     block = ((length + _7) >> _3) - _1
@@ -118,12 +118,21 @@ def pick_dense(weight, target):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _draw_unlisted(
+def draw_unlisted(
     rng, topic, large, begin, length, values, slot, bound, weight, before, listed, total, target
 ):
-    """What `draw_topic` does once a target lies beyond the list."""
-    value = values[slot]
+    """k with probability ∝ value_k · weight_k, for a ``target`` that lies beyond the list.
+
+    The values are ``values[slot]``; the list holds exactly those above ``bound``, ``listed`` is
+    its `sum_listed` and ``total`` the sum of the weights. ``target`` is uniform between 0 and
+    listed + bound · total: a candidate comes from the list (`pick_listed`, which the caller
+    does itself) or, with bound · weight_k, from all topics; the latter is accepted with
+    probability value_k / bound, and never if k is listed. If it is refused, the next target may
+    be anywhere. That is rejection sampling: exact for any bound.
+    Returns ``weight.size`` if all products are 0.
+    """
     size = np.uint64(weight.size)
+    value = values[slot]
     for _ in range(32):
         if target < listed:
             place = pick_listed(topic, large, begin, length, weight, before, target)
@@ -137,23 +146,3 @@ def _draw_unlisted(
     for k in range(value.size):
         product[k] = value[k] * weight[k]
     return pick_dense(product, uniform(rng) * sum_dense(product))
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def draw_topic(
-    rng, topic, large, begin, length, values, slot, bound, weight, before, listed, total
-):
-    """k with probability ∝ value_k · weight_k; ``weight.size`` if all these are 0.
-
-    The values are ``values[slot]``, a row that is only looked up when needed. The list holds exactly the values above ``bound``; ``listed`` is its `sum_listed` and
-    ``total`` the sum of the weights. A candidate comes from the list or, with bound · weight_k,
-    from all topics; the latter is accepted with probability value_k / bound, and never if k is
-    listed. That is rejection sampling: exact for any bound.
-    """
-    target = uniform(rng) * (listed + bound * total)
-    if target < listed:
-        place = pick_listed(topic, large, begin, length, weight, before, target)
-        return np.uint64(topic[place])
-    return _draw_unlisted(
-        rng, topic, large, begin, length, values, slot, bound, weight, before, listed, total, target
-    )

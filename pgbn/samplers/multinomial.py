@@ -5,10 +5,11 @@ import math
 import numpy as np
 from numba import njit
 
-from pgbn.random import exponential
+from pgbn.random import exponential, restart
 from pgbn.samplers.binomial import binomial
+from pgbn.samplers.rows import entry
 
-__all__ = ["multinomial"]
+__all__ = ["multinomial", "multinomial_lines"]
 
 
 @njit(cache=True, nogil=True)
@@ -74,3 +75,33 @@ def multinomial(rng, count, weights, out):
         _split_by_search(rng, count, weights, total, out)
     else:
         _split_by_binomials(rng, count, weights, out)
+
+
+@njit(cache=True, nogil=True)
+def multinomial_lines(key, start, stop, n, probability, axis, out):
+    """`multinomial` on the lines start..stop along ``axis``, each with a stream of its own."""
+    _, first, second, third = out.shape
+    first, second, third = (
+        1 if axis == 1 else first,
+        1 if axis == 2 else second,
+        1 if axis == 3 else third,
+    )
+    along_first, along_second, along_third = int(axis == 1), int(axis == 2), int(axis == 3)
+    size = out.shape[axis]
+    rng = np.empty(2, np.uint64)
+    weights = np.empty(size)
+    parts = np.empty(size, np.int64)
+    for line in range(start, stop):
+        restart(rng, key, line)
+        m = line % third
+        k = line // third % second
+        j = line // (third * second) % first
+        i = line // (third * second * first)
+        for t in range(size):
+            parts[t] = 0
+            weights[t] = entry(
+                probability, i, j + t * along_first, k + t * along_second, m + t * along_third
+            )
+        multinomial(rng, entry(n, i, j, k, m), weights, parts)
+        for t in range(size):
+            out[i, j + t * along_first, k + t * along_second, m + t * along_third] = parts[t]

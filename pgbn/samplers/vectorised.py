@@ -23,10 +23,10 @@ from pgbn.samplers.crt import crt as draw_crt
 from pgbn.samplers.dirichlet import softmax_lines
 from pgbn.samplers.gamma import gamma_rate as draw_gamma
 from pgbn.samplers.gamma import log_gamma as draw_log_gamma
-from pgbn.samplers.multinomial import multinomial as draw_multinomial
+from pgbn.samplers.multinomial import multinomial_lines
 from pgbn.samplers.poisson import poisson as draw_poisson
 from pgbn.samplers.poisson import truncated_poisson as draw_truncated_poisson
-from pgbn.samplers.rows import COUNT, PARALLEL, REAL, entry, operand, row_of, run
+from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.threads import run_rows
 
@@ -157,36 +157,6 @@ def _crt(key, start, stop, m, r, out):
             x[i] = draw_crt(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
 
 
-@njit(cache=True, nogil=True)
-def _multinomial(key, start, stop, n, probability, axis, out):
-    # A line along the axis is what a row is elsewhere: it has a stream of its own.
-    _, first, second, third = out.shape
-    first, second, third = (
-        1 if axis == 1 else first,
-        1 if axis == 2 else second,
-        1 if axis == 3 else third,
-    )
-    along_first, along_second, along_third = int(axis == 1), int(axis == 2), int(axis == 3)
-    size = out.shape[axis]
-    rng = np.empty(2, np.uint64)
-    weights = np.empty(size)
-    parts = np.empty(size, np.int64)
-    for line in range(start, stop):
-        restart(rng, key, line)
-        m = line % third
-        k = line // third % second
-        j = line // (third * second) % first
-        i = line // (third * second * first)
-        for t in range(size):
-            parts[t] = 0
-            weights[t] = entry(
-                probability, i, j + t * along_first, k + t * along_second, m + t * along_third
-            )
-        draw_multinomial(rng, entry(n, i, j, k, m), weights, parts)
-        for t in range(size):
-            out[i, j + t * along_first, k + t * along_second, m + t * along_third] = parts[t]
-
-
 # ---- the draws ----
 
 
@@ -288,7 +258,7 @@ def multinomial(
     if totals.shape[axis] != 1:
         raise ValueError(f"n must have size 1 on the axis {axis} of the split: {totals.shape}")
     out = np.empty(shape, COUNT)
-    _run_lines(_multinomial, stream, size, totals, weights, axis, out)
+    _run_lines(multinomial_lines, stream, size, totals, weights, axis, out)
     return out
 
 

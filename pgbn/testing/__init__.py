@@ -1,5 +1,6 @@
 """Tests of samplers, for ours and for a user's own nodes."""
 
+from pgbn.testing.conjugacy import ConjugacyResult, check_conjugacy
 from pgbn.testing.geweke import GewekeResult, geweke
 
-__all__ = ["GewekeResult", "geweke"]
+__all__ = ["ConjugacyResult", "GewekeResult", "check_conjugacy", "geweke"]

@@ -1,5 +1,21 @@
 """Published models as compositions of nodes: one short file each."""
 
+from pgbn.zoo.bnbp import bnbp
+from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
+from pgbn.zoo.gated_pfa import gated_pfa
+from pgbn.zoo.lda import hdp_lda, lda
+from pgbn.zoo.multimodal import multimodal
 from pgbn.zoo.pgbn import pfa, pgbn
+from pgbn.zoo.pgds import pgds
 
-__all__ = ["pfa", "pgbn"]
+__all__ = [
+    "bnbp",
+    "gamma_markov_chain",
+    "gated_pfa",
+    "hdp_lda",
+    "lda",
+    "multimodal",
+    "pfa",
+    "pgbn",
+    "pgds",
+]

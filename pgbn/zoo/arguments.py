@@ -7,17 +7,21 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from pgbn.errors import NetworkError, did_you_mean
-from pgbn.nodes import BernoulliPoisson, Gamma, Poisson, PoissonGamma
+from pgbn.nodes import BernoulliPoisson, Gamma, Multinomial, Poisson, PoissonGamma
 from pgbn.nodes.base import Observed
-from pgbn.nodes.expression import Expression
+from pgbn.nodes.expression import Constant, Expression
 
 __all__ = [
     "LINKS",
     "Prior",
     "check_link",
+    "check_modalities",
     "check_positive",
     "check_prior",
+    "check_total",
     "check_width",
     "check_widths",
     "observe",
@@ -85,6 +89,30 @@ def check_link(link: Any, name: str = "link") -> str:
             f"(reals ≥ 0).{hint}"
         )
     return str(link)
+
+
+def check_modalities(modalities: Any) -> dict[str, str]:
+    """At least one name, each with its link."""
+    example = 'modalities={"words": "poisson", "tags": "bernoulli"}'
+    if not isinstance(modalities, Mapping) or not modalities:
+        raise NetworkError(f"modalities={modalities!r}: map names to links, such as {example}")
+    for name in modalities:
+        if not isinstance(name, str):
+            raise NetworkError(f"modalities: the name {name!r} is not a string; give {example}")
+    return {name: check_link(link, f"modalities[{name!r}]") for name, link in modalities.items()}
+
+
+def check_total(total: Any) -> Expression:
+    """The lengths of generated documents: none, one number, or one for each document."""
+    if total is None:
+        default: Expression = Multinomial.model_fields["total"].default
+        return default
+    lengths = np.asarray(total)
+    if lengths.dtype.kind not in "iuf" or lengths.ndim > 1:
+        raise NetworkError(f"total={total!r}: give a number, or a list with one for each document")
+    if not (np.isfinite(lengths).all() and (lengths >= 0).all() and (lengths % 1 == 0).all()):
+        raise NetworkError(f"total={total!r}: lengths of documents are integers 0, 1, 2, …")
+    return Constant(value=lengths, dims=("doc",) * lengths.ndim)
 
 
 def observe(

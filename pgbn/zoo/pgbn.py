@@ -8,7 +8,15 @@ from pgbn.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma
 from pgbn.nodes.base import Latent
 from pgbn.nodes.expression import Expression
-from pgbn.zoo.arguments import Prior, check_prior, check_width, check_widths, observe, per_layer
+from pgbn.zoo.arguments import (
+    Prior,
+    check_positive,
+    check_prior,
+    check_width,
+    check_widths,
+    observe,
+    per_layer,
+)
 
 __all__ = ["pfa", "pgbn"]
 
@@ -34,14 +42,15 @@ def pgbn(
     """
     layers = check_widths(widths)
     depth, etas = len(layers), per_layer(eta, len(layers), "eta")
+    p_prior, c_prior = check_prior(p_prior, "p_prior"), check_prior(c_prior, "c_prior")
     gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
     c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
     shape: Expression = Gamma("r", gamma0 / layers[-1], c0, dims=f"topic{depth}")
     for t in range(depth, 0, -1):
         topic, below = f"topic{t}", f"topic{t - 1}" if t > 1 else "term"
-        rate: Latent = BetaOdds("p2", *check_prior(p_prior, "p_prior"), dims="doc")
+        rate: Latent = BetaOdds("p2", *p_prior, dims="doc")
         if t > 1:
-            rate = Gamma(f"c{t + 1}", *check_prior(c_prior, "c_prior"), dims="doc")
+            rate = Gamma(f"c{t + 1}", *c_prior, dims="doc")
         theta = Gamma(f"theta{t}", shape, rate, dims=("doc", topic))
         shape = Dirichlet(f"phi{t}", etas[t - 1], over=below, dims=topic) @ theta
     x = observe("x", link, shape, ("doc", "term"), "noise", noise_prior)
@@ -64,5 +73,12 @@ def pfa(
 
     Reference: Zhou & Carin, Negative binomial process count and mixture modeling, TPAMI 2015.
     """
-    return pgbn([check_width(width)], eta, p_prior, (1.0, 1.0), c0_prior, gamma0_prior, link,
-                noise_prior)  # fmt: skip
+    check_width(width)
+    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
+    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
+    r = Gamma("r", gamma0 / width, c0, dims="topic1")
+    p2 = BetaOdds("p2", *check_prior(p_prior, "p_prior"), dims="doc")
+    theta = Gamma("theta1", r, p2, dims=("doc", "topic1"))
+    phi = Dirichlet("phi1", check_positive(eta, "eta"), over="term", dims="topic1")
+    x = observe("x", link, phi @ theta, ("doc", "term"), "noise", noise_prior)
+    return Network(x, sizes={"topic1": width})

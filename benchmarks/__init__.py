@@ -1,0 +1,1 @@
+"""Benchmarks: each measures all sides in one run. Not part of the package."""

@@ -1,0 +1,295 @@
+"""Seconds per layer-1 sweep: our kernels, the plain dense loop, and tomotopy's LDA.
+
+    python -m benchmarks.sweep --data ../shared/data/20newsgroups.npz
+    python -m benchmarks.sweep --data ../shared/data/20newsgroups.npz --vocabulary 2000 --topics 512
+
+All sides run in turn, several rounds, in one process, so that ratios survive a busy machine.
+Without ``--data`` a corpus is drawn from the model. The prior is r_k = 50 / K (T = 1).
+"""
+
+import argparse
+import json
+import platform
+import time
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from pgbn.random import stream_key
+from pgbn.samplers.allocate_blocked import split_cells
+from pgbn.samplers.allocate_collapsed import allocate_collapsed, word_topics
+from pgbn.samplers.allocate_partial import allocate_partial
+from pgbn.samplers.dirichlet_columns import draw_loadings, empty_loadings
+from pgbn.samplers.threads import run_rows
+from pgbn.samplers.tokens import count_rows, count_words, expand, word_order
+
+ETA = 0.05
+
+
+def load(path, vocabulary):
+    """Counts (documents × terms, CSR) of a file as in ``shared/data``, or simulated ones."""
+    if path is None:
+        return simulate(vocabulary or 5000)
+    with np.load(path) as file:
+        terms = len(file["vocabulary"])
+        prefix = "train_" if "train_indptr" in file else ""
+        parts = [
+            sparse.csr_matrix(
+                (file[p + "data"].astype(np.int64), file[p + "indices"], file[p + "indptr"]),
+                shape=(len(file[p + "indptr"]) - 1, terms),
+            )
+            for p in ([prefix, "test_"] if prefix else [""])
+        ]
+    counts = parts[0]
+    if vocabulary:
+        frequency = sum(np.asarray(part.sum(axis=0)).ravel() for part in parts)
+        counts = counts[:, np.sort(np.argsort(-frequency, kind="stable")[:vocabulary])]
+    counts.sort_indices()
+    return counts
+
+
+def simulate(vocabulary, documents=5000, topics=100, length=100, seed=0):
+    """A corpus with Zipfian words, topics of its own, and documents of a few topics."""
+    rng = np.random.default_rng(seed)
+    base = 1.0 / np.arange(1, vocabulary + 1)
+    phi = rng.gamma(np.outer(np.ones(topics), 0.05 * vocabulary * base / base.sum()))
+    phi /= phi.sum(axis=1, keepdims=True)
+    rows = [
+        rng.multinomial(rng.poisson(length), rng.dirichlet(np.full(topics, 0.05)) @ phi)
+        for _ in range(documents)
+    ]
+    return sparse.csr_matrix(np.array(rows))
+
+
+@njit(nogil=True)
+def dense_sweep(tokens, row, word, z, n_wk, n_k, m, prior, eta):
+    """The yardstick: eq. (z) for every token and all K topics, tokens in the given order."""
+    vocabulary, topics = n_wk.shape
+    cumulative = np.empty(topics)
+    for i in tokens:
+        w, j, k = word[i], row[i], z[i]
+        n_wk[w, k] -= 1
+        n_k[k] -= 1
+        m[j, k] -= 1
+        total = 0.0
+        for k in range(topics):
+            total += (eta + n_wk[w, k]) / (vocabulary * eta + n_k[k]) * (m[j, k] + prior[k])
+            cumulative[k] = total
+        target = np.random.random() * total
+        k = 0
+        while cumulative[k] < target:
+            k += 1
+        z[i] = k
+        n_wk[w, k] += 1
+        n_k[k] += 1
+        m[j, k] += 1
+
+
+class State:
+    """Labels and the tables that belong to them, for one replicate."""
+
+    def __init__(self, counts, topics, z=None):
+        self.documents, self.vocabulary = counts.shape
+        self.topics = topics
+        self.cells = (counts.indptr.astype(np.int64), counts.indices, counts.data.astype(np.int64))
+        self.tokens = expand(*self.cells)
+        self.order = word_order(self.tokens, self.documents, self.vocabulary)
+        if z is None:
+            z = np.random.default_rng(0).integers(0, topics, self.tokens.word.size)
+        self.z = z.astype(np.uint16)
+        self.prior = np.full((1, topics), 50.0 / topics)
+        self.n_wk = np.zeros((1, self.vocabulary, topics), np.int32)
+        count_words(0, 0, self.vocabulary, *self.order, self.z, self.n_wk)
+        self.n_k = self.n_wk.sum(axis=1, dtype=np.int64)
+        self.m = np.zeros((self.documents, topics), np.int64)
+        count_rows(0, 0, self.documents, self.tokens.row_start, self.z, self.m)
+        self.sweeps = 0
+
+    def key(self):
+        self.sweeps += 1
+        return stream_key(self.sweeps)
+
+
+class Collapsed(State):
+    def __init__(self, counts, topics, z=None):
+        super().__init__(counts, topics, z)
+        self.table = word_topics(
+            self.tokens, self.z, self.documents, self.vocabulary, topics, self.order
+        )
+
+    def sweep(self):
+        allocate_collapsed(
+            np.uint64(self.key()),
+            0,
+            1,
+            self.documents,
+            *self.tokens,
+            self.z,
+            self.table,
+            self.n_k,
+            self.m,
+            self.prior,
+            self.documents,
+            ETA,
+        )
+
+
+class Partial(State):
+    def __init__(self, counts, topics, z, threads):
+        super().__init__(counts, topics, z)
+        self.threads = threads
+        self.loadings = empty_loadings(self.n_wk.sum(axis=2), topics, ETA)
+
+    def draw_phi(self):
+        words = (*self.order, self.z, self.n_wk)
+        run_rows(count_words, self.vocabulary, self.threads, 0, *words)
+        draw_loadings(self.key(), self.n_wk, ETA, self.loadings, self.threads)
+
+    def draw_labels(self):
+        run_rows(
+            allocate_partial,
+            self.documents,
+            self.threads,
+            self.key(),
+            self.documents,
+            *self.tokens,
+            self.z,
+            self.loadings,
+            self.m,
+            self.prior,
+            self.documents,
+        )
+
+    def sweep(self):
+        self.draw_phi()
+        self.draw_labels()
+
+
+class Blocked(Partial):
+    """θ is drawn outside the clock: it is a step of the network, not of these kernels."""
+
+    def prepare(self):
+        self.theta = np.random.default_rng(self.sweeps).standard_gamma(self.m + self.prior)
+
+    def draw_phi(self):
+        draw_loadings(self.key(), self.n_wk, ETA, self.loadings, self.threads)
+
+    def draw_labels(self):
+        split_cells(
+            self.key(),
+            self.documents,
+            *self.cells,
+            self.loadings,
+            self.theta,
+            self.n_wk,
+            self.m,
+            self.threads,
+        )
+
+
+class Dense(State):
+    def __init__(self, counts, topics, z):
+        super().__init__(counts, topics, z)
+        self.row = np.repeat(np.arange(self.documents), np.diff(self.tokens.row_start))
+        self.permutation = np.random.default_rng(1).permutation(self.z.size)
+        self.labels = self.z.astype(np.int64)
+        self.run(self.permutation[:0])
+
+    def run(self, tokens):
+        tables = (self.n_wk[0], self.n_k[0], self.m, self.prior[0], ETA)
+        dense_sweep(tokens, self.row, self.tokens.word, self.labels, *tables)
+
+    def sweep(self):
+        self.run(self.permutation)
+
+
+class Tomotopy:
+    def __init__(self, counts, topics, burn_in):
+        import tomotopy
+
+        self.model = tomotopy.LDAModel(k=topics, alpha=50.0 / topics, eta=ETA, seed=1)
+        tokens = expand(counts.indptr, counts.indices, counts.data)
+        for j in range(counts.shape[0]):
+            words = tokens.word[tokens.row_start[j] : tokens.row_start[j + 1]]
+            if words.size:
+                self.model.add_doc([str(w) for w in words])
+        self.model.optim_interval = 0
+        self.model.train(burn_in, workers=1)
+
+    def sweep(self):
+        self.model.train(1, workers=1)
+
+
+def measure(sides, repeats):
+    """{name: [(CPU seconds, wall seconds), ...]}, the sides in turn."""
+    times = {name: [] for name in sides}
+    for _ in range(repeats):
+        for name, side in sides.items():
+            if hasattr(side, "prepare"):
+                side.prepare()
+            cpu, wall = time.process_time(), time.perf_counter()
+            side.sweep()
+            times[name].append((time.process_time() - cpu, time.perf_counter() - wall))
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", help="an .npz file as in shared/data")
+    parser.add_argument("--vocabulary", type=int, help="keep the most frequent terms")
+    parser.add_argument("--topics", type=int, default=400)
+    parser.add_argument("--burn-in", type=int, default=50)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--threads", type=int, nargs="*", default=[1])
+    parser.add_argument("--json", help="write the results to this file")
+    arguments = parser.parse_args()
+    counts = load(arguments.data, arguments.vocabulary)
+    topics = arguments.topics
+    collapsed = Collapsed(counts, topics)
+    for _ in range(arguments.burn_in):
+        collapsed.sweep()
+    z = collapsed.z
+    sides = {"dense": Dense(counts, topics, z)}
+    try:
+        sides["tomotopy"] = Tomotopy(counts, topics, arguments.burn_in)
+    except ImportError:
+        print("tomotopy is not installed")
+    sides["collapsed"] = Collapsed(counts, topics, z)
+    for threads in arguments.threads:
+        suffix = "" if threads == 1 else f" {threads} threads"
+        sides["partial" + suffix] = Partial(counts, topics, z, threads)
+        sides["blocked" + suffix] = Blocked(counts, topics, z, threads)
+    measure({name: side for name, side in sides.items() if isinstance(side, Partial)}, 1)
+    times = measure(sides, arguments.repeats)
+    cpu = {name: float(np.median([t[0] for t in values])) for name, values in times.items()}
+    wall = {name: float(np.median([t[1] for t in values])) for name, values in times.items()}
+    least = {name: float(min(t[0] for t in values)) for name, values in times.items()}
+    documents, vocabulary = counts.shape
+    print(
+        f"{documents} documents, {vocabulary} terms, {int(counts.sum())} tokens, K = {topics}; "
+        f"median of {arguments.repeats} sweeps after {arguments.burn_in}; {platform.processor()}"
+    )
+    print(f"{'':20s}{'CPU s':>9s}{'least':>9s}{'wall s':>9s}{'dense ÷':>9s}{'tomotopy ÷':>12s}")
+    for name in sides:
+        ratio = f"{cpu['tomotopy'] / cpu[name]:12.1f}" if "tomotopy" in cpu else ""
+        print(
+            f"{name:20s}{cpu[name]:9.3f}{least[name]:9.3f}{wall[name]:9.3f}"
+            f"{cpu['dense'] / cpu[name]:9.1f}{ratio}"
+        )
+    if arguments.json:
+        result = {
+            "arguments": vars(arguments),
+            "machine": platform.platform(),
+            "tokens": int(counts.sum()),
+            "cpu": cpu,
+            "least_cpu": least,
+            "wall": wall,
+            "times": times,
+        }
+        with open(arguments.json, "w") as file:
+            json.dump(result, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+r"""Formula: LaTeX that can be calculated with, so that a rule's own code writes its equation.
+
+A rule such as ``np.log1p(exposure / rate)`` is called with formulas instead of arrays and
+returns ``\ln(1 + q/c)``. What is printed is therefore what is computed, also for rules that
+others have registered; a rule whose code cannot be read in this way shows its ``equation``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Formula", "call", "number", "ratio"]
+
+# how tightly the outermost operation binds
+_SUM, _PRODUCT, _ATOM = 1, 2, 3
+
+
+def _digits(value: float) -> str:
+    text = f"{value:g}"
+    if "e" not in text:
+        return text
+    mantissa, exponent = text.split("e")
+    power = rf"10^{{{int(exponent)}}}"
+    return power if mantissa == "1" else rf"{mantissa} \cdot {power}"
+
+
+def number(value: float) -> Formula:
+    """A number as a formula."""
+    return Formula(_digits(value), _ATOM if value >= 0 else _SUM)
+
+
+def _formula(value: Any) -> Formula:
+    if isinstance(value, Formula):
+        return value
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        return number(float(value))
+    raise TypeError(f"cannot write {value!r} in a formula")
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """An expression in LaTeX; ``level`` says where brackets are needed."""
+
+    latex: str
+    level: int = _ATOM
+
+    @staticmethod
+    def sum_over(index: str, body: Formula) -> Formula:
+        """Σ_index body."""
+        return Formula(rf"\sum_{{{index}}} {body.within(_PRODUCT)}", _SUM)
+
+    def within(self, level: int) -> str:
+        """The LaTeX, in brackets if it binds less tightly than ``level``."""
+        return self.latex if self.level >= level else rf"({self.latex})"
+
+    def __add__(self, other: Any) -> Formula:
+        other = _formula(other)
+        if self.latex == "0":
+            return other
+        if other.latex == "0":
+            return self
+        sign = "-" if other.latex.startswith("-") else "+"
+        return Formula(f"{self.latex} {sign} {other.latex.removeprefix('-')}", _SUM)
+
+    def __radd__(self, other: Any) -> Formula:
+        return _formula(other) + self
+
+    def __neg__(self) -> Formula:
+        return Formula(f"-{self.within(_PRODUCT)}", _SUM)
+
+    def __sub__(self, other: Any) -> Formula:
+        return self + -_formula(other)
+
+    def __rsub__(self, other: Any) -> Formula:
+        return _formula(other) - self
+
+    def __mul__(self, other: Any) -> Formula:
+        other = _formula(other)
+        for one, rest in ((self, other), (other, self)):
+            if one.latex == "1":
+                return rest
+        gap = r" \cdot " if other.latex[:1].isdigit() else r"\, "
+        return Formula(f"{self.within(_PRODUCT)}{gap}{other.within(_PRODUCT)}", _PRODUCT)
+
+    def __rmul__(self, other: Any) -> Formula:
+        return _formula(other) * self
+
+    def __truediv__(self, other: Any) -> Formula:
+        other = _formula(other)
+        if other.latex == "1":
+            return self
+        return Formula(f"{self.within(_PRODUCT)} / {other.within(_ATOM)}", _PRODUCT)
+
+    def __rtruediv__(self, other: Any) -> Formula:
+        return _formula(other) / self
+
+    def __pow__(self, other: Any) -> Formula:
+        return Formula(f"{self.within(_ATOM)}^{{{_formula(other).latex}}}", _PRODUCT)
+
+    def __gt__(self, other: Any) -> Formula:
+        return Formula(f"{self.latex} > {_formula(other).latex}", 0)
+
+    def __ge__(self, other: Any) -> Formula:
+        return Formula(rf"{self.latex} \ge {_formula(other).latex}", 0)
+
+    def __lt__(self, other: Any) -> Formula:
+        return Formula(f"{self.latex} < {_formula(other).latex}", 0)
+
+    def __le__(self, other: Any) -> Formula:
+        return Formula(rf"{self.latex} \le {_formula(other).latex}", 0)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        function = _FUNCTIONS.get(ufunc)
+        if function is None or method != "__call__" or options:
+            return NotImplemented
+        return function(*(_formula(value) for value in inputs))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        if function is not np.where or len(args) != 3 or options:
+            return NotImplemented
+        condition, then, otherwise = (_formula(value).latex for value in args)
+        return Formula(
+            rf"\begin{{cases}} {then} & \text{{if }} {condition} \\ "
+            rf"{otherwise} & \text{{otherwise}} \end{{cases}}"
+        )
+
+
+def _named(name: str) -> Callable[..., Formula]:
+    return lambda *values: Formula(rf"{name}({', '.join(value.latex for value in values)})")
+
+
+_FUNCTIONS: dict[Any, Callable[..., Formula]] = {
+    np.add: lambda a, b: a + b,
+    np.subtract: lambda a, b: a - b,
+    np.multiply: lambda a, b: a * b,
+    np.true_divide: lambda a, b: a / b,
+    np.power: lambda a, b: a**b,
+    np.negative: lambda a: -a,
+    np.greater: lambda a, b: a > b,
+    np.greater_equal: lambda a, b: a >= b,
+    np.less: lambda a, b: a < b,
+    np.less_equal: lambda a, b: a <= b,
+    np.log: _named(r"\ln"),
+    np.log1p: lambda a: _FUNCTIONS[np.log](1 + a),
+    np.exp: lambda a: Formula(f"e^{{{a.latex}}}"),
+    np.expm1: lambda a: _FUNCTIONS[np.exp](a) - 1,
+    np.sqrt: lambda a: Formula(rf"\sqrt{{{a.latex}}}"),
+    np.maximum: _named(r"\max"),
+    np.minimum: _named(r"\min"),
+}
+
+
+def ratio(coefficient: float, body: Formula) -> Formula:
+    """coefficient · body, as a fraction where the coefficient is one over a whole number."""
+    if coefficient == 1.0:
+        return body
+    inverse = round(1.0 / coefficient)
+    if inverse > 1 and math.isclose(coefficient * inverse, 1.0, rel_tol=1e-12):
+        return body / inverse
+    return number(coefficient) * body
+
+
+def call(function: Any, **arguments: Formula) -> Formula | dict[str, Formula] | None:
+    """What a rule's function makes of formulas: one, or a dict; None if it cannot be read."""
+    try:
+        result = function(**arguments)
+        if isinstance(result, dict):
+            return {name: _formula(value) for name, value in result.items()}
+        return _formula(result)
+    except Exception:  # any code may stand in a rule; the printed equation is the fallback
+        return None

@@ -1,0 +1,162 @@
+"""From names to LaTeX: ``theta2`` → θ^{(2)}, ``gamma0`` → γ_0, the dim ``doc`` → the index j."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+__all__ = ["GREEK", "Symbol", "clean_math", "escape_math", "indices_of", "sizes_of", "symbols_of"]
+
+_LOWER = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau"
+_UPPER = "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+_LOWER_SIGNS = "α β γ δ ε ζ η θ ι κ λ μ ν ξ π ρ σ τ"
+_UPPER_SIGNS = "Γ Δ Θ Λ Ξ Π Σ Υ Φ Ψ Ω"
+
+# name of a letter → its unicode sign
+GREEK = dict(
+    zip(
+        f"{_LOWER} upsilon phi chi psi omega {_UPPER}".split(),
+        f"{_LOWER_SIGNS} υ φ χ ψ ω {_UPPER_SIGNS}".split(),
+        strict=True,
+    )
+)
+_SIGN_TO_NAME = {sign: name for name, sign in GREEK.items()}
+
+# the usual indices of the usual dims, and the letters of their sizes
+_INDEX = {"doc": "j", "document": "j", "term": "v", "word": "v", "topic": "k", "factor": "k",
+          "time": "t", "user": "u", "item": "i"}  # fmt: skip
+_SIZE = {"doc": "J", "document": "J", "term": "V", "word": "V", "topic": "K", "factor": "K",
+         "time": "T"}  # fmt: skip
+
+# accents that every LaTeX knows without a package
+_ACCENTS = "\u0300\u0301\u0302\u0303\u0308\u030a\u0327\u030c"
+
+
+def escape_character(character: str) -> str:
+    """One character of a name inside ``\\mathrm``; what LaTeX cannot print, by its code."""
+    if character in _SIGN_TO_NAME:
+        return rf"\{_SIGN_TO_NAME[character]} "
+    if character.isascii():
+        if character.isalnum() or character in "-+=*'!?;@":
+            return character
+        if character in "_#%&":
+            return "\\" + character
+    parts = unicodedata.normalize("NFD", character)
+    if len(parts) == 2 and parts[0].isascii() and parts[0].isalpha() and parts[1] in _ACCENTS:
+        return rf"\text{{{unicodedata.normalize('NFC', character)}}}"
+    return f"U{ord(character):04X}"
+
+
+def escape_math(name: str) -> str:
+    """A name as upright text in a formula."""
+    return rf"\mathrm{{{''.join(escape_character(character) for character in name)}}}"
+
+
+def clean_math(latex: str) -> str:
+    """LaTeX written by others, with unicode signs replaced by commands that compile."""
+    signs = {"−": "-", "·": r"\cdot ", "∼": r"\sim ", "≥": r"\ge ", "≤": r"\le ", "∑": r"\sum ",
+             "∞": r"\infty ", "∝": r"\propto ", "ℓ": r"\ell ", "′": "'", "…": r"\ldots ",
+             "–": "-"}  # fmt: skip
+    return "".join(
+        character if character.isascii() else signs.get(character) or escape_character(character)
+        for character in latex
+    )
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A letter with what stands above and below it, before indices are attached."""
+
+    base: str
+    above: str = ""
+    below: str = ""
+
+    def at(self, indices: Sequence[str] = ()) -> str:
+        """The LaTeX of the symbol with indices."""
+        separator = ", " if any(len(i) > 1 and ("+" in i or "-" in i) for i in indices) else " "
+        joined = separator.join(indices)
+        below = f"{self.below}, {joined}" if self.below and joined else self.below or joined
+        above = rf"^{{{self.above}}}" if self.above else ""
+        return f"{self.base}{above}" + (f"_{{{below}}}" if below else "")
+
+
+def _letter(word: str) -> str:
+    """A greek letter by its name or sign, a Latin letter, or an upright word."""
+    if word in GREEK:
+        return rf"\{word}"
+    if word in _SIGN_TO_NAME:
+        return rf"\{_SIGN_TO_NAME[word]}"
+    return word if len(word) == 1 and word.isascii() and word.isalpha() else escape_math(word)
+
+
+def _symbol(name: str) -> Symbol:
+    """theta2 → θ^{(2)}; gamma0 → γ_0; phi_image → φ^{(image)}; others upright."""
+    match = re.fullmatch(r"([^\W\d_]+)_?(\d*)(?:_(\w+))?", name)
+    if match is None:
+        return Symbol(escape_math(name))
+    word, digits, rest = match.group(1), match.group(2), match.group(3) or ""
+    if rest and _letter(word).startswith(r"\mathrm"):
+        return Symbol(escape_math(name))
+    below = digits if digits.strip("0") == "" and digits else ""
+    marks = [digits] if digits and not below else []
+    marks += [_letter(rest) if not rest.isdigit() else rest] if rest else []
+    return Symbol(_letter(word), f"({', '.join(marks)})" if marks else "", below)
+
+
+def symbols_of(names: Iterable[str]) -> dict[str, Symbol]:
+    """A symbol for every name; names whose symbols would coincide are written out."""
+    found = {name: _symbol(name) for name in names}
+    seen = list(found.values())
+    return {
+        name: symbol if seen.count(symbol) == 1 else Symbol(escape_math(name))
+        for name, symbol in found.items()
+    }
+
+
+def _split_digits(dim: str) -> tuple[str, str]:
+    match = re.fullmatch(r"(.*?)_?(\d*)", dim)
+    assert match is not None
+    return match.group(1), match.group(2)
+
+
+def indices_of(dims: Iterable[str], renamed: Mapping[str, str]) -> dict[str, str]:
+    """A letter for every dim; ``renamed`` says which dim another name stands for (k → k')."""
+    found: dict[str, str] = {}
+    later: list[str] = []
+    for dim in dims:
+        base, digits = _split_digits(dim)
+        if base in _INDEX:
+            letter = _INDEX[base] + (f"_{digits}" if digits else "")
+            found[dim] = letter if letter not in found.values() else f"{letter}'"
+        else:
+            later.append(dim)
+    for dim in later:
+        base, digits = _split_digits(dim)
+        if renamed.get(dim) in found:
+            found[dim] = _unused(found[renamed[dim]] + "'", found)
+        else:
+            own = [c for c in base.lower() if c.isascii() and c.isalpha() and c not in "elo"]
+            letter = next((c for c in [*own, *"ihgdbzwyu"] if c not in found.values()), "i")
+            found[dim] = _unused(letter + (f"_{digits}" if digits else ""), found)
+    return found
+
+
+def _unused(letter: str, found: Mapping[str, str]) -> str:
+    while letter in found.values():
+        letter += "'"
+    return letter
+
+
+def sizes_of(dims: Iterable[str]) -> dict[str, str]:
+    """The letter of the size of every dim: V, J, K_1, …"""
+    found: dict[str, str] = {}
+    for dim in dims:
+        base, digits = _split_digits(dim)
+        letter = _SIZE.get(base)
+        size = f"{letter}_{{{digits}}}" if letter and digits else letter
+        if size is None or size in found.values():
+            size = f"N_{{{escape_math(dim)}}}"
+        found[dim] = size
+    return found

@@ -1,0 +1,239 @@
+"""Hidden units of new documents, given a trained network.
+
+    p(θ^(1…T)_j, c_j | x_j, Φ^(1…T), r)
+
+by Gibbs sampling with Φ and r held (Zhou, Cong & Chen 2015, section 3). Documents are independent
+given the network, and each has a random stream keyed by the seed and its own counts: the result
+for a document is the same in any batch, in any order, on any number of threads.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pgbn.chain import check_seed, thread_count
+from pgbn.data import Cells, read_array
+from pgbn.errors import DataError
+from pgbn.notices import PgbnWarning
+from pgbn.random import stream_key, word_of
+from pgbn.samplers.dirichlet_columns import Loadings, loadings_of
+from pgbn.samplers.infer import (
+    BERNOULLI,
+    GAMMA,
+    POISSON,
+    Layers,
+    Moments,
+    hash_documents,
+    infer_documents,
+)
+from pgbn.samplers.threads import run_rows
+from pgbn.trained import TrainedNetwork, observed_node
+
+__all__ = ["HiddenUnits", "align_terms", "infer"]
+
+Matrix = NDArray[np.float64]
+_LINKS = {"poisson": POISSON, "bernoulli": BERNOULLI, "gamma": GAMMA}
+
+
+@dataclass(frozen=True)
+class HiddenUnits:
+    """Posterior means and standard deviations, (documents, K_t) for each layer t asked for.
+
+    ``proportions`` are of θ^(t)_j / θ^(t)_·j, ``units`` of θ^(t)_j. ``unknown_terms`` columns with
+    ``unknown_tokens`` counts were not in the vocabulary; the documents ``empty`` (row numbers)
+    have no known term, and what they get is the prior.
+    """
+
+    layers: tuple[int, ...]
+    proportions: dict[int, Matrix]
+    proportions_sd: dict[int, Matrix]
+    units: dict[int, Matrix]
+    units_sd: dict[int, Matrix]
+    empty: NDArray[np.int64]
+    unknown_terms: int = 0
+    unknown_tokens: int = 0
+
+    def features(self, layer: int | None = None) -> Matrix:
+        """The mean proportions of one layer, or those of all layers side by side."""
+        if layer is not None and layer not in self.proportions:
+            raise DataError(f"layer={layer!r} was not inferred; layers: {self.layers}")
+        chosen = self.layers if layer is None else (layer,)
+        return np.concatenate([self.proportions[t] for t in chosen], axis=1)
+
+
+def infer(
+    model: TrainedNetwork,
+    X: Any,
+    *,
+    layers: int | Iterable[int] | None = None,
+    burn_in: int = 500,
+    samples: int = 500,
+    seed: int = 0,
+    threads: int | None = None,
+    terms: Sequence[str] | None = None,
+    vocabulary: Sequence[str] | None = None,
+    units: bool = True,
+) -> HiddenUnits:
+    """The hidden units of the documents ``X`` (documents × terms, sparse or dense).
+
+    ``layers`` are numbered from 1; all if left out. Columns of X beyond the vocabulary are
+    dropped; with ``terms``, the names of X's columns, and ``vocabulary``, those of the model's,
+    columns are matched by name. ``units=False`` leaves out θ itself, keeping θ/θ_· only.
+    """
+    for name, value, least in (("burn_in", burn_in, 0), ("samples", samples, 1)):
+        if isinstance(value, bool) or int(value) != value or value < least:
+            raise DataError(f"{name}={value!r} must be an integer of at least {least}")
+    chosen = _layers(model, layers)
+    X, unknown_terms, unknown_tokens = align_terms(X, model.vocabulary_size, terms, vocabulary)
+    cells = read_array(observed_node(model.link), X)
+    if cells.missing is not None:
+        raise DataError("X: masked cells are not supported here; fill them, e.g. X.filled(0)")
+    rows = cells.rows
+    column, places = np.full(model.depth, -1, np.int64), 0
+    for t in chosen:
+        column[t - 1], places = places, places + model.widths[t - 1]
+    share = [np.zeros((rows, places)) for _ in range(2)]
+    unit = [np.zeros((rows, places if units else 0)) for _ in range(2)]
+    moments = Moments(column, share[0], share[1], unit[0], unit[1])
+    _run(model, cells, moments, burn_in, samples, seed, thread_count(threads))
+    empty = np.flatnonzero(np.diff(cells.indptr) == 0)
+    _report(empty, rows, unknown_terms, unknown_tokens)
+
+    def split(matrix: Matrix) -> dict[int, Matrix]:
+        where = {t: int(column[t - 1]) for t in chosen}
+        return {t: matrix[:, at : at + model.widths[t - 1]] for t, at in where.items()}
+
+    def spread(mean: Matrix, square: Matrix) -> Matrix:
+        return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+    return HiddenUnits(
+        layers=chosen,
+        proportions=split(share[0]),
+        proportions_sd=split(spread(*share)),
+        units=split(unit[0]) if units else {},
+        units_sd=split(spread(*unit)) if units else {},
+        empty=empty,
+        unknown_terms=unknown_terms,
+        unknown_tokens=unknown_tokens,
+    )
+
+
+def _run(
+    model: TrainedNetwork,
+    cells: Cells,
+    moments: Moments,
+    burn_in: int,
+    samples: int,
+    seed: int,
+    threads: int,
+) -> None:
+    link = _LINKS[model.link]
+    # Counts as integers and reals as floats, whatever the batch as a whole looks like.
+    values = cells.values.astype(np.float64 if link == GAMMA else np.int64)
+    hashes = np.empty(cells.rows, np.uint64)
+    run_rows(hash_documents, cells.rows, threads, 0, cells.indptr, cells.indices,
+             values.view(np.uint64), hashes)  # fmt: skip
+    loadings, indices = _loadings(model, cells.indices, threads)
+    key = stream_key(check_seed(seed), word_of("infer"))
+    run_rows(infer_documents, cells.rows, threads, key, cells.indptr, indices,
+             values.astype(np.float64), hashes, link, float(model.noise), loadings,
+             _pack(model), int(burn_in), int(samples), moments)  # fmt: skip
+
+
+def _loadings(
+    model: TrainedNetwork, terms: NDArray[np.int32], threads: int
+) -> tuple[Loadings, NDArray[np.int32]]:
+    """The rows of Φ^(1) of the terms that occur, and the terms renumbered accordingly."""
+    used, indices = np.unique(terms, return_inverse=True)
+    if used.size == 0:
+        used = np.zeros(1, np.int32)  # a kernel needs one row, even if none is read
+    phi = np.ascontiguousarray(model.phi[0][:, used].T)[None]
+    return loadings_of(phi, threads), indices.astype(np.int32)
+
+
+def _pack(model: TrainedNetwork) -> Layers:
+    upper = model.phi[1:]
+    ends = [phi.size for phi in upper]
+    prior = (*model.priors.p, *model.priors.c)
+    blank = np.zeros(0)
+    return Layers(
+        at=np.concatenate(([0], np.cumsum(model.widths))).astype(np.int64),
+        place=np.concatenate(([0], np.cumsum(ends))).astype(np.int64),
+        down=np.concatenate([phi.ravel() for phi in upper]) if upper else blank,
+        up=np.concatenate([phi.T.ravel() for phi in upper]) if upper else blank.copy(),
+        r=np.array(model.r, np.float64),
+        prior=np.array(prior, np.float64),
+    )
+
+
+def _layers(model: TrainedNetwork, layers: int | Iterable[int] | None) -> tuple[int, ...]:
+    if layers is None:
+        return tuple(range(1, model.depth + 1))
+    chosen = (layers,) if isinstance(layers, (int, np.integer)) else tuple(layers)
+    for t in chosen:
+        if isinstance(t, bool) or t not in range(1, model.depth + 1):
+            raise DataError(f"layers={layers!r}: layers are numbered from 1 to {model.depth}")
+    return tuple(int(t) for t in dict.fromkeys(chosen))
+
+
+def align_terms(
+    X: Any,
+    size: int,
+    terms: Sequence[str] | None = None,
+    vocabulary: Sequence[str] | None = None,
+) -> tuple[Any, int, int]:
+    """X with the columns of the model, and how many columns and counts were not known."""
+    if not sp.issparse(X) and not isinstance(X, np.ma.MaskedArray):
+        X = np.asarray(X)
+    if X.ndim != 2:
+        raise DataError(f"X has {X.ndim} dims; give documents × terms")
+    if (terms is None) != (vocabulary is None):
+        raise DataError("terms and vocabulary: give both (names of X's and the model's columns)")
+    if terms is None or vocabulary is None:
+        if X.shape[1] < size:
+            raise DataError(
+                f"X has {X.shape[1]} columns, but the model knows {size} terms; give terms= and "
+                "vocabulary= to match columns by name"
+            )
+        if X.shape[1] == size:
+            return X, 0, 0
+        X = sp.csc_array(X)
+        beyond = X[:, size:]
+        used = int((np.diff(beyond.indptr) > 0).sum())
+        return sp.csr_array(X[:, :size]), used, int(beyond.sum())
+    if len(terms) != X.shape[1]:
+        raise DataError(f"terms: {len(terms)} names for {X.shape[1]} columns of X")
+    if len(vocabulary) != size:
+        raise DataError(f"vocabulary: {len(vocabulary)} names for the {size} terms of the model")
+    number = {term: i for i, term in enumerate(vocabulary)}
+    target = np.array([number.get(term, -1) for term in terms], np.int64)
+    X = sp.csr_array(X)
+    known = np.flatnonzero(target >= 0)
+    move = sp.csr_array(
+        (np.ones(known.size, X.dtype), (known, target[known])), shape=(len(terms), size)
+    )
+    rest = sp.csc_array(X)[:, np.flatnonzero(target < 0)]
+    used = int((np.diff(rest.indptr) > 0).sum())
+    return sp.csr_array(X @ move), used, int(rest.sum())
+
+
+def _report(empty: NDArray[np.int64], rows: int, terms: int, tokens: int) -> None:
+    if terms:
+        warnings.warn(
+            f"{terms} unknown terms with {tokens} counts were dropped", PgbnWarning, stacklevel=3
+        )
+    if empty.size:
+        first = ", ".join(str(row) for row in empty[:5])
+        warnings.warn(
+            f"{empty.size} of {rows} documents have no known term (rows {first}"
+            f"{', …' if empty.size > 5 else ''}): their hidden units are those of the prior",
+            PgbnWarning,
+            stacklevel=3,
+        )

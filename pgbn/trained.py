@@ -1,0 +1,178 @@
+"""TrainedNetwork: what is left of a chain when training ends, usable on its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import DataError
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+    from pgbn.nodes.base import Observed
+
+__all__ = ["Priors", "TrainedNetwork"]
+
+FORMAT = "pgbn-trained/1"
+
+
+@dataclass(frozen=True)
+class Priors:
+    """The constants of a PGBN; the defaults are the paper's.
+
+    p^(2)_j ~ Beta(p), c^(t)_j ~ Gam(c), c0 ~ Gam(c0), γ0 ~ Gam(gamma0), noise ~ Gam(noise).
+    """
+
+    p: tuple[float, float] = (0.01, 0.01)
+    c: tuple[float, float] = (1.0, 1.0)
+    c0: tuple[float, float] = (1.0, 1.0)
+    gamma0: tuple[float, float] = (0.01, 0.01)
+    noise: tuple[float, float] = (1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class TrainedNetwork:
+    """A PGBN of T layers with its parameters fixed.
+
+    ``phi[t-1]`` is Φ^(t) with a topic a row, (K_t, K_{t-1}), K_0 = V: rows sum to one. ``r`` are
+    the shapes of the top layer, ``c[t-2]`` is the median over the training documents of
+    c^(t)_j, t = 2…T+1. ``weights[t-1]`` are Σ_j θ^(t)_kj of the last sweep. ``traces`` has
+    arrays "sweep", "log_likelihood", "width" (active factors of the top layer). ``state`` is the
+    last state of the chain, to go on from; it may be empty. ``sweeps`` were run in all.
+    """
+
+    phi: tuple[NDArray[np.float64], ...]
+    r: NDArray[np.float64]
+    c: NDArray[np.float64]
+    eta: tuple[float, ...] = ()
+    link: str = "poisson"
+    noise: float = 1.0
+    priors: Priors = field(default_factory=Priors)
+    weights: tuple[NDArray[np.float64], ...] = ()
+    traces: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    state: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    sweeps: int = 0
+
+    def __post_init__(self) -> None:
+        below = None
+        if not self.phi:
+            raise DataError("TrainedNetwork: phi is empty; give one matrix for each layer")
+        for t, phi in enumerate(self.phi, 1):
+            if phi.ndim != 2 or (below is not None and phi.shape[1] != below):
+                raise DataError(
+                    f"TrainedNetwork: phi[{t - 1}] has shape {phi.shape}, expected (K{t}, {below})"
+                )
+            if not np.allclose(phi.sum(axis=1), 1.0, atol=1e-6) or (phi < 0).any():
+                raise DataError(f"TrainedNetwork: the rows of phi[{t - 1}] must sum to one")
+            below = phi.shape[0]
+        if self.r.shape != (below,) or not (self.r >= 0).all():
+            raise DataError(f"TrainedNetwork: r has shape {self.r.shape}, expected ({below},)")
+        if self.c.shape != (len(self.phi),):
+            raise DataError(
+                f"TrainedNetwork: c has shape {self.c.shape}, expected ({len(self.phi)},)"
+            )
+
+    @property
+    def depth(self) -> int:
+        return len(self.phi)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """(K_1, …, K_T)."""
+        return tuple(phi.shape[0] for phi in self.phi)
+
+    @property
+    def vocabulary_size(self) -> int:
+        return int(self.phi[0].shape[1])
+
+    def network(self) -> Network:
+        """The network of nodes with these widths and priors."""
+        return make_network(self.widths, self.eta or 0.05, self.link, self.priors)
+
+    def without_state(self) -> TrainedNetwork:
+        """The same without the training documents' hidden units: small, but not to be resumed."""
+        return replace(self, state={})
+
+    def __repr__(self) -> str:
+        return (
+            f"TrainedNetwork(widths={self.widths}, terms={self.vocabulary_size}, link={self.link!r})"
+        )
+
+    # ---- files ------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one compressed .npz file, without pickle."""
+        head = {"format": FORMAT, "eta": list(self.eta), "link": self.link, "noise": self.noise,
+                "priors": {n: list(getattr(self.priors, n)) for n in Priors.__annotations__},
+                "depth": self.depth, "sweeps": self.sweeps}  # fmt: skip
+        arrays: dict[str, Any] = {"head": np.array(json.dumps(head)), "r": self.r, "c": self.c}
+        arrays |= {f"phi/{t}": phi for t, phi in enumerate(self.phi)}
+        arrays |= {f"weights/{t}": value for t, value in enumerate(self.weights)}
+        arrays |= {f"traces/{name}": value for name, value in self.traces.items()}
+        arrays |= {f"state/{name}": value for name, value in self.state.items()}
+        target = Path(path)
+        partial = target.with_name(target.name + ".part")
+        with partial.open("wb") as file:  # written whole or not at all
+            np.savez_compressed(file, **arrays)
+        partial.replace(target)
+
+    @classmethod
+    def load(cls, path: str | Path) -> TrainedNetwork:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as file:
+            if "head" not in file:
+                raise DataError(f"{path}: not a trained network (no entry 'head')")
+            head = json.loads(str(file["head"]))
+            if head.get("format") != FORMAT:
+                raise DataError(f"{path}: format {head.get('format')!r}, expected {FORMAT!r}")
+            part = {name: file[name] for name in file.files if name != "head"}
+        layers = range(head["depth"])
+        return cls(
+            phi=tuple(part[f"phi/{t}"] for t in layers),
+            r=part["r"],
+            c=part["c"],
+            eta=tuple(head["eta"]),
+            link=head["link"],
+            noise=float(head["noise"]),
+            priors=Priors(**{name: tuple(pair) for name, pair in head["priors"].items()}),
+            weights=tuple(part[f"weights/{t}"] for t in layers if f"weights/{t}" in part),
+            traces=_under("traces/", part),
+            state=_under("state/", part),
+            sweeps=int(head["sweeps"]),
+        )
+
+
+def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+
+def make_network(
+    widths: tuple[int, ...], eta: float | tuple[float, ...], link: str, priors: Priors
+) -> Network:
+    """The PGBN of these widths and priors."""
+    from pgbn.zoo import pgbn
+
+    return pgbn(
+        list(widths),
+        eta=eta if isinstance(eta, (int, float)) else list(eta),
+        p_prior=priors.p,
+        c_prior=priors.c,
+        c0_prior=priors.c0,
+        gamma0_prior=priors.gamma0,
+        link=link,
+        noise_prior=priors.noise,
+    )
+
+
+def observed_node(link: str) -> Observed:
+    """A data node of this link, documents × terms, that knows which values are allowed."""
+    from pgbn.nodes import Constant
+    from pgbn.zoo.arguments import observe
+
+    return observe("X", link, Constant(value=1.0), ("doc", "term"), "noise", (1.0, 1.0))

@@ -1,0 +1,28 @@
+"""Poisson factor analysis with the beta–negative binomial process."""
+
+from __future__ import annotations
+
+from pgbn.network import Network
+from pgbn.nodes import BetaOdds, Dirichlet, Gamma, Poisson
+from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_width
+
+__all__ = ["bnbp"]
+
+
+def bnbp(
+    width: int, eta: float = 0.05, concentration: float = 1.0, r_prior: Prior = (1.0, 1.0)
+) -> Network:
+    """x_j ~ Pois(Φθ_j), θ_kj ~ Gam(r_j, (1−p_k)/p_k), p_k ~ Beta(cε, c(1−ε)), φ_k ~ Dir(η).
+
+    A shape r_j ~ Gam for each document and a probability for each topic; c is ``concentration``
+    and ε = 1/K (½ for a single topic, where 1/K would leave no beta). Nodes: x, phi, theta, r, p.
+
+    References: Zhou, Hannah, Dunson & Carin, AISTATS 2012; Zhou, NIPS 2014.
+    """
+    check_width(width)
+    c, epsilon = check_positive(concentration, "concentration"), 1 / max(width, 2)
+    r = Gamma("r", *check_prior(r_prior, "r_prior"), dims="doc")
+    p = BetaOdds("p", c * epsilon, c * (1 - epsilon), dims="topic")
+    theta = Gamma("theta", r, p, dims=("doc", "topic"))
+    phi = Dirichlet("phi", check_positive(eta, "eta"), over="term", dims="topic")
+    return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": width})

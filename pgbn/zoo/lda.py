@@ -1,0 +1,53 @@
+"""Latent Dirichlet allocation, and its hierarchical Dirichlet process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pgbn.network import Network
+from pgbn.nodes import Dirichlet, Gamma, Multinomial
+from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_total, check_width
+
+__all__ = ["hdp_lda", "lda"]
+
+
+def lda(width: int, alpha: float | None = None, eta: float = 0.1, total: Any = None) -> Network:
+    """x_j ~ Mult(N_j, Φθ_j), θ_j ~ Dir(α), φ_k ~ Dir(η); α = 50/K if left out.
+
+    Nodes: x, phi, theta. ``total`` gives the length N_j of generated documents (a number, or one
+    for each document); data bring their own.
+
+    References: Blei, Ng & Jordan, JMLR 3, 2003; the defaults are those of Griffiths & Steyvers,
+    PNAS 101, 2004.
+    """
+    check_width(width)
+    each = 50 / width if alpha is None else check_positive(alpha, "alpha")
+    theta = Dirichlet("theta", each, over="topic", dims="doc")
+    phi = Dirichlet("phi", check_positive(eta, "eta"), over="term", dims="topic")
+    x = Multinomial("x", phi @ theta, over="term", dims="doc", total=check_total(total))
+    return Network(x, sizes={"topic": width})
+
+
+def hdp_lda(
+    width: int,
+    alpha_prior: Prior = (1.0, 1.0),
+    gamma0_prior: Prior = (1.0, 0.1),
+    eta: float = 0.5,
+    total: Any = None,
+) -> Network:
+    """x_j ~ Mult(N_j, Φθ_j), θ_j ~ Dir(απ), π ~ Dir(γ0/K), φ_k ~ Dir(η); α, γ0 ~ Gam.
+
+    The hierarchical Dirichlet process truncated to K = ``width`` topics (its weak limit). Nodes:
+    x, phi, theta, alpha, pi, gamma0. ``total``: see `lda`.
+
+    Reference: Teh, Jordan, Beal & Blei, Hierarchical Dirichlet processes, JASA 101, 2006, whose
+    priors are the defaults.
+    """
+    check_width(width)
+    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
+    pi = Dirichlet("pi", gamma0 / width, over="topic")
+    alpha = Gamma("alpha", *check_prior(alpha_prior, "alpha_prior"))
+    theta = Dirichlet("theta", alpha * pi, over="topic", dims="doc")
+    phi = Dirichlet("phi", check_positive(eta, "eta"), over="term", dims="topic")
+    x = Multinomial("x", phi @ theta, over="term", dims="doc", total=check_total(total))
+    return Network(x, sizes={"topic": width})
