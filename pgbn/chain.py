@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_integer
 from pgbn.data import cells_of, read_data
 from pgbn.errors import DataError, did_you_mean
 from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
@@ -35,9 +37,7 @@ def thread_count(threads: int | None) -> int:
             threads = int(text)
         except ValueError:
             raise DataError(f"PGBN_THREADS={text!r} must be a positive integer") from None
-    if isinstance(threads, bool) or int(threads) != threads or threads < 1:
-        raise DataError(f"threads={threads!r} must be a positive integer")
-    return int(threads)
+    return check_integer("threads", threads, 1)
 
 
 def check_seed(seed: int, name: str = "seed") -> int:
@@ -115,8 +115,11 @@ class Chain:
         sampler = self.sampler = make_sampler(program, self.layer1)
         self._steps: list[tuple[int, Callable[[int], None]]] = []
         self._later: dict[str, tuple[int, Callable[[int], None]]] = {}
+        times: Counter[str] = Counter()
         for step in self.schedule:
-            base = stream_key(self.seed, self.number, word_of(step.name))
+            times[step.name] += 1  # a step that comes again in a user's order draws anew
+            again = f" {times[step.name]}" if times[step.name] > 1 else ""
+            base = stream_key(self.seed, self.number, word_of(step.name + again))
             own = sampler.draw(step.node) if sampler is not None else None
             if not step.upward:
                 run = own or program.draw_step(step.node)
@@ -135,9 +138,7 @@ class Chain:
 
     def sweep(self, n: int = 1) -> Chain:
         """Run ``n`` sweeps."""
-        if isinstance(n, bool) or int(n) != n or n < 0:
-            raise DataError(f"sweep(n={n!r}): n must be a non-negative integer")
-        for _ in range(int(n)):
+        for _ in range(check_integer("sweep: n", n, 0)):
             self.sweeps += 1
             for base, run in self._steps:
                 run(stream_key(base, self.sweeps))
@@ -195,15 +196,28 @@ def _initial(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.
     """Checked initial values, in storage order."""
     out = {}
     latent = program.network.latent
+    if not isinstance(init, Mapping):
+        raise DataError(f"init={init!r}: give a dict from names of latent nodes to arrays")
     for name, value in init.items():
         if name not in latent:
             raise DataError(f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}")
-        array = np.asarray(value, dtype=np.float64)
+        try:
+            found = np.asarray(value)
+        except ValueError:
+            raise DataError(f"init: {name} has rows of unequal length") from None
+        if found.dtype.kind not in "iufb":
+            raise DataError(f"init: {name} has the dtype {found.dtype}; give numbers")
+        array = found.astype(np.float64)
         if array.ndim != len(program.network.nodes[name].axes):
             axes = program.network.nodes[name].axes
             raise DataError(f"init: {name} has shape {array.shape}, but its dims are {axes}")
         if not np.isfinite(array).all() or (array < 0).any():
             raise DataError(f"init: {name} must be finite and non-negative")
+        node = program.network.nodes[name]
+        if node.simplex is not None:
+            sums = array.sum(axis=node.axes.index(node.simplex))
+            if not np.allclose(sums, 1.0):
+                raise DataError(f"init: {name} must sum to one over {node.simplex!r}")
         out[name] = to_storage(program, name, array[None])
     return out
 

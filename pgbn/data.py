@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.errors import DataError, did_you_mean
-from pgbn.nodes.base import Observed
+from pgbn.nodes.base import Node, Observed
+from pgbn.registry import find_link
 
 if TYPE_CHECKING:
     from pgbn.network import Network
@@ -95,6 +96,13 @@ def cells_of(node: Observed, array: NDArray[Any], replicates: int) -> Cells:
                  _typed(flat[rows, indices]))  # fmt: skip
 
 
+def _wide(values: NDArray[Any]) -> NDArray[Any]:
+    """Integers as int64 and floats as float64; what int64 cannot hold stays and is refused."""
+    if values.dtype.kind == "f":
+        return values.astype(np.float64, copy=False)
+    return values if values.dtype == np.uint64 else values.astype(np.int64, copy=False)
+
+
 def _typed(values: NDArray[Any]) -> NDArray[Any]:
     """Integral values as int64, others as float64."""
     if values.dtype.kind in "iub" or bool((values == np.floor(values)).all()):
@@ -117,8 +125,24 @@ def read_data(network: Network, data: Mapping[str, Any]) -> dict[str, Cells]:
             )
     for name in network.observed:
         if name not in data:
-            raise DataError(f"data: no values for the observed node {name!r}")
-    return {name: read_array(network.nodes[name], value) for name, value in data.items()}  # type: ignore[arg-type]
+            raise DataError(
+                f"data: no values for the observed node {name!r}; give {{{name!r}: array, …}}"
+            )
+    cells = {name: read_array(network.nodes[name], value) for name, value in data.items()}  # type: ignore[arg-type]
+    for name, cell in cells.items():
+        if cell.missing is not None:
+            _check_imputable(network.nodes[name])
+    return cells
+
+
+def _check_imputable(node: Node) -> None:
+    """Masked cells are imputed as Poisson counts, so the data must rest on such counts."""
+    if find_link(node) is None or node.simplex is not None:
+        raise DataError(
+            f"{node.name}: the data have masked cells, which cannot be imputed for "
+            f"{type(node).__name__}; use a node with Poisson counts, such as pgbn.Poisson, or leave "
+            "the rows with unknown cells out"
+        )
 
 
 def read_array(node: Observed, value: Any) -> Cells:
@@ -129,19 +153,22 @@ def read_array(node: Observed, value: Any) -> Cells:
     if isinstance(value, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(value)
         value = np.ma.getdata(value)
-        value = np.where(mask, 0, value)
     try:
         array = np.asarray(value)
     except ValueError:
-        raise DataError(f"{node.name}: the data are not an array: rows of unequal length") from None
+        raise DataError(
+            f"{node.name}: the data have rows of unequal length; give an array of "
+            f"{' × '.join(node.axes)}"
+        ) from None
     if array.dtype.kind not in "iufb":
         raise DataError(
             f"{node.name}: data of dtype {array.dtype}; give numbers (integers or floats), dense "
             "or scipy.sparse"
         )
-    if array.dtype.kind == "b":
-        array = array.astype(np.int64)
     _check_shape(node, array.shape)
+    array = _wide(array)
+    if mask is not None:
+        array = np.where(mask, 0, array)
     _check_values(node, array)
     cells = cells_of(node, array[None], 1)
     return cells if mask is None or not mask.any() else _with_missing(cells, mask)
@@ -151,11 +178,12 @@ def _read_sparse(node: Observed, value: Any) -> Cells:
     _check_shape(node, value.shape)
     if value.dtype.kind not in "iufb":
         raise DataError(f"{node.name}: sparse data of dtype {value.dtype}; give integers or floats")
-    matrix = sp.csr_array(value)
-    if matrix is value or matrix.data is getattr(value, "data", None):
-        matrix = matrix.copy()
+    if value.dtype.kind != "b":  # small integers could overflow where duplicates are added
+        value = value.astype(_wide(np.empty(0, value.dtype)).dtype, copy=False)
+    matrix = sp.csr_array(value, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
+    matrix.data = _wide(matrix.data)
     _check_values(node, matrix.data)
     return Cells(node.axes, tuple(matrix.shape), 1, matrix.indptr.astype(np.int64),
                  matrix.indices.astype(np.int32), _typed(matrix.data))  # fmt: skip
@@ -180,7 +208,10 @@ def _check_shape(node: Observed, shape: tuple[int, ...]) -> None:
         )
     for dim, size in zip(node.axes, shape, strict=True):
         if size == 0:
-            raise DataError(f"{node.name}: data of shape {shape}: the dim {dim!r} is empty")
+            raise DataError(
+                f"{node.name}: data of shape {shape}: the dim {dim!r} is empty; give at least one "
+                f"{dim}"
+            )
 
 
 def _check_values(node: Observed, values: NDArray[Any]) -> None:

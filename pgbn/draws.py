@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_integer
 from pgbn.errors import DataError, PgbnError, did_you_mean
 
 if TYPE_CHECKING:
@@ -81,10 +82,10 @@ def sample(
     threads: int | None,
 ) -> Draws:
     """Burn in, then keep every ``thin``-th of the following sweeps, for each chain."""
-    for name, value, least in [("burn_in", burn_in, 0), ("draws", draws, 1), ("thin", thin, 1),
-                               ("chains", chains, 1)]:  # fmt: skip
-        if isinstance(value, bool) or int(value) != value or value < least:
-            raise DataError(f"{name}={value!r} must be an integer of at least {least}")
+    burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
+    thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
+    if not isinstance(keep, Iterable | None):
+        raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
     kept = list(network.latent) if keep is None else [keep] if isinstance(keep, str) else list(keep)
     for name in kept:
         if name not in network.latent:

@@ -33,10 +33,10 @@ class DataError(PgbnError):
     """Data, initial values or sizes that do not fit the network."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: object, known: Iterable[str]) -> str:
     """`` Did you mean 'x'?`` if a known word is close, else the list of known words."""
     words = sorted(known)
-    close = get_close_matches(word, words, n=1)
+    close = get_close_matches(str(word), words, n=1)
     if close:
         return f" Did you mean {close[0]!r}?"
     return f" Known: {', '.join(words)}." if words else ""

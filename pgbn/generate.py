@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from pgbn.data import cells_of
 from pgbn.errors import DataError, did_you_mean
-from pgbn.nodes.base import Observed
+from pgbn.network import check_size
+from pgbn.nodes.base import Node, Observed
 from pgbn.program import Program
 from pgbn.random import stream_key, word_of
 
@@ -27,10 +28,16 @@ def generate(
     network: Network, seed: int, sizes: Mapping[str, int], given: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
     """A dict of arrays, one for each node, with the node's dims in order."""
+    from pgbn.chain import check_seed
+
+    seed = check_seed(seed)
+    for argument, mapping in (("sizes", sizes), ("given", given)):
+        if not isinstance(mapping, Mapping):
+            raise DataError(f"{argument}={mapping!r}: give a dict, such as {argument}={{'name': …}}")
     for name in given:
         if name not in network.nodes:
             raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.nodes)}")
-    arrays = {name: _array(name, value) for name, value in given.items()}
+    arrays = {name: _array(network.nodes[name], value) for name, value in given.items()}
     every = complete_sizes(network, sizes, {n: a.shape for n, a in arrays.items()})
     program = Program(network, {}, every)
     fixed = {name: to_storage(program, name, array[None]) for name, array in arrays.items()}
@@ -38,10 +45,20 @@ def generate(
     return {name: to_axes(program, name, value)[0] for name, value in data.items()}
 
 
-def _array(name: str, value: Any) -> NDArray[Any]:
-    array = value.toarray() if sp.issparse(value) else np.asarray(value)
+def _array(node: Node, value: Any) -> NDArray[Any]:
+    try:
+        array = value.toarray() if sp.issparse(value) else np.asarray(value)
+    except ValueError:
+        raise DataError(f"given: {node.name!r} has rows of unequal length") from None
     if array.dtype.kind not in "iufb" or not np.isfinite(array).all():
-        raise DataError(f"given: {name!r} must be an array of finite numbers")
+        raise DataError(f"given: {node.name!r} must be an array of finite numbers")
+    array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+    if isinstance(node, Observed):
+        complaint = node.check(array)
+    else:
+        complaint = f"negative values (least: {array.min():g})" if (array < 0).any() else None
+    if complaint:
+        raise DataError(f"given: {node.name!r} has {complaint}")
     return array
 
 
@@ -53,9 +70,7 @@ def complete_sizes(
     for dim, size in sizes.items():
         if dim not in network.dims:
             raise DataError(f"sizes: no node has a dim {dim!r}.{did_you_mean(dim, network.dims)}")
-        if isinstance(size, bool) or int(size) != size or size < 1:
-            raise DataError(f"sizes: {dim}={size!r} must be a positive integer")
-        every[dim] = int(size)
+        every[dim] = check_size(dim, size)
     for name, shape in shapes.items():
         axes = network.nodes[name].axes
         if len(axes) != len(shape):
@@ -63,7 +78,8 @@ def complete_sizes(
         for dim, size in zip(axes, shape, strict=True):
             if every.setdefault(dim, size) != size:
                 raise DataError(
-                    f"{name}: dim {dim!r} has size {size} here, but {every[dim]} elsewhere"
+                    f"{name}: dim {dim!r} has size {size} here, but {every[dim]} elsewhere; give "
+                    f"an array of that size, or another sizes={{{dim!r}: {size}}}"
                 )
     for (name, _), polynomial in network.wiring.polynomials.items():
         for factor in (f for term in polynomial.terms for f in term.factors):

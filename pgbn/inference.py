@@ -23,7 +23,6 @@ from pgbn.data import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.notices import PgbnWarning
 from pgbn.random import stream_key, word_of
-from pgbn.samplers.dirichlet_columns import Loadings, loadings_of
 from pgbn.samplers.infer import (
     BERNOULLI,
     GAMMA,
@@ -140,22 +139,19 @@ def _run(
     hashes = np.empty(cells.rows, np.uint64)
     run_rows(hash_documents, cells.rows, threads, 0, cells.indptr, cells.indices,
              values.view(np.uint64), hashes)  # fmt: skip
-    loadings, indices = _loadings(model, cells.indices, threads)
+    phi, indices = _rows_of_phi(model, cells.indices)
     key = stream_key(check_seed(seed), word_of("infer"))
     run_rows(infer_documents, cells.rows, threads, key, cells.indptr, indices,
-             values.astype(np.float64), hashes, link, float(model.noise), loadings,
+             values.astype(np.float64), hashes, link, float(model.noise), phi,
              _pack(model), int(burn_in), int(samples), moments)  # fmt: skip
 
 
-def _loadings(
-    model: TrainedNetwork, terms: NDArray[np.int32], threads: int
-) -> tuple[Loadings, NDArray[np.int32]]:
-    """The rows of Φ^(1) of the terms that occur, and the terms renumbered accordingly."""
+def _rows_of_phi(
+    model: TrainedNetwork, terms: NDArray[np.int32]
+) -> tuple[Matrix, NDArray[np.int32]]:
+    """Φ^(1) of the terms that occur, a term a row, and the terms renumbered accordingly."""
     used, indices = np.unique(terms, return_inverse=True)
-    if used.size == 0:
-        used = np.zeros(1, np.int32)  # a kernel needs one row, even if none is read
-    phi = np.ascontiguousarray(model.phi[0][:, used].T)[None]
-    return loadings_of(phi, threads), indices.astype(np.int32)
+    return np.ascontiguousarray(model.phi[0][:, used].T), indices.astype(np.int32)
 
 
 def _pack(model: TrainedNetwork) -> Layers:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
+from pgbn.checks import is_integral
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.expression import Expression
@@ -50,7 +51,9 @@ class Network:
         self.latent = [n.name for n in self.nodes.values() if isinstance(n, Latent)]
         self.sizes = self._check_sizes(sizes or {})
         self.wiring = Wiring(self.nodes)
-        self.order = None if order is None else tuple(order)
+        if isinstance(order, str) or not isinstance(order, Iterable | None):
+            raise NetworkError(f"order={order!r}: give a list of the names of steps")
+        self.order = None if order is None else tuple(map(str, order))
         _ = self.schedule
 
     # ---- the graph --------------------------------------------------------------------
@@ -74,11 +77,12 @@ class Network:
 
     def _check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
         known = list(_all_dims(self.nodes.values()))
+        if not isinstance(sizes, Mapping):
+            raise NetworkError(f"sizes={sizes!r}: give a dict from dims to sizes, {{'topic': 10}}")
         for dim, size in sizes.items():
             if dim not in known:
                 raise NetworkError(f"sizes: no node has a dim {dim!r}.{did_you_mean(dim, known)}")
-            if isinstance(size, bool) or int(size) != size or size < 1:
-                raise NetworkError(f"sizes: {dim}={size!r} must be a positive integer")
+            check_size(dim, size)
         return {dim: int(size) for dim, size in sizes.items()}
 
     def __getitem__(self, name: str) -> Node:
@@ -205,6 +209,13 @@ class Network:
         from pgbn.serialise import from_json
 
         return from_json(text)
+
+
+def check_size(dim: str, size: Any) -> int:
+    """The size of a dim is a positive integer (an integral float will do)."""
+    if not is_integral(size) or size < 1:
+        raise NetworkError(f"sizes: {dim}={size!r} must be a positive integer, such as {dim}=10")
+    return int(size)
 
 
 def _all_dims(nodes: Iterable[Node]) -> dict[str, None]:

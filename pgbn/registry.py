@@ -299,9 +299,15 @@ def load_plugins() -> None:
     """Import what other packages offer in the entry-point group ``pgbn.nodes`` (once)."""
     global _loaded
     if not _loaded:
-        _loaded = True
         for entry in entry_points(group="pgbn.nodes"):
-            entry.load()
+            try:
+                entry.load()
+            except Exception as error:
+                raise NetworkError(
+                    f"the plug-in {entry.name!r} ({entry.value}) cannot be loaded: "
+                    f"{type(error).__name__}: {error}; repair or uninstall that package"
+                ) from error
+        _loaded = True
 
 
 def rules() -> str:

@@ -38,7 +38,13 @@ def to_json(network: Network, indent: int | None = 2) -> str:
 
 
 def _encode_node(node: Node) -> dict[str, Any]:
-    fields = {name: _encode(getattr(node, name)) for name in type(node).model_fields}
+    cls = type(node)
+    if node_types().get(node.tag) is not cls:
+        raise NetworkError(
+            f"{node.name}: the node type {cls.__name__} has no tag of its own, so JSON cannot name "
+            'it; add to the class: tag: ClassVar[str] = "my_package.my_type"'
+        )
+    fields = {name: _encode(getattr(node, name)) for name in cls.model_fields}
     return {"type": node.tag, **fields}
 
 
@@ -62,7 +68,7 @@ def from_json(text: str) -> Network:
     load_plugins()
     try:
         document = json.loads(text)
-    except (json.JSONDecodeError, RecursionError, TypeError) as error:
+    except (ValueError, RecursionError, TypeError) as error:
         raise NetworkError(f"not a network: the text is not JSON ({error})") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         found = document.get("format") if isinstance(document, dict) else type(document).__name__
@@ -73,24 +79,40 @@ def from_json(text: str) -> Network:
     if not isinstance(document.get("sizes", {}), dict):
         raise NetworkError("not a network: 'sizes' must be an object")
     reader = _Reader(entries)
-    nodes = [reader.node(str(entry.get("name"))) for entry in entries]
-    observed = [node for node in nodes if isinstance(node, Observed)]
-    return Network(*observed, sizes=document.get("sizes", {}), order=document.get("order"))
+    try:
+        nodes = [reader.node(entry["name"], "the list") for entry in entries]
+        observed = [node for node in nodes if isinstance(node, Observed)]
+        network = Network(
+            *observed, sizes=document.get("sizes", {}), order=document.get("order")
+        )
+    except RecursionError:
+        raise NetworkError("not a network: its expressions are nested too deeply") from None
+    for node in nodes:
+        if node.name not in network.nodes:
+            raise NetworkError(f"{node.name}: no observed node depends on it; leave it out")
+    return network
 
 
 class _Reader:
     """Builds nodes on demand, so that their order in the file does not matter."""
 
     def __init__(self, entries: list[dict[str, Any]]) -> None:
-        self.entries = {str(entry.get("name")): entry for entry in entries}
+        names = [entry.get("name") for entry in entries]
+        for name, entry in zip(names, entries, strict=True):
+            if not isinstance(name, str):
+                raise NetworkError(
+                    f"a node of type {entry.get('type')!r} has the name {name!r}; give it a string"
+                )
+        self.entries = dict(zip(names, entries, strict=True))
         if len(self.entries) < len(entries):
-            names = [str(entry.get("name")) for entry in entries]
             twice = next(name for name in names if names.count(name) > 1)
             raise NetworkError(f"two nodes are called {twice!r}; rename one")
         self.built: dict[str, Node] = {}
         self.open: list[str] = []
 
-    def node(self, name: str) -> Node:
+    def node(self, name: Any, owner: str) -> Node:
+        if not isinstance(name, str):
+            raise NetworkError(f"{owner}: {name!r} is not the name of a node; give a string")
         if name in self.built:
             return self.built[name]
         if name in self.open:
@@ -98,12 +120,12 @@ class _Reader:
             raise NetworkError(f"the nodes form a cycle: {path}; use a Shift for a chain in time")
         if name not in self.entries:
             known = did_you_mean(name, self.entries)
-            raise NetworkError(f"{self.open[-1]}: there is no node {name!r}.{known}")
+            raise NetworkError(f"{owner}: there is no node {name!r}.{known}")
         self.open.append(name)
         fields = dict(self.entries[name])
         tag = fields.pop("type", None)
         types = node_types()
-        if tag not in types:
+        if not isinstance(tag, str) or tag not in types:
             raise NetworkError(
                 f"{name}: unknown node type {tag!r}.{did_you_mean(str(tag), types)} A type of "
                 "another package must be installed and registered in the group pgbn.nodes"
@@ -120,9 +142,9 @@ class _Reader:
         if not isinstance(value, dict):
             return value
         if "node" in value:
-            return self.node(str(value["node"]))
+            return self.node(value["node"], owner)
         tag = value.get("edge")
-        if tag not in _edges:
+        if not isinstance(tag, str) or tag not in _edges:
             raise NetworkError(f"{owner}: unknown edge {tag!r}.{did_you_mean(str(tag), _edges)}")
         fields = {k: v for k, v in value.items() if k != "edge"}
         if tag not in ("constant", "self", "rename"):

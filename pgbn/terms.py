@@ -79,13 +79,24 @@ class Polynomial:
 def lower(node: Node, slot: str) -> Polynomial:
     """The normal form of ``node``'s expression in ``slot``; dims are checked."""
     lowering = _Lowering(node, slot, node.slot_axes(slot))
+    beyond = [dim for dim in lowering.out if dim not in node.axes]
+    if beyond:
+        raise lowering.error(
+            f"{type(node).__name__}.slot_axes({slot!r}) names {beyond}, which {node.name} "
+            f"{list(node.axes)} lacks; a slot may have the dims of its node only"
+        )
     terms = [term for term in lowering.expand(getattr(node, slot)) if term.coefficient != 0.0]
     for term in terms:
         lowering.check(term)
     if not terms:
         if _is_default(node, slot):  # not given, and not needed
             return Polynomial((Term(0.0, ()),))
-        raise lowering.error("is zero")
+        raise lowering.error("is zero; give a positive number or a node")
+    if lowering.along is not None and all(term.phase == LATER for term in terms):
+        raise lowering.error(
+            f"the first row of the Shift along {lowering.along!r} would be zero; give "
+            "pgbn.Shift(..., initial=1.0), or add a term that counts in every row"
+        )
     return Polynomial(tuple(terms), lowering.along)
 
 
@@ -171,7 +182,15 @@ class _Lowering:
         if mix.over is not None:
             for dim in mix.over:
                 if not any(dim in dims for dims in free):
-                    raise self.error(f"{mix} sums over {dim!r}, which no factor has")
+                    raise self.error(
+                        f"{mix} sums over {dim!r}, which no factor has; they have "
+                        f"{sorted(set().union(*free))}"
+                    )
+                if dim in self.out:
+                    raise self.error(
+                        f"{mix} sums over {dim!r}, which {self.node.name} {list(self.out)} has "
+                        f"itself; rename it in the factors: .rename({dim}='other')"
+                    )
             return mix.over
         every = dict.fromkeys(dim for part in parts for dim in part.dims)
         shared = [d for d in every if sum(d in dims for dims in free) > 1 and d not in self.out]
@@ -186,9 +205,16 @@ class _Lowering:
 
     def _rename(self, term: Term, rename: Rename) -> Term:
         names = dict(rename.names)
-        missing = set(names) - set(term.dims)
+        free = [dim for dim in term.dims if dim not in term.contracted]
+        missing = set(names) - set(free)
         if missing:
-            raise self.error(f"rename of {sorted(missing)}, but {rename.of} has {term.dims}")
+            raise self.error(
+                f"rename of {sorted(missing)}, but {rename.of} has the dims {free}; rename one of "
+                "these"
+            )
+        renamed = [names.get(dim, dim) for dim in term.dims]
+        if len(set(renamed)) < len(renamed):
+            raise self.error(f"rename by {names} gives {rename.of} a dim twice: {renamed}")
         factors = tuple(
             replace(
                 factor,
@@ -221,11 +247,16 @@ class _Lowering:
                     f"{factor.name} has dim {dims}, which {self.node.name} {list(self.out)} lacks; "
                     f"add it to dims= of {self.node.name}, or sum it out with @"
                 )
+        constants = [factor.constant for factor in term.factors if factor.constant is not None]
+        least = min([term.coefficient, *(float(array.min()) for array in constants)])
+        if least < 0:
+            raise self.error(f"holds the negative number {least:g}; give one that is not")
         names = [factor.name for factor in term.factors if factor.constant is None]
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise self.error(
-                f"{twice.pop()!r} appears twice in one product, which has no conjugate update"
+                f"{twice.pop()!r} appears twice in one product, which has no conjugate update; "
+                "use two nodes, or a number for one of them"
             )
 
 

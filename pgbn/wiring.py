@@ -142,9 +142,11 @@ class Wiring:
                     f"{node.name}: {slot}: {parent.name} is observed; only latent nodes and "
                     "constants may stand in a slot"
                 )
-        link = find_link(node)
-        if link is not None and link.slot == slot and not latent and polynomial.along is None:
-            return
+        if polynomial.along is not None and isinstance(node, Observed):
+            raise NetworkError(
+                f"{node.name}: {slot} holds a Shift, but {node.name} is observed; put the chain "
+                "into a latent Gamma above it"
+            )
         if not latent and polynomial.along is None:
             return
         rule = None

@@ -46,9 +46,7 @@ def one_sweep_law(kernel, state, word, row, prior, phi, topics, vocabulary):
         after = {}
         for labels, probability in law.items():
             z = np.array(labels)
-            conditional = dense_conditional(
-                kernel, i, z, word, row, prior, phi, topics, vocabulary
-            )
+            conditional = dense_conditional(kernel, i, z, word, row, prior, phi, topics, vocabulary)
             for k in range(topics):
                 target = labels[:i] + (k,) + labels[i + 1 :]
                 after[target] = after.get(target, 0.0) + probability * conditional[k]

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 __all__ = ["Formula", "call", "number", "ratio"]
 
 # how tightly the outermost operation binds
-_SUM, _PRODUCT, _ATOM = 1, 2, 3
+_CONDITION, _SUM, _PRODUCT, _ATOM = 0, 1, 2, 3
 
 
 def _digits(value: float) -> str:
@@ -56,16 +57,16 @@ class Formula:
 
     def within(self, level: int) -> str:
         """The LaTeX, in brackets if it binds less tightly than ``level``."""
+        if self.level == _CONDITION:
+            return rf"1({self.latex})"
         return self.latex if self.level >= level else rf"({self.latex})"
 
     def __add__(self, other: Any) -> Formula:
-        other = _formula(other)
-        if self.latex == "0":
-            return other
-        if other.latex == "0":
-            return self
-        sign = "-" if other.latex.startswith("-") else "+"
-        return Formula(f"{self.latex} {sign} {other.latex.removeprefix('-')}", _SUM)
+        left, right = self.within(_SUM), _formula(other).within(_SUM)
+        if left == "0" or right == "0":
+            return Formula(right, _formula(other).level) if left == "0" else self
+        sign = "-" if right.startswith("-") else "+"
+        return Formula(f"{left} {sign} {right.removeprefix('-')}", _SUM)
 
     def __radd__(self, other: Any) -> Formula:
         return _formula(other) + self
@@ -83,7 +84,7 @@ class Formula:
         other = _formula(other)
         for one, rest in ((self, other), (other, self)):
             if one.latex == "1":
-                return rest
+                return Formula(rest.within(_SUM), rest.level or _ATOM)
         gap = r" \cdot " if other.latex[:1].isdigit() else r"\, "
         return Formula(f"{self.within(_PRODUCT)}{gap}{other.within(_PRODUCT)}", _PRODUCT)
 
@@ -102,17 +103,31 @@ class Formula:
     def __pow__(self, other: Any) -> Formula:
         return Formula(f"{self.within(_ATOM)}^{{{_formula(other).latex}}}", _PRODUCT)
 
+    def _compare(self, sign: str, other: Any) -> Formula:
+        return Formula(f"{self.latex} {sign} {_formula(other).latex}", _CONDITION)
+
     def __gt__(self, other: Any) -> Formula:
-        return Formula(f"{self.latex} > {_formula(other).latex}", 0)
+        return self._compare(">", other)
 
     def __ge__(self, other: Any) -> Formula:
-        return Formula(rf"{self.latex} \ge {_formula(other).latex}", 0)
+        return self._compare(r"\ge", other)
 
     def __lt__(self, other: Any) -> Formula:
-        return Formula(f"{self.latex} < {_formula(other).latex}", 0)
+        return self._compare("<", other)
 
     def __le__(self, other: Any) -> Formula:
-        return Formula(rf"{self.latex} \le {_formula(other).latex}", 0)
+        return self._compare(r"\le", other)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compare("=", other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._compare(r"\ne", other)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"{self.latex} is a formula: it is neither true nor false")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         function = _FUNCTIONS.get(ufunc)
@@ -145,6 +160,8 @@ _FUNCTIONS: dict[Any, Callable[..., Formula]] = {
     np.greater_equal: lambda a, b: a >= b,
     np.less: lambda a, b: a < b,
     np.less_equal: lambda a, b: a <= b,
+    np.equal: lambda a, b: a == b,
+    np.not_equal: lambda a, b: a != b,
     np.log: _named(r"\ln"),
     np.log1p: lambda a: _FUNCTIONS[np.log](1 + a),
     np.exp: lambda a: Formula(f"e^{{{a.latex}}}"),
@@ -152,6 +169,8 @@ _FUNCTIONS: dict[Any, Callable[..., Formula]] = {
     np.sqrt: lambda a: Formula(rf"\sqrt{{{a.latex}}}"),
     np.maximum: _named(r"\max"),
     np.minimum: _named(r"\min"),
+    special.expit: _named(r"\mathrm{expit}"),
+    special.logit: _named(r"\mathrm{logit}"),
 }
 
 

@@ -115,10 +115,13 @@ def symbols_of(names: Iterable[str]) -> dict[str, Symbol]:
     }
 
 
-def _split_digits(dim: str) -> tuple[str, str]:
-    match = re.fullmatch(r"(.*?)_?(\d*)", dim)
-    assert match is not None
-    return match.group(1), match.group(2)
+def _parts(dim: str) -> tuple[str, str]:
+    """topic2 → (topic, 2); term_words → (term, words)."""
+    match = re.fullmatch(r"([^\W\d_]+)_?(\d*|(?<=_)\w+)", dim)
+    if match is None or (match.group(1) not in _INDEX and not match.group(2).isdigit()):
+        return dim, ""
+    mark = match.group(2)
+    return match.group(1), mark if mark.isdigit() or not mark else escape_math(mark)
 
 
 def indices_of(dims: Iterable[str], renamed: Mapping[str, str]) -> dict[str, str]:
@@ -126,21 +129,26 @@ def indices_of(dims: Iterable[str], renamed: Mapping[str, str]) -> dict[str, str
     found: dict[str, str] = {}
     later: list[str] = []
     for dim in dims:
-        base, digits = _split_digits(dim)
+        base, mark = _parts(dim)
         if base in _INDEX:
-            letter = _INDEX[base] + (f"_{digits}" if digits else "")
-            found[dim] = letter if letter not in found.values() else f"{letter}'"
+            found[dim] = _unused(_marked(_INDEX[base], mark), found)
         else:
             later.append(dim)
     for dim in later:
-        base, digits = _split_digits(dim)
+        base, mark = _parts(dim)
         if renamed.get(dim) in found:
             found[dim] = _unused(found[renamed[dim]] + "'", found)
         else:
             own = [c for c in base.lower() if c.isascii() and c.isalpha() and c not in "elo"]
             letter = next((c for c in [*own, *"ihgdbzwyu"] if c not in found.values()), "i")
-            found[dim] = _unused(letter + (f"_{digits}" if digits else ""), found)
+            found[dim] = _unused(_marked(letter, mark), found)
     return found
+
+
+def _marked(letter: str, mark: str) -> str:
+    if not mark:
+        return letter
+    return f"{letter}_{mark}" if len(mark) == 1 else f"{letter}_{{{mark}}}"
 
 
 def _unused(letter: str, found: Mapping[str, str]) -> str:
@@ -153,9 +161,9 @@ def sizes_of(dims: Iterable[str]) -> dict[str, str]:
     """The letter of the size of every dim: V, J, K_1, …"""
     found: dict[str, str] = {}
     for dim in dims:
-        base, digits = _split_digits(dim)
+        base, mark = _parts(dim)
         letter = _SIZE.get(base)
-        size = f"{letter}_{{{digits}}}" if letter and digits else letter
+        size = _marked(letter, mark) if letter else None
         if size is None or size in found.values():
             size = f"N_{{{escape_math(dim)}}}"
         found[dim] = size

@@ -1,194 +1,103 @@
-"""Notation: every value, count and exposure of a concrete network as a formula with indices.
+"""Notation: slots, counts and exposures of a concrete network as formulas with indices.
 
-The same objects that the sampler is compiled from (`pgbn.wiring`) are walked here, so that
-the text cannot drift from the code. An ``at`` maps each dim to the index written for it.
+The objects that the sampler is compiled from (`pgbn.wiring`) are walked here, and exposures
+are written by the rules' own code, so that the text cannot drift from what is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from pgbn.explain.algebra import Formula, call, number, ratio
-from pgbn.explain.names import Symbol, indices_of, sizes_of, symbols_of
-from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.beta import BetaOdds
-from pgbn.registry import find_link
-from pgbn.terms import ALWAYS, FIRST, LATER, Polynomial, Term
+from pgbn.explain.names import Symbol
+from pgbn.explain.symbols import DOT, At, Symbols, shift
+from pgbn.nodes.base import Node, Observed
+from pgbn.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.wiring import Operand, Source, SumProduct, reduce_product
-from pgbn.wiring import _operand as operand_of
 
-if TYPE_CHECKING:
-    from pgbn.network import Network
-
-__all__ = ["At", "Notation"]
-
-At = Mapping[str, str]
-DOT = r"\cdot"
+__all__ = ["Notation"]
 
 
-class Notation:
-    """The symbols of one network."""
-
-    def __init__(self, network: Network) -> None:
-        self.network, self.wiring = network, network.wiring
-        self.symbols = symbols_of(network.nodes)
-        renamed = {
-            dim: own
-            for polynomial in self.wiring.polynomials.values()
-            for term in polynomial.terms
-            for factor in term.factors
-            for dim, own in zip(factor.dims, factor.own_dims, strict=False)
-            if dim != own
-        }
-        dims = dict.fromkeys((*network.dims, *renamed))
-        contracted = (
-            dim for p in self.wiring.polynomials.values() for t in p.terms for dim in t.dims
-        )
-        self.index = indices_of(dict.fromkeys((*dims, *contracted)), renamed)
-        self.size = sizes_of(self.index)
-        self.constants: list[tuple[object, Symbol]] = []
-        self.passing = [node.name for node in network if self._passes_on(node)]
-        self.marks = self._marks()
-
-    def _passes_on(self, node: Node) -> bool:
-        """Whether what a node hears travels on, so that it deserves the names m and q."""
-        rules = [self.wiring.rules.get((node.name, slot)) for slot in node.slots()]
-        return isinstance(node, Latent) and any(
-            rule is not None
-            and (rule.is_random or {"count", "exposure"} & {*rule.count_reads, *rule.exposure_reads})
-            for rule in rules
-        )
-
-    def _marks(self) -> dict[str, str]:
-        """What stands above the counts of a node: its layer if that tells it apart."""
-        short = {
-            name: self.symbols[name].above or f"({self.symbols[name].at()})"
-            for name in self.network.nodes
-        }
-        used = [short[name] for name in self.passing]
-        return {
-            name: mark if used.count(mark) <= 1 else f"({self.symbols[name].at()})"
-            for name, mark in short.items()
-        }
-
-    def _letter(self, letter: str) -> str:
-        """A letter for counts or exposures; with a tilde if a node already uses it."""
-        taken = {symbol.base for symbol in self.symbols.values()}
-        return rf"\tilde{{{letter}}}" if letter in taken else letter
-
-    # ---- symbols ----------------------------------------------------------------------
-
-    def odds(self, name: str) -> Symbol | None:
-        """For a BetaOdds named p…: the letter c of its value (1−p)/p, if it is free."""
-        symbol = self.symbols[name]
-        value = Symbol("c", symbol.above, symbol.below)
-        free = value not in self.symbols.values()
-        return value if symbol.base == "p" and free else None
-
-    def value(self, name: str, at: At | None = None, own: Iterable[str] | None = None) -> Formula:
-        """A node's value; ``own`` renames its dims to those of ``at``, in the order of axes."""
-        node = self.network.nodes[name]
-        dims = dict(zip(node.axes, own or node.axes, strict=True))
-        at = self.index if at is None else at
-        indices = [at[dims[dim]] for dim in reversed(node.axes)]
-        if isinstance(node, BetaOdds):
-            short = self.odds(name)
-            p = self.symbols[name].at(indices)
-            return Formula(short.at(indices)) if short else (1 - Formula(p)) / Formula(p)
-        return Formula(self.symbols[name].at(indices))
-
-    def own_symbol(self, node: Node, at: At | None = None) -> str:
-        """The symbol of the node itself; for a BetaOdds that is the probability."""
-        at = self.index if at is None else at
-        return self.symbols[node.name].at([at[dim] for dim in reversed(node.axes)])
-
-    def bare(self, name: str) -> str:
-        """A node's symbol without indices."""
-        return self.symbols[name].at()
-
-    def _constant(self, operand: Operand, at: At) -> Formula:
-        for known, symbol in self.constants:
-            if known is operand.constant:
-                break
-        else:
-            mark = f"({len(self.constants) + 1})" if self.constants else ""
-            symbol = Symbol(r"\mathrm{const}", mark)
-            self.constants.append((operand.constant, symbol))
-        return Formula(symbol.at([at[dim] for dim in reversed(operand.dims)]))
+class Notation(Symbols):
+    """Symbols, and what is built from them."""
 
     # ---- slots ------------------------------------------------------------------------
 
-    def along(self, node: Node) -> str | None:
-        """The dim along which a node is a Markov chain."""
-        found = (self.wiring.polynomials[node.name, slot].along for slot in node.slots())
-        return next((dim for dim in found if dim is not None), None)
-
-    def rows(self, node: Node) -> list[tuple[At, str, str]]:
-        """(indices, phase, condition): one for a plain node; the first and the later rows of
-        a chain."""
-        dim = self.along(node)
-        if dim is None:
-            return [(self.index, ALWAYS, "")]
-        index = self.index[dim]
-        first = {**self.index, dim: "1"}
-        return [(first, FIRST, ""), (self.index, LATER, f"{index} > 1")]
-
     def slot(self, node: Node, slot: str, at: At | None = None, phase: str = ALWAYS) -> Formula:
-        """The value of a slot."""
-        at = self.index if at is None else at
+        """The value of a slot; in a chain, that of the first or the later rows."""
         total = number(0.0)
         for term in self.wiring.polynomials[node.name, slot].terms:
-            if term.phase in (ALWAYS, phase):
+            if term.phase in (ALWAYS, phase) or phase == ALWAYS:
                 total = total + self.term(node, term, at)
         return total
 
-    def term(self, node: Node, term: Term, at: At, inner: bool = False) -> Formula:
-        """One term of a slot; without its sum sign if ``inner``."""
+    def term(
+        self, node: Node, term: Term, at: At | None = None, *, unsummed: bool = False
+    ) -> Formula:
+        """One term of a slot, with or without its sum signs."""
         operands = tuple(operand_of(factor, node) for factor in term.factors)
-        summed = () if inner else term.contracted
-        return self.product(SumProduct(term.coefficient, operands, (), summed, ()), at)
+        summed = () if unsummed else term.contracted
+        at = self.index if at is None else at
+        inner = {dim: at[dim] for dim in term.dims if dim in at and dim not in summed}
+        return self.product(SumProduct(term.coefficient, operands, (), summed, ()), inner)
+
+    def total(self, node: Node, slot: str, dim: str) -> Formula:
+        """A slot summed over one of the node's dims."""
+        found = number(0.0)
+        for product in self.wiring.named_sum(slot, node, (dim,)):
+            found = found + self.product(product, self.index)
+        return found
 
     # ---- sums of products -------------------------------------------------------------
 
     def product(self, product: SumProduct, at: At) -> Formula:
         """A sum of products; a dim that only one plain operand has is summed by a dot."""
-        at = dict(at)
-        signs: list[str] = []
+        at, signs = dict(at), []
         for dim in product.summed:
             holders = [operand for operand in product.operands if dim in operand.dims]
-            along = self._first_row(holders, dim)
-            if along:
+            taken = [at[d] for o in product.operands for d in o.dims if d != dim and d in at]
+            index = self._free(dim, taken)
+            if any(self._is_first_row(operand, dim) for operand in holders):
                 at[dim] = "1"
-            elif len(holders) == 1 and holders[0].kind != "exposure":
+            elif any(self._is_later_rows(operand, dim) for operand in holders):
+                at[dim] = index
+                signs.append(f"{index} > 1")
+            elif len(holders) == 1 and holders[0].kind not in ("exposure", "rule count"):
                 at[dim] = DOT
             else:
-                at[dim] = self._free(dim, [at[d] for o in product.operands for d in o.dims
-                                           if d != dim and d in at])  # fmt: skip
-                signs.append(at[dim])
-        coefficient, sizes = product.coefficient, []
+                at[dim] = index
+                signs.append(index)
+        coefficient, parts = product.coefficient, []
         for dim in product.repeated:
             if dim in self.network.sizes:
                 coefficient *= self.network.sizes[dim]
             else:
-                sizes.append(Formula(self.size[dim]))
-        parts = [*sizes, *(self._operand(operand, at) for operand in product.operands)]
+                parts.append(Formula(self.size[dim]))
+        parts += [self._operand(operand, at) for operand in product.operands]
         body = number(1.0)
         for part in parts:
             body = body * part
-        body = ratio(coefficient, body) if parts else number(coefficient)
+        body = number(coefficient) if body.latex == "1" else ratio(coefficient, body)
         for sign in reversed(signs):
             body = Formula.sum_over(sign, body)
         return body
 
-    def _first_row(self, holders: list[Operand], dim: str) -> bool:
-        """Whether only the first row of a chain's exposure is meant."""
-        return any(
-            operand.kind == "rest"
-            and operand.phase == FIRST
-            and dim == self.along(self.network.nodes[operand.name])
-            for operand in holders
-        )
+    def _is_first_row(self, operand: Operand, dim: str) -> bool:
+        """Whether an operand counts in the first row of a chain only."""
+        if operand.kind == "first":
+            return True
+        along = operand.kind == "rest" and self.along(self.network.nodes[operand.name])
+        return dim == along and operand.phase == FIRST
+
+    def _is_later_rows(self, operand: Operand, dim: str) -> bool:
+        """Whether an operand counts in all rows of a chain but the first."""
+        if operand.kind not in ("rest", "previous"):
+            return False
+        along = self.along(self.network.nodes[operand.name])
+        if operand.kind == "previous":
+            own = dict(zip(operand.dims, operand.own_dims, strict=True))
+            return own[dim] == along
+        return dim == along and operand.phase == LATER
 
     def _free(self, dim: str, taken: Iterable[str]) -> str:
         """The index of a summed dim, with a prime if that index already stands in the formula."""
@@ -198,53 +107,25 @@ class Notation:
         return index
 
     def _operand(self, operand: Operand, at: At) -> Formula:
-        match operand.kind:
-            case "constant":
-                return self._constant(operand, at)
-            case "node":
-                names = dict(zip(operand.own_dims, operand.dims, strict=True))
-                axes = self.network.nodes[operand.name].axes
-                return self.value(operand.name, at, [names[dim] for dim in axes])
-            case "previous":
-                names = dict(zip(operand.own_dims, operand.dims, strict=True))
-                node = self.network.nodes[operand.name]
-                dim = self.along(node)
-                assert dim is not None
-                before = {**at, names[dim]: _shift(at[names[dim]], -1)}
-                return self.value(operand.name, before, [names[d] for d in node.axes])
-            case "rest":
-                return self.passed(self.network.nodes[operand.name], operand.slot, at)
-        return self.passed(self.network.nodes[operand.name], operand.slot, at)
+        if operand.kind == "constant":
+            return self.constant(operand.constant, operand.dims, at)
+        if operand.kind == "first":
+            index = at[operand.dims[0]]
+            return number(1.0) if index == "1" else Formula(rf"1({index} = 1)")
+        node = self.network.nodes[operand.name]
+        if operand.kind == "count":
+            return self.count(operand.name, at)
+        if operand.kind == "rule count":
+            return self.computed_count(node, operand.slot, at)
+        if operand.kind in ("exposure", "rest"):
+            return self.passed(node, operand.slot, at)
+        names = dict(zip(operand.own_dims, operand.dims, strict=True))
+        if operand.kind == "previous":
+            row = names[self.along(node) or ""]
+            at = {**at, row: shift(at[row], -1)}
+        return self.value(operand.name, at, [names[dim] for dim in node.axes])
 
     # ---- counts -----------------------------------------------------------------------
-
-    def cells(self, node: Node, at: At | None = None, extra: tuple[str, ...] = (), tag: str = "") -> Formula:
-        """The counts at a node's cells: data, the latent counts behind data, or its tables."""
-        at = self.index if at is None else at
-        indices = [at[dim] for dim in (*reversed(node.axes), *extra)]
-        link = find_link(node)
-        if link is not None and link.counts is None:
-            symbol = self.symbols[node.name]
-        elif isinstance(node, Observed):
-            several = sum(isinstance(n, Observed) for n in self.network) > 1
-            symbol = Symbol(self._letter("n"), self.marks[node.name] if several else "")
-        else:
-            symbol = Symbol(r"\ell", self.marks[node.name])
-        return Formula(Symbol(symbol.base, symbol.above + tag, symbol.below).at(indices))
-
-    def split(self, node: Node, slot: str, term: Term, at: At | None = None) -> Formula:
-        """The share of a term in the counts at a node's cells, with the summed dims as indices."""
-        polynomial = self.wiring.polynomials[node.name, slot]
-        tag = self._tag(node, slot, polynomial, term)
-        return self.cells(node, at, term.contracted, tag)
-
-    def _tag(self, node: Node, slot: str, polynomial: Polynomial, term: Term) -> str:
-        rivals = [t for t in polynomial.terms if {t.phase, term.phase} != {FIRST, LATER}]
-        tag = f"[{polynomial.terms.index(term) + 1}]" if len(rivals) > 1 else ""
-        link = find_link(node)
-        if tag and link is not None and link.slot != slot:
-            return rf"[\mathrm{{{slot}}}]{tag}"
-        return tag
 
     def count(self, name: str, at: At | None = None) -> Formula:
         """The count that a node hears: its symbol m, or written out if it goes no further."""
@@ -255,51 +136,45 @@ class Notation:
         if name not in self.passing:
             return self.heard_count(name, at)
         indices = [at[dim] for dim in reversed(node.axes)]
-        return Formula(Symbol(self._letter("m"), self.marks[name]).at(indices))
+        return Formula(Symbol(self.letter("m"), self.marks[name]).at(indices))
 
     def heard_count(self, name: str, at: At | None = None) -> Formula:
         """The count that a node hears, added up over its sources."""
         at = self.index if at is None else at
         total = number(0.0)
         for source in self.wiring.sources[name]:
-            total = total + self.source_count(source, at)
+            total = total + self._source_count(source, at)
         return total
 
-    def source_count(self, source: Source, at: At) -> Formula:
-        """The count that comes through one source."""
-        rule, child, term = source.rule, source.child, source.term
-        inner = self._beside(source, at)
-        if not (rule.is_random or rule.count == "count"):
-            over = [dim for dim in self._cell_dims(source) if dim not in source.factor.dims]
+    def _source_count(self, source: Source, at: At) -> Formula:
+        inner = _beside(source, at)
+        if not self.wiring.is_delivered(source):
             total = number(0.0)
-            for product in self.wiring.named_sum(str(rule.count), child, over):
+            for product in self.wiring.source_count(source):
                 total = total + self.product(product, inner)
             return total
-        dotted = {dim: inner.get(dim, DOT) for dim in self._cell_dims(source)}
-        dim = source.polynomial.along
-        if dim is not None and term.phase == FIRST and dotted[dim] == DOT:
-            dotted[dim] = "1"
-        if isinstance(child, Latent) and not rule.is_random:
-            return self.count(child.name, dotted)
-        return self.split(child, source.slot, term, dotted)
+        dims = (*source.child.axes, *source.term.contracted)
+        dotted = {dim: inner.get(dim, DOT) for dim in dims}
+        row = source.polynomial.along
+        if row is not None and source.term.phase == FIRST and dotted[row] == DOT:
+            dotted[row] = "1"
+        return self.split(source.child, source.slot, source.term, dotted)
 
-    @staticmethod
-    def _cell_dims(source: Source) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*source.child.axes, *source.term.contracted)))
-
-    def _beside(self, source: Source, at: At) -> dict[str, str]:
-        """Indices in the child's names of the dims that parent and child share."""
-        factor = source.factor
-        return {dim: at[own] for dim, own in zip(factor.dims, factor.own_dims, strict=True)}
+    def computed_count(self, node: Node, slot: str, at: At | None = None) -> Formula:
+        """A count that a rule computes without drawing."""
+        rule = self.wiring.rules[node.name, slot]
+        arguments = {name: self.quantity(node, name, at) for name in rule.count_reads}
+        found = call(rule.count, **arguments)
+        return found if isinstance(found, Formula) else Formula(
+            Symbol(f"{self.letter('m')}'", self.marks[node.name]).at()
+        )  # fmt: skip
 
     def passed_back_count(self, node: Node, slot: str, at: At) -> Formula:
         """What row t+1 of a chain passes back to row t."""
         polynomial, total = self.wiring.polynomials[node.name, slot], number(0.0)
         for term, own in _lagged(polynomial):
-            inner = {dim: DOT for dim in (*node.axes, *term.contracted)}
-            inner |= {dim: at[name] for dim, name in zip(own.dims, node.axes, strict=True)}
-            assert polynomial.along is not None
-            inner[polynomial.along] = _shift(at[polynomial.along], 1)
+            inner = dict.fromkeys((*node.axes, *term.contracted), DOT)
+            inner |= _next_row(node, polynomial, own, at)
             total = total + self.split(node, slot, term, inner)
         return total
 
@@ -324,16 +199,15 @@ class Notation:
         if name not in self.passing:
             return self.heard_exposure(name, at)
         indices = [at[dim] for dim in reversed(self.exposure_dims(name))]
-        return Formula(Symbol(self._letter("q"), self.marks[name]).at(indices))
+        return Formula(Symbol(self.letter("q"), self.marks[name]).at(indices))
 
     def heard_exposure(self, name: str, at: At | None = None) -> Formula:
         """The exposure that a node hears, added up over its sources."""
         at = self.index if at is None else at
         total = number(0.0)
         for source in self.wiring.sources[name]:
-            inner = self._beside(source, at)
             for product in self.wiring.source_exposure(source):
-                total = total + self.product(product, inner)
+                total = total + self.product(product, _beside(source, at))
         return total
 
     def passed_back_exposure(self, node: Node, slot: str, at: At) -> Formula:
@@ -344,10 +218,7 @@ class Notation:
             others = [operand_of(factor, node) for factor in term.factors if factor is not own]
             over = [d for d in (*node.axes, *term.contracted) if d not in own.dims]
             product = reduce_product(term.coefficient, [rest, *others], dict.fromkeys(over))
-            inner = {dim: at[name] for dim, name in zip(own.dims, node.axes, strict=True)}
-            assert polynomial.along is not None
-            inner[polynomial.along] = _shift(at[polynomial.along], 1)
-            total = total + self.product(product, inner)
+            total = total + self.product(product, _next_row(node, polynomial, own, at))
         return total
 
     def passed(self, node: Node, slot: str, at: At | None = None) -> Formula:
@@ -356,30 +227,31 @@ class Notation:
         rule = self.wiring.rules[node.name, slot]
         dims = self.wiring.rule_dims(node, slot)
         indices = [at[dim] for dim in reversed(dims)]
-        if rule.drawn is not None and rule.child.__name__ == "Dirichlet":
-            return -Formula(rf"\ln {Symbol(self._letter('s'), self.marks[node.name]).at(indices)}")
+        mark = self.marks[node.name]
+        if rule.drawn is not None:
+            return Formula(Symbol(r"\hat{q}", mark).at(indices))
         if self.wiring.polynomials[node.name, slot].along is not None:
-            return Formula(Symbol(r"\zeta", self.marks[node.name]).at(indices))
-        return self.traced(node, slot, at) or Formula(
-            Symbol(f"{self._letter('q')}'", self.marks[node.name]).at(indices)
-        )
+            return Formula(Symbol(r"\zeta", mark).at(indices))
+        found = self.traced(node, slot, at)
+        return Formula(Symbol(r"\hat{q}", mark).at(indices)) if found is None else found
 
     def traced(self, node: Node, slot: str, at: At | None = None) -> Formula | None:
         """What the rule's own code makes of the symbols; None if it cannot be read."""
         rule = self.wiring.rules[node.name, slot]
+        if rule.drawn is not None or rule.exposure is None:
+            return None
         if isinstance(rule.exposure, (int, float)):
             return number(float(rule.exposure))
-        names = (rule.exposure,) if isinstance(rule.exposure, str) else rule.exposure_reads
-        arguments = {name: self.quantity(node, name, at) for name in names}
         if isinstance(rule.exposure, str):
-            return arguments[rule.exposure]
-        if rule.exposure is None:
-            return None
+            return self.quantity(node, rule.exposure, at)
+        arguments = {name: self.quantity(node, name, at) for name in rule.exposure_reads}
         found = call(rule.exposure, **arguments)
         return found if isinstance(found, Formula) else None
 
+    # ---- what a rule may name ---------------------------------------------------------
+
     def quantity(self, node: Node, name: str, at: At | None = None, phase: str = ALWAYS) -> Formula:
-        """What a rule may name: value, count, exposure or a slot."""
+        """value, count, exposure or a slot."""
         if name == "value":
             return self.value(node.name, at)
         if name == "count":
@@ -389,7 +261,23 @@ class Notation:
         return self.slot(node, name, at, phase)
 
 
-def _lagged(polynomial: Polynomial) -> list[tuple[Term, object]]:
+def operand_of(factor: Factor, owner: Node) -> Operand:
+    """A factor of a slot as an operand; the chain itself stands one row before."""
+    if factor.constant is not None:
+        return Operand("constant", "constant", factor.dims, constant=factor.constant)
+    if factor.name == "self":
+        return Operand("previous", owner.name, factor.dims, own_dims=owner.axes)
+    return Operand("node", factor.name, factor.dims, factor.simplex, own_dims=factor.own_dims)
+
+
+def _beside(source: Source, at: At) -> dict[str, str]:
+    """Indices, in the child's names, of the dims that parent and child share."""
+    factor = source.factor
+    return {dim: at[own] for dim, own in zip(factor.dims, factor.own_dims, strict=True)}
+
+
+def _lagged(polynomial: Polynomial) -> Sequence[tuple[Term, Factor]]:
+    """The terms of a chain that hold its own previous row."""
     return [
         (term, next(factor for factor in term.factors if factor.name == "self"))
         for term in polynomial.terms
@@ -397,13 +285,10 @@ def _lagged(polynomial: Polynomial) -> list[tuple[Term, object]]:
     ]
 
 
-def _shift(index: str, by: int) -> str:
-    """t → t-1 or t+1."""
-    if index == DOT:
-        return index
-    for sign, value in (("+1", 1), ("-1", -1)):
-        if index.endswith(sign) and value + by == 0:
-            return index.removesuffix(sign)
-    if index.isdigit():
-        return str(int(index) + by)
-    return f"{index}{by:+d}"
+def _next_row(node: Node, polynomial: Polynomial, own: Factor, at: At) -> dict[str, str]:
+    """Indices of row t+1, seen from the entries of row t."""
+    inner = {dim: at[axis] for dim, axis in zip(own.dims, node.axes, strict=True)}
+    row = polynomial.along
+    assert row is not None
+    inner[row] = shift(at[row], 1)
+    return inner

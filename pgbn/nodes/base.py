@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError, field_validator
+from pydantic import field_validator
 
 from pgbn.errors import NetworkError
 from pgbn.nodes.expression import Constant, Dims, Expression
@@ -44,8 +44,9 @@ class Node(Expression):
     name: str
     dims: Dims = ()
 
-    def __init__(self, name: str, /, *args: Any, **fields: Any) -> None:
+    def __init__(self, name: str = "", /, *args: Any, **fields: Any) -> None:
         cls = type(self)
+        name = fields.pop("name", name)
         if len(args) > len(cls.positional):
             raise NetworkError(
                 f"{cls.__name__}({name!r}): takes {len(cls.positional)} positional parameters "
@@ -55,10 +56,12 @@ class Node(Expression):
             if slot in fields:
                 raise NetworkError(f"{cls.__name__}({name!r}): {slot} is given twice")
             fields[slot] = value
-        try:
-            super().__init__(name=name, **fields)
-        except ValidationError as error:
-            raise NetworkError(_explain(cls, name, error)) from None
+        super().__init__(name=name, **fields)
+        if len(set(self.axes)) < len(self.axes):
+            raise NetworkError(
+                f"{cls.__name__}({name!r}): its dims {self.axes} name a dim twice; give the second "
+                "another name"
+            )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -74,6 +77,8 @@ class Node(Expression):
     def _check_name(cls, name: str) -> str:
         if not name or any(character in name for character in " ()[]{},.:/"):
             raise ValueError(f"{name!r} is not a name: use letters, digits and underscores")
+        if name in ("self", "constant"):
+            raise ValueError(f"{name!r} has a meaning of its own here; choose another name")
         return name
 
     @field_validator("dims")
@@ -81,6 +86,8 @@ class Node(Expression):
     def _check_dims(cls, dims: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(dims)) < len(dims):
             raise ValueError(f"{dims} names a dim twice; give the second another name")
+        if not all(dims):
+            raise ValueError(f"{dims} holds an empty name; a dim is called, say, 'doc'")
         return dims
 
     @classmethod
@@ -158,19 +165,6 @@ def check_probability(expression: Expression) -> Expression:
         if not ((value >= 0) & (value <= 1)).all():
             raise ValueError(f"must be a probability between 0 and 1, got {value}")
     return expression
-
-
-def _explain(cls: type[Node], name: object, error: ValidationError) -> str:
-    """The first complaint of pydantic in our words."""
-    first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"]) or "arguments"
-    takes = ", ".join(["name", *(slot for slot in cls.model_fields if slot != "name")])
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "missing":
-        message = "is missing"
-    elif first["type"] == "extra_forbidden":
-        message = "is not a parameter"
-    return f"{cls.__name__}({name!r}): {field}: {message} ({cls.__name__} takes {takes})"
 
 
 def node_types() -> dict[str, type[Node]]:

@@ -17,9 +17,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
-from pgbn.errors import NetworkError
+from pgbn.errors import NetworkError, did_you_mean
 
 __all__ = [
     "Constant",
@@ -50,6 +50,12 @@ class Expression(BaseModel):
 
     tag: ClassVar[str] = "expression"
 
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise NetworkError(_explain(type(self), fields.get("name"), error)) from None
+
     def __matmul__(self, other: Any) -> Mix:
         return Mix(factors=(self, to_expression(other)))
 
@@ -67,14 +73,22 @@ class Expression(BaseModel):
                 f"{self} / {other!r}: only division by a number is conjugate; "
                 "give the divisor as a rate parameter instead"
             )
-        if not float(other) > 0:
-            raise NetworkError(f"{self} / {other!r}: the divisor must be positive")
+        if not 0 < float(other) < np.inf:
+            raise NetworkError(f"{self} / {other!r}: the divisor must be positive and finite")
         return Product(factors=(self, Constant(value=1.0 / float(other))))
 
     def __add__(self, other: Any) -> Sum:
         return Sum(terms=(self, to_expression(other)))
 
     __radd__ = __add__
+
+    def _refuse(self, *others: Any) -> Expression:
+        raise NetworkError(
+            f"{self}: -, ** and division by a node have no conjugate update; an expression is made "
+            "with @, +, * and / by a number"
+        )
+
+    __sub__ = __rsub__ = __neg__ = __pow__ = __rpow__ = __rtruediv__ = _refuse
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -96,9 +110,9 @@ def to_expression(value: Any) -> Expression:
     if isinstance(value, Expression):
         return value
     if _is_number(value) or isinstance(value, (list, tuple, np.ndarray)):
-        return Constant(value=value)
-    raise ValueError(
-        f"got {value!r} of type {type(value).__name__}; give a number, a node, or an expression "
+        return Constant(value=_as_array(value))
+    raise NetworkError(
+        f"got {_short(value)} of type {type(value).__name__}; give a number, a node, or an expression "
         "such as phi @ theta"
     )
 
@@ -108,13 +122,42 @@ Slot = Annotated[Expression, BeforeValidator(to_expression)]
 
 def _as_array(value: ArrayLike) -> NDArray[np.float64]:
     try:
-        array = np.array(value, dtype=np.float64)
+        found = np.array(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{value!r} is not a number or an array of numbers") from None
+        raise NetworkError(f"{_short(value)} has rows of unequal length") from None
+    if found.dtype.kind not in "iufb":
+        raise NetworkError(f"{_short(value)} is not a number or an array of numbers")
+    if found.size == 0:
+        raise NetworkError(f"{_short(value)} is empty; give at least one number")
+    array = found.astype(np.float64)
     if not np.isfinite(array).all():
-        raise ValueError(f"{value!r} is not finite")
+        raise NetworkError(f"{_short(value)} is not finite; give a finite number")
     array.flags.writeable = False
     return array
+
+
+def _short(value: Any) -> str:
+    """A value as an error shows it: long ones are cut."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _explain(cls: type[Expression], name: object, error: ValidationError) -> str:
+    """A complaint of pydantic in our words; an argument that is not known is named first."""
+    complaints = error.errors()
+    first = next((c for c in complaints if c["type"] == "extra_forbidden"), complaints[0])
+    field = ".".join(str(part) for part in first["loc"]) or "arguments"
+    known = list(cls.model_fields)
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing":
+        message = "is missing"
+    elif first["type"] == "extra_forbidden":
+        message = f"is not a parameter.{did_you_mean(field, known)}"
+    elif not first["type"].startswith("value_error"):
+        message = f"{message}, got {_short(first['input'])}"
+    call = cls.__name__ if name is None else f"{cls.__name__}({name!r})"
+    takes = ", ".join(["name", *(k for k in known if k != "name")] if "name" in known else known)
+    return f"{call}: {field}: {message} ({cls.__name__} takes {takes})"
 
 
 class Constant(Expression):
@@ -123,6 +166,16 @@ class Constant(Expression):
     tag: ClassVar[str] = "constant"
     value: Annotated[Any, BeforeValidator(_as_array)]
     dims: Dims = ()
+
+    def __init__(self, value: Any, **fields: Any) -> None:
+        super().__init__(value=value, **fields)
+
+    @field_validator("dims")
+    @classmethod
+    def _check_dims(cls, dims: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(dims)) < len(dims):
+            raise ValueError(f"{dims} names a dim twice; give the second another name")
+        return dims
 
     def __str__(self) -> str:
         return f"{float(self.value):g}" if self.value.ndim == 0 else f"constant{self.dims}"
@@ -136,7 +189,7 @@ class Mix(Expression):
     """
 
     tag: ClassVar[str] = "mix"
-    factors: tuple[Slot, ...]
+    factors: tuple[Slot, ...] = Field(min_length=1)
     over: Dims | None = None
 
     def __str__(self) -> str:
@@ -147,7 +200,7 @@ class Product(Expression):
     """An elementwise product, aligned by the names of the dims."""
 
     tag: ClassVar[str] = "product"
-    factors: tuple[Slot, ...]
+    factors: tuple[Slot, ...] = Field(min_length=1)
 
     def __str__(self) -> str:
         return " * ".join(_bracket(factor) for factor in self.factors)
@@ -157,7 +210,7 @@ class Sum(Expression):
     """An elementwise sum, aligned by the names of the dims."""
 
     tag: ClassVar[str] = "sum"
-    terms: tuple[Slot, ...]
+    terms: tuple[Slot, ...] = Field(min_length=1)
 
     def __str__(self) -> str:
         return " + ".join(str(term) for term in self.terms)

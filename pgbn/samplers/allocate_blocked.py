@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from pgbn.random import restart, uniform
-from pgbn.samplers.listed import draw_unlisted, pick_listed, sum_dense, sum_listed
+from pgbn.samplers.listed import draw_unlisted, pick_listed, prefetch_list, sum_dense, sum_listed
 from pgbn.samplers.multinomial import multinomial
 from pgbn.samplers.threads import run_rows
 
@@ -47,6 +47,8 @@ def allocate_blocked(key, start, stop, documents, indptr, indices, data, loading
         for cell in range(indptr[row], indptr[row + 1]):
             w = indices[cell]
             count = data[cell]
+            later = replicate * vocabulary + indices[min(cell + 4, indptr[row + 1] - 1)]
+            prefetch_list(topic, large, np.uint64(loadings.start[later]))
             if count > _MANY * topics:
                 product = loadings.value[replicate, w] * weight[:topics]
                 split[:] = 0
@@ -141,6 +143,8 @@ def draw_labels(key, start, stop, documents, row_start, word, loadings, theta, z
         bound = listed = 0.0
         for token in range(row_start[row], row_start[row + 1]):
             w = word[token]
+            later = replicate * vocabulary + word[min(token + 4, row_start[row + 1] - 1)]
+            prefetch_list(topic, large, np.uint64(loadings.start[later]))
             if w != previous:
                 slot = np.uint64(replicate * vocabulary + w)
                 begin = np.uint64(loadings.start[slot])

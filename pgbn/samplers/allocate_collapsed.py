@@ -17,12 +17,20 @@ import numpy as np
 from numba import njit
 
 from pgbn.random import mix, restart
-from pgbn.samplers.listed import padded, pick_dense, pick_listed, sum_dense, sum_listed
+from pgbn.samplers.listed import (
+    padded,
+    pick_dense,
+    pick_listed,
+    prefetch_list,
+    sum_dense,
+    sum_listed,
+)
 from pgbn.samplers.tokens import Tokens, WordOrder, word_order
 
 __all__ = ["WordTopics", "allocate_collapsed", "dense_counts", "word_topics"]
 
 _1 = np.uint64(1)
+_4 = np.uint64(4)
 
 
 class WordTopics(NamedTuple):
@@ -138,7 +146,11 @@ def allocate_collapsed(
             total = sum_dense(weight)
             restart(rng, key, row)
             state = rng[0]
+            step = rng[1]
             while token < end:
+                # The lists are too many for the caches: fetch what will be read four tokens on.
+                later = np.uint64(table.start[base + np.uint64(word[min(token + _4, end - _1)])])
+                prefetch_list(topic, count, later)
                 # The weights without this token, put back if its label does not change.
                 old = np.uint64(z[token])
                 weight_before = weight[old]
@@ -159,7 +171,7 @@ def allocate_collapsed(
                         place_old += _1
                 count[place_old] -= 1
                 listed = sum_listed(topic, count, begin, length, weight, before)
-                state += rng[1]
+                state += step
                 target = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
                 target *= listed + eta * total
                 if target < listed:

@@ -69,26 +69,32 @@ def _blank(value, start):
 
 
 @njit(cache=True, nogil=True)
-def _list_large(row, cut, begin, end, topic, large):
-    """List the entries of ``row`` above ``cut``, or above the least bound that leaves room."""
+def _list_large(row, cut, slot, loadings, places):
+    """List the entries of ``row`` above ``cut``, or above the least bound that leaves room.
+
+    ``places`` is scratch of size K + 1.
+    """
+    begin = loadings.start[slot]
+    room = loadings.start[slot + 1] - begin
     bound = cut
     while True:
-        place = begin
-        left_out = 0.0
+        # Without a branch, which would be guessed wrongly at every entry that is listed.
+        length = 0
         for k in range(row.size):
-            if row[k] > bound:
-                if place < end:
-                    topic[place] = k
-                    large[place] = row[k]
-                    place += 1
-                else:
-                    left_out = max(left_out, row[k])
-        if left_out == 0.0:
+            places[length] = k
+            length += np.int64(row[k] > bound)
+        if length <= room:
             break
-        bound = left_out
-    for blank in range(place, min(end, place + 7)):
-        large[blank] = 0.0
-    return bound, place - begin
+        bound = row[places[room]]
+        for place in range(room + 1, length):
+            bound = max(bound, row[places[place]])
+    for place in range(length):
+        loadings.topic[begin + place] = places[place]
+        loadings.large[begin + place] = row[places[place]]
+    for place in range(length, (length + 7) // 8 * 8):
+        loadings.large[begin + place] = 0.0
+    loadings.bound[slot] = bound
+    loadings.length[slot] = length
 
 
 @njit(cache=True, nogil=True)
@@ -111,6 +117,7 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
     rng = np.empty(2, np.uint64)
     words = np.empty((3, topics), np.uint64)
     ceiling = np.empty(topics)
+    places = np.empty(topics + 1, np.int32)
     for block in range(start, stop):
         replicate = block // blocks
         first = (block % blocks) * _BLOCK
@@ -122,21 +129,13 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
             row = loadings.value[replicate, w]
             restart(rng, key, slot)
             _draw_row(rng, counts, eta, words, ceiling, row)
-            squares = 0.0
-            tokens = 0.0
+            squares = tokens = 0  # integers: their sums may be vectorised
             for k in range(topics):
                 total[k] += row[k]
                 tokens += counts[k]
-                squares += np.float64(counts[k]) * np.float64(counts[k])
+                squares += np.int64(counts[k]) * np.int64(counts[k])
             typical = max(1.0, squares / max(1.0, tokens))
-            loadings.bound[slot], loadings.length[slot] = _list_large(
-                row,
-                _CUT * typical,
-                loadings.start[slot],
-                loadings.start[slot + 1],
-                loadings.topic,
-                loadings.large,
-            )
+            _list_large(row, _CUT * typical, slot, loadings, places)
 
 
 def _draw(key, n_wk, eta, out, threads):
@@ -190,6 +189,7 @@ def _underflows(n_wk, eta):
 def _list_words(key, start, stop, loadings):
     """The lists of words start..stop of replicates × V, from the values."""
     vocabulary = loadings.value.shape[1]
+    places = np.empty(loadings.value.shape[2] + 1, np.int32)
     for slot in range(start, stop):
         row = loadings.value[slot // vocabulary, slot % vocabulary]
         squares = 0.0
@@ -197,14 +197,7 @@ def _list_words(key, start, stop, loadings):
         for k in range(row.size):
             squares += row[k] * row[k]
             total += row[k]
-        loadings.bound[slot], loadings.length[slot] = _list_large(
-            row,
-            _CUT * squares / total,
-            loadings.start[slot],
-            loadings.start[slot + 1],
-            loadings.topic,
-            loadings.large,
-        )
+        _list_large(row, _CUT * squares / total, slot, loadings, places)
 
 
 @njit(cache=True, nogil=True)

@@ -20,18 +20,20 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pgbn.random import mix, restart
+from pgbn.random import exponential, mix, restart, uniform
 from pgbn.samplers.bessel import bessel
 from pgbn.samplers.beta import log_beta_odds
 from pgbn.samplers.crt import crt
-from pgbn.samplers.gamma import gamma_rate
-from pgbn.samplers.listed import draw_topic, sum_dense, sum_listed
+from pgbn.samplers.gamma import gamma_from_one, gamma_rate
 from pgbn.samplers.multinomial import multinomial
 from pgbn.samplers.poisson import truncated_poisson
 
 __all__ = ["Layers", "Moments", "hash_documents", "infer_documents"]
 
 POISSON, BERNOULLI, GAMMA = 0, 1, 2
+_TINY = 1e-290
+# Unsigned, or numba would allow for negative indices in the innermost loops.
+_1, _2, _3, _4, _5, _6, _7 = (np.uint64(i) for i in range(1, 8))
 
 
 class Layers(NamedTuple):
@@ -75,61 +77,102 @@ def hash_documents(_key, start, stop, indptr, indices, data, out):
 
 
 @njit(cache=True, nogil=True)
-def _label_tokens(rng, first, last, indices, data, loadings, a, z, m, weight, before):
-    """One pass over the tokens of a document; z = -1 for a token without a label yet."""
-    topics = m.size
-    for k in range(topics):
-        weight[k] = m[k] + a[k]
-    total = sum_dense(weight)
-    token = 0
-    for cell in range(first, last):
-        w = np.uint64(indices[cell])
-        begin = np.uint64(loadings.start[w])
-        length = np.uint64(loadings.length[w])
-        value = loadings.value[0, w]
-        bound = loadings.bound[w]
-        for _ in range(np.int64(data[cell])):
-            old = z[token]
-            if old >= 0:
-                rest = m[old] - 1 + a[old]
-                total += rest - weight[old]
-                if total < 1e-6 * weight[old]:
-                    weight[old] = rest
-                    total = sum_dense(weight)
-                weight[old] = rest
-                m[old] -= 1
-            listed = sum_listed(loadings.topic, loadings.large, begin, length, weight, before)
-            new = np.int64(
-                draw_topic(
-                    rng,
-                    loadings.topic,
-                    loadings.large,
-                    begin,
-                    length,
-                    value,
-                    bound,
-                    weight,
-                    before,
-                    listed,
-                    total,
-                )
+def _sum_prior(rows, terms, a, edges):
+    """edges[i, b] = Σ φ_wk a_k over the first b + 1 blocks of eight topics, w the i-th term."""
+    for i in range(terms):
+        row, edge = rows[i], edges[i]
+        total = 0.0
+        for block in range(np.uint64(edge.size)):
+            k = block << _3
+            total += (
+                (row[k] * a[k] + row[k + _1] * a[k + _1])
+                + (row[k + _2] * a[k + _2] + row[k + _3] * a[k + _3])
+            ) + (
+                (row[k + _4] * a[k + _4] + row[k + _5] * a[k + _5])
+                + (row[k + _6] * a[k + _6] + row[k + _7] * a[k + _7])
             )
-            if new >= topics:  # all products underflowed
-                new = max(old, 0)
-            z[token] = new
-            m[new] += 1
-            with_token = m[new] + a[new]
-            total += with_token - weight[new]
-            weight[new] = with_token
-            token += 1
+            edge[block] = total
 
 
 @njit(cache=True, nogil=True)
-def _split_cells(rng, first, last, indices, data, link, noise, loadings, theta, m, product):
+def _pick_prior(row, edge, a, target):
+    """The topic where the running sum of φ_wk a_k passes ``target``; -1 if all are 0."""
+    block = np.uint64(0)
+    last = np.uint64(edge.size - 1)
+    while block < last and edge[block] <= target:
+        block += _1
+    if block > np.uint64(0):
+        target -= edge[block - _1]
+    chosen = -1
+    for k in range(block << _3, (block + _1) << _3):
+        mass = row[k] * a[k]
+        if mass > 0.0:
+            chosen = np.int64(k)
+            target -= mass
+            if target < 0.0:
+                break
+    if chosen < 0:  # rounding led to a block without mass
+        for k in range(row.size):
+            if row[k] * a[k] > 0.0:
+                chosen = k
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def _label_tokens(rng, first, last, data, rows, edges, a, z, used, held, place, running):
+    """One pass over the tokens of a document; z = -1 for a token without a label yet.
+
+    φ_wk (m_k + a_k) is the sum over the few topics with counts and the prior's part, of which
+    ``edges`` has the running sums. The topics with counts are used[1 … used[0]], their counts
+    ``held`` beside them, and place[k] is where k is listed, 0 if it is not.
+    """
+    token = 0
+    active = used[0]
+    for cell in range(first, last):
+        row, edge = rows[cell - first], edges[cell - first]
+        smooth = edge[edge.size - 1]
+        for _ in range(np.int64(data[cell])):
+            old = z[token]
+            if old >= 0:
+                spot = place[old]
+                held[spot] -= 1.0
+                if held[spot] == 0.0:
+                    moved = used[active]
+                    used[spot], held[spot] = moved, held[active]
+                    place[moved] = spot
+                    place[old] = 0
+                    active -= 1
+            listed = 0.0
+            for i in range(np.uint64(1), np.uint64(active + 1)):
+                listed += row[np.uint64(used[i])] * held[i]
+                running[i] = listed
+            target = uniform(rng) * (listed + smooth)
+            if target < listed:
+                i = np.uint64(1)
+                while running[i] <= target:
+                    i += _1
+                held[i] += 1.0
+                new = used[i]
+            else:
+                new = _pick_prior(row, edge, a, target - listed)
+                if new < 0:  # all products underflowed
+                    new = max(old, 0)
+                if place[new] == 0:
+                    active += 1
+                    used[active], held[active] = new, 0.0
+                    place[new] = active
+                held[place[new]] += 1.0
+            z[token] = new
+            token += 1
+    used[0] = active
+
+
+@njit(cache=True, nogil=True)
+def _split_cells(rng, first, last, data, link, noise, rows, theta, m, product):
     """n_w given the data and the rate λ_w = Σ_k φ_wk θ_k, then a multinomial split of n_w."""
     m[:] = 0
     for cell in range(first, last):
-        value = loadings.value[0, indices[cell]]
+        value = rows[cell - first]
         rate = 0.0
         for k in range(m.size):
             product[k] = value[k] * theta[k]
@@ -144,16 +187,70 @@ def _split_cells(rng, first, last, indices, data, link, noise, loadings, theta, 
 
 
 @njit(cache=True, nogil=True)
+def _pick_factor(line, theta, target):
+    """Where the running sum of φ_l θ_l passes ``target``; -1 if all are 0."""
+    size = np.uint64(line.size)
+    k = np.uint64(0)
+    while k + _7 < size:
+        part = (
+            (line[k] * theta[k] + line[k + _1] * theta[k + _1])
+            + (line[k + _2] * theta[k + _2] + line[k + _3] * theta[k + _3])
+        ) + (
+            (line[k + _4] * theta[k + _4] + line[k + _5] * theta[k + _5])
+            + (line[k + _6] * theta[k + _6] + line[k + _7] * theta[k + _7])
+        )
+        if target < part:
+            break
+        target -= part
+        k += _7 + _1
+    while k < size:
+        target -= line[k] * theta[k]
+        if target < 0.0:
+            return np.int64(k)
+        k += _1
+    for i in range(line.size - 1, -1, -1):  # rounding led beyond the last
+        if line[i] * theta[i] > 0.0:
+            return i
+    return -1
+
+
+@njit(cache=True, nogil=True)
 def _pass_up(rng, m_below, a_below, phi_up, theta, m, product):
-    """Tables of every factor below, split among the factors of this layer."""
+    """Tables of every factor k below, each given to a factor l of this layer ∝ φ_kl θ_l.
+
+    a_k = Σ_l φ_kl θ_l is known, so that one table needs no sum over l.
+    """
     m[:] = 0
     for k in range(m_below.size):
         if m_below[k]:
             tables = crt(rng, m_below[k], a_below[k])
             line = phi_up[k]
-            for i in range(m.size):
-                product[i] = line[i] * theta[i]
-            multinomial(rng, tables, product[: m.size], m)
+            if tables <= 8:
+                for _ in range(tables):
+                    chosen = _pick_factor(line, theta, uniform(rng) * a_below[k])
+                    if chosen < 0:  # all products underflowed
+                        chosen = np.int64(uniform(rng) * m.size)
+                    m[chosen] += 1
+            else:
+                for i in range(m.size):
+                    product[i] = line[i] * theta[i]
+                multinomial(rng, tables, product[: m.size], m)
+
+
+@njit(cache=True, nogil=True)
+def _down(layers, t):
+    """Φ between the layers t and t + 1, a factor of the upper one a row."""
+    at = layers.at
+    flat = layers.down[layers.place[t] : layers.place[t + 1]]
+    return flat.reshape((at[t + 2] - at[t + 1], at[t + 1] - at[t]))
+
+
+@njit(cache=True, nogil=True)
+def _up(layers, t):
+    """Φ between the layers t - 1 and t, a factor of the lower one a row."""
+    at = layers.at
+    flat = layers.up[layers.place[t - 1] : layers.place[t]]
+    return flat.reshape((at[t] - at[t - 1], at[t + 1] - at[t]))
 
 
 @njit(cache=True, nogil=True)
@@ -198,8 +295,34 @@ def _draw_rates(rng, layers, theta, a, m, c, q):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _draw_units(rng, a, m, rate, theta):
+    """θ_k ~ Gam(a_k + m_k, rate).
+
+    A unit of shape a < 1 without counts is Gam(a + 1, rate) e^{-E/a}, E ~ Exp(1). Beyond
+    E/a = 100 it is below 1e-43 and set to 0, which saves most draws of the inner layers. If all
+    units vanish, one is kept as a tiny number, k with probability a_k / a_·: that is the limit of
+    θ/θ_· ~ Dir(a) as a → 0, so that the shares of a document without counts stay right.
+    """
+    total = 0.0
     for k in range(theta.size):
-        theta[k] = gamma_rate(rng, a[k] + m[k], rate)
+        if m[k] == 0 and a[k] < 1.0:
+            decay = exponential(rng)
+            if decay < 100.0 * a[k]:
+                theta[k] = gamma_from_one(rng, a[k] + 1.0) / rate * math.exp(-decay / a[k])
+            else:
+                theta[k] = 0.0
+        else:
+            theta[k] = gamma_from_one(rng, a[k] + m[k]) / rate
+        total += theta[k]
+    if total == 0.0:
+        target = uniform(rng) * _total(a)
+        chosen = 0
+        for k in range(theta.size):
+            if a[k] > 0.0:
+                chosen = k
+                target -= a[k]
+                if target < 0.0:
+                    break
+        theta[chosen] = _TINY
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -233,68 +356,73 @@ def _record(row, layers, moments, a, m, c, q, scale):
 
 @njit(cache=True, nogil=True)
 def infer_documents(
-    key, start, stop, indptr, indices, data, hashes, link, noise, loadings, layers, burn_in,
-    samples, moments,
+    key, start, stop, indptr, indices, data, hashes, link, noise, phi, layers, burn_in, samples,
+    moments,
 ):  # fmt: skip
-    """All sweeps of documents start..stop; their moments are written to their rows."""
+    """All sweeps of documents start..stop; their moments are written to their rows.
+
+    ``phi`` is Φ^(1) with a term a row, (V, K_1).
+    """
     at = layers.at
-    depth = at.size - 1
-    longest = 1
+    depth, topics = at.size - 1, at[1]
+    longest, distinct, width = 1, 1, 0
     for row in range(start, stop):
         tokens = 0.0
         if link == POISSON:
             for cell in range(indptr[row], indptr[row + 1]):
                 tokens += data[cell]
         longest = max(longest, np.int64(tokens))
-    width = 0
+        distinct = max(distinct, indptr[row + 1] - indptr[row])
     for t in range(depth):
         width = max(width, at[t + 1] - at[t])
+    padded = (topics + 7) // 8 * 8
     rng = np.empty(2, np.uint64)
     z = np.empty(longest, np.int32)
+    rows, edges = np.zeros((distinct, padded)), np.zeros((distinct, padded // 8))
+    used, place = np.zeros(topics + 1, np.int32), np.zeros(topics, np.int32)
+    held, running, prior = np.zeros(topics + 1), np.zeros(topics + 1), np.zeros(padded)
     m = np.zeros(at[-1], np.int64)
-    a = np.zeros(at[-1])
-    theta = np.zeros(at[-1])
-    c = np.ones(depth)
-    q = np.ones(depth)
+    a, theta = np.zeros(at[-1]), np.zeros(at[-1])
+    c, q = np.ones(depth), np.ones(depth)
     product = np.zeros(width)
-    weight = np.zeros((at[1] + 7) // 8 * 8)
-    before = np.empty(weight.size // 8)
-    a[at[depth - 1] :] = layers.r
     for row in range(start, stop):
+        first, last = indptr[row], indptr[row + 1]
         restart(rng, key ^ hashes[row], 0)
         z[:] = -1
         m[:] = 0
+        used[0] = 0
+        place[:] = 0
+        for cell in range(first, last):
+            rows[cell - first, :topics] = phi[indices[cell]]
         # Start where every unit has the expectation that r implies for c = 1.
         theta[at[depth - 1] :] = layers.r
+        a[at[depth - 1] :] = layers.r
         for t in range(depth - 2, -1, -1):
-            phi = layers.down[layers.place[t] : layers.place[t + 1]]
-            phi = phi.reshape((at[t + 2] - at[t + 1], at[t + 1] - at[t]))
-            _mix_down(theta[at[t + 1] : at[t + 2]], phi, a[at[t] : at[t + 1]])
+            _mix_down(theta[at[t + 1] : at[t + 2]], _down(layers, t), a[at[t] : at[t + 1]])
             theta[at[t] : at[t + 1]] = a[at[t] : at[t + 1]]
         for sweep in range(burn_in + samples):
-            first, last = indptr[row], indptr[row + 1]
             if link == POISSON:
+                if sweep == 0 or depth > 1:
+                    prior[:topics] = a[:topics]
+                    _sum_prior(rows, last - first, prior, edges)
                 _label_tokens(
-                    rng, first, last, indices, data, loadings, a[: at[1]], z, m[: at[1]], weight,
-                    before,
-                )  # fmt: skip
+                    rng, first, last, data, rows, edges, prior, z, used, held, place, running
+                )
+                m[:topics] = 0
+                for i in range(1, used[0] + 1):
+                    m[used[i]] = np.int64(held[i])
             else:
                 _split_cells(
-                    rng, first, last, indices, data, link, noise, loadings, theta[: at[1]],
-                    m[: at[1]], product,
-                )  # fmt: skip
+                    rng, first, last, data, link, noise, rows, theta, m[:topics], product
+                )
             for t in range(1, depth):
-                phi = layers.up[layers.place[t - 1] : layers.place[t]]
-                phi = phi.reshape((at[t] - at[t - 1], at[t + 1] - at[t]))
                 below, here = slice(at[t - 1], at[t]), slice(at[t], at[t + 1])
-                _pass_up(rng, m[below], a[below], phi, theta[here], m[here], product)
+                _pass_up(rng, m[below], a[below], _up(layers, t), theta[here], m[here], product)
             _draw_rates(rng, layers, theta, a, m, c, q)
             for t in range(depth - 1, -1, -1):
                 here = slice(at[t], at[t + 1])
                 if t < depth - 1:
-                    phi = layers.down[layers.place[t] : layers.place[t + 1]]
-                    phi = phi.reshape((at[t + 2] - at[t + 1], at[t + 1] - at[t]))
-                    _mix_down(theta[at[t + 1] : at[t + 2]], phi, a[here])
+                    _mix_down(theta[at[t + 1] : at[t + 2]], _down(layers, t), a[here])
                 if t > 0 or link != POISSON:
                     _draw_units(rng, a[here], m[here], c[t] + q[t], theta[here])
             if sweep >= burn_in:

@@ -9,11 +9,21 @@ nearly doubles the time of these loops.
 """
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 from pgbn.random import uniform
 
-__all__ = ["draw_unlisted", "padded", "pick_dense", "pick_listed", "sum_dense", "sum_listed"]
+__all__ = [
+    "draw_unlisted",
+    "padded",
+    "pick_dense",
+    "pick_listed",
+    "prefetch_list",
+    "sum_dense",
+    "sum_listed",
+]
 
 _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
 
@@ -21,6 +31,34 @@ _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
 def padded(length):
     """The least multiple of eight that is not less than ``length``."""
     return (length + 7) // 8 * 8
+
+
+@intrinsic
+def _prefetch(typing_context, array, index):
+    """Ask for the cache line of ``array[index]``, which may lie beyond the end; no wait."""
+
+    def code(context, builder, signature, arguments):
+        structure = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer = builder.gep(structure.data, [arguments[1]])
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
+        builder.call(function, [pointer, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), code
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def prefetch_list(topic, value, begin):
+    """Ask for the first 64 places of a list, of 2 and 4 bytes each: few lists are longer."""
+    _prefetch(topic, begin)
+    _prefetch(topic, begin + np.uint64(32))
+    _prefetch(value, begin)
+    _prefetch(value, begin + np.uint64(16))
+    _prefetch(value, begin + np.uint64(32))
+    _prefetch(value, begin + np.uint64(48))
 
 
 @njit(cache=True, nogil=True)
@@ -35,7 +73,7 @@ def sum_dense(weight):
     return (a + b) + (c + d)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def sum_listed(topic, value, begin, length, weight, before):
     """Σ value · weight over a list; ``before[b]`` becomes the sum before block b."""
     total = 0.0
@@ -55,7 +93,7 @@ def sum_listed(topic, value, begin, length, weight, before):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def pick_listed(topic, value, begin, length, weight, before, target):
     """The place where the running sum of value · weight passes ``target`` < `sum_listed`."""
     block = ((length + _7) >> _3) - _1
@@ -92,9 +130,9 @@ def pick_dense(weight, target):
     size = np.uint64(weight.size)
     k = _0
     while k < size:
-        part = (
-            (weight[k] + weight[k + _1]) + (weight[k + _2] + weight[k + _3])
-        ) + ((weight[k + _4] + weight[k + _5]) + (weight[k + _6] + weight[k + _7]))
+        part = ((weight[k] + weight[k + _1]) + (weight[k + _2] + weight[k + _3])) + (
+            (weight[k + _4] + weight[k + _5]) + (weight[k + _6] + weight[k + _7])
+        )
         if target < part:
             break
         target -= part

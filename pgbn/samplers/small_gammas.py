@@ -57,7 +57,7 @@ def _powers(state, step, exponent, factor, words, ceiling, out):
     for k in range(size):
         s = (fractions[k] - 1.0) / (fractions[k] + 1.0)
         t = s * s
-        p = (((((((((_L9 * t) + _L8) * t + _L7) * t + _L6) * t + _L5) * t + _L4) * t) + _L3) * t)
+        p = ((((((((_L9 * t) + _L8) * t + _L7) * t + _L6) * t + _L5) * t + _L4) * t) + _L3) * t
         p = (((p + _L2) * t) + _L1) * t + _L0
         y = max((out[k] + p * s + offset) * exponent, -1080.0)
         whole = math.floor(y + 0.5)

@@ -3,14 +3,14 @@
     ℓ_jv ~ CRT(m_jv, a_jv),  a_jv = c Σ_k φ_vk θ_jk,   (ℓ_jvk)_k ~ Mult(ℓ_jv; ∝ φ_vk θ_jk)
 
 The weights of the split add up to the shape of the tables, so only the non-zero m cost
-anything; hidden units that underflowed are left out of a row once.
+anything; hidden units that are negligible in a row (see `contract`) are left out of it once.
 """
 
 import numpy as np
 from numba import njit
 
 from pgbn.random import restart, uniform
-from pgbn.samplers.contract import NEGLIGIBLE
+from pgbn.samplers.contract import find_active
 from pgbn.samplers.crt import crt
 from pgbn.samplers.multinomial import multinomial
 
@@ -20,20 +20,40 @@ _MANY = 64  # from this many tables on, a cell is split by binomials
 
 
 @njit(cache=True, nogil=True)
-def _active(theta, active, score):
-    """The units of a row that can have caused a count (all, if every one underflowed)."""
-    found = 0
-    for k in range(theta.size):
-        if theta[k] > NEGLIGIBLE:
-            active[found] = k
-            score[found] = theta[k]
-            found += 1
-    if found == 0:
-        for k in range(theta.size):
-            active[k] = k
-            score[k] = 1.0
-        found = theta.size
-    return found
+def _weigh(line, active, score, found, weight, before):
+    """weight_p = φ_p θ_p over the active units; ``before[b]`` = Σ before block b of eight.
+
+    Eight summands are added as a tree: a running sum would wait for itself at every step.
+    """
+    total = 0.0
+    for block in range((found + 7) // 8):
+        p = block * 8
+        for q in range(p, p + 8):
+            weight[q] = line[active[q]] * score[q]
+        before[block] = total
+        total += (
+            (weight[p] + weight[p + 1]) + (weight[p + 2] + weight[p + 3])
+        ) + ((weight[p + 4] + weight[p + 5]) + (weight[p + 6] + weight[p + 7]))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _pick(weight, before, found, target):
+    """The place where the running sum of the weights passes ``target``."""
+    block = (found + 7) // 8 - 1
+    while before[block] > target:
+        block -= 1
+    target -= before[block]
+    p = block * 8
+    last = min(p + 8, found) - 1
+    while p < last:
+        target -= weight[p]
+        if target < 0.0:
+            return p
+        p += 1
+    while p > 0 and weight[p] == 0.0:  # rounding must not choose an impossible unit
+        p -= 1
+    return p
 
 
 @njit(cache=True, nogil=True)
@@ -44,39 +64,43 @@ def share_tables(key, start, stop, documents, coefficient, m, theta, phi, n_phi,
     """
     topics = theta.shape[1]
     rng = np.empty(2, np.uint64)
-    active = np.empty(topics, np.int64)
-    score = np.empty(topics)
-    running = np.empty(topics)
+    active = np.zeros(topics + 8, np.int64)
+    score = np.zeros(topics + 8)
+    weight = np.zeros(topics + 8)
+    before = np.zeros(topics // 8 + 1)
     split = np.empty(topics, np.int64)
     for row in range(start, stop):
-        found = -1
+        found = 0
         for v in range(m.shape[1]):
             count = m[row, v]
             if count == 0:
                 continue
-            if found < 0:
+            if found == 0:
                 restart(rng, key, row)
-                found = _active(theta[row], active, score)
                 replicate = row // documents
-            weights = phi[replicate, v]
-            total = 0.0
-            for p in range(found):
-                total += weights[active[p]] * score[p]
-                running[p] = total
+                scores = theta[row]
+                found = find_active(scores, active)
+                if found == 0:  # all underflowed: any unit may have caused the count
+                    found = topics
+                    for k in range(topics):
+                        active[k] = k
+                        score[k] = 1.0
+                else:
+                    for p in range(found):
+                        score[p] = scores[active[p]]
+                for p in range(found, (found + 7) // 8 * 8):
+                    active[p] = 0
+                    score[p] = 0.0
+            total = _weigh(phi[replicate, v], active, score, found, weight, before)
             tables = crt(rng, count, coefficient * total)
             if total == 0.0 or tables > _MANY:
-                for p in range(found):
-                    running[p] = weights[active[p]] * score[p]
                 split[:found] = 0
-                multinomial(rng, tables, running[:found], split[:found])
+                multinomial(rng, tables, weight[:found], split[:found])
                 for p in range(found):
                     n_theta[row, active[p]] += split[p]
                     n_phi[replicate, v, active[p]] += split[p]
                 continue
             for _ in range(tables):
-                target = uniform(rng) * total
-                p = 0
-                while p < found - 1 and running[p] <= target:
-                    p += 1
-                n_theta[row, active[p]] += 1
-                n_phi[replicate, v, active[p]] += 1
+                k = active[_pick(weight, before, found, uniform(rng) * total)]
+                n_theta[row, k] += 1
+                n_phi[replicate, v, k] += 1

@@ -21,11 +21,11 @@ from pgbn.samplers.beta import neg_log_beta as draw_neg_log_beta
 from pgbn.samplers.binomial import binomial as draw_binomial
 from pgbn.samplers.crt import crt as draw_crt
 from pgbn.samplers.dirichlet import softmax_lines
-from pgbn.samplers.gamma import gamma_rate as draw_gamma
 from pgbn.samplers.gamma import log_gamma as draw_log_gamma
 from pgbn.samplers.multinomial import multinomial_lines
 from pgbn.samplers.poisson import poisson as draw_poisson
 from pgbn.samplers.poisson import truncated_poisson as draw_truncated_poisson
+from pgbn.samplers.row_gammas import row_gammas
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.threads import run_rows
@@ -53,17 +53,27 @@ _LOG_LIMIT = 300.0 * math.log(10.0)
 # ---- kernels: one row after another, each from its own stream ----
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _gamma(key, start, stop, shape, rate, out):
+    size = out.shape[3]
     rng = np.empty(2, np.uint64)
+    shapes, factor = np.empty(size), np.empty(size)
+    exponent, ceiling = np.empty(size), np.empty(size)
+    words = np.empty((3, size), np.uint64)
     for row in range(start, stop):
         restart(rng, key, row)
         a, c, x = row_of(shape, row, out), row_of(rate, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            ai = a[min(i, a.size - 1)]
-            x[i] = draw_gamma(rng, ai, c[min(i, c.size - 1)])
-            if ai > 0.0 and x[i] < _TINY:
-                x[i] = _TINY
+        if a.size == 1:
+            shapes[:] = a[0]
+        else:
+            shapes[:] = a
+        row_gammas(rng, shapes, factor, exponent, words, ceiling, x)
+        if c.size == 1:
+            for i in range(size):
+                x[i] = max(x[i] / c[0], _TINY) if shapes[i] > 0.0 else x[i]
+        else:
+            for i in range(size):
+                x[i] = max(x[i] / c[i], _TINY) if shapes[i] > 0.0 else x[i]
 
 
 @njit(cache=True, nogil=True)
@@ -154,7 +164,8 @@ def _crt(key, start, stop, m, r, out):
         restart(rng, key, row)
         u, v, x = row_of(m, row, out), row_of(r, row, out), row_of(out, row, out)
         for i in range(x.size):
-            x[i] = draw_crt(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
+            count = u[min(i, u.size - 1)]
+            x[i] = draw_crt(rng, count, v[min(i, v.size - 1)]) if count else 0
 
 
 # ---- the draws ----

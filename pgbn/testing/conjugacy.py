@@ -72,7 +72,10 @@ def check_conjugacy(
     tolerance: float = 1e-8,
 ) -> ConjugacyResult:
     """Check every draw of a network at its old value and at ``draws`` new ones, in states drawn
-    from the prior. Rules that draw counts must give their ``log_probability``."""
+    from the prior. Rules that draw counts must give their ``log_probability``.
+
+    Choose mild priors: a value that underflows to 0 has an infinite density and fails.
+    """
     drawn: dict[tuple[str, str], list[Any]] = {}
     network = _recording(network, drawn)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, "composed", 1)
@@ -97,7 +100,8 @@ def _largest_error(
         program.values.update(old)
         conditional = sum(_draw(program, name, number, old[name]) for name in block)
         joint = _joint(program, drawn)
-        found.append(joint - conditional)
+        with np.errstate(invalid="ignore"):
+            found.append(joint - conditional)
         scale = np.maximum(scale, np.maximum(np.abs(joint), np.abs(conditional)))
     program.values.update(old)
     with np.errstate(invalid="ignore"):

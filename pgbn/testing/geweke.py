@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.chain import Chain
+from pgbn.checks import check_integer
 from pgbn.random import stream_key, word_of
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def geweke(
     ``broken`` is called with the chain before it runs, so that a test of the test can replace
     one of its parts by a wrong one.
     """
+    replicates = check_integer("replicates", replicates, 2)
+    sweeps = check_integer("sweeps", sweeps, 1)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads)
     if broken is not None:
         broken(chain)
@@ -83,8 +86,9 @@ def geweke(
     for name, before in exact.items():
         change = total[name] - before
         spread = float(change.std() / np.sqrt(replicates))
-        if spread > 0:
-            z[name] = float(change.mean()) / spread
+        if before.std() > 1e-12 * (1 + abs(float(before.mean()))):  # else a constant, rounded
+            # no change at all: the node is never redrawn
+            z[name] = float(change.mean()) / spread if spread > 0 else np.inf
             shifts[name] = float(change.mean()) / max(float(before.std()), 1e-300)
     return GewekeResult(z, shifts, replicates, sweeps)
 

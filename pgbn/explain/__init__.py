@@ -1,0 +1,54 @@
+"""Derivations of a network's sampler, as text, Markdown or LaTeX, and the augmented graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgbn.errors import NetworkError, did_you_mean
+from pgbn.explain.augmentation import augmentation
+from pgbn.explain.document import Block, Heading, Paragraph
+from pgbn.explain.graph import augmented
+from pgbn.explain.lemmas import Lemmas
+from pgbn.explain.model import generative, notation_section
+from pgbn.explain.notation import Notation
+from pgbn.explain.references import references
+from pgbn.explain.render import to_latex, to_markdown, to_text
+from pgbn.explain.sweep import sweep
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+
+__all__ = ["augmented", "explain"]
+
+_RENDERERS = {"text": to_text, "markdown": to_markdown, "latex": to_latex}
+
+
+def explain(network: Network, format: str = "text") -> str:
+    """The model, its augmentation, every conditional in sweep order, and references."""
+    if format not in _RENDERERS:
+        allowed = ", ".join(repr(name) for name in _RENDERERS)
+        hint = did_you_mean(str(format), _RENDERERS)
+        raise NetworkError(f"explain(format={format!r}): format must be one of {allowed}.{hint}")
+    return _RENDERERS[format](_document(network))
+
+
+def _document(network: Network) -> list[Block]:
+    notation, lemmas = Notation(network), Lemmas()
+    # these two cite the lemmas, and so decide which are stated, and in which order
+    upward, steps = augmentation(notation, lemmas), sweep(notation, lemmas)
+    observed = ", ".join(f"`{name}`" for name in network.observed)
+    return [
+        Heading(1, "A network and its Gibbs sampler"),
+        Paragraph(
+            f"A network of {len(network)} nodes, of which {observed} "
+            f"{'is' if len(network.observed) == 1 else 'are'} observed. This text was made from "
+            "the network itself: the equations are written by the rules that the sampler runs."
+        ),
+        *notation_section(notation),
+        *generative(notation),
+        Heading(2, "The lemmas"),
+        *lemmas.blocks(),
+        *upward,
+        *steps,
+        *references(notation, lemmas.references()),
+    ]

@@ -1,0 +1,241 @@
+"""Part two: the augmentation, from the data up. Which lemma, which counts, which exposure."""
+
+from __future__ import annotations
+
+from pgbn.explain.algebra import Formula, number
+from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
+from pgbn.explain.lemmas import Lemmas, lemmas_of_rule
+from pgbn.explain.names import clean_math
+from pgbn.explain.notation import Notation
+from pgbn.explain.steps import (
+    beta_line,
+    generic_lines,
+    link_lemma,
+    link_lines,
+    random_slots,
+    where_lines,
+)
+from pgbn.explain.symbols import At
+from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.dirichlet import Dirichlet
+from pgbn.nodes.gamma import Gamma
+from pgbn.registry import find_link
+from pgbn.terms import ALWAYS, FIRST, LATER, Term
+
+__all__ = ["augmentation"]
+
+
+def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
+    """Every node that hands counts on, data first."""
+    blocks: list[Block] = [
+        Heading(2, "The augmentation, from the data up"),
+        Paragraph(
+            r"Whatever a positive quantity $\lambda$ hears from below has the form $\lambda^{m} "
+            r"e^{-q \lambda}$: a count $m$ and an exposure $q$, as if $m \sim \mathrm{Pois}(q "
+            r"\lambda)$. Counts and exposures of several sources add. Counts are drawn once, on "
+            "the way up; exposures are functions of the current rates."
+        ),
+    ]
+    for node in reversed(notation.network.nodes.values()):
+        if isinstance(node, Observed):
+            blocks += _data(notation, lemmas, node)
+        elif node.name in notation.passing:
+            blocks += _hidden(notation, lemmas, node)
+    return blocks + _exposures(notation)
+
+
+# ---- data -------------------------------------------------------------------------------
+
+
+def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
+    lines: list[str] = []
+    words: list[str] = []
+    link = find_link(node)
+    if link is not None and link.counts is None:
+        words.append("The data are the counts.")
+    elif link is not None:
+        key = link_lemma(node)
+        reason = f"by {lemmas.cite(key)}" if key else f"({link.reference or 'a registered link'})"
+        words.append(f"Latent counts stand behind the data, {reason}; they are 0 where the data "
+                     "are 0.")  # fmt: skip
+        lines += link_lines(notation, node, link)
+    for slot in node.slots():
+        rule = notation.wiring.rules.get((node.name, slot))
+        if rule is None:
+            continue
+        exposure = rule.exposure
+        if link is not None and slot == link.slot and isinstance(exposure, (int, float)):
+            words += [f"By {lemmas.cite(key)}, they are counts with exposure 0."
+                      for key in lemmas_of_rule(rule)]  # fmt: skip
+            lines += _split(notation, node, slot, number(float(exposure)), notation.index, ALWAYS)
+            if notation.is_split(node, slot):
+                key = "split" if exposure else "multinomial"
+                words.append(f"They are shared out by {lemmas.cite(key)}.")
+        elif rule.is_random:
+            tables = notation.cells(node).latex
+            lines += generic_lines(notation, node, rule.equation, tables, rule.count_reads)
+            words.append(f"The count for {slot} is drawn by the rule of {type(node).__name__} "
+                         f"({rule.reference or rule.relation}).")  # fmt: skip
+            passed = notation.passed(node, slot)
+            lines.append(rf"\text{{exposure}} &= {passed.latex}")
+            lines += _split(notation, node, slot, passed, notation.index, ALWAYS)
+        elif rule.equation:
+            lines.append(rf"\text{{evidence for {slot}: }} &\ {clean_math(rule.equation)}")
+            lines += where_lines(notation, node, dict.fromkeys(
+                (*rule.count_reads, *rule.exposure_reads)))  # fmt: skip
+    body = [Equations(tuple(lines))] if lines else []
+    return [Heading(3, f"The data {code(node.name)}"), Paragraph(" ".join(words)), *body]
+
+
+def _split(
+    notation: Notation, node: Node, slot: str, exposure: Formula, at: At, phase: str
+) -> list[str]:
+    """``ℓ = Σ ℓ_k, ℓ_k ~ Pois(q λ_k)`` for every term of a slot."""
+    if not notation.is_split(node, slot, phase):
+        return []
+    terms = [t for t in notation.wiring.polynomials[node.name, slot].terms
+             if t.phase in (ALWAYS, phase)]  # fmt: skip
+    total, lines = number(0.0), []
+    for term in terms:
+        part = _part(notation, node, slot, term, at)
+        whole = part
+        for dim in reversed(term.contracted):
+            whole = Formula.sum_over(notation.index[dim], whole)
+        total = total + whole
+        rate = exposure * notation.term(node, term, at, unsummed=True)
+        if exposure.latex != "0":
+            lines.append(rf"{part.latex} &\sim \mathrm{{Pois}}\bigl({rate.latex}\bigr)")
+    return [rf"{notation.cells(node, at).latex} &= {total.latex}", *lines]
+
+
+def _part(notation: Notation, node: Node, slot: str, term: Term, at: At) -> Formula:
+    return notation.split(node, slot, term, {**notation.index, **at})
+
+
+# ---- hidden nodes -----------------------------------------------------------------------
+
+
+def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
+    name = node.name
+    heard = [_count_line(notation, node), _exposure_line(notation, node)]
+    value = notation.value(name)
+    if _is_poisson(notation, node):
+        rate = notation.exposure(name) * value
+        heard.append(rf"{notation.count(name).latex} &\sim \mathrm{{Pois}}({rate.latex})")
+    blocks: list[Block] = [
+        Heading(3, f"What {code(name)} hears"),
+        Equations(tuple(heard)),
+    ]
+    chain = notation.along(node) is not None
+    if chain:
+        last = notation.index[notation.along(node) or ""]
+        blocks.append(Paragraph(
+            f"By {lemmas.cite('chain')} the rows are treated from the last to the first; nothing "
+            f"is passed back from beyond the last ${last}$."))  # fmt: skip
+    for slot in random_slots(notation, node):
+        blocks += _tables(notation, lemmas, node, slot)
+    for slot in node.slots():
+        rule = notation.wiring.rules.get((name, slot))
+        if rule is not None and rule.count == "count":
+            keys = lemmas_of_rule(rule)
+            reason = f"by {lemmas.cite(*keys)}" if keys else f"by its rule ({rule.reference})"
+            parent = " and ".join(map(code, notation.wiring.polynomials[name, slot].names))
+            blocks.append(Paragraph(
+                f"With ${notation.bare(name)}$ integrated out, {reason}, {parent} in its {slot} "
+                f"hears ${clean_math(rule.equation)}$."))  # fmt: skip
+    return blocks
+
+
+def _is_poisson(notation: Notation, node: Node) -> bool:
+    """Whether the count that a node hears is that of a Poisson likelihood."""
+    wiring = notation.wiring
+    own = wiring.draws[node.name]
+    return (
+        wiring.counts_are_integer(node.name)
+        and own.kind == "poisson"
+        and node.simplex is None
+        and bool(wiring.exposure(node.name))
+    )
+
+
+def _count_line(notation: Notation, node: Node) -> str:
+    total = notation.heard_count(node.name)
+    for slot in node.slots():
+        if notation.wiring.polynomials[node.name, slot].along is not None:
+            total = total + notation.passed_back_count(node, slot, notation.index)
+    return rf"{notation.count(node.name).latex} &= {total.latex}"
+
+
+def _exposure_line(notation: Notation, node: Node) -> str:
+    total = notation.heard_exposure(node.name)
+    for slot in node.slots():
+        if notation.wiring.polynomials[node.name, slot].along is not None:
+            total = total + notation.passed_back_exposure(node, slot, notation.index)
+    return rf"{notation.exposure(node.name).latex} &= {total.latex}"
+
+
+def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[Block]:
+    """The node is integrated out; its tables speak to its slot."""
+    rule = notation.wiring.rules[node.name, slot]
+    count, q = notation.count(node.name), notation.exposure(node.name)
+    lines: list[str] = []
+    split = False
+    for at, phase, condition in reversed(notation.rows(node)):
+        tail = rf",\quad {condition}" if condition else ""
+        shape = notation.slot(node, slot, at, phase)
+        tables = notation.cells(node, at)
+        passed = notation.passed(node, slot, at)
+        if rule.child is Gamma:
+            c = notation.slot(node, "rate", at, phase)
+            m, exposure = notation.count(node.name, at), notation.exposure(node.name, at)
+            p = exposure / (c + exposure)
+            lines += [
+                rf"{m.latex} &\sim \mathrm{{NB}}\bigl({shape.latex},\ {p.latex}\bigr){tail}",
+                rf"{tables.latex} &\sim \mathrm{{CRT}}\bigl({m.latex},\ {shape.latex}\bigr){tail}",
+                rf"{tables.latex} &\sim \mathrm{{Pois}}\bigl({(passed * shape).latex}\bigr){tail}",
+            ]
+        elif rule.child is Dirichlet:
+            lines += [
+                rf"{tables.latex} &\sim \mathrm{{CRT}}\bigl({count.latex},\ {shape.latex}\bigr)",
+                beta_line(notation, node, slot),
+                rf"{tables.latex} &\sim \mathrm{{Pois}}\bigl({(passed * shape).latex}\bigr)",
+            ]
+        else:
+            lines += generic_lines(
+                notation, node, rule.equation, tables.latex, rule.count_reads, at, phase
+            )
+            lines.append(rf"\text{{exposure}} &= {passed.latex}")
+        if phase in (ALWAYS, LATER) or notation.is_split(node, slot, FIRST):
+            lines += [line + tail for line in _split(notation, node, slot, passed, at, phase)]
+        split = split or notation.is_split(node, slot, phase)
+    if notation.wiring.polynomials[node.name, slot].along is not None:
+        traced = notation.traced(node, slot)
+        if traced is not None:
+            lines.insert(0, rf"{notation.passed(node, slot).latex} &= {traced.latex}")
+    keys = lemmas_of_rule(rule)
+    how = f"By {lemmas.cite(*keys)}" if keys else f"By the rule of {type(node).__name__}"
+    if not keys and rule.reference:
+        how += f" ({rule.reference})"
+    words = (
+        f"{how}, with ${notation.bare(node.name)}$ integrated out, the count $"
+        f"{count.latex}$ becomes tables that speak to the {slot}"
+        + (f" with an exposure made from ${q.latex}$" if rule.child is Gamma else "")
+        + (f"; they are shared out by {lemmas.cite('split')}." if split else ".")
+    )
+    return [Paragraph(words), Equations(tuple(lines))]
+
+
+def _exposures(notation: Notation) -> list[Block]:
+    """The recursion of the exposures in one place."""
+    nodes = [n for n in reversed(notation.network.nodes.values()) if n.name in notation.passing]
+    lines = []
+    for node in nodes:
+        lines.append(_exposure_line(notation, node))
+        for slot in node.slots():
+            traced = notation.traced(node, slot) if (
+                notation.wiring.polynomials[node.name, slot].along is not None) else None  # fmt: skip
+            if traced is not None:
+                lines.append(rf"{notation.passed(node, slot).latex} &= {traced.latex}")
+    if not lines:
+        return []
+    return [Heading(3, "All exposures, from the data up"), Equations(tuple(lines))]

@@ -1,0 +1,48 @@
+"""The explanation before it is rendered: headings, paragraphs, equations and lists.
+
+Prose marks formulas by ``$…$`` and names of nodes by backticks. A line of equations may hold
+one ``&`` at which the lines are aligned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Block", "Equations", "Heading", "Items", "Paragraph", "code"]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading; ``level`` 1 is the title."""
+
+    level: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of prose."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Aligned lines of LaTeX."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list, each item a line of prose."""
+
+    items: tuple[str, ...]
+
+
+Block = Heading | Paragraph | Equations | Items
+
+
+def code(name: str) -> str:
+    """A name as it is written in a program; backticks and dollars would end it."""
+    return "`" + name.replace("`", "'").replace("$", "＄") + "`"

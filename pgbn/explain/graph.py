@@ -1,0 +1,114 @@
+"""The augmented graph: the network with the counts that are drawn as nodes of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import networkx as nx
+
+from pgbn.explain.model import distribution
+from pgbn.explain.notation import Notation
+from pgbn.explain.plain import to_unicode
+from pgbn.explain.steps import link_lines, random_slots, split_lines, tables_lines
+from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.dirichlet import Dirichlet
+from pgbn.nodes.gamma import Gamma
+from pgbn.registry import find_link
+from pgbn.terms import ALWAYS
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+
+__all__ = ["augmented"]
+
+
+def augmented(network: Network) -> nx.DiGraph:
+    """Values, data and counts, and who informs whom.
+
+    Nodes have ``kind`` ("value", "observed" or "counts"), ``label`` (plain text) and ``equation``
+    (LaTeX). ``counts(x)`` are the counts behind data x, ``crt(theta)`` the tables that link the
+    counts of theta to its shape, ``split(x)`` the counts shared between the terms of a slot.
+    Edges have a ``relation``: "generates" (parent → child, with ``slots``) or "counts" (data →
+    counts → … → the values that hear them). The edges of either relation make no cycle.
+    """
+    notation = Notation(network)
+    graph = nx.DiGraph()
+    for node in network:
+        slots = {slot: notation.slot(node, slot) for slot in node.slots()}
+        symbol = notation.own_symbol(node)
+        equation = f"{symbol} {distribution(notation, node, slots)}".replace("&", "")
+        kind = "observed" if isinstance(node, Observed) else "value"
+        graph.add_node(node.name, kind=kind, label=to_unicode(notation.bare(node.name)),
+                       equation=equation, spec=node)  # fmt: skip
+    for parent, child, data in network.graph.edges(data=True):
+        graph.add_edge(parent, child, relation="generates", slots=data["slots"])
+    for node in reversed(network.nodes.values()):
+        _add_counts(graph, notation, node)
+    return graph
+
+
+def _add_counts(graph: nx.DiGraph, notation: Notation, node: Node) -> None:
+    """The counts that a node hands on, between it and the parents that hear them."""
+    rules = notation.wiring.rules
+    link = find_link(node)
+    start = [node.name] if isinstance(node, Observed) else _heard_from(notation, node)
+    if link is not None:
+        lines = link_lines(notation, node, link) or [
+            rf"{notation.cells(node).latex} \text{{: the data themselves}}"
+        ]
+        start = [_add(graph, f"counts({node.name})", notation.cells(node).latex, lines, start)]
+    for slot in node.slots():
+        rule = rules.get((node.name, slot))
+        if rule is None:
+            continue
+        last = start
+        if rule.is_random:
+            known = rule.child in (Gamma, Dirichlet)
+            name = f"crt({node.name})" if known else f"counts({node.name}.{slot})"
+            lines = [line for at, phase, _ in notation.rows(node)
+                     for line in tables_lines(notation, node, slot, at, phase)]  # fmt: skip
+            last = [_add(graph, name, notation.cells(node).latex, lines, start)]
+        elif rule.count != "count" or not isinstance(node, Observed):
+            continue
+        lines = [line for at, phase, _ in notation.rows(node)
+                 for line in split_lines(notation, node, slot, at, phase)]  # fmt: skip
+        if lines:
+            own = slot if link is not None and slot != link.slot else ""
+            name = f"split({node.name}{'.' + own if own else ''})"
+            label = notation.split(node, slot, _first_split(notation, node, slot)).latex
+            last = [_add(graph, name, label, lines, last)]
+        for parent in notation.wiring.polynomials[node.name, slot].names:
+            for count in last:
+                graph.add_edge(count, parent, relation="counts")
+
+
+def _first_split(notation: Notation, node: Node, slot: str):  # type: ignore[no-untyped-def]
+    terms = notation.wiring.polynomials[node.name, slot].terms
+    return next((term for term in terms if term.contracted or term.phase != ALWAYS), terms[0])
+
+
+def _heard_from(notation: Notation, node: Node) -> list[str]:
+    """The counts nodes whose counts a latent node hears."""
+    found: dict[str, None] = {}
+    for source in notation.wiring.sources[node.name]:
+        child, slot = source.child, source.slot
+        if not notation.wiring.is_delivered(source):
+            continue
+        link = find_link(child)
+        if notation.is_split(child, slot) or notation.along(child) is not None:
+            own = slot if link is not None and slot != link.slot else ""
+            found[f"split({child.name}{'.' + own if own else ''})"] = None
+        elif source.rule.is_random:
+            known = source.rule.child in (Gamma, Dirichlet)
+            found[f"crt({child.name})" if known else f"counts({child.name}.{slot})"] = None
+        else:
+            found[f"counts({child.name})"] = None
+    return list(found)
+
+
+def _add(graph: nx.DiGraph, name: str, label: str, lines: list[str], before: list[str]) -> str:
+    equation = r",\quad ".join(lines).replace("&", "")
+    graph.add_node(name, kind="counts", label=to_unicode(label), equation=equation)
+    for origin in before:
+        graph.add_edge(origin, name, relation="counts")
+    return name

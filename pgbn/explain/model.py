@@ -1,0 +1,109 @@
+"""Part one: the notation and the generative model."""
+
+from __future__ import annotations
+
+import re
+
+from pgbn.explain.algebra import Formula
+from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, code
+from pgbn.explain.names import clean_math
+from pgbn.explain.notation import Notation
+from pgbn.explain.symbols import DOT, At
+from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.beta import Beta, BetaOdds
+from pgbn.nodes.multinomial import Multinomial
+from pgbn.registry import find_link
+
+__all__ = ["distribution", "generative", "notation_section"]
+
+
+def notation_section(notation: Notation) -> list[Block]:
+    """What the letters mean."""
+    network = notation.network
+    dims = []
+    for dim, index in notation.index.items():
+        size = network.sizes.get(dim)
+        known = f" = {size}" if size is not None else ""
+        dims.append(f"${index}$ runs over {code(dim)}, from 1 to ${notation.size[dim]}{known}$")
+    names = []
+    for node in network:
+        role = "observed" if isinstance(node, Observed) else "latent"
+        names.append(f"${_plain_symbol(notation, node)}$ is {code(node.name)}, "
+                     f"{role} {type(node).__name__}")  # fmt: skip
+    for _, symbol, place in notation.constants:
+        names.append(f"${symbol.at()}$ is a known array, in the {place}")
+    words = (
+        r"A dot in place of an index is a sum over it, $(a_v)_v$ is the vector of all $a_v$. "
+        r"$\mathrm{Gam}(a, c)$ has shape $a$ and rate $c$; $\mathrm{NB}(a, p)$ gives $m$ the "
+        r"probability $\Gamma(m + a) / (m!\, \Gamma(a))\, p^m (1 - p)^a$; $\mathrm{CRT}(m, a)$ is "
+        r"the number of tables that $m$ customers open in a Chinese restaurant of concentration "
+        r"$a$; $(\cdot \mid -)$ is a draw given everything that its step reads."
+    )
+    blocks: list[Block] = [Heading(2, "Notation"), Paragraph(words)]
+    return [*blocks, *([Items(tuple(dims))] if dims else []), Items(tuple(names))]
+
+
+def _plain_symbol(notation: Notation, node: Node) -> str:
+    return notation.symbols[node.name].at([notation.index[dim] for dim in reversed(node.axes)])
+
+
+def generative(notation: Notation) -> list[Block]:
+    """Every node given its parents, from the roots down."""
+    lines = []
+    for node in notation.network:
+        for at, phase, condition in notation.rows(node):
+            slots = {slot: notation.slot(node, slot, at, phase) for slot in node.slots()}
+            line = rf"{notation.own_symbol(node, at)} {distribution(notation, node, slots)}"
+            lines.append(line + (rf",\quad {condition}" if condition else ""))
+        if isinstance(node, BetaOdds):
+            lines.append(odds_line(notation, node))
+    chains = [node for node in notation.network if notation.along(node) is not None]
+    note = [Paragraph(
+        f"{' and '.join(code(node.name) for node in chains)}: a Markov chain in one node, each row "
+        "given the row before; before the first row its value counts as 0."
+    )] if chains else []  # fmt: skip
+    return [Heading(2, "The generative model"), Equations(tuple(lines)), *note]
+
+
+def odds_line(notation: Notation, node: Node) -> str:
+    """c := (1−p)/p."""
+    p = notation.own_symbol(node)
+    short = notation.odds(node.name)
+    value = notation.value(node.name).latex if short else r"\text{rate}"
+    return rf"{value} &:= (1 - {p}) / {p}"
+
+
+def distribution(
+    notation: Notation, node: Node, slots: dict[str, Formula], *, bare: bool = False
+) -> str:
+    r"""``&\sim \mathrm{Gam}(\ldots)``: the family of a node with given slots."""
+    filled = {slot: _vector_slot(notation, node, slot, value) for slot, value in slots.items()}
+    marks = {slot: f"@{number}@" for number, slot in enumerate(filled)}
+    formula = Beta.formula(node, **marks) if isinstance(node, BetaOdds) else node.formula(**marks)
+    formula = clean_math(formula)
+    link = find_link(node)
+    if link is not None and link.counts is not None:
+        formula = _substitute(formula, "n", notation.cells(node).latex)
+    if isinstance(node, Multinomial):
+        dotted: At = {**notation.index, node.over: DOT}
+        formula = _substitute(formula, "N", notation.cells(node, dotted).latex)
+    for slot, mark in marks.items():
+        formula = formula.replace(mark, filled[slot])
+    if bare:
+        return formula
+    return rf"&= {formula}" if formula.startswith("1(") else rf"&\sim {formula}"
+
+
+def _vector_slot(notation: Notation, node: Node, slot: str, value: Formula) -> str:
+    """A slot of a vector node: (…)_v, or a, …, a if it is the same for all entries."""
+    if node.simplex is None or node.simplex not in node.slot_axes(slot):
+        return value.latex
+    index = notation.index[node.simplex]
+    if re.search(rf"(?<![A-Za-z\\]){re.escape(index)}(?![A-Za-z_'])", value.latex):
+        return notation.vector(node, value.latex)
+    return rf"{value.latex}, \ldots, {value.latex}"
+
+
+def _substitute(formula: str, letter: str, latex: str) -> str:
+    """Replace a letter that stands alone."""
+    return re.sub(rf"(?<![A-Za-z\\]){letter}(?![A-Za-z])", lambda _: latex, formula)

@@ -1,0 +1,196 @@
+"""Part three: every conditional in the order of the sweep, and why that order is valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
+from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
+from pgbn.explain.notation import Notation
+from pgbn.explain.steps import count_lines, draw_lines, link_lemma, random_slots
+from pgbn.nodes.base import Node
+from pgbn.registry import find_link
+from pgbn.schedule import Step
+from pgbn.wiring import Read
+
+__all__ = ["sweep"]
+
+
+def sweep(notation: Notation, lemmas: Lemmas) -> list[Block]:
+    """One sweep, step by step."""
+    network = notation.network
+    steps = list(network.schedule)
+    whose = (
+        "The order below was given by the user; it has passed the same check as a derived one."
+        if network.order is not None
+        else "The order below was derived from the graph and checked."
+    )
+    blocks: list[Block] = [
+        Heading(2, "One sweep of the Gibbs sampler"),
+        Paragraph(
+            f"{whose} Counts are drawn from the data up; then values are drawn, most of them from "
+            "the roots down. A draw with another node integrated out conditions on less, which "
+            "mixes better, but leaves that node stale: its value belongs to the old parent, and it "
+            "must be redrawn before any step conditions on it (van Dyk & Park 2008). For every "
+            "step: what it reads, what it integrates out, and why what it reads is current."
+        ),
+    ]
+    stale: dict[str, tuple[frozenset[str], int]] = {}
+    for number, step in enumerate(steps, 1):
+        blocks += _step(notation, lemmas, steps, number, step, stale)
+        stale.pop(step.name, None)
+        for name, sums in step.marginalises.items():
+            before = stale.get(name)
+            stale[name] = (sums & before[0] if before else sums, number)
+    return [*blocks, *_end(steps, stale)]
+
+
+def _step(
+    notation: Notation,
+    lemmas: Lemmas,
+    steps: Sequence[Step],
+    number: int,
+    step: Step,
+    stale: dict[str, tuple[frozenset[str], int]],
+) -> list[Block]:
+    node = notation.network.nodes[step.node]
+    lines = count_lines(notation, node) if step.upward else draw_lines(notation, node)
+    reason = _reason(notation, lemmas, step, node)
+    flag = " (drawn only when somebody looks at it: no step reads it)" if step.on_demand else ""
+    method = f" [{step.method}]" if step.method else ""
+    return [
+        Heading(3, f"Step {number}: {code(step.name)}{method}{flag}"),
+        Equations(tuple(lines)),
+        Paragraph(f"{reason} {_reads(notation, lemmas, step, stale)} "
+                  f"{_marginalises(notation, steps, number, step)}"),
+    ]  # fmt: skip
+
+
+def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
+    """Which lemma, or whose rule, the draw rests on."""
+    keys: list[str] = []
+    own: list[str] = []
+    if step.upward:
+        link = link_lemma(node)
+        keys += [link] if link else []
+        rules = [notation.wiring.rules[node.name, slot] for slot in random_slots(notation, node)]
+        for rule in rules:
+            keys += [key for key in lemmas_of_rule(rule) if key != "gamma"]
+        if any(notation.is_split(node, slot) for slot in node.slots()
+               if (node.name, slot) in notation.wiring.rules):  # fmt: skip
+            keys.append(_split_key(notation, node))
+        if notation.along(node) is not None:
+            keys.append("chain")
+        own += [rule.reference for rule in rules if not lemmas_of_rule(rule)]
+    else:
+        sources = notation.wiring.sources[node.name]
+        held = {"rate", "odds", "bernoulli"}
+        found = [key for s in sources for key in lemmas_of_rule(s.rule) if key in held]
+        draw = lemma_of_draw(notation.wiring.draws[node.name])
+        if draw and not all(set(lemmas_of_rule(s.rule)) & held for s in sources):
+            found.append(draw)
+        keys += found
+        if notation.along(node) is not None:
+            keys.append("chain")
+        own.append(notation.wiring.draws[node.name].reference)
+    texts = [f"By {lemmas.cite(*keys)}."] if keys else []
+    texts += [f"({text[0].upper()}{text[1:]}.)" for text in dict.fromkeys(own) if text]
+    return " ".join(texts)
+
+
+def _split_key(notation: Notation, node: Node) -> str:
+    link = find_link(node)
+    rule = notation.wiring.rules.get((node.name, link.slot)) if link is not None else None
+    return "multinomial" if rule is not None and rule.normalised else "split"
+
+
+def _reads(
+    notation: Notation,
+    lemmas: Lemmas,
+    step: Step,
+    stale: dict[str, tuple[frozenset[str], int]],
+) -> str:
+    """What the step conditions on, and why that is current."""
+    reads = sorted(step.reads, key=lambda read: read.name)
+    if not reads:
+        return "It reads only the data and constants."
+    text = f"It reads {_join(_show(notation, read) for read in reads)}"
+    exempt = [read for read in reads if read.name in stale]
+    if not exempt:
+        return f"{text}, all current."
+    parts = []
+    for read in exempt:
+        dims = _join(f"${notation.index[d]}$" for d in sorted(read.summed))
+        parts.append(f"{code(read.name)} is stale since step {stale[read.name][1]}, but only its "
+                     f"sum over {dims} is read")  # fmt: skip
+    return f"{text}: {'; '.join(parts)}, which {lemmas.cite('sums')} keeps current."
+
+
+def _show(notation: Notation, read: Read) -> str:
+    if "(" in read.name:
+        return code(read.name)
+    if read.summed:
+        dims = _join(f"${notation.index[dim]}$" for dim in sorted(read.summed))
+        return f"${notation.bare(read.name)}$ summed over {dims}"
+    return f"${notation.bare(read.name)}$"
+
+
+def _marginalises(notation: Notation, steps: Sequence[Step], number: int, step: Step) -> str:
+    """What the step integrates out, and when that is drawn anew."""
+    values = [name for name in step.marginalises if "(" not in name]
+    counts = [name for name in step.marginalises if "(" in name]
+    if step.upward:
+        if not counts:
+            return "Nothing above it has counts."
+        return (
+            f"The counts above ({_join(map(code, counts))}) belonged to the old ones and are drawn "
+            f"anew {_when(steps, number, counts)}."
+        )
+    if not values and not counts:
+        return "It integrates nothing out: all that depends on it is held."
+    stale = _join([*(f"${notation.bare(name)}$" for name in values), *map(code, counts)])
+    one = len(values) + len(counts) == 1
+    return (
+        f"It integrates out {stale}: {'that is' if one else 'they are'} stale until drawn anew "
+        f"{_when(steps, number, [*values, *counts])}."
+    )
+
+
+def _when(steps: Sequence[Step], number: int, names: Sequence[str]) -> str:
+    """ "in steps 3 and 4"; a step of the next sweep if it comes before."""
+    found = {n: step.name for n, step in enumerate(steps, 1) if step.name in names}
+    later = [n for n in found if n > number]
+    wrapped = [n for n in found if n <= number]
+    parts = []
+    if later:
+        parts.append(f"in step{'s' if len(later) > 1 else ''} {_join(map(str, later))}")
+    if wrapped:
+        plural = "s" if len(wrapped) > 1 else ""
+        parts.append(f"in step{plural} {_join(map(str, wrapped))} of the next sweep")
+    return " and ".join(parts)
+
+
+def _end(steps: Sequence[Step], stale: dict[str, tuple[frozenset[str], int]]) -> list[Block]:
+    left = [name for name in stale if any(step.name == name for step in steps)]
+    state = (
+        "At the end nothing is stale"
+        if not left
+        else f"At the end {_join(map(code, left))} are stale, and are drawn before they are read"
+    )
+    return [
+        Heading(3, "Why the order is valid"),
+        Paragraph(
+            f"{state}, so that the next sweep begins as this one did. Each step is the exact "
+            "conditional of what it draws in the joint distribution of the data, the counts and "
+            "all nodes that are not integrated out in it; a node that was integrated out is drawn "
+            "from its conditional given the new values before it is conditioned upon. Such a "
+            "sweep, a partially collapsed Gibbs sampler, leaves the posterior distribution "
+            "unchanged. `net.with_order([...])` runs the same check on any other order."
+        ),
+    ]
+
+
+def _join(words: Iterable[str]) -> str:
+    """ "a, b and c"."""
+    every = list(words)
+    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"

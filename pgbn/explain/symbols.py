@@ -1,0 +1,181 @@
+"""Symbols: the letters, marks and indices of a concrete network.
+
+An ``at`` maps each dim to the index that is written for it; a dot stands for a sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from pgbn.explain.algebra import Formula
+from pgbn.explain.names import Symbol, indices_of, sizes_of, symbols_of
+from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.nodes.beta import BetaOdds
+from pgbn.registry import find_link
+from pgbn.terms import ALWAYS, FIRST, LATER, Polynomial, Term
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+
+__all__ = ["DOT", "At", "Symbols", "shift"]
+
+At = Mapping[str, str]
+DOT = r"\cdot"
+
+
+def shift(index: str, by: int) -> str:
+    """t → t-1 or t+1."""
+    if index == DOT:
+        return index
+    if index.isdigit():
+        return str(int(index) + by)
+    undo = f"{-by:+d}"
+    return index.removesuffix(undo) if index.endswith(undo) else f"{index}{by:+d}"
+
+
+class Symbols:
+    """The symbols of values and counts."""
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.wiring = network, network.wiring
+        self.symbols = symbols_of(network.nodes)
+        renamed: dict[str, str] = {}
+        used: dict[str, None] = dict.fromkeys(network.dims)
+        self.constants: list[tuple[object, Symbol, str]] = []
+        for (name, slot), polynomial in self.wiring.polynomials.items():
+            for factor in (factor for term in polynomial.terms for factor in term.factors):
+                pairs = zip(factor.dims, factor.own_dims, strict=False)
+                renamed |= {dim: own for dim, own in pairs if dim != own}
+                used |= dict.fromkeys(factor.dims)
+                if factor.constant is not None:
+                    mark = f"({len(self.constants) + 1})" if self.constants else ""
+                    symbol = Symbol(r"\mathrm{const}", mark)
+                    self.constants.append((factor.constant, symbol, f"{slot} of `{name}`"))
+        self.index = indices_of(used, renamed)
+        self.size = sizes_of(self.index)
+        self.passing = [node.name for node in network if self._passes_on(node)]
+        self.marks = self._marks()
+
+    def _passes_on(self, node: Node) -> bool:
+        """Whether what a node hears travels on, so that it deserves the names m and q."""
+        rules = [self.wiring.rules.get((node.name, slot)) for slot in node.slots()]
+        return isinstance(node, Latent) and any(
+            rule is not None and {"count", "exposure"} & {*rule.count_reads, *rule.exposure_reads}
+            for rule in rules
+        )
+
+    def _marks(self) -> dict[str, str]:
+        """What stands above the counts of a node: its layer if that tells it apart."""
+        short = {
+            name: symbol.above or f"({symbol.at()})" for name, symbol in self.symbols.items()
+        }
+        used = [short[name] for name in self.passing]
+        return {
+            name: mark if used.count(mark) <= 1 else f"({self.symbols[name].at()})"
+            for name, mark in short.items()
+        }
+
+    def letter(self, letter: str) -> str:
+        """A letter for counts or exposures; with a tilde if a node already uses it."""
+        taken = {symbol.base for symbol in self.symbols.values()}
+        return rf"\tilde{{{letter}}}" if letter in taken else letter
+
+    # ---- values -----------------------------------------------------------------------
+
+    def odds(self, name: str) -> Symbol | None:
+        """For a BetaOdds named p…: the letter c of its value (1−p)/p, if it is free."""
+        symbol = self.symbols[name]
+        value = Symbol("c", symbol.above, symbol.below)
+        return value if symbol.base == "p" and value not in self.symbols.values() else None
+
+    def value(self, name: str, at: At | None = None, own: Iterable[str] | None = None) -> Formula:
+        """A node's value; ``own`` renames its axes, in their order, to the dims of ``at``."""
+        node = self.network.nodes[name]
+        dims = dict(zip(node.axes, own or node.axes, strict=True))
+        at = self.index if at is None else at
+        indices = [at[dims[dim]] for dim in reversed(node.axes)]
+        if isinstance(node, BetaOdds):
+            short = self.odds(name)
+            p = Formula(self.symbols[name].at(indices))
+            return Formula(short.at(indices)) if short else (1 - p) / p
+        return Formula(self.symbols[name].at(indices))
+
+    def own_symbol(self, node: Node, at: At | None = None) -> str:
+        """The symbol of the node itself, a vector over its simplex; of a BetaOdds, that is p."""
+        at = self.index if at is None else at
+        symbol = self.symbols[node.name].at([at[dim] for dim in reversed(node.axes)])
+        return self.vector(node, symbol)
+
+    def vector(self, node: Node, latex: str) -> str:
+        """(…)_v for what is a vector over the node's simplex."""
+        return latex if node.simplex is None else rf"({latex})_{{{self.index[node.simplex]}}}"
+
+    def bare(self, name: str) -> str:
+        """A node's symbol without indices."""
+        return self.symbols[name].at()
+
+    def constant(self, array: object, dims: Iterable[str], at: At) -> Formula:
+        """A known array."""
+        symbol = next(symbol for known, symbol, _ in self.constants if known is array)
+        return Formula(symbol.at([at[dim] for dim in reversed(tuple(dims))]))
+
+    # ---- chains -----------------------------------------------------------------------
+
+    def along(self, node: Node) -> str | None:
+        """The dim along which a node is a Markov chain."""
+        found = (self.wiring.polynomials[node.name, slot].along for slot in node.slots())
+        return next((dim for dim in found if dim is not None), None)
+
+    def rows(self, node: Node) -> list[tuple[At, str, str]]:
+        """(indices, phase, condition): one for a plain node; the first and the later rows of
+        a chain."""
+        dim = self.along(node)
+        if dim is None:
+            return [(self.index, ALWAYS, "")]
+        first = {**self.index, dim: "1"}
+        return [(first, FIRST, ""), (self.index, LATER, f"{self.index[dim]} > 1")]
+
+    # ---- counts -----------------------------------------------------------------------
+
+    def cells(
+        self, node: Node, at: At | None = None, extra: tuple[str, ...] = (), tag: str = ""
+    ) -> Formula:
+        """The counts at a node's cells: data, the latent counts behind data, or its tables."""
+        at = self.index if at is None else at
+        indices = [at[dim] for dim in (*reversed(node.axes), *extra)]
+        link = find_link(node)
+        if link is not None and link.counts is None:
+            symbol = self.symbols[node.name]
+        elif link is not None:
+            several = len(self.network.observed) > 1
+            symbol = Symbol(self.letter("n"), self.marks[node.name] if several else "")
+        else:
+            symbol = Symbol(r"\ell", self.marks[node.name])
+        return Formula(Symbol(symbol.base, symbol.above + tag, symbol.below).at(indices))
+
+    def split(self, node: Node, slot: str, term: Term, at: At | None = None) -> Formula:
+        """The share of a term in the counts at a node's cells, with the summed dims as indices."""
+        polynomial = self.wiring.polynomials[node.name, slot]
+        return self.cells(node, at, term.contracted, self._tag(node, slot, polynomial, term))
+
+    def _tag(self, node: Node, slot: str, polynomial: Polynomial, term: Term) -> str:
+        """[2] for the second of several terms; the slot's name too if other slots have counts."""
+        rivals = [t for t in polynomial.terms if {t.phase, term.phase} != {FIRST, LATER}]
+        tag = f"[{polynomial.terms.index(term) + 1}]" if len(rivals) > 1 else ""
+        link = find_link(node)
+        own = [s for s in node.slots() if (node.name, s) in self.wiring.rules
+               and self.wiring.rules[node.name, s].is_random]  # fmt: skip
+        main = link.slot if link is not None else own[0] if own else slot
+        other = link is not None and slot in own or slot != main and bool(tag or term.contracted)
+        return rf"[\mathrm{{{slot}}}]{tag}" if other else tag
+
+    def is_split(self, node: Node, slot: str, phase: str = ALWAYS) -> bool:
+        """Whether counts in this slot are shared between several terms or summed indices."""
+        terms = [t for t in self.wiring.polynomials[node.name, slot].terms
+                 if t.phase in (ALWAYS, phase)]  # fmt: skip
+        return len(terms) > 1 or any(term.contracted for term in terms)
+
+    def observed_only(self, node: Node) -> bool:
+        """Whether a node is data without a link to counts."""
+        return isinstance(node, Observed) and find_link(node) is None
