@@ -465,13 +465,21 @@ class Program:
     def log_density(self, name: str) -> NDArray[np.float64]:
         """The log density of a node given its slots, for every replicate."""
         node = self.network.nodes[name]
-        if isinstance(node, Observed) and find_link(node) is not None:
-            return self._data_density(node)
+        link = find_link(node)
+        if isinstance(node, Observed) and link is not None:
+            rule = self.wiring.rules.get((name, link.slot))
+            if rule is not None and isinstance(rule.exposure, (int, float)):
+                return self._data_density(node)
         slots = {slot: self.slot(name, slot).get() for slot in node.slots()}
         if node.simplex is not None:
             slots["axis"] = self.stream(name, 0).simplex
         density = node.log_density(self.quantity(node, "value").get(), **slots)
-        return np.asarray(np.broadcast_to(density, self.shape4[name]).sum(axis=(1, 2, 3)))
+        density = np.broadcast_to(density, self.shape4[name])
+        cells = self.cells.get(name)
+        if cells is not None and cells.missing is not None:
+            known = ~cells.dense(cells.missing).reshape(self.shape4[name])
+            density = np.where(known, density, 0.0)
+        return np.asarray(density.sum(axis=(1, 2, 3)))
 
     def _data_density(self, node: Observed) -> NDArray[np.float64]:
         """Σ_cells of log p(x) without the zero cells, each of which has log p(0) = −q·rate."""

@@ -18,7 +18,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, TypeVar
 
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.nodes.base import Latent, Node, Observed, node_types
@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 Function = Callable[..., Any]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,7 @@ def evidence_rule(
     equation: str = "",
     reference: str = "",
     log_probability: Function | None = None,
-) -> Any:
+) -> Callable[[F], F]:
     """Register what ``child`` tells its ``slot``; decorates the function of the count.
 
     With ``count="name"`` nothing is decorated: the named quantity is passed on as it is.
@@ -162,7 +163,7 @@ def evidence_rule(
     if relation not in ("collapsed", "held"):
         raise NetworkError(f"relation={relation!r}: must be 'collapsed' or 'held'")
 
-    def register(source: Function | str) -> Any:
+    def register(source: Function | str) -> None:
         rule = EvidenceRule(
             child, slot, relation, kind, source, exposure, drawn, unit_exposure, normalised,
             additive, equation, reference, log_probability,
@@ -185,9 +186,14 @@ def evidence_rule(
                 "stream that returns a pgbn.Evidence"
             )
         _evidence[(child, slot, kind)] = rule
-        return source
 
-    return register(count) if count is not None else register
+    def decorate(function: F) -> F:
+        register(function)
+        return function
+
+    if count is not None:
+        register(count)
+    return decorate
 
 
 def draw_rule(

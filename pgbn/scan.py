@@ -253,11 +253,13 @@ def chain_counts(program: Program, node: Node) -> Callable[[int], None]:
     count = rows.rule.count
     assert callable(count)
     heard = program.heard_count(node.name)
+    names = program.wiring.polynomials[node.name, rows.slot].names
+    parents = [name for name in names if name in program.wiring.sources]
 
     def run(key: int) -> None:
         own = rows.at_row(heard)
         arguments = rows.quantities(n for n in rows.rule.count_reads if n != "count")
-        collected: dict[str, NDArray[np.int64]] = {}
+        collected = {name: np.zeros(program.shape[name], np.int64) for name in parents}
         passed = np.zeros((rows.length, *rows.shape4), np.int64)  # [t]: from row t+1 to row t
         for now in reversed(range(rows.length)):
             rows.now = now
@@ -287,8 +289,6 @@ def _collect(
     rows: _Rows, factor: Factor, counts: NDArray[np.int64], collected: dict[str, NDArray[np.int64]]
 ) -> None:
     program = rows.program
-    if factor.name not in collected:
-        collected[factor.name] = np.zeros(program.shape[factor.name], np.int64)
     total = collected[factor.name]
     own = dict(zip(factor.own_dims, factor.dims, strict=True))
     stored = [own[dim] for dim in program.storage[factor.name]]

@@ -82,6 +82,8 @@ class Splitter:
 
     def cell_rate(self, cells: Cells, part: _Part) -> NDArray[np.float64]:
         """The value of one term at every cell, as a 4-d column."""
+        if not part.term.factors:
+            return np.full((1, 1, cells.values.size, 1), part.term.coefficient)
         out = np.empty(cells.values.size)
         arrays = part.arrays()
         run_calls(self.threads, [

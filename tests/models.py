@@ -29,7 +29,12 @@ def algorithm1(depth: int) -> list[str]:
     order = ["counts(x)", "phi1"]
     for t in range(2, depth + 1):
         order += [f"counts(theta{t - 1})", f"phi{t}"]
-    order += [f"counts(theta{depth})", "counts(r)", "p2", *(f"c{t + 1}" for t in range(2, depth + 1))]
+    order += [
+        f"counts(theta{depth})",
+        "counts(r)",
+        "p2",
+        *(f"c{t + 1}" for t in range(2, depth + 1)),
+    ]
     return [*order, "c0", "gamma0", "r", *(f"theta{t}" for t in range(depth, 0, -1))]
 
 

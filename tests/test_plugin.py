@@ -51,7 +51,7 @@ def run(script: str, *path: Path, check: bool = True) -> str:
     """The output of a script in a fresh process that sees the folders in ``path``."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
     )
     assert not check or done.returncode == 0, done.stderr
     return done.stdout if check else done.stderr
@@ -246,7 +246,7 @@ def test_missing_rules_of_a_new_type() -> None:
 def test_the_skeleton() -> None:
     """The example runs as it stands and finds its own node type right."""
     done = subprocess.run(
-        [sys.executable, str(EXAMPLE)], capture_output=True, text=True, timeout=300
+        [sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "largest |z|" in done.stdout

@@ -71,7 +71,7 @@ def test_derived_order_can_be_given_back(name):
 def test_printing_lists_every_step_with_what_it_reads(name):
     text = str(MODELS[name].schedule)
     for number, step in enumerate(MODELS[name].schedule, 1):
-        assert re.search(rf"^ *{number}\. {re.escape(step.name)}\b", text, re.M) or (
+        assert re.search(rf"^ *{number}\. {re.escape(step.name)}\b", text, re.MULTILINE) or (
             f"{number}. {step.name}" in text
         )
         assert step.equation in text
@@ -84,7 +84,8 @@ def test_what_the_steps_of_a_deep_network_read_and_marginalise():
     assert set(steps["gamma0"].marginalises) == {"r", "theta1", "theta2", "theta3"}
     assert set(steps["r"].marginalises) == {"theta1", "theta2", "theta3"}
     assert set(steps["p2"].marginalises) == {"theta1"}
-    assert not steps["c3"].marginalises and not steps["c0"].marginalises
+    assert not steps["c3"].marginalises
+    assert not steps["c0"].marginalises
     # drawing Φ² leaves Σ_k θ¹ current (the rates do not vary over k), and only that
     assert steps["phi2"].marginalises == {"theta1": frozenset({"topic1"})}
     summed = {read.name for read in steps["c3"].reads if read.summed}
@@ -105,7 +106,7 @@ def test_valid_orders_are_accepted(order, depth):
 @pytest.mark.parametrize("depth", DEPTHS[1:])
 def test_r_before_the_rates_is_refused(depth):
     top = f"theta{depth}"
-    with pytest.raises(StaleReadError, match="conditions on theta2, .*: r was drawn with theta2"):
+    with pytest.raises(StaleReadError, match=r"conditions on theta2, .*: r was drawn with theta2"):
         pgbn(depth).with_order(matlab(depth))
     moved = matlab(depth)  # p2 before r is not enough: the rate of the top layer reads θᵀ too
     moved.remove("p2")
@@ -179,12 +180,14 @@ def test_counts_before_those_they_are_made_from():
 def test_counts_redrawn_make_those_above_stale():
     order = pgbn(2).schedule.names
     at = order.index("counts(r)") + 1
-    with pytest.raises(StaleReadError, match=r"phi2 conditions on counts\(theta1\), .*: counts\(x\)"):
+    with pytest.raises(
+        StaleReadError, match=r"phi2 conditions on counts\(theta1\), .*: counts\(x\)"
+    ):
         pgbn(2).with_order([*order[:at], "counts(x)", *order[at:]])
 
 
 def test_unknown_and_missing_steps_are_named():
-    with pytest.raises(NetworkError, match="no step 'theta4'.*Did you mean 'theta"):
+    with pytest.raises(NetworkError, match=r"no step 'theta4'.*Did you mean 'theta"):
         pgbn(3).with_order([*algorithm1(3), "theta4"])
     with pytest.raises(NetworkError, match="steps c0, r are missing"):
         pgbn(1).with_order([name for name in algorithm1(1) if name not in ("r", "c0")])
@@ -211,10 +214,12 @@ def test_the_order_survives_a_change_of_sizes_and_json():
 def test_collapsed_layer_needs_neither_phi1_nor_theta1():
     network = pgbn(2)
     schedule = {step.name: step for step in network.schedule_for("collapsed")}
-    assert schedule["phi1"].on_demand and schedule["theta1"].on_demand
+    assert schedule["phi1"].on_demand
+    assert schedule["theta1"].on_demand
     assert set(schedule["counts(x)"].marginalises) >= {"phi1", "theta1"}
     partial = {step.name: step for step in network.schedule_for("partial")}
-    assert partial["theta1"].on_demand and not partial["phi1"].on_demand
+    assert partial["theta1"].on_demand
+    assert not partial["phi1"].on_demand
     assert "phi1" in {read.name for read in partial["counts(x)"].reads}
 
 

@@ -78,9 +78,11 @@ def test_node_names_are_those_of_the_papers():
 def test_defaults_are_the_papers():
     network = zoo.pgbn([10, 5])
     text = str(network)
-    assert "concentration=0.05" in text and "BetaOdds(a=0.01, b=0.01)" in text
+    assert "concentration=0.05" in text
+    assert "BetaOdds(a=0.01, b=0.01)" in text
     assert "gamma0 ~ Gamma(shape=0.01, rate=0.01)" in text
-    assert "c0 ~ Gamma(shape=1, rate=1)" in text and "c3[doc] ~ Gamma(shape=1, rate=1)" in text
+    assert "c0 ~ Gamma(shape=1, rate=1)" in text
+    assert "c3[doc] ~ Gamma(shape=1, rate=1)" in text
     assert "concentration=2.5" in str(zoo.lda(20))  # 50 / K
 
 

@@ -59,7 +59,10 @@ class Formula:
         """The LaTeX, in brackets if it binds less tightly than ``level``."""
         if self.level == _CONDITION:
             return rf"1({self.latex})"
-        return self.latex if self.level >= level else rf"({self.latex})"
+        if self.level >= level:
+            return self.latex
+        tall = r"\sum" in self.latex
+        return rf"\left({self.latex}\right)" if tall else f"({self.latex})"
 
     def __add__(self, other: Any) -> Formula:
         left, right = self.within(_SUM), _formula(other).within(_SUM)

@@ -19,7 +19,7 @@ from pgbn.explain.symbols import At
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
-from pgbn.registry import find_link
+from pgbn.registry import EvidenceRule, find_link
 from pgbn.terms import ALWAYS, FIRST, LATER, Term
 
 __all__ = ["augmentation"]
@@ -65,12 +65,12 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
             continue
         exposure = rule.exposure
         if link is not None and slot == link.slot and isinstance(exposure, (int, float)):
-            words += [f"By {lemmas.cite(key)}, they are counts with exposure 0."
-                      for key in lemmas_of_rule(rule)]  # fmt: skip
             lines += _split(notation, node, slot, number(float(exposure)), notation.index, ALWAYS)
-            if notation.is_split(node, slot):
-                key = "split" if exposure else "multinomial"
-                words.append(f"They are shared out by {lemmas.cite(key)}.")
+            if rule.normalised:
+                words.append(f"They carry no exposure and are shared out by "
+                             f"{lemmas.cite('multinomial')}.")  # fmt: skip
+            elif notation.is_split(node, slot):
+                words.append(f"They are shared out by {lemmas.cite('split')}.")
         elif rule.is_random:
             tables = notation.cells(node).latex
             lines += generic_lines(notation, node, rule.equation, tables, rule.count_reads)
@@ -83,7 +83,7 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
             lines.append(rf"\text{{evidence for {slot}: }} &\ {clean_math(rule.equation)}")
             lines += where_lines(notation, node, dict.fromkeys(
                 (*rule.count_reads, *rule.exposure_reads)))  # fmt: skip
-    body = [Equations(tuple(lines))] if lines else []
+    body = [Equations(tuple(dict.fromkeys(lines)))] if lines else []
     return [Heading(3, f"The data {code(node.name)}"), Paragraph(" ".join(words)), *body]
 
 
@@ -117,11 +117,14 @@ def _part(notation: Notation, node: Node, slot: str, term: Term, at: At) -> Form
 
 def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
     name = node.name
-    heard = [_count_line(notation, node), _exposure_line(notation, node)]
+    heard = [_count_line(notation, node)]
+    if not notation.wiring.draws[name].constant_over_simplex:
+        heard.append(_exposure_line(notation, node))
     value = notation.value(name)
     if _is_poisson(notation, node):
         rate = notation.exposure(name) * value
-        heard.append(rf"{notation.count(name).latex} &\sim \mathrm{{Pois}}({rate.latex})")
+        heard.append(rf"({notation.count(name).latex} \mid {value.latex}) &\sim "
+                     rf"\mathrm{{Pois}}({rate.latex})")  # fmt: skip
     blocks: list[Block] = [
         Heading(3, f"What {code(name)} hears"),
         Equations(tuple(heard)),
@@ -139,11 +142,21 @@ def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
         if rule is not None and rule.count == "count":
             keys = lemmas_of_rule(rule)
             reason = f"by {lemmas.cite(*keys)}" if keys else f"by its rule ({rule.reference})"
-            parent = " and ".join(map(code, notation.wiring.polynomials[name, slot].names))
+            parent = notation.wiring.polynomials[name, slot].names[0]
             blocks.append(Paragraph(
-                f"With ${notation.bare(name)}$ integrated out, {reason}, {parent} in its {slot} "
-                f"hears ${clean_math(rule.equation)}$."))  # fmt: skip
+                f"With ${notation.bare(name)}$ integrated out, {reason}, {code(parent)} in its "
+                f"{slot} hears ${_likelihood(notation, rule, parent)}$."))  # fmt: skip
     return blocks
+
+
+def _likelihood(notation: Notation, rule: EvidenceRule, parent: str) -> str:
+    """What a parent hears, as a function of its value."""
+    node = notation.network.nodes[parent]
+    count, exposure = notation.heard_count(parent).latex, notation.heard_exposure(parent).latex
+    symbol = notation.own_symbol(node)
+    if rule.kind == "odds":
+        return rf"{{{symbol}}}^{{{count}}}\, (1 - {symbol})^{{{exposure}}}"
+    return clean_math(rule.equation) or rf"\text{{(}}{count},\ {exposure}\text{{)}}"
 
 
 def _is_poisson(notation: Notation, node: Node) -> bool:
@@ -227,7 +240,12 @@ def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[B
 
 def _exposures(notation: Notation) -> list[Block]:
     """The recursion of the exposures in one place."""
-    nodes = [n for n in reversed(notation.network.nodes.values()) if n.name in notation.passing]
+    nodes = [
+        node
+        for node in reversed(notation.network.nodes.values())
+        if node.name in notation.passing
+        and not notation.wiring.draws[node.name].constant_over_simplex
+    ]
     lines = []
     for node in nodes:
         lines.append(_exposure_line(notation, node))

@@ -6,9 +6,13 @@ one ``&`` at which the lines are aligned.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-__all__ = ["Block", "Equations", "Heading", "Items", "Paragraph", "code"]
+__all__ = ["ALIGN", "Block", "Equations", "Heading", "Items", "Paragraph", "code", "unaligned"]
+
+# the alignment mark; an escaped ampersand is part of a name
+ALIGN = re.compile(r"(?<!\\)&")
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class Items:
 
 
 Block = Heading | Paragraph | Equations | Items
+
+
+def unaligned(line: str) -> str:
+    """A line of equations without its alignment mark, which is the first ampersand."""
+    return ALIGN.sub("", line, count=1)
 
 
 def code(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
+from pgbn.explain.document import unaligned
 from pgbn.explain.model import distribution
 from pgbn.explain.notation import Notation
 from pgbn.explain.plain import to_unicode
@@ -14,7 +15,7 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
 from pgbn.registry import find_link
-from pgbn.terms import ALWAYS
+from pgbn.terms import ALWAYS, Term
 
 if TYPE_CHECKING:
     from pgbn.network import Network
@@ -36,22 +37,31 @@ def augmented(network: Network) -> nx.DiGraph:
     for node in network:
         slots = {slot: notation.slot(node, slot) for slot in node.slots()}
         symbol = notation.own_symbol(node)
-        equation = f"{symbol} {distribution(notation, node, slots)}".replace("&", "")
+        equation = unaligned(f"{symbol} {distribution(notation, node, slots)}")
         kind = "observed" if isinstance(node, Observed) else "value"
         graph.add_node(node.name, kind=kind, label=to_unicode(notation.bare(node.name)),
                        equation=equation, spec=node)  # fmt: skip
     for parent, child, data in network.graph.edges(data=True):
         graph.add_edge(parent, child, relation="generates", slots=data["slots"])
+    handed_on: dict[tuple[str, str], str] = {}
     for node in reversed(network.nodes.values()):
-        _add_counts(graph, notation, node)
+        _add_counts(graph, notation, node, handed_on)
     return graph
 
 
-def _add_counts(graph: nx.DiGraph, notation: Notation, node: Node) -> None:
-    """The counts that a node hands on, between it and the parents that hear them."""
+def _add_counts(
+    graph: nx.DiGraph, notation: Notation, node: Node, handed_on: dict[tuple[str, str], str]
+) -> None:
+    """The counts that a node hands on, between it and the parents that hear them.
+
+    ``handed_on`` says which counts the node and slot below end in; this node's are added.
+    """
     rules = notation.wiring.rules
     link = find_link(node)
-    start = [node.name] if isinstance(node, Observed) else _heard_from(notation, node)
+    start = [node.name]
+    if not isinstance(node, Observed):
+        heard = ((s.child.name, s.slot) for s in notation.wiring.sources[node.name])
+        start = list(dict.fromkeys(handed_on[pair] for pair in heard if pair in handed_on))
     if link is not None:
         lines = link_lines(notation, node, link) or [
             rf"{notation.cells(node).latex} \text{{: the data themselves}}"
@@ -77,37 +87,20 @@ def _add_counts(graph: nx.DiGraph, notation: Notation, node: Node) -> None:
             name = f"split({node.name}{'.' + own if own else ''})"
             label = notation.split(node, slot, _first_split(notation, node, slot)).latex
             last = [_add(graph, name, label, lines, last)]
-        for parent in notation.wiring.polynomials[node.name, slot].names:
-            for count in last:
-                graph.add_edge(count, parent, relation="counts")
+        polynomial = notation.wiring.polynomials[node.name, slot]
+        chain = (node.name,) if polynomial.along is not None else ()
+        handed_on[node.name, slot] = last[0]
+        for parent in (*polynomial.names, *chain):
+            graph.add_edge(last[0], parent, relation="counts")
 
 
-def _first_split(notation: Notation, node: Node, slot: str):  # type: ignore[no-untyped-def]
+def _first_split(notation: Notation, node: Node, slot: str) -> Term:
     terms = notation.wiring.polynomials[node.name, slot].terms
     return next((term for term in terms if term.contracted or term.phase != ALWAYS), terms[0])
 
 
-def _heard_from(notation: Notation, node: Node) -> list[str]:
-    """The counts nodes whose counts a latent node hears."""
-    found: dict[str, None] = {}
-    for source in notation.wiring.sources[node.name]:
-        child, slot = source.child, source.slot
-        if not notation.wiring.is_delivered(source):
-            continue
-        link = find_link(child)
-        if notation.is_split(child, slot) or notation.along(child) is not None:
-            own = slot if link is not None and slot != link.slot else ""
-            found[f"split({child.name}{'.' + own if own else ''})"] = None
-        elif source.rule.is_random:
-            known = source.rule.child in (Gamma, Dirichlet)
-            found[f"crt({child.name})" if known else f"counts({child.name}.{slot})"] = None
-        else:
-            found[f"counts({child.name})"] = None
-    return list(found)
-
-
 def _add(graph: nx.DiGraph, name: str, label: str, lines: list[str], before: list[str]) -> str:
-    equation = r",\quad ".join(lines).replace("&", "")
+    equation = r",\quad ".join(map(unaligned, lines))
     graph.add_node(name, kind="counts", label=to_unicode(label), equation=equation)
     for origin in before:
         graph.add_edge(origin, name, relation="counts")

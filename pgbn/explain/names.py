@@ -44,6 +44,8 @@ def escape_character(character: str) -> str:
         if character in "_#%&":
             return "\\" + character
     parts = unicodedata.normalize("NFD", character)
+    if character == "ß":
+        return r"\text{ß}"
     if len(parts) == 2 and parts[0].isascii() and parts[0].isalpha() and parts[1] in _ACCENTS:
         return rf"\text{{{unicodedata.normalize('NFC', character)}}}"
     return f"U{ord(character):04X}"

@@ -32,14 +32,20 @@ class Notation(Symbols):
         return total
 
     def term(
-        self, node: Node, term: Term, at: At | None = None, *, unsummed: bool = False
+        self,
+        node: Node,
+        term: Term,
+        at: At | None = None,
+        *,
+        unsummed: bool = False,
+        avoid: Iterable[str] = (),
     ) -> Formula:
-        """One term of a slot, with or without its sum signs."""
+        """One term of a slot, with or without its sum signs; these avoid the given indices."""
         operands = tuple(operand_of(factor, node) for factor in term.factors)
         summed = () if unsummed else term.contracted
         at = self.index if at is None else at
         inner = {dim: at[dim] for dim in term.dims if dim in at and dim not in summed}
-        return self.product(SumProduct(term.coefficient, operands, (), summed, ()), inner)
+        return self.product(SumProduct(term.coefficient, operands, (), summed, ()), inner, avoid)
 
     def total(self, node: Node, slot: str, dim: str) -> Formula:
         """A slot summed over one of the node's dims."""
@@ -50,13 +56,13 @@ class Notation(Symbols):
 
     # ---- sums of products -------------------------------------------------------------
 
-    def product(self, product: SumProduct, at: At) -> Formula:
+    def product(self, product: SumProduct, at: At, avoid: Iterable[str] = ()) -> Formula:
         """A sum of products; a dim that only one plain operand has is summed by a dot."""
         at, signs = dict(at), []
         for dim in product.summed:
             holders = [operand for operand in product.operands if dim in operand.dims]
             taken = [at[d] for o in product.operands for d in o.dims if d != dim and d in at]
-            index = self._free(dim, taken)
+            index = self._free(dim, [*taken, *avoid])
             if any(self._is_first_row(operand, dim) for operand in holders):
                 at[dim] = "1"
             elif any(self._is_later_rows(operand, dim) for operand in holders):

@@ -14,7 +14,7 @@ _SIGNS = {
     r"\min": "min", r"\infty": "∞", r"\quad": "  ", r"\qquad": "    ", r"\Longrightarrow": "⟹",
     r"\Rightarrow": "⇒", r"\to": "→", r"\in": "∈", r"\times": "×", r"\int": "∫", r"\ne": "≠",
     r"\bigl": "", r"\bigr": "", r"\Bigl": "", r"\Bigr": "", r"\left": "", r"\right": "",
-    r"\big": "", r"\displaystyle": "", r"\sqrt": "√", r"\lvert": "|", r"\rvert": "|",
+    r"\big": "", r"\displaystyle": "", r"\textstyle": "", r"\sqrt": "√", r"\lvert": "|", r"\rvert": "|",
 } | {rf"\{name}": sign for name, sign in GREEK.items()}  # fmt: skip
 
 _ABOVE = str.maketrans("0123456789+-=()abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
@@ -91,11 +91,11 @@ def _bracket(text: str) -> str:
 
 
 def _above(script: str) -> str:
-    raised = script.translate(_ABOVE)
-    plain = any(raised[i] == c and c.isascii() for i, c in enumerate(script) if c != " ")
-    if not plain or script == "'":
+    tight = script.replace(" ", "")
+    raised = tight.translate(_ABOVE)
+    if tight == "'" or all(new != old for new, old in zip(raised, tight, strict=True)):
         return raised
-    return f"^{script}" if re.fullmatch(r"[(\[].*[)\]]|\w", script) else f"^({script})"
+    return f"^{script}" if re.fullmatch(r"[(\[][^()]*[)\]]|\w", script) else f"^({script})"
 
 
 def _below(script: str) -> str:
@@ -103,6 +103,6 @@ def _below(script: str) -> str:
     script = script.strip()
     if len(script) == 1 and script.translate(_BELOW) != script or script.isdigit():
         return script.translate(_BELOW)
-    if re.fullmatch(r"\w[₀-₉]*'*( > \d)?|\w+", script):
-        return f"_{script}" if len(script) > 1 or script.isalnum() else f"[{script}]"
-    return f"[{script}]"
+    if "=" in script or ">" in script:
+        return f"_({script})"
+    return f"_{script}" if re.fullmatch(r"\w[₀-₉]*'*|\w+", script) else f"[{script}]"

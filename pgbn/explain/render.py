@@ -7,7 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable
 
-from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph
+from pgbn.explain.document import ALIGN, Block, Equations, Heading, Items, Paragraph
 from pgbn.explain.names import GREEK, clean_math, escape_character
 from pgbn.explain.plain import to_unicode
 
@@ -42,9 +42,9 @@ def _plain_equations(lines: Iterable[str]) -> str:
 
 
 def _align_parts(line: str) -> tuple[str, str]:
-    """Split at the alignment mark; a line without one (or with cases) stays whole."""
-    head, mark, tail = line.partition("&")
-    return (head, tail) if mark and r"\begin" not in head else ("", line)
+    """Split at the alignment mark; a line without one stays whole."""
+    parts = ALIGN.split(line, maxsplit=1)
+    return (parts[0], parts[1]) if len(parts) == 2 else ("", line)
 
 
 def to_text(blocks: Iterable[Block]) -> str:
@@ -54,8 +54,8 @@ def to_text(blocks: Iterable[Block]) -> str:
         match block:
             case Heading(level, text):
                 title = _plain(text)
-                line = {1: "═", 2: "─"}.get(level)
-                parts.append(f"{title}\n{line * len(title)}" if line else title)
+                line = {1: "═", 2: "─"}.get(level, "╌")
+                parts.append(f"{title}\n{line * len(title)}")
             case Paragraph(text):
                 parts.append(textwrap.fill(_plain(text), _WIDTH, break_long_words=False))
             case Equations(lines):

@@ -9,6 +9,7 @@ from pgbn.explain.lemmas import LINK_LEMMAS
 from pgbn.explain.model import distribution, odds_line
 from pgbn.explain.names import clean_math, escape_math
 from pgbn.explain.notation import Notation
+from pgbn.explain.plain import to_unicode
 from pgbn.explain.symbols import At
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
@@ -20,6 +21,9 @@ from pgbn.registry import LinkRule, find_link
 from pgbn.terms import ALWAYS
 
 __all__ = ["count_lines", "draw_lines", "link_lines", "random_slots", "split_lines", "where_lines"]
+
+# on a line with more characters than this, long parameters get lines of their own
+_LONG = 100
 
 
 def random_slots(notation: Notation, node: Node) -> list[str]:
@@ -77,14 +81,20 @@ def split_lines(
         term = terms[0]
         part = notation.split(node, slot, term, {**notation.index, **at}).latex
         indices = ", ".join(notation.index[dim] for dim in term.contracted)
-        weight = notation.term(node, term, at, unsummed=True).within(3)
-        total = notation.term(node, term, at).within(3)
-        return [rf"\bigl({part}\bigr)_{{{indices}}} &\sim \mathrm{{Mult}}\bigl({whole};\ "
-                rf"{weight} / {total}\bigr)"]  # fmt: skip
-    parts = [notation.split(node, slot, term, {**notation.index, **at}).latex for term in terms]
-    weights = [notation.term(node, term, at, unsummed=True).latex for term in terms]
-    return [rf"\bigl({', '.join(parts)}, \ldots\bigr) &\sim \mathrm{{Mult}}\bigl({whole};\ "
-            rf"\propto {', '.join(weights)}, \ldots\bigr)"]  # fmt: skip
+        weight = notation.term(node, term, at, unsummed=True).latex
+        own = [notation.index[dim] for dim in term.contracted]
+        total = notation.term(node, term, at, avoid=own).latex
+        return [rf"\bigl({part}\bigr)_{{{indices}}} &\sim \mathrm{{Mult}}\left({whole};\ "
+                rf"\frac{{{weight}}}{{{total}}}\right)"]  # fmt: skip
+    parts, weights = [], []
+    for term in terms:
+        indices = ", ".join(notation.index[dim] for dim in term.contracted)
+        part = notation.split(node, slot, term, {**notation.index, **at}).latex
+        weight = notation.term(node, term, at, unsummed=True).latex
+        parts.append(f"({part})_{{{indices}}}" if indices else part)
+        weights.append(f"({weight})_{{{indices}}}" if indices else weight)
+    return [rf"\bigl({', '.join(parts)}\bigr) &\sim \mathrm{{Mult}}\bigl({whole};\ "
+            rf"\propto {', '.join(weights)}\bigr)"]  # fmt: skip
 
 
 def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
@@ -156,8 +166,9 @@ def draw_lines(notation: Notation, node: Node) -> list[str]:
                 slot: updated[slot] if slot in updated else notation.slot(node, slot, at, phase)
                 for slot in node.slots()
             }
-            family = distribution(notation, node, slots)
+            family, apart = _shortened(notation, node, slots)
             lines.append(rf"({symbol} \mid -) {family}{tail}")
+            lines += [line + tail for line in apart]
         else:
             stated = clean_math(rule.equation) or r"\text{the registered posterior}"
             lines.append(rf"({symbol} \mid -) &\sim {stated}{tail}")
@@ -165,6 +176,19 @@ def draw_lines(notation: Notation, node: Node) -> list[str]:
     if isinstance(node, BetaOdds):
         lines.append(odds_line(notation, node))
     return lines
+
+
+def _shortened(
+    notation: Notation, node: Node, slots: dict[str, Formula]
+) -> tuple[str, list[str]]:
+    """The family of a node; if that is long, with its parameters written apart."""
+    family = distribution(notation, node, slots)
+    if len(to_unicode(family)) <= _LONG:
+        return family, []
+    apart = {slot: value for slot, value in slots.items() if len(to_unicode(value.latex)) > 30}
+    named = {slot: Formula(rf"{escape_math(slot)}'") for slot in apart}
+    lines = [rf"{named[slot].latex} &= {value.latex}" for slot, value in apart.items()]
+    return distribution(notation, node, {**slots, **named}), lines
 
 
 def link_lemma(node: Node) -> str | None:

@@ -92,7 +92,8 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
         keys += found
         if notation.along(node) is not None:
             keys.append("chain")
-        own.append(notation.wiring.draws[node.name].reference)
+        if not keys:
+            own.append(notation.wiring.draws[node.name].reference)
     texts = [f"By {lemmas.cite(*keys)}."] if keys else []
     texts += [f"({text[0].upper()}{text[1:]}.)" for text in dict.fromkeys(own) if text]
     return " ".join(texts)
@@ -137,8 +138,10 @@ def _show(notation: Notation, read: Read) -> str:
 
 def _marginalises(notation: Notation, steps: Sequence[Step], number: int, step: Step) -> str:
     """What the step integrates out, and when that is drawn anew."""
-    values = [name for name in step.marginalises if "(" not in name]
-    counts = [name for name in step.marginalises if "(" in name]
+    ordered = [other.name for other in (*steps[number:], *steps[:number])]
+    left_out = sorted(step.marginalises, key=ordered.index)
+    values = [name for name in left_out if "(" not in name]
+    counts = [name for name in left_out if "(" in name]
     if step.upward:
         if not counts:
             return "Nothing above it has counts."

@@ -13,7 +13,7 @@ Expressions are specifications only; `pgbn.terms` brings them to a normal form.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +43,24 @@ def _as_dims(value: Any) -> Any:
 Dims = Annotated[tuple[str, ...], BeforeValidator(_as_dims)]
 
 
-class Expression(BaseModel):
+if TYPE_CHECKING:
+    # What a type checker needs to know of pydantic's base: our constructors take the name and
+    # the first slots by position, which its synthesised ones do not.
+    from pydantic.fields import FieldInfo
+
+    class _Model:
+        model_fields: ClassVar[dict[str, FieldInfo]]
+
+        def __init__(self, *args: Any, **fields: Any) -> None: ...
+
+        @classmethod
+        def __pydantic_init_subclass__(cls, **kwargs: Any) -> None: ...
+
+else:
+    _Model = BaseModel
+
+
+class Expression(_Model):
     """Anything that has a value with named dims. Compared by identity, never changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)

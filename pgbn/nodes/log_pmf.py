@@ -30,9 +30,7 @@ def crt(tables: Any, count: Any, shape: Any) -> NDArray[np.float64]:
     tables, count, shape = np.broadcast_arrays(tables, count, shape)
     stirling = log_stirling(int(count.max(initial=0)))[count.astype(int), tables.astype(int)]
     seated = np.where(count > 0, shape, 1.0)  # with no customers, nothing depends on the shape
-    return np.asarray(
-        stirling + xlogy(tables, seated) + gammaln(seated) - gammaln(count + seated)
-    )
+    return np.asarray(stirling + xlogy(tables, seated) + gammaln(seated) - gammaln(count + seated))
 
 
 def neg_log_beta(exposure: Any, a: Any, count: Any) -> NDArray[np.float64]:

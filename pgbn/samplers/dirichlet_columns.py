@@ -21,7 +21,7 @@ from pgbn.samplers.threads import run_rows
 __all__ = ["Loadings", "draw_loadings", "draw_phi", "empty_loadings", "loadings_of"]
 
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
-_CUT = 0.003  # entries below this part of a word's typical entry are not listed
+_CUT = 0.0015  # entries below this part of a word's typical entry are not listed
 
 
 class Loadings(NamedTuple):

@@ -4,7 +4,8 @@ Many replicates of a tiny network start at exact draws of (parameters, data). Ea
 number of {sweep; redraw the data given the parameters}. If the sampler is right, the joint
 distribution does not change, so every statistic keeps its expectation: its mean change over the
 replicates, in standard errors, is a z-score that is about normal, whatever the autocorrelation
-(comparing each replicate with its own beginning is what gives the test its power). A wrong order, a wrong count or a wrong rate makes some |z| large.
+(comparing each replicate with its own beginning is what gives the test its power). A wrong
+order, a wrong count or a wrong rate makes some |z| large; a node that is never redrawn has z = ∞.
 """
 
 from __future__ import annotations

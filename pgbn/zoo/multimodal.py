@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from pgbn.network import Network
 from pgbn.nodes import Dirichlet, Gamma
 from pgbn.nodes.expression import Expression
-from pgbn.zoo.arguments import Prior, check_modalities, check_prior, check_widths, observe, per_layer
+from pgbn.zoo.arguments import (
+    Prior,
+    check_modalities,
+    check_prior,
+    check_widths,
+    observe,
+    per_layer,
+)
 
 __all__ = ["multimodal"]
 

@@ -85,9 +85,9 @@ class Switch(pgbn.Latent):
     @model_validator(mode="after")
     def _check_levels(self) -> Switch:
         low, high = self.low, self.high
-        if isinstance(low, pgbn.Constant) and isinstance(high, pgbn.Constant):
-            if not (low.value < high.value).all():
-                raise ValueError(f"low={low} must be below high={high}")
+        known = isinstance(low, pgbn.Constant) and isinstance(high, pgbn.Constant)
+        if known and not (low.value < high.value).all():
+            raise ValueError(f"low={low} must be below high={high}")
         return self
 
     def generate(self, stream: Stream, **slots: Any) -> Array:

@@ -1,0 +1,35 @@
+# make demo   set up a virtual environment and fit a deep topic model to the docstrings of
+#             the installed numpy and scipy
+# make test   set it up and run the tests
+# make check  format, lint and types
+# make long   the statistical tests at full power (about an hour)
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check long clean
+
+demo: $(STAMP)
+	$(BIN)/pgbn demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+long: $(STAMP)
+	$(BIN)/python -m pytest -q -m long
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
+	find . -name '*.nb[ic]' -delete

@@ -1,0 +1,134 @@
+"""Synthetic documents, from the top of a trained network down to the terms.
+
+    θ^(T) ~ Gam(r, c^(T+1)),  θ^(t) ~ Gam(Φ^(t+1) θ^(t+1), c^(t+1)),  x ~ Pois(Φ^(1) θ^(1))
+
+(paper, section 3 and appendix), with c at the medians of the training documents or drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pgbn.chain import check_seed
+from pgbn.errors import DataError
+from pgbn.random import stream_key, word_of
+from pgbn.samplers import Stream, vectorised
+from pgbn.trained import TrainedNetwork
+
+__all__ = ["SyntheticDocuments", "generate_documents"]
+
+_BLOCK = 256  # documents whose rates are dense at a time
+
+
+@dataclass(frozen=True)
+class SyntheticDocuments:
+    """``counts`` (documents × terms, CSR), the units ``theta[t-1]`` and the rates ``c[t-2]``."""
+
+    counts: sp.csr_array
+    theta: tuple[NDArray[np.float64], ...]
+    c: NDArray[np.float64]
+    phi: NDArray[np.float64]
+
+    def ranked(
+        self, top: int = 100, vocabulary: Sequence[str] | None = None
+    ) -> list[list[Any]]:
+        """The ``top`` terms of each document by their rate Φ^(1) θ^(1), names or numbers."""
+        out = []
+        for units in self.theta[0]:
+            order = np.argsort(-(units @ self.phi), kind="stable")[:top]
+            out.append([int(v) if vocabulary is None else str(vocabulary[v]) for v in order])
+        return out
+
+
+def generate_documents(
+    model: TrainedNetwork,
+    n: int = 1,
+    *,
+    length: int | Sequence[int] | None = None,
+    c: str = "median",
+    seed: int = 0,
+) -> SyntheticDocuments:
+    """``n`` documents. ``length``: None for Poisson counts, or the number of tokens (one, or one a
+    document), which are then multinomial. ``c``: "median" of the training documents, the c of
+    training documents at "random", or a draw from the "prior"."""
+    if isinstance(n, bool) or int(n) != n or n < 1:
+        raise DataError(f"n={n!r} must be a positive integer")
+    key = stream_key(check_seed(seed), word_of("documents"))
+
+    def stream(name: str, columns: int) -> Stream:
+        return Stream(stream_key(key, word_of(name)), (1, 1, n, columns))
+
+    rates = _rates(model, n, c, key)
+    theta: list[NDArray[np.float64]] = []
+    shape: NDArray[np.float64] = np.broadcast_to(model.r, (n, model.r.size))
+    for t in range(model.depth, 0, -1):
+        draws = stream(f"theta{t}", shape.shape[1])
+        units = vectorised.gamma(draws, shape[None, None], rates[None, None, :, t - 1, None])[0, 0]
+        theta.insert(0, units)
+        if t > 1:
+            shape = units @ model.phi[t - 1]
+    blocks = [
+        _counts(model, theta[0][start : start + _BLOCK], length, stream_key(key, start), start, n)
+        for start in range(0, n, _BLOCK)
+    ]
+    counts = sp.csr_array(sp.vstack(blocks, format="csr"))
+    return SyntheticDocuments(counts, tuple(theta), rates, model.phi[0])
+
+
+def _rates(model: TrainedNetwork, n: int, c: str, key: int) -> NDArray[np.float64]:
+    """c^(2…T+1) of every document, (n, T)."""
+    depth = model.depth
+    names = ["p2", *(f"c{t}" for t in range(3, depth + 2))]
+    if c == "median":
+        return np.tile(model.c, (n, 1))
+    if c == "random":
+        if not model.state:
+            raise DataError('c="random" needs the state of the training; use c="median"')
+        columns = np.stack([model.state[name] for name in names], axis=1)
+        draws = Stream(stream_key(key, word_of("c")), (1, 1, 1, n))
+        uniform = -np.expm1(-vectorised.gamma(draws, 1.0, 1.0)).reshape(-1)  # from an exponential
+        return np.asarray(columns[(uniform * columns.shape[0]).astype(np.int64)])
+    if c == "prior":
+        streams = [Stream(stream_key(key, word_of(name)), (1, 1, 1, n)) for name in names]
+        odds = vectorised.beta_odds(streams[0], *model.priors.p).reshape(-1)
+        others = [vectorised.gamma(s, *model.priors.c).reshape(-1) for s in streams[1:]]
+        return np.stack([odds, *others], axis=1)
+    raise DataError(f"c={c!r} must be 'median', 'random' or 'prior'")
+
+
+def _counts(
+    model: TrainedNetwork,
+    theta: NDArray[np.float64],
+    length: int | Sequence[int] | None,
+    key: int,
+    start: int,
+    n: int,
+) -> sp.csr_array:
+    """The data of some documents given their first layer."""
+    rate = theta @ model.phi[0]
+    shape = (1, 1, *rate.shape)
+    if length is None:
+        if model.link == "bernoulli":
+            return sp.csr_array(vectorised.bernoulli(Stream(key, shape), -np.expm1(-rate))[0, 0])
+        counts = vectorised.poisson(Stream(key, shape), rate[None, None])[0, 0]
+        if model.link == "gamma":
+            draws = Stream(stream_key(key, 1), shape)
+            return sp.csr_array(vectorised.gamma(draws, counts[None, None] * 1.0, model.noise)[0, 0])
+        return sp.csr_array(counts)
+    if model.link != "poisson":
+        raise DataError(f"length={length!r}: only documents of counts have a length")
+    lengths = np.broadcast_to(np.asarray(length, np.int64), n)[start : start + len(rate)]
+    if (lengths < 0).any():
+        raise DataError(f"length={length!r} must not be negative")
+    # A document of N tokens: N Poisson counts given their sum, drawn by a keyed multinomial.
+    share = rate / np.maximum(rate.sum(axis=1, keepdims=True), 1e-300)
+    draws = Stream(key, shape)
+    return sp.csr_array(
+        vectorised.multinomial(draws, lengths.reshape(1, 1, -1, 1), share[None, None], 3)[0, 0]
+    )

@@ -1,0 +1,177 @@
+"""Held-out perplexity.
+
+    f_vj = Σ_s Σ_k φ^s_vk θ^s_kj / Σ_s Σ_k θ^s_kj,      perplexity = exp(−Σ_vj y_vj ln f_vj / y_··)
+
+over posterior samples s, y the held-out counts: a ratio of sums over samples, not a mean of ratios
+(Zhou & Carin 2015, eq. 34). Only the cells with y_vj > 0 are ever computed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pgbn.chain import Chain, check_seed, thread_count
+from pgbn.data import read_array
+from pgbn.errors import DataError
+from pgbn.inference import infer
+from pgbn.notices import PgbnWarning
+from pgbn.random import stream_key, word_of
+from pgbn.samplers.held_out import add_rates
+from pgbn.samplers.infer import hash_documents
+from pgbn.samplers.threads import run_rows
+from pgbn.trained import TrainedNetwork, observed_node
+
+__all__ = ["HeldOutPerplexity", "completion_perplexity", "split_tokens"]
+
+_FLOOR = np.finfo(np.float64).tiny
+
+
+def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, sp.csr_array]:
+    """Split the tokens of every document at random: (``fraction`` of them, the rest).
+
+    A document of N tokens keeps max(1, round(fraction · N)) of them, all choices equally likely.
+    The split of a document depends on its counts and the seed only.
+    """
+    if not 0.0 < fraction < 1.0:
+        raise DataError(f"fraction={fraction!r} must lie between 0 and 1, e.g. 0.3")
+    cells = read_array(observed_node("poisson"), X)
+    counts = cells.values
+    tokens = np.repeat(np.arange(counts.size), counts)
+    rows = np.repeat(cells.cell_rows(), counts)
+    per_row = np.bincount(rows, minlength=cells.rows)
+    keep = np.maximum(np.round(fraction * per_row).astype(np.int64), 1)
+    hashes = np.empty(cells.rows, np.uint64)
+    run_rows(hash_documents, cells.rows, 1, 0, cells.indptr, cells.indices,
+             counts.view(np.uint64), hashes)  # fmt: skip
+    starts = np.concatenate(([0], np.cumsum(per_row)))
+    number = np.arange(tokens.size) - starts[rows]
+    key = np.uint64(stream_key(check_seed(seed), word_of("split")))
+    order = np.lexsort((_scramble(hashes[rows] ^ key, number), rows))
+    chosen = tokens[order[number < keep[rows]]]
+    kept = np.bincount(chosen, minlength=counts.size)
+    shape = (cells.rows, cells.columns)
+    parts = []
+    for part in (kept, counts - kept):
+        matrix = sp.csr_array((part, cells.indices, cells.indptr), shape=shape, copy=True)
+        matrix.eliminate_zeros()
+        parts.append(matrix)
+    return parts[0], parts[1]
+
+
+def _scramble(key: NDArray[np.uint64], number: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Random words, one for each (key, number): the mixer of `pgbn.random` on arrays."""
+    word = key + np.uint64(0x9E3779B97F4A7C15) * (number.astype(np.uint64) + np.uint64(1))
+    for _ in range(2):
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        word ^= word >> np.uint64(31)
+    return word
+
+
+class HeldOutPerplexity:
+    """An accumulator over samples: `add` during training, then read `perplexity`.
+
+    Never add samples from before and after a prune: they belong to different models.
+    """
+
+    def __init__(self, held_out: Any, threads: int | None = None) -> None:
+        cells = read_array(observed_node("poisson"), held_out)
+        self.indptr, self.indices, self.counts = cells.indptr, cells.indices, cells.values
+        self.shape, self.threads = (cells.rows, cells.columns), thread_count(threads)
+        if not self.counts.size:
+            raise DataError("held_out has no counts; hold out at least one token")
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self.samples = 0
+        self._rates = np.zeros(self.counts.size)
+        self._totals = np.zeros(self.shape[0])
+        self._last_rates = np.zeros(self.counts.size)
+        self._last_totals = np.zeros(self.shape[0])
+
+    def add(self, phi: NDArray[np.float64], theta: NDArray[np.float64]) -> None:
+        """One sample: ``phi`` (K, V), rows sum to one, and ``theta`` (documents, K)."""
+        if phi.shape[1] != self.shape[1] or theta.shape != (self.shape[0], phi.shape[0]):
+            raise DataError(
+                f"phi {phi.shape} and theta {theta.shape} do not fit held-out data {self.shape}"
+            )
+        self._last_rates = np.zeros(self.counts.size)
+        run_rows(add_rates, self.shape[0], self.threads, 0, self.indptr, self.indices,
+                 np.ascontiguousarray(phi.T, np.float64), np.ascontiguousarray(theta, np.float64),
+                 self._last_rates)  # fmt: skip
+        self._last_totals = theta.sum(axis=1)
+        self._rates += self._last_rates
+        self._totals += self._last_totals
+        self.samples += 1
+
+    def add_chain(self, chain: Chain) -> None:
+        """The current sample of a chain whose first layer is called phi1, theta1."""
+        values = chain.select(["phi1", "theta1"])
+        self.add(values["phi1"], values["theta1"])
+
+    def perplexity(self) -> float:
+        """With all samples."""
+        return self._per_token(self._rates, self._totals)
+
+    def last(self) -> float:
+        """With the last sample alone."""
+        return self._per_token(self._last_rates, self._last_totals)
+
+    def per_document(self) -> NDArray[np.float64]:
+        """The perplexity of each document; NaN where nothing is held out."""
+        logs = self.counts * self._logs(self._rates, self._totals)
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+        tokens = np.bincount(rows, self.counts, self.shape[0])
+        sums = np.bincount(rows, logs, self.shape[0])
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.exp(-sums / tokens))
+
+    def _per_token(self, rates: NDArray[np.float64], totals: NDArray[np.float64]) -> float:
+        return float(np.exp(-(self.counts * self._logs(rates, totals)).sum() / self.counts.sum()))
+
+    def _logs(self, rates: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not self.samples:
+            raise DataError("no samples yet: call add() or add_chain() first")
+        share = rates / np.maximum(np.repeat(totals, np.diff(self.indptr)), _FLOOR)
+        low = int((share < _FLOOR).sum())
+        if low:
+            warnings.warn(
+                f"{low} held-out cells have probability 0; they are counted as {_FLOOR:.0e}",
+                PgbnWarning,
+                stacklevel=3,
+            )
+        return np.asarray(np.log(np.maximum(share, _FLOOR)))
+
+
+def completion_perplexity(
+    model: TrainedNetwork,
+    X: Any,
+    held_out: Any | None = None,
+    *,
+    fraction: float = 0.5,
+    burn_in: int = 500,
+    samples: int = 500,
+    seed: int = 0,
+    threads: int | None = None,
+) -> HeldOutPerplexity:
+    """Document completion: θ from one part of each new document, perplexity of the other part.
+
+    Without ``held_out``, ``fraction`` of the tokens of X are seen and the rest is held out. With
+    Φ fixed, the ratio of sums over samples needs only the posterior means of θ^(1).
+    """
+    if model.link != "poisson":
+        raise DataError(f"perplexity is defined for counts; the link is {model.link!r}")
+    seen, rest = split_tokens(X, fraction, seed) if held_out is None else (X, held_out)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
+        found = infer(model, seen, layers=1, burn_in=burn_in, samples=samples, seed=seed,
+                      threads=threads)  # fmt: skip
+    out = HeldOutPerplexity(rest, threads)
+    out.add(model.phi[0], found.units[1])
+    return out

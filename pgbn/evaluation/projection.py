@@ -1,0 +1,131 @@
+"""Topics of higher layers as distributions over terms, and how topics hang together.
+
+    Ψ^(t) = Φ^(1) Φ^(2) … Φ^(t),   columns sum to one                   (paper, section 3)
+
+With a topic a row, as everywhere in pgbn, row k of Ψ^(t) is topic k of layer t over the terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import DataError
+from pgbn.trained import TrainedNetwork
+
+__all__ = ["Topic", "project", "topic_dag", "topic_weights", "topics"]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of a layer: its number, its share of the layer's weight and its leading terms."""
+
+    layer: int
+    index: int
+    weight: float
+    terms: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return f"{self.layer}/{self.index} ({self.weight:.1%}) {' '.join(self.terms)}"
+
+
+def project(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
+    """Ψ^(layer), (K_layer, V): rows sum to one."""
+    check_layer(model, layer)
+    psi = model.phi[layer - 1]
+    for t in range(layer - 2, -1, -1):
+        psi = psi @ model.phi[t]
+    return psi
+
+
+def topic_weights(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
+    """The weight of each topic of a layer, summing to one.
+
+    Σ_j θ^(t)_kj over the training documents where it is known, else what r implies,
+    Φ^(t+1) ⋯ Φ^(T) r.
+    """
+    check_layer(model, layer)
+    if model.weights:
+        weight = model.weights[layer - 1]
+    else:
+        weight = model.r
+        for t in range(model.depth - 1, layer - 1, -1):
+            weight = weight @ model.phi[t]
+    total = weight.sum()
+    return np.asarray(weight / total if total > 0 else np.full(weight.size, 1.0 / weight.size))
+
+
+def topics(
+    model: TrainedNetwork,
+    layer: int = 1,
+    top: int = 10,
+    vocabulary: Sequence[str] | None = None,
+) -> list[Topic]:
+    """The topics of a layer, the weightiest first, each with its ``top`` terms."""
+    names = _names(model, vocabulary)
+    psi, weight = project(model, layer), topic_weights(model, layer)
+    out = []
+    for k in np.argsort(-weight, kind="stable"):
+        leading = np.argsort(-psi[k], kind="stable")[:top]
+        terms = tuple(names[v] for v in leading)
+        shares = tuple(float(psi[k, v]) for v in leading)
+        out.append(Topic(layer, int(k), float(weight[k]), terms, shares))
+    return out
+
+
+def topic_dag(
+    model: TrainedNetwork,
+    layer: int,
+    index: int,
+    threshold: float = 0.05,
+    top: int = 5,
+    vocabulary: Sequence[str] | None = None,
+) -> nx.DiGraph:
+    """A topic and the topics below it that it is made of: edges with φ ≥ ``threshold``.
+
+    Nodes are (layer, index) with the attributes ``weight`` and ``terms``; an edge goes from a topic
+    to one of the layer below, with ``weight`` φ^(t). A topic with no edge above the threshold
+    keeps its strongest one. A node may have several parents: it is a DAG, not always a tree.
+    """
+    check_layer(model, layer)
+    if not 0 <= index < model.widths[layer - 1]:
+        raise DataError(f"index={index!r}: layer {layer} has topics 0 to {model.widths[layer - 1] - 1}")
+    names = _names(model, vocabulary)
+    graph = nx.DiGraph()
+    level = [index]
+    for t in range(layer, 0, -1):
+        psi, weight = project(model, t), topic_weights(model, t)
+        below: dict[int, None] = {}
+        for k in level:
+            terms = tuple(names[v] for v in np.argsort(-psi[k], kind="stable")[:top])
+            graph.add_node((t, k), weight=float(weight[k]), terms=terms)
+            if t == 1:
+                continue
+            row = model.phi[t - 1][k]
+            children = np.flatnonzero(row >= threshold)
+            for child in children if children.size else [int(np.argmax(row))]:
+                graph.add_edge((t, k), (t - 1, int(child)), weight=float(row[child]))
+                below[int(child)] = None
+        level = list(below)
+    return graph
+
+
+def check_layer(model: TrainedNetwork, layer: int) -> int:
+    if isinstance(layer, bool) or layer not in range(1, model.depth + 1):
+        raise DataError(f"layer={layer!r}: layers are numbered from 1 to {model.depth}")
+    return int(layer)
+
+
+def _names(model: TrainedNetwork, vocabulary: Sequence[str] | None) -> Sequence[str]:
+    if vocabulary is None:
+        return [f"term{v}" for v in range(model.vocabulary_size)]
+    if len(vocabulary) != model.vocabulary_size:
+        raise DataError(
+            f"vocabulary: {len(vocabulary)} names for {model.vocabulary_size} terms"
+        )
+    return [str(name) for name in vocabulary]
