@@ -1,10 +1,19 @@
 """pgbn: deep Bayesian models of counts, declared as networks of distribution nodes."""
 
-from pgbn import zoo
+from typing import Any
+
+from pgbn import evaluation, zoo
 from pgbn.chain import Chain
 from pgbn.draws import Draws
 from pgbn.errors import DataError, MissingRuleError, NetworkError, PgbnError, StaleReadError
+from pgbn.evaluation import (
+    HeldOutPerplexity,
+    completion_perplexity,
+    generate_documents,
+    split_tokens,
+)
 from pgbn.evidence import Evidence
+from pgbn.inference import HiddenUnits, infer
 from pgbn.network import Network
 from pgbn.nodes import (
     Bernoulli,
@@ -28,7 +37,11 @@ from pgbn.nodes import (
     Slot,
     Sum,
 )
+from pgbn.notices import PgbnWarning
 from pgbn.registry import counts_are_data, draw_rule, evidence_rule, link_rule, rules
+from pgbn.surgery import grow, prune
+from pgbn.trained import Priors, TrainedNetwork
+from pgbn.training import LayerwiseTraining, Progress, train_layerwise
 
 __version__ = "0.1.0"
 
@@ -44,7 +57,10 @@ __all__ = [
     "Draws",
     "Evidence",
     "Gamma",
+    "HeldOutPerplexity",
+    "HiddenUnits",
     "Latent",
+    "LayerwiseTraining",
     "MissingRuleError",
     "Mix",
     "Multinomial",
@@ -53,19 +69,50 @@ __all__ = [
     "Node",
     "Observed",
     "PgbnError",
+    "PgbnWarning",
     "Poisson",
     "PoissonGamma",
+    "Priors",
     "Product",
+    "Progress",
     "Rename",
     "Self",
     "Shift",
     "Slot",
     "StaleReadError",
     "Sum",
+    "TrainedNetwork",
+    "completion_perplexity",
     "counts_are_data",
     "draw_rule",
+    "evaluation",
     "evidence_rule",
+    "generate_documents",
+    "grow",
+    "infer",
     "link_rule",
+    "prune",
     "rules",
+    "split_tokens",
+    "train_layerwise",
     "zoo",
 ]
+
+_ESTIMATORS = ("PFA", "PGBN")
+
+
+def __getattr__(name: str) -> Any:
+    """The scikit-learn estimators, imported when they are asked for: they are an extra."""
+    if name not in _ESTIMATORS:
+        raise AttributeError(f"module 'pgbn' has no attribute {name!r}")
+    try:
+        from pgbn import estimators
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("sklearn"):
+            raise
+        raise ImportError(f"pgbn.{name} needs scikit-learn: pip install 'pgbn[sklearn]'") from error
+    return getattr(estimators, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_ESTIMATORS])

@@ -156,6 +156,56 @@ class Chain:
         if self.sampler is not None and (names is None or self.sampler.pattern.loadings in names):
             self.sampler.show()
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of all that the next sweep reads, by name, beside the network, the data, the
+        seed and the numbers: `restore` goes on from there, bit for bit."""
+        program, own = self.program, "" if self.sampler is None else self.sampler.observed
+        tables: dict[str, Mapping[Any, NDArray[Any]]] = {
+            "values": {(n,): v for n, v in program.values.items() if n not in self._pending},
+            "counts": {pair: v for pair, v in program.counts.items() if pair[0] != own},
+            "drawn": program.drawn,
+            "latent_counts": {(n,): v for n, v in program.latent_counts.items()},
+        }
+        if self.sampler is not None:
+            tables["sampler"] = {(n,): v for n, v in self.sampler.state().items()}
+        return {
+            "/".join((table, *key)): np.array(value)
+            for table, entries in tables.items()
+            for key, value in entries.items()
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
+        """Put a chain of the same network, data, seed and number where `state` was taken."""
+        program = self.program
+        values, sampler = dict[str, NDArray[Any]](), dict[str, NDArray[Any]]()
+        for path, value in state.items():
+            table, *key = path.split("/")
+            if table == "values":
+                values[key[0]] = value
+            elif table == "counts":
+                program.counts[key[0], key[1]] = np.array(value, np.int64)
+            elif table == "drawn":
+                program.drawn[key[0], key[1]] = np.array(value, np.float64)
+            elif table == "latent_counts":
+                program.latent_counts[key[0]] = np.array(value, np.int64)
+            elif table == "sampler":
+                sampler[key[0]] = value
+        for name in self.network.latent:
+            if name not in values and name not in self._later:
+                raise DataError(f"restore: the state has no value of {name!r}")
+            if name in values:
+                if values[name].shape != program.shape[name]:
+                    raise DataError(
+                        f"restore: {name} has the shape {values[name].shape[1:]}, but the chain "
+                        f"has {program.shape[name][1:]}; is it of the same network and data?"
+                    )
+                program.values[name] = np.array(values[name], np.float64)
+        self.sweeps = check_integer("restore: sweeps", sweeps, 0)
+        self._pending = {name for name in self._later if name not in values}
+        if self.sampler is not None:
+            self.sampler.restore(sampler)
+        return self
+
     @property
     def values(self) -> dict[str, NDArray[np.float64]]:
         """The value of every latent node, by name, with its dims in order."""

@@ -147,6 +147,8 @@ def _check_imputable(node: Node) -> None:
 
 def read_array(node: Observed, value: Any) -> Cells:
     """The cells of one node's data: sparse or dense, masked where unknown."""
+    if isinstance(value, Cells):  # read before, e.g. by the chain that was saved
+        return value
     if sp.issparse(value):
         return _read_sparse(node, value)
     mask = None

@@ -6,6 +6,7 @@ __all__ = [
     "NetworkError",
     "PgbnError",
     "StaleReadError",
+    "StorageError",
     "did_you_mean",
 ]
 
@@ -31,6 +32,10 @@ class StaleReadError(PgbnError):
 
 class DataError(PgbnError):
     """Data, initial values or sizes that do not fit the network."""
+
+
+class StorageError(PgbnError):
+    """Files that cannot be read or written: foreign, damaged, of a newer version, a full disk."""
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:

@@ -33,7 +33,9 @@ def generate(
     seed = check_seed(seed)
     for argument, mapping in (("sizes", sizes), ("given", given)):
         if not isinstance(mapping, Mapping):
-            raise DataError(f"{argument}={mapping!r}: give a dict, such as {argument}={{'name': …}}")
+            raise DataError(
+                f"{argument}={mapping!r}: give a dict, such as {argument}={{'name': …}}"
+            )
     for name in given:
         if name not in network.nodes:
             raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.nodes)}")
@@ -84,14 +86,13 @@ def complete_sizes(
     for (name, _), polynomial in network.wiring.polynomials.items():
         for factor in (f for term in polynomial.terms for f in term.factors):
             if factor.constant is None:
-                pairs = zip(factor.dims, factor.own_dims, strict=True)
+                sizes_here = [every.get(dim) for dim in factor.own_dims]
             else:
-                pairs = zip(factor.dims, factor.constant.shape, strict=True)  # type: ignore[assignment]
-            for dim, other in pairs:
-                size = every.get(other) if isinstance(other, str) else other
-                if size is not None and every.setdefault(dim, size) != size:
+                sizes_here = list(factor.constant.shape)
+            for dim, size_here in zip(factor.dims, sizes_here, strict=True):
+                if size_here is not None and every.setdefault(dim, size_here) != size_here:
                     raise DataError(
-                        f"{name}: {factor.name} has size {size} along {dim!r}, "
+                        f"{name}: {factor.name} has size {size_here} along {dim!r}, "
                         f"but {dim!r} has size {every[dim]}"
                     )
     for dim in network.dims:

@@ -19,19 +19,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.chain import check_seed, thread_count
+from pgbn.checks import check_integer
 from pgbn.data import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.notices import PgbnWarning
 from pgbn.random import stream_key, word_of
-from pgbn.samplers.infer import (
-    BERNOULLI,
-    GAMMA,
-    POISSON,
-    Layers,
-    Moments,
-    hash_documents,
-    infer_documents,
-)
+from pgbn.samplers.infer import Layers, Moments, hash_documents, infer_documents
+from pgbn.samplers.infer_first import BERNOULLI, GAMMA, POISSON
 from pgbn.samplers.threads import run_rows
 from pgbn.trained import TrainedNetwork, observed_node
 
@@ -86,9 +80,8 @@ def infer(
     dropped; with ``terms``, the names of X's columns, and ``vocabulary``, those of the model's,
     columns are matched by name. ``units=False`` leaves out θ itself, keeping θ/θ_· only.
     """
-    for name, value, least in (("burn_in", burn_in, 0), ("samples", samples, 1)):
-        if isinstance(value, bool) or int(value) != value or value < least:
-            raise DataError(f"{name}={value!r} must be an integer of at least {least}")
+    check_integer("burn_in", burn_in, 0)
+    check_integer("samples", samples, 1)
     chosen = _layers(model, layers)
     X, unknown_terms, unknown_tokens = align_terms(X, model.vocabulary_size, terms, vocabulary)
     cells = read_array(observed_node(model.link), X)

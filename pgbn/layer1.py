@@ -13,14 +13,14 @@ the kernels are tested against, and the only one for networks of another form.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.errors import NetworkError, StaleReadError
+from pgbn.errors import DataError, NetworkError, StaleReadError
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant
@@ -30,7 +30,13 @@ from pgbn.registry import find_link
 from pgbn.samplers.allocate_blocked import draw_labels, split_cells
 from pgbn.samplers.allocate_collapsed import allocate_collapsed, dense_counts, word_topics
 from pgbn.samplers.allocate_partial import allocate_partial
-from pgbn.samplers.dirichlet_columns import draw_loadings, draw_phi, empty_loadings, loadings_of
+from pgbn.samplers.dirichlet_columns import (
+    draw_loadings,
+    draw_phi,
+    empty_loadings,
+    listed_loadings,
+    loadings_of,
+)
 from pgbn.samplers.threads import run_rows
 from pgbn.samplers.tokens import Tokens, count_rows, count_words, expand, word_order
 from pgbn.schedule import Schedule, Step
@@ -154,6 +160,23 @@ def _preferred(program: Program) -> tuple[str, ...]:
     return ("partial", "collapsed", "blocked")
 
 
+def read_state(
+    state: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...], below: int = 0
+) -> NDArray[Any]:
+    """An array of a state: integers from 0 to ``below`` − 1, or finite positive reals."""
+    array = np.array(state.get(name, np.empty((0, 0, 0, 0))))
+    good = array.shape == shape and array.dtype.kind in ("iu" if below else "f")
+    if good and array.size:
+        least, most = array.min(), array.max()
+        good = bool(least >= 0 and (int(most) < below if below else np.isfinite(most)))
+    if not good:
+        raise DataError(
+            f"restore: {name!r} of the state has the shape {array.shape} or values that do not "
+            f"fit this chain (expected {shape}); is it of the same network and data?"
+        )
+    return array
+
+
 def make_sampler(program: Program, layer1: str) -> _Sampler | None:
     """The kernels of the first layer, or None where the general rules are used."""
     if layer1 == "composed":
@@ -201,6 +224,13 @@ class _Sampler:
     def show(self) -> None:
         """Bring φ and its counts, where they are kept in another form, into the program."""
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What the next step reads, beside the values that the program has."""
+        return {}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a `state`, which is checked: kernels do not look before they index."""
+
     def prior(self) -> tuple[NDArray[np.float64], int]:
         """a_jk as a matrix, and how many rows share a line of it."""
         value = np.asarray(self._prior(), np.float64)
@@ -244,6 +274,14 @@ class _Labelled(_Sampler):
         run_rows(count_rows, self.rows, 1, 0, self.tokens.row_start, self.labels, self.m)
         self.order = word_order(self.tokens, self.documents, self.vocabulary)
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {**super().state(), "labels": self.labels}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self.labels = read_state(state, "labels", self.labels.shape, self.topics).astype(np.uint16)
+        self.begin()
+        super().restore(state)
+
 
 class _Collapsed(_Labelled):
     def begin(self) -> None:
@@ -261,6 +299,28 @@ class _Collapsed(_Labelled):
                  *self.tokens, self.labels, self.table, self.totals, self.m, prior, share,
                  self.eta)  # fmt: skip
         self.deliver()
+
+    def _places(self) -> NDArray[np.int64]:
+        """Where the lists of the words are in the table, one after the other."""
+        length = self.table.length.astype(np.int64)
+        ends = np.cumsum(length)
+        return np.arange(length.sum()) + np.repeat(self.table.start - ends + length, length)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        # The order of a word's topics decides which of them a random number picks.
+        return {**super().state(), "topics_of_words": self.table.topic[self._places()]}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        super().restore(state)
+        places, table = self._places(), self.table
+        listed = read_state(state, "topics_of_words", places.shape, self.topics)
+        word = np.repeat(np.arange(table.length.size), table.length) * self.topics
+        now, then = np.argsort(word + table.topic[places]), np.argsort(word + listed)
+        if not np.array_equal((word + table.topic[places])[now], (word + listed)[then]):
+            raise DataError("the state of the chain contradicts itself: topics_of_words, labels")
+        count = table.count[places]
+        table.topic[places] = listed
+        table.count[places[then]] = count[now]
 
     def _dense(self) -> NDArray[np.int32]:
         counts = np.zeros((self.replicates, self.vocabulary, self.topics), np.int32)
@@ -295,6 +355,7 @@ class _WithLoadings(_Sampler):
         cells = self.program.cells[self.observed]
         words = cells.total(cells.values, (cells.dims[-1],))
         self._room = empty_loadings(words, self.topics, self.eta)
+        self._key: int | None = None  # that of the draw of φ given n, while it holds
 
     def draw(self, name: str) -> Callable[[int], None] | None:
         if name != self.pattern.loadings:
@@ -302,8 +363,34 @@ class _WithLoadings(_Sampler):
 
         def run(key: int) -> None:
             self.loadings = draw_loadings(key, self.n, self.eta, self._room, self.threads)
+            self._key = int(key)
 
         return run
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        state, held = super().state(), self.loadings
+        if self._key is not None:  # φ can be drawn again: its key is smaller than φ itself
+            return {**state, "key": np.array(self._key, np.uint64)}
+        return {**state, "value": held.value, "scale": held.scale, "bound": held.bound}
+
+    def recount(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Bring the counts n and m to those of a state."""
+        raise NotImplementedError
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        super().restore(state)
+        self.recount(state)
+        self.deliver()
+        shape = (self.replicates, self.vocabulary, self.topics)
+        draw, self._key = self.draw(self.pattern.loadings), None
+        if draw is not None and "key" in state:
+            draw(int(read_state(state, "key", (), 2**64)))
+        else:
+            self.loadings = listed_loadings(
+                read_state(state, "value", shape),
+                read_state(state, "scale", (shape[0], shape[2])),
+                read_state(state, "bound", (shape[0] * shape[1],)),
+            )
 
     def show(self) -> None:
         phi = self.loadings.value * self.loadings.scale[:, None, :]
@@ -316,9 +403,13 @@ class _Partial(_WithLoadings, _Labelled):
         prior, share = self.prior()
         run_rows(allocate_partial, self.rows, self.threads, key, self.documents, *self.tokens,
                  self.labels, self.loadings, self.m, prior, share)  # fmt: skip
+        self.recount()
+        self.deliver()
+
+    def recount(self, state: Mapping[str, NDArray[Any]] | None = None) -> None:
+        self._key = None
         words = self.replicates * self.vocabulary
         run_rows(count_words, words, self.threads, 0, *self.order, self.labels, self.n)
-        self.deliver()
 
 
 class _Blocked(_WithLoadings):
@@ -326,4 +417,12 @@ class _Blocked(_WithLoadings):
         cells = self.program.cells[self.observed]
         split_cells(key, self.documents, cells.indptr, cells.indices, cells.values, self.loadings,
                     self.scores(), self.n, self.m, self.threads)  # fmt: skip
+        self._key = None
         self.deliver()
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {**super().state(), "n": self.n, "m": self.m}
+
+    def recount(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self.n[...] = read_state(state, "n", self.n.shape, 2**31)
+        self.m[...] = read_state(state, "m", self.m.shape, 2**63)

@@ -136,7 +136,8 @@ class Program:
 
     def product(self, product: SumProduct) -> Labelled:
         """A sum of products, compiled."""
-        if [o.kind for o in product.operands] == ["node"] and product.operands[0].name in self.cells:
+        kinds = [operand.kind for operand in product.operands]
+        if kinds == ["node"] and product.operands[0].name in self.cells:
             return self._data_total(product)
         return compile_product(product, self.read, self.sizes, self.threads)
 

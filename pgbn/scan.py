@@ -64,9 +64,10 @@ class _Rows:
         axis = labelled.dims.index(self.along) + 1
         dims = tuple(dim for dim in labelled.dims if dim != self.along)
         get = labelled.get
-        before = (slice(None),) * axis
         return Labelled(
-            lambda: np.ascontiguousarray(get()[(*before, self.now)]), dims, labelled.replicates
+            lambda: np.ascontiguousarray(np.moveaxis(get(), axis, 0)[self.now]),
+            dims,
+            labelled.replicates,
         )
 
     def read(self, operand: Operand) -> Labelled:
@@ -75,10 +76,9 @@ class _Rows:
             return self.row(self.program.read(operand))
         names = dict(zip(operand.own_dims, operand.dims, strict=True))
         dims = tuple(names[dim] for dim in self.dims)
-        before = (slice(None),) * self.axis
         values, name = self.program.values, self.name
         return Labelled(
-            lambda: np.ascontiguousarray(values[name][(*before, self.now - 1)]),
+            lambda: np.ascontiguousarray(np.moveaxis(values[name], self.axis, 0)[self.now - 1]),
             dims,
             self.program.replicates,
         )
@@ -303,17 +303,17 @@ def _forward(
 ) -> Callable[[int], NDArray[Any]]:
     """Draw the rows from first to last; ``parameters`` gives those of the current row."""
     rows = _Rows(program, node)
-    before = (slice(None),) * rows.axis
 
     def run(key: int) -> NDArray[Any]:
         value = np.zeros(program.shape[node.name])
+        by_row = np.moveaxis(value, rows.axis, 0)
         at_row = parameters(rows)
         kept = program.values.get(node.name)
         program.values[node.name] = value
         for now in range(rows.length):
             rows.now = now
             draw = node.generate(rows.stream(key), **at_row())
-            value[(*before, now)] = draw.reshape(value[(*before, now)].shape)
+            by_row[now] = draw.reshape(by_row[now].shape)
         if kept is not None:
             program.values[node.name] = kept
         return value

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import networkx as nx
 
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
-from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.nodes.base import Node, Observed
 from pgbn.registry import find_link
 from pgbn.wiring import Read, Wiring
 

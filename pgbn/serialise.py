@@ -12,7 +12,14 @@ from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network import Network
 from pgbn.nodes.base import Node, Observed, node_types
 from pgbn.nodes.expression import (
-    Constant, Expression, Mix, Product, Rename, Self, Shift, Sum,
+    Constant,
+    Expression,
+    Mix,
+    Product,
+    Rename,
+    Self,
+    Shift,
+    Sum,
 )  # fmt: skip
 from pgbn.registry import load_plugins
 
@@ -82,9 +89,7 @@ def from_json(text: str) -> Network:
     try:
         nodes = [reader.node(entry["name"], "the list") for entry in entries]
         observed = [node for node in nodes if isinstance(node, Observed)]
-        network = Network(
-            *observed, sizes=document.get("sizes", {}), order=document.get("order")
-        )
+        network = Network(*observed, sizes=document.get("sizes", {}), order=document.get("order"))
     except RecursionError:
         raise NetworkError("not a network: its expressions are nested too deeply") from None
     for node in nodes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ class Splitter:
 def blocks_of(rows: int, blocks: int) -> list[tuple[int, int]]:
     """``range(rows)`` cut into about equal ranges."""
     edges = [rows * block // blocks for block in range(blocks + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def _binomials(
@@ -139,7 +140,7 @@ def _binomials(
     for number, value in enumerate(values[:-1]):
         with np.errstate(invalid="ignore", divide="ignore"):
             fraction = np.nan_to_num(value / tail[number])
-        stream = Stream(stream_key(key, 0, number), counts.shape)  # type: ignore[arg-type]
+        stream = Stream(stream_key(key, 0, number), counts.shape)
         share = vectorised.binomial(stream, left, np.minimum(fraction, 1.0))
         shares.append(share)
         left = left - share

@@ -109,7 +109,9 @@ def grow(
         if any(n > m for n, m in zip(old.shape, shape, strict=True)):
             raise DataError(f"grow: {name} has shape {old.shape}, larger than {shape}; use prune")
         if name not in values:
-            raise DataError(f"grow: {name} grows from {old.shape} to {shape}: give values[{name!r}]")
+            raise DataError(
+                f"grow: {name} grows from {old.shape} to {shape}: give values[{name!r}]"
+            )
         out[name] = _enlarge(old, values[name], shape, node.axes, node.simplex)
         if old.shape != shape:
             for dim, before, after in zip(node.axes, old.shape, shape, strict=True):

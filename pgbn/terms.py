@@ -122,7 +122,8 @@ class _Lowering:
             case Node():
                 if expression is self.node:
                     raise self.error("refers to itself; use pgbn.Shift(pgbn.Self(), ...)")
-                factor = Factor(expression.name, expression.axes, expression.axes, expression.simplex)
+                axes = expression.axes
+                factor = Factor(expression.name, axes, axes, expression.simplex)
                 return [Term(1.0, (factor,))]
             case Constant():
                 return [self._constant(expression)]
@@ -150,7 +151,7 @@ class _Lowering:
         if len(dims) != value.ndim:
             raise self.error(
                 f"an array of {value.ndim} axes needs as many names: "
-                f"pgbn.Constant(value=array, dims={self.out[-value.ndim:]})"
+                f"pgbn.Constant(value=array, dims={self.out[-value.ndim :]})"
             )
         return Term(1.0, (Factor("constant", dims, constant=value),))
 

@@ -100,9 +100,8 @@ class TrainedNetwork:
         return replace(self, state={})
 
     def __repr__(self) -> str:
-        return (
-            f"TrainedNetwork(widths={self.widths}, terms={self.vocabulary_size}, link={self.link!r})"
-        )
+        terms = self.vocabulary_size
+        return f"TrainedNetwork(widths={self.widths}, terms={terms}, link={self.link!r})"
 
     # ---- files ------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ and train C_T sweeps more. Reference: Zhou, Cong & Chen 2015, Algorithm 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +19,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.chain import Chain, check_seed
+from pgbn.checks import check_integer
 from pgbn.errors import DataError
-from pgbn.random import stream_key, word_of
-from pgbn.samplers import Stream, vectorised
-from pgbn.surgery import State, grow, prune
+from pgbn.network import Network
+from pgbn.new_layer import start_of_layer
+from pgbn.per_layer import integers, positives
+from pgbn.progress import Clock, Event, live
+from pgbn.surgery import State, prune
 from pgbn.trained import Priors, TrainedNetwork, make_network
 
 __all__ = ["LayerwiseTraining", "Progress", "train_layerwise"]
 
 
 @dataclass(frozen=True)
-class Progress:
-    """What a callback gets after every sweep; ``phase`` is "burn_in" or "collect"."""
+class Progress(Event):
+    """Where training stands: what a callback gets after every sweep, and ``resume`` takes.
 
-    depth: int
-    phase: str
-    sweep: int
-    sweeps: int
-    chain: Chain
+    ``phase`` is "burn_in" or "collect"; ``networks`` are those of fewer layers.
+    """
+
+    networks: tuple[TrainedNetwork, ...]
+    trace: Trace
+    means: Means
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,10 @@ def train_layerwise(
     trace_every: int = 10,
     priors: Priors | None = None,
     callback: Callable[[Progress], None] | None = None,
+    progress: bool = True,
     start_from: TrainedNetwork | LayerwiseTraining | str | Path | None = None,
     keep_states: bool = False,
+    resume: Progress | None = None,
 ) -> LayerwiseTraining:
     """Train networks of 1, 2, …, ``depth`` layers on documents × terms ``X``.
 
@@ -94,35 +100,56 @@ def train_layerwise(
     as in the paper, or its average over the last ``average`` sweeps; r likewise. Training stops
     early at a layer of at most ``min_width`` factors, or with fewer than ``min_count`` counts
     in all. ``trace_every`` sweeps the log likelihood and the active width are noted (0: never).
+    ``layer1`` is the sampler of the first layer (`Network.chain`); "auto": "collapsed" for counts.
     ``start_from`` is a network trained on the same documents, or its file: layers are added
     to it, or, if it has ``depth`` layers already, it is trained C_T sweeps more. Only the deepest
-    network keeps its state, unless ``keep_states``.
+    network keeps its state, unless ``keep_states``. ``resume`` goes on from where a callback
+    saw a training with the same arguments: see `pgbn.checkpoint`.
     """
     plan = _Plan(
-        depth=_whole("depth", depth, 1),
-        eta=_floats("eta", eta, depth),
-        burn_in=_wholes("burn_in", burn_in, depth),
-        collect=_wholes("collect", collect, depth),
+        depth=check_integer("depth", depth, 1),
+        eta=positives("eta", eta, depth),
+        burn_in=integers("burn_in", burn_in, depth),
+        collect=integers("collect", collect, depth),
         link=link,
         seed=check_seed(seed),
-        layer1=layer1,
+        # A choice that does not look at the threads: the result must not depend on them.
+        layer1="collapsed" if layer1 == "auto" and link == "poisson" else layer1,
         threads=threads,
-        average=_whole("average", average, 1),
-        trace_every=_whole("trace_every", trace_every, 0),
+        average=check_integer("average", average, 1),
+        trace_every=check_integer("trace_every", trace_every, 0),
         priors=priors or Priors(),
-        callback=callback,
+        callbacks=[] if callback is None else [callback],
+        clock=Clock(0),
+        networks=_beginning(start_from, link) if resume is None else list(resume.networks),
     )
-    _whole("max_width", max_width, 1)
-    networks = _beginning(start_from, link)
+    check_integer("max_width", max_width, 1)
+    plan.set_clock(resume)
+    with live(progress) as meter:
+        plan.callbacks.append(meter)
+        return _train(plan, X, max_width, min_width, min_count, keep_states, resume)
+
+
+def _train(
+    plan: _Plan,
+    X: Any,
+    max_width: int,
+    min_width: int,
+    min_count: int,
+    keep_states: bool,
+    resume: Progress | None,
+) -> LayerwiseTraining:
+    networks, depth = plan.networks, plan.depth
     if networks and networks[-1].depth >= depth:
-        networks[-1] = _go_on(plan, X, networks[-1])
+        networks[-1] = _go_on(plan, X, networks[-1], resume)
         return LayerwiseTraining(tuple(networks), f"{plan.collect[-1]} sweeps more")
     stopped = f"depth {depth} reached"
     while not networks or networks[-1].depth < depth:
         below = networks[-1] if networks else None
         if below is not None and not keep_states:
             networks[-1] = below.without_state()
-        trained, total = _add_layer(plan, X, max_width, below)
+        trained, total = _add_layer(plan, X, max_width, below, resume)
+        resume = None
         networks.append(trained)
         if trained.widths[-1] <= min_width and trained.depth < depth:
             stopped = f"layer {trained.depth} has {trained.widths[-1]} ≤ {min_width} factors"
@@ -148,23 +175,48 @@ class _Plan:
     average: int
     trace_every: int
     priors: Priors
-    callback: Callable[[Progress], None] | None
+    callbacks: list[Callable[[Progress], None]]
+    clock: Clock
+    networks: list[TrainedNetwork]
+
+    def set_clock(self, resume: Progress | None) -> None:
+        """Count the sweeps of this run: all that are left to do."""
+        trained = self.networks[-1].depth if self.networks else 0
+        if trained >= self.depth:
+            self.clock.total = self.collect[-1]
+        else:
+            self.clock.total = sum(self.burn_in[trained:]) + sum(self.collect[trained:])
+        if resume is not None:
+            self.clock.done = resume.sweep
+            if resume.phase == "collect" and trained < self.depth:
+                self.clock.done += self.burn_in[trained]
+
+    def network(self, widths: tuple[int, ...]) -> Network:
+        return make_network(widths, self.eta[: len(widths)], self.link, self.priors)
 
     def chain(self, X: Any, widths: tuple[int, ...], state: State, sweeps: int) -> Chain:
         """A chain at a state. The sweeps that were run before number it: its streams are new."""
-        network = make_network(widths, self.eta[: len(widths)], self.link, self.priors)
+        network = self.network(widths)
         return network.chain({"x": X}, self.seed, sweeps, state, self.layer1, self.threads)
 
 
 def _add_layer(
-    plan: _Plan, X: Any, max_width: int, below: TrainedNetwork | None
+    plan: _Plan, X: Any, max_width: int, below: TrainedNetwork | None, at: Progress | None
 ) -> tuple[TrainedNetwork, int]:
     """Grow, burn in, prune, collect; also the total count of the new layer."""
     widths = (*below.widths, below.widths[-1]) if below else (max_width,)
     top, sweeps = len(widths), below.sweeps if below else 0
-    chain = plan.chain(X, widths, _start(plan, X, widths, below), sweeps)
-    trace = _Trace(plan, chain)
-    _run(plan, chain, trace, top, "burn_in", plan.burn_in[top - 1])
+    if at is not None and at.phase == "collect":
+        widths = (*widths[:-1], at.chain.network.sizes[f"topic{top}"])
+        trained = _collect(plan, at.chain, at.trace, widths, sweeps + plan.burn_in[top - 1], at)
+        return trained, int(at.chain.counts[f"theta{top}"].sum())
+    if at is None:
+        start = start_of_layer(X, plan.network(widths), widths, below, plan.seed)
+        chain = plan.chain(X, widths, start, sweeps)
+        trace = Trace(plan.trace_every)
+    else:
+        chain, trace = at.chain, at.trace
+    _run(plan, chain, trace, Means(), top, "burn_in", 0 if at is None else at.sweep)
     state = chain.values
     active = chain.counts[f"theta{top}"].sum(axis=0) > 0
     if not active.any():
@@ -177,34 +229,34 @@ def _add_layer(
     return trained, int(chain.counts[f"theta{top}"].sum())
 
 
-def _go_on(plan: _Plan, X: Any, network: TrainedNetwork) -> TrainedNetwork:
+def _go_on(plan: _Plan, X: Any, network: TrainedNetwork, at: Progress | None) -> TrainedNetwork:
     """C_T sweeps more of a whole network."""
+    if at is not None:
+        return _collect(plan, at.chain, at.trace, network.widths, network.sweeps, at)
     state = {name: np.asarray(value) for name, value in network.state.items()}
     chain = plan.chain(X, network.widths, state, network.sweeps)
-    return _collect(plan, chain, _Trace(plan, chain), network.widths, network.sweeps)
+    return _collect(plan, chain, Trace(plan.trace_every), network.widths, network.sweeps)
 
 
 def _collect(
-    plan: _Plan, chain: Chain, trace: _Trace, widths: tuple[int, ...], sweeps: int
+    plan: _Plan,
+    chain: Chain,
+    trace: Trace,
+    widths: tuple[int, ...],
+    sweeps: int,
+    at: Progress | None = None,
 ) -> TrainedNetwork:
     """Run C_T sweeps and take the parameters from the last of them."""
     top = len(widths)
     etas, budget = plan.eta[:top], plan.collect[top - 1]
+    means, done = (Means(), 0) if at is None else (at.means, at.sweep)
+    _run(plan, chain, trace, means, top, "collect", done)
     last = min(plan.average, budget)
-    _run(plan, chain, trace, top, "collect", budget - last)
-    phi: list[NDArray[np.float64]] = []
-    r = np.zeros(widths[-1])
-    for number in range(last):
-        _run(plan, chain, trace, top, "collect", 1, done=budget - last + number)
-        counts = chain.counts
-        means = [_mean_of(counts[f"phi{t}"], eta) for t, eta in enumerate(etas, 1)]
-        phi = [a + b for a, b in zip(phi, means, strict=True)] if phi else means
-        r += chain.select(["r"])["r"]
     state = chain.values
     rates = [state["p2" if t == 2 else f"c{t}"] for t in range(2, top + 2)]
     return TrainedNetwork(
-        phi=tuple(np.ascontiguousarray(matrix / last) for matrix in phi),
-        r=r / last,
+        phi=tuple(np.ascontiguousarray(matrix / last) for matrix in means.phi),
+        r=means.r / last,
         c=np.array([np.median(rate) for rate in rates]),
         eta=etas,
         link=plan.link,
@@ -224,56 +276,21 @@ def _mean_of(counts: NDArray[np.int64], eta: float) -> NDArray[np.float64]:
 
 
 def _run(
-    plan: _Plan, chain: Chain, trace: _Trace, top: int, phase: str, sweeps: int, done: int = 0
+    plan: _Plan, chain: Chain, trace: Trace, means: Means, top: int, phase: str, done: int
 ) -> None:
+    """The sweeps of a phase after the first ``done`` of them."""
     total = (plan.burn_in if phase == "burn_in" else plan.collect)[top - 1]
-    for number in range(done + 1, done + sweeps + 1):
+    for number in range(done + 1, total + 1):
         chain.sweep()
-        trace.note(chain)
-        if plan.callback is not None:
-            plan.callback(Progress(top, phase, number, total, chain))
-
-
-def _start(plan: _Plan, X: Any, widths: tuple[int, ...], below: TrainedNetwork | None) -> State:
-    """The state at which a network with a new top layer begins.
-
-    θ^(T) = r = 1/K_T, γ0 = K_T/K_1, c0 = c^(T+1) = 1, and for T > 1 columns of Φ^(T) at random.
-    The first layer starts at equal topics and weights: its labels are then drawn uniformly.
-    """
-    top, width = len(widths), widths[-1]
-    if below is None and getattr(X, "ndim", 2) != 2:
-        raise DataError(f"X has {X.ndim} dims; give documents × terms")
-    documents, terms = (int(size) for size in np.shape(X)[:2])
-    network = make_network(widths, plan.eta[:top], plan.link, plan.priors)
-    values: dict[str, Any] = {
-        f"theta{top}": 1.0 / width,
-        "r": 1.0 / width,
-        "gamma0": width / widths[0],
-        "c0": 1.0,
-        "p2" if top == 1 else f"c{top + 1}": 1.0,
-    }
-    state: dict[str, Any] = {}
-    if below is None:
-        values["phi1"] = 1.0 / terms
-    else:
-        stream = Stream(stream_key(plan.seed, word_of("grow"), top), (1, 1, width, widths[-2]))
-        values[f"phi{top}"] = vectorised.dirichlet(stream, 1.0, 3)[0, 0]
-        # Nodes that begin anew need not have had this size before.
-        state = {name: value for name, value in below.state.items() if name not in values}
-        _check_state(below, documents)
-    sizes = {"doc": documents, "term": terms}
-    return grow(network, state, values, sizes)[0]
-
-
-def _check_state(below: TrainedNetwork, documents: int) -> None:
-    if not below.state:
-        raise DataError(
-            "start_from: this network has no state; train it with keep_states=True, or start "
-            "from the deepest network of a training"
-        )
-    found = below.state["theta1"].shape[0]
-    if found != documents:
-        raise DataError(f"start_from: trained on {found} documents, but X has {documents}")
+        trace.note(chain, top)
+        if phase == "collect" and number > total - plan.average:
+            means.add(chain, plan.eta[:top])
+        event = Progress(
+            chain=chain, depth=top, phase=phase, sweep=number, sweeps=total, **plan.clock.tick(),
+            networks=tuple(plan.networks), trace=trace, means=means,
+        )  # fmt: skip
+        for callback in plan.callbacks:
+            callback(event)
 
 
 def _beginning(
@@ -289,18 +306,18 @@ def _beginning(
     return networks
 
 
-class _Trace:
+@dataclass
+class Trace:
     """The log likelihood and the number of active factors of the top layer, now and then."""
 
-    def __init__(self, plan: _Plan, chain: Chain) -> None:
-        self.every, self.sweep = plan.trace_every, 0
-        self.top = f"theta{sum(name.startswith('theta') for name in chain.network.latent)}"
-        self.rows: list[tuple[float, float, float]] = []
+    every: int
+    sweep: int = 0
+    rows: list[tuple[float, float, float]] = field(default_factory=list)
 
-    def note(self, chain: Chain) -> None:
+    def note(self, chain: Chain, top: int) -> None:
         self.sweep += 1
         if self.every and self.sweep % self.every == 0:
-            width = int((chain.counts[self.top].sum(axis=0) > 0).sum())
+            width = int((chain.counts[f"theta{top}"].sum(axis=0) > 0).sum())
             self.rows.append((self.sweep, chain.log_likelihood(), width))
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:
@@ -308,21 +325,15 @@ class _Trace:
         return {name: table[:, i] for i, name in enumerate(("sweep", "log_likelihood", "width"))}
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not np.isscalar(value) or int(value) != value or value < least:  # type: ignore[call-overload]
-        raise DataError(f"{name}={value!r} must be an integer of at least {least}")
-    return int(value)
+@dataclass
+class Means:
+    """The sums of E φ^(t) and of r over the last sweeps."""
 
+    phi: list[NDArray[np.float64]] = field(default_factory=list)
+    r: Any = 0.0
 
-def _wholes(name: str, value: int | Sequence[int], depth: int) -> tuple[int, ...]:
-    each = [value] * depth if isinstance(value, (int, np.integer)) else list(value)
-    if len(each) < depth:
-        raise DataError(f"{name}={value!r}: give one number, or one for each of {depth} layers")
-    return tuple(_whole(name, number, 1) for number in each[:depth])
-
-
-def _floats(name: str, value: float | Sequence[float], depth: int) -> tuple[float, ...]:
-    each = [value] * depth if isinstance(value, (int, float, np.number)) else list(value)
-    if len(each) < depth or not all(np.isscalar(v) and v > 0 for v in each):
-        raise DataError(f"{name}={value!r}: give a positive number, or one a layer ({depth})")
-    return tuple(float(number) for number in each[:depth])
+    def add(self, chain: Chain, etas: Sequence[float]) -> None:
+        counts = chain.counts
+        means = [_mean_of(counts[f"phi{t}"], eta) for t, eta in enumerate(etas, 1)]
+        self.phi = [a + b for a, b in zip(self.phi, means, strict=True)] if self.phi else means
+        self.r = self.r + chain.select(["r"])["r"]

@@ -150,7 +150,7 @@ class Wiring:
         if not latent and polynomial.along is None:
             return
         rule = None
-        for parent in latent or [node]:
+        for parent in latent or (node,):
             found = find_evidence(node, slot, parent)
             if rule is not None and found is not rule:
                 raise MissingRuleError(

@@ -360,6 +360,12 @@ def test_tiny_priors_are_not_lost_to_rounding():
     assert stats.binomtest(int(corpus.z.sum()), replicates, 0.75).pvalue > 1e-3
     corpus.partial(6, loadings_of(np.ones((replicates, 1, 2))), prior, replicates)
     assert stats.binomtest(int(corpus.z.sum()), replicates, 0.75).pvalue > 1e-3
+    # The same for a topic that is not listed: φ a = 2e-30 against 1e-30.
+    loadings = loadings_of(np.tile([[1.0, 1e-3]], (replicates, 1, 1)))
+    assert (loadings.length == 1).all()
+    corpus = Corpus([0], np.array([0]), 1, 1, 2, np.zeros(replicates), replicates)
+    corpus.partial(7, loadings, np.array([[1e-30, 2e-27]]), replicates)
+    assert stats.binomtest(int(corpus.z.sum()), replicates, 2 / 3).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("eta", [0.002, 0.05, 0.5, 1.0, 3.0])

@@ -334,7 +334,7 @@ CONJUGACY: dict[str, Case] = {
                 Dirichlet("a", 1, over="term") + Dirichlet("b", 1, over="term"),
                 over="term",
                 dims="doc",
-            )  # fmt: skip
+            )
         ),
         NetworkError,
         ["x: probability = a + b", "does not sum to one"],
@@ -450,6 +450,6 @@ def test_cycles_are_refused() -> None:
 def test_unusual_networks_work(network: Callable[[], Network]) -> None:
     """What is odd but well defined is not refused."""
     net = network()
-    data = net.generate(seed=1, sizes={d: 3 for d in net.dims})
+    data = net.generate(seed=1, sizes=dict.fromkeys(net.dims, 3))
     chain = net.chain({"x": data["x"]}, seed=1).sweep(5)
     assert np.isfinite(chain.log_joint())

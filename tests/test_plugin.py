@@ -14,10 +14,17 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
 
 import pgbn
+from pgbn.nodes.base import Array
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+from pgbn.testing import geweke
 
 HERE = Path(__file__).parent
 PACKAGE = HERE / "plugin_package"
@@ -256,7 +263,8 @@ def test_pgbn_does_not_know_the_plugin() -> None:
     """All that the two types need lives in their package: no file of pgbn names them."""
     for path in Path(pgbn.__file__).parent.rglob("*.py"):
         text = path.read_text()
-        assert "switching_counts" not in text and "NegativeBinomial" not in text, path
+        assert "switching_counts" not in text, path
+        assert "NegativeBinomial" not in text, path
 
 
 def test_a_type_without_a_tag_has_no_json() -> None:
@@ -266,3 +274,77 @@ def test_a_type_without_a_tag_has_no_json() -> None:
     net = pgbn.Network(pgbn.Poisson("x", Untagged("g", 1, 1)))
     with pytest.raises(pgbn.NetworkError, match="Untagged has no tag of its own"):
         net.to_json()
+
+
+# ---- rules of all forms, in this process --------------------------------------------------
+
+
+class SparseNegativeBinomial(pgbn.Observed):
+    """x ~ NB(r, p) again, with the data as counts that p hears and tables drawn from them."""
+
+    r: pgbn.Slot
+    p: pgbn.Slot
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        p = slots["p"]
+        rate = vectorised.gamma(stream.child("rate"), slots["r"], (1 - p) / p)
+        return vectorised.poisson(stream, rate)
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        return stats.nbinom(slots["r"], 1 - slots["p"]).logpmf(value)
+
+
+pgbn.counts_are_data(SparseNegativeBinomial, "p")
+pgbn.evidence_rule(
+    SparseNegativeBinomial, "p", relation="held", kind="odds", count="count", exposure="r"
+)
+
+
+@pgbn.evidence_rule(SparseNegativeBinomial, "r", exposure=lambda p: -np.log1p(-p))
+def _tables(stream: Stream, count: Array, r: Array) -> Array:
+    return vectorised.crt(stream, count, r)
+
+
+def test_linked_counts_and_drawn_counts_together() -> None:
+    r, p = pgbn.Gamma("r", 2, 3, dims="doc"), pgbn.Beta("p", 3, 4, dims="term")
+    net = pgbn.Network(SparseNegativeBinomial("x", r=r, p=p, dims=("doc", "term")))
+    result = geweke(net, {"doc": 2, "term": 2}, replicates=20_000, sweeps=6)
+    assert result.worst < 4, str(result)
+    data = np.array([[3, 0], [1, 2]])
+    chain = net.chain({"x": data}, init={"r": [1.0, 2.0], "p": [0.3, 0.6]})
+    expected = stats.nbinom([[1.0], [2.0]], [0.7, 0.4]).logpmf(data).sum()
+    assert chain.log_likelihood() == pytest.approx(expected)
+
+
+class Noisy(pgbn.Latent):
+    """A layer whose counts are drawn given its value (no real distribution: for the check)."""
+
+    level: pgbn.Slot
+
+
+pgbn.draw_rule(Noisy)(lambda count, level: {"level": level + count})
+pgbn.evidence_rule(Noisy, "level", relation="held", exposure=1.0)(lambda stream, value: value)
+
+
+def test_counts_drawn_given_a_value_are_stale_once_it_is_redrawn() -> None:
+    net = pgbn.Network(pgbn.Poisson("x", Noisy("noisy", level=pgbn.Gamma("g", 1, 1))))
+    steps = {step.name: step for step in net.schedule}
+    assert "noisy" in {read.name for read in steps["counts(noisy)"].reads}
+    assert "counts(noisy)" in steps["noisy"].marginalises
+    assert net.schedule.names.index("g") < net.schedule.names.index("noisy")
+    with pytest.raises(pgbn.StaleReadError, match=r"g conditions on counts\(noisy\)"):
+        net.with_order(["counts(x)", "counts(noisy)", "noisy", "g"])
+
+
+class Wide(pgbn.Latent):
+    """A layer that wants more dims in a slot than it has itself."""
+
+    level: pgbn.Slot
+
+    def slot_axes(self, slot: str) -> tuple[str, ...]:
+        return (*self.axes, "choice")
+
+
+def test_a_slot_has_the_dims_of_its_node() -> None:
+    with pytest.raises(pgbn.NetworkError, match=r"slot_axes\('level'\) names \['choice'\]"):
+        pgbn.Network(pgbn.Poisson("x", Wide("wide", level=1.0)))

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.chain import check_seed
+from pgbn.checks import check_integer
 from pgbn.errors import DataError
 from pgbn.random import stream_key, word_of
 from pgbn.samplers import Stream, vectorised
@@ -35,9 +36,7 @@ class SyntheticDocuments:
     c: NDArray[np.float64]
     phi: NDArray[np.float64]
 
-    def ranked(
-        self, top: int = 100, vocabulary: Sequence[str] | None = None
-    ) -> list[list[Any]]:
+    def ranked(self, top: int = 100, vocabulary: Sequence[str] | None = None) -> list[list[Any]]:
         """The ``top`` terms of each document by their rate Φ^(1) θ^(1), names or numbers."""
         out = []
         for units in self.theta[0]:
@@ -57,8 +56,7 @@ def generate_documents(
     """``n`` documents. ``length``: None for Poisson counts, or the number of tokens (one, or one a
     document), which are then multinomial. ``c``: "median" of the training documents, the c of
     training documents at "random", or a draw from the "prior"."""
-    if isinstance(n, bool) or int(n) != n or n < 1:
-        raise DataError(f"n={n!r} must be a positive integer")
+    check_integer("n", n, 1)
     key = stream_key(check_seed(seed), word_of("documents"))
 
     def stream(name: str, columns: int) -> Stream:
@@ -119,7 +117,9 @@ def _counts(
         counts = vectorised.poisson(Stream(key, shape), rate[None, None])[0, 0]
         if model.link == "gamma":
             draws = Stream(stream_key(key, 1), shape)
-            return sp.csr_array(vectorised.gamma(draws, counts[None, None] * 1.0, model.noise)[0, 0])
+            return sp.csr_array(
+                vectorised.gamma(draws, counts[None, None] * 1.0, model.noise)[0, 0]
+            )
         return sp.csr_array(counts)
     if model.link != "poisson":
         raise DataError(f"length={length!r}: only documents of counts have a length")

@@ -94,7 +94,9 @@ def topic_dag(
     """
     check_layer(model, layer)
     if not 0 <= index < model.widths[layer - 1]:
-        raise DataError(f"index={index!r}: layer {layer} has topics 0 to {model.widths[layer - 1] - 1}")
+        raise DataError(
+            f"index={index!r}: layer {layer} has topics 0 to {model.widths[layer - 1] - 1}"
+        )
     names = _names(model, vocabulary)
     graph = nx.DiGraph()
     level = [index]
@@ -125,7 +127,5 @@ def _names(model: TrainedNetwork, vocabulary: Sequence[str] | None) -> Sequence[
     if vocabulary is None:
         return [f"term{v}" for v in range(model.vocabulary_size)]
     if len(vocabulary) != model.vocabulary_size:
-        raise DataError(
-            f"vocabulary: {len(vocabulary)} names for {model.vocabulary_size} terms"
-        )
+        raise DataError(f"vocabulary: {len(vocabulary)} names for {model.vocabulary_size} terms")
     return [str(name) for name in vocabulary]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.explain.augmentation import augmentation
-from pgbn.explain.document import Block, Heading, Paragraph
+from pgbn.explain.document import Block, Heading, Paragraph, code
 from pgbn.explain.graph import augmented
 from pgbn.explain.lemmas import Lemmas
 from pgbn.explain.model import generative, notation_section
@@ -36,7 +36,7 @@ def _document(network: Network) -> list[Block]:
     notation, lemmas = Notation(network), Lemmas()
     # these two cite the lemmas, and so decide which are stated, and in which order
     upward, steps = augmentation(notation, lemmas), sweep(notation, lemmas)
-    observed = ", ".join(f"`{name}`" for name in network.observed)
+    observed = ", ".join(map(code, network.observed))
     return [
         Heading(1, "A network and its Gibbs sampler"),
         Paragraph(

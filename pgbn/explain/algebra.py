@@ -45,10 +45,12 @@ def _formula(value: Any) -> Formula:
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """An expression in LaTeX; ``level`` says where brackets are needed."""
+    """An expression in LaTeX; ``level`` says where brackets are needed, ``negates`` what stands
+    behind its minus sign."""
 
     latex: str
     level: int = _ATOM
+    negates: Formula | None = None
 
     @staticmethod
     def sum_over(index: str, body: Formula) -> Formula:
@@ -75,7 +77,9 @@ class Formula:
         return _formula(other) + self
 
     def __neg__(self) -> Formula:
-        return Formula(f"-{self.within(_PRODUCT)}", _SUM)
+        if self.negates is not None:
+            return self.negates
+        return Formula(f"-{self.within(_PRODUCT)}", _SUM, self)
 
     def __sub__(self, other: Any) -> Formula:
         return self + -_formula(other)
@@ -85,6 +89,10 @@ class Formula:
 
     def __mul__(self, other: Any) -> Formula:
         other = _formula(other)
+        if self.negates is not None or other.negates is not None:
+            product: Formula = self._unsigned() * other._unsigned()
+            both = self.negates is not None and other.negates is not None
+            return product if both else -product
         for one, rest in ((self, other), (other, self)):
             if one.latex == "1":
                 return Formula(rest.within(_SUM), rest.level or _ATOM)
@@ -94,8 +102,14 @@ class Formula:
     def __rmul__(self, other: Any) -> Formula:
         return _formula(other) * self
 
+    def _unsigned(self) -> Formula:
+        return self if self.negates is None else self.negates
+
     def __truediv__(self, other: Any) -> Formula:
         other = _formula(other)
+        if self.negates is not None:
+            quotient: Formula = self.negates / other
+            return -quotient
         if other.latex == "1":
             return self
         return Formula(f"{self.within(_PRODUCT)} / {other.within(_ATOM)}", _PRODUCT)

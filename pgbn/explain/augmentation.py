@@ -79,10 +79,10 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
             passed = notation.passed(node, slot)
             lines.append(rf"\text{{exposure}} &= {passed.latex}")
             lines += _split(notation, node, slot, passed, notation.index, ALWAYS)
-        elif rule.equation:
+        elif rule.equation and not lemmas_of_rule(rule):
             lines.append(rf"\text{{evidence for {slot}: }} &\ {clean_math(rule.equation)}")
-            lines += where_lines(notation, node, dict.fromkeys(
-                (*rule.count_reads, *rule.exposure_reads)))  # fmt: skip
+            names = tuple(dict.fromkeys((*rule.count_reads, *rule.exposure_reads)))
+            lines += where_lines(notation, node, names)
     body = [Equations(tuple(dict.fromkeys(lines)))] if lines else []
     return [Heading(3, f"The data {code(node.name)}"), Paragraph(" ".join(words)), *body]
 
@@ -155,7 +155,7 @@ def _likelihood(notation: Notation, rule: EvidenceRule, parent: str) -> str:
     count, exposure = notation.heard_count(parent).latex, notation.heard_exposure(parent).latex
     symbol = notation.own_symbol(node)
     if rule.kind == "odds":
-        return rf"{{{symbol}}}^{{{count}}}\, (1 - {symbol})^{{{exposure}}}"
+        return rf"({symbol})^{{{count}}}\, (1 - {symbol})^{{{exposure}}}"
     return clean_math(rule.equation) or rf"\text{{(}}{count},\ {exposure}\text{{)}}"
 
 
@@ -250,8 +250,8 @@ def _exposures(notation: Notation) -> list[Block]:
     for node in nodes:
         lines.append(_exposure_line(notation, node))
         for slot in node.slots():
-            traced = notation.traced(node, slot) if (
-                notation.wiring.polynomials[node.name, slot].along is not None) else None  # fmt: skip
+            chain = notation.wiring.polynomials[node.name, slot].along is not None
+            traced = notation.traced(node, slot) if chain else None
             if traced is not None:
                 lines.append(rf"{notation.passed(node, slot).latex} &= {traced.latex}")
     if not lines:

@@ -10,7 +10,7 @@ from pgbn.explain.document import unaligned
 from pgbn.explain.model import distribution
 from pgbn.explain.notation import Notation
 from pgbn.explain.plain import to_unicode
-from pgbn.explain.steps import link_lines, random_slots, split_lines, tables_lines
+from pgbn.explain.steps import link_lines, split_lines, tables_lines
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma

@@ -31,7 +31,7 @@ class Lemma:
 LEMMAS = {
     "split": Lemma(
         "A Poisson count splits",
-        r"Let $\ell_k \sim \mathrm{Pois}(\lambda_k)$ be independent and $\ell = \sum_k \ell_k$. Then",
+        r"Let $\ell_k \sim \mathrm{Pois}(\lambda_k)$ be independent, $\ell = \sum_k \ell_k$. Then",
         (
             r"\ell &\sim \mathrm{Pois}\bigl(\textstyle\sum_k \lambda_k\bigr)",
             r"(\ell_k)_k \mid \ell &\sim \mathrm{Mult}\bigl(\ell;\ \lambda_k / "
@@ -52,16 +52,16 @@ LEMMAS = {
             r"\theta \mid m &\sim \mathrm{Gam}(a + m,\ c + q)",
             r"m &\sim \mathrm{NB}\Bigl(a,\ \frac{q}{c + q}\Bigr)",
         ),
-        r"The joint density is proportional to $\theta^{a + m - 1} e^{-(c + q) \theta}$, a gamma in "
-        r"$\theta$; its integral is $\Gamma(a + m) / (m!\, \Gamma(a))\, p^m (1 - p)^a$ with "
+        r"The joint density is proportional to $\theta^{a + m - 1} e^{-(c + q) \theta}$, a gamma "
+        r"in $\theta$; its integral is $\Gamma(a + m) / (m!\, \Gamma(a))\, p^m (1 - p)^a$ with "
         r"$p = q / (c + q)$.",
         "Zhou & Carin 2015",
     ),
     "crt": Lemma(
         "The tables of a negative binomial count",
         r"Let $m \sim \mathrm{NB}(a, p)$ with $p = q / (c + q)$, and given $m$ draw $\ell \sim "
-        r"\mathrm{CRT}(m, a)$, that is $\ell = \sum_{i=1}^{m} b_i$ with $b_i \sim \mathrm{Bern}(a / "
-        r"(a + i - 1))$. Then, as far as $a$ is concerned,",
+        r"\mathrm{CRT}(m, a)$, that is $\ell = \sum_{i=1}^{m} b_i$ with $b_i \sim \mathrm{Bern}(a "
+        r"/ (a + i - 1))$. Then, as far as $a$ is concerned,",
         (
             r"\ell &\sim \mathrm{Pois}(q' a)",
             r"q' &= -\ln(1 - p) = \ln(1 + q / c)",
@@ -70,8 +70,8 @@ LEMMAS = {
         r"numbers $s$; times the negative binomial probability this is $|s(m, \ell)|\, p^m / m!$ "
         r"times $a^{\ell} e^{-q' a}$. Given $\ell$, the count $m$ is a sum of $\ell$ logarithmic "
         r"variables that say nothing about $a$. A gamma that hears (count $m$, exposure $q$) thus "
-        r"tells its shape (count $\ell$, exposure $q'$). Applied layer after layer, this is Lemma 1 "
-        "of Zhou, Cong & Chen 2015, and the draws of the split and of the tables are their "
+        r"tells its shape (count $\ell$, exposure $q'$). Applied layer after layer, this is "
+        "Lemma 1 of Zhou, Cong & Chen 2015, and the draws of the split and of the tables are their "
         "Corollary 2.",
         "Zhou & Carin 2015; Zhou, Cong & Chen 2015",
     ),
@@ -115,8 +115,10 @@ LEMMAS = {
         "A multinomial count splits",
         r"Let $x \sim \mathrm{Mult}(N, \pi)$ with $\pi_v = \sum_k \lambda_{vk}$. Its likelihood is "
         r"$\prod_v \pi_v^{x_v}$: counts $x_v$ with exposure 0. Given $x$,",
-        (r"(x_{vk})_k &\sim \mathrm{Mult}\bigl(x_v;\ \lambda_{vk} / \textstyle\sum_{k'} "
-         r"\lambda_{vk'}\bigr)",),
+        (
+            r"(x_{vk})_k &\sim \mathrm{Mult}\bigl(x_v;\ \lambda_{vk} / \textstyle\sum_{k'} "
+            r"\lambda_{vk'}\bigr)",
+        ),
         r"Each of the $N$ draws falls on $(v, k)$ with probability $\lambda_{vk}$; given $v$, on "
         r"$k$ with probability proportional to $\lambda_{vk}$.",
     ),
@@ -155,15 +157,17 @@ LEMMAS = {
     "bernoulli": Lemma(
         "The probability of a gate",
         r"Let $h_i \sim \mathrm{Bern}(\pi)$ and $\pi \sim \mathrm{Beta}(a, b)$. Then",
-        (r"\pi \mid h &\sim \mathrm{Beta}\bigl(a + h_{\cdot},\ b + \textstyle\sum_i "
-         r"(1 - h_i)\bigr)",),
+        (
+            r"\pi \mid h &\sim \mathrm{Beta}\bigl(a + h_{\cdot},\ b + \textstyle\sum_i "
+            r"(1 - h_i)\bigr)",
+        ),
         r"The likelihood is $\pi^{h_i} (1 - \pi)^{1 - h_i}$ for each gate; the gates are held.",
     ),
     "chain": Lemma(
         "A Markov chain of gammas, backward and forward",
-        r"Let row $t$ of a chain have a shape that is linear in row $t-1$. From the last row to the "
-        r"first, each row is integrated out by the lemmas of the gamma and of the tables, with what "
-        r"row $t+1$ passes back added to what it hears itself:",
+        r"Let row $t$ of a chain have a shape that is linear in row $t-1$. From the last row to "
+        r"the first, each row is integrated out by the lemmas of the gamma and of the tables, with "
+        r"what row $t+1$ passes back added to what it hears itself:",
         (
             r"m_t &= m_t^{\mathrm{own}} + \ell_{t+1}",
             r"q_t &= q_t^{\mathrm{own}} + \zeta_{t+1}",

@@ -14,10 +14,13 @@ _SIGNS = {
     r"\min": "min", r"\infty": "∞", r"\quad": "  ", r"\qquad": "    ", r"\Longrightarrow": "⟹",
     r"\Rightarrow": "⇒", r"\to": "→", r"\in": "∈", r"\times": "×", r"\int": "∫", r"\ne": "≠",
     r"\bigl": "", r"\bigr": "", r"\Bigl": "", r"\Bigr": "", r"\left": "", r"\right": "",
-    r"\big": "", r"\displaystyle": "", r"\textstyle": "", r"\sqrt": "√", r"\lvert": "|", r"\rvert": "|",
+    r"\big": "", r"\displaystyle": "", r"\textstyle": "",
+    r"\lvert": "|", r"\rvert": "|",
 } | {rf"\{name}": sign for name, sign in GREEK.items()}  # fmt: skip
 
-_ABOVE = str.maketrans("0123456789+-=()abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
+_ABOVE = str.maketrans(
+    "0123456789+-=()abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+)
 _BELOW = str.maketrans("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 _ACCENTS = {r"\tilde": "\u0303", r"\hat": "\u0302", r"\bar": "\u0304"}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_&~]|\s+|[^\\{}^_&~\s]", re.DOTALL)
@@ -101,7 +104,7 @@ def _above(script: str) -> str:
 def _below(script: str) -> str:
     """Short marks become subscripts; lists of indices stand in square brackets."""
     script = script.strip()
-    if len(script) == 1 and script.translate(_BELOW) != script or script.isdigit():
+    if script.isdigit() or (len(script) == 1 and script.translate(_BELOW) != script):
         return script.translate(_BELOW)
     if "=" in script or ">" in script:
         return f"_({script})"

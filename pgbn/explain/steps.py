@@ -68,9 +68,7 @@ def link_lines(notation: Notation, node: Node, link: LinkRule) -> list[str]:
     return generic_lines(notation, node, link.equation, count, names)
 
 
-def split_lines(
-    notation: Notation, node: Node, slot: str, at: At, phase: str
-) -> list[str]:
+def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
     """The multinomial draw that shares counts between the terms of a slot."""
     if not notation.is_split(node, slot, phase):
         return []
@@ -93,8 +91,11 @@ def split_lines(
         weight = notation.term(node, term, at, unsummed=True).latex
         parts.append(f"({part})_{{{indices}}}" if indices else part)
         weights.append(f"({weight})_{{{indices}}}" if indices else weight)
-    return [rf"\bigl({', '.join(parts)}\bigr) &\sim \mathrm{{Mult}}\bigl({whole};\ "
-            rf"\propto {', '.join(weights)}\bigr)"]  # fmt: skip
+    shares, odds = rf"\bigl({', '.join(parts)}\bigr)", ", ".join(weights)
+    line = rf"{shares} &\sim \mathrm{{Mult}}\bigl({whole};\ \propto {odds}\bigr)"
+    if len(to_unicode(line)) <= _LONG:
+        return [line]
+    return [rf"{shares} &\sim \mathrm{{Mult}}\bigl({whole};\ w\bigr)", rf"w &\propto ({odds})"]
 
 
 def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
@@ -178,9 +179,7 @@ def draw_lines(notation: Notation, node: Node) -> list[str]:
     return lines
 
 
-def _shortened(
-    notation: Notation, node: Node, slots: dict[str, Formula]
-) -> tuple[str, list[str]]:
+def _shortened(notation: Notation, node: Node, slots: dict[str, Formula]) -> tuple[str, list[str]]:
     """The family of a node; if that is long, with its parameters written apart."""
     family = distribution(notation, node, slots)
     if len(to_unicode(family)) <= _LONG:

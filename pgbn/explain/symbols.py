@@ -67,9 +67,7 @@ class Symbols:
 
     def _marks(self) -> dict[str, str]:
         """What stands above the counts of a node: its layer if that tells it apart."""
-        short = {
-            name: symbol.above or f"({symbol.at()})" for name, symbol in self.symbols.items()
-        }
+        short = {name: symbol.above or f"({symbol.at()})" for name, symbol in self.symbols.items()}
         used = [short[name] for name in self.passing]
         return {
             name: mark if used.count(mark) <= 1 else f"({self.symbols[name].at()})"
@@ -167,7 +165,8 @@ class Symbols:
         own = [s for s in node.slots() if (node.name, s) in self.wiring.rules
                and self.wiring.rules[node.name, s].is_random]  # fmt: skip
         main = link.slot if link is not None else own[0] if own else slot
-        other = link is not None and slot in own or slot != main and bool(tag or term.contracted)
+        own_draw = link is not None and slot in own
+        other = own_draw or (slot != main and bool(tag or term.contracted))
         return rf"[\mathrm{{{slot}}}]{tag}" if other else tag
 
     def is_split(self, node: Node, slot: str, phase: str = ALWAYS) -> bool:

@@ -18,7 +18,14 @@ from pgbn.samplers.listed import padded
 from pgbn.samplers.small_gammas import small_gammas
 from pgbn.samplers.threads import run_rows
 
-__all__ = ["Loadings", "draw_loadings", "draw_phi", "empty_loadings", "loadings_of"]
+__all__ = [
+    "Loadings",
+    "draw_loadings",
+    "draw_phi",
+    "empty_loadings",
+    "listed_loadings",
+    "loadings_of",
+]
 
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
 _CUT = 0.0015  # entries below this part of a word's typical entry are not listed
@@ -177,6 +184,20 @@ def loadings_of(phi, threads: int = 1) -> Loadings:
     out = _blank(phi, np.concatenate(([0], np.cumsum(room))))
     out.scale[...] = 1.0
     run_rows(_list_words, out.length.size, threads, 0, out)
+    return out
+
+
+def listed_loadings(value, scale, bound) -> Loadings:
+    """Loadings (see there) from their values, scales and bounds: the lists follow from these."""
+    topics = value.shape[2]
+    slot, topic = np.nonzero(value.reshape(-1, topics) > bound[:, None])
+    length = np.bincount(slot, minlength=bound.size)
+    out = _blank(value, np.concatenate(([0], np.cumsum(padded(length)))))
+    before = np.cumsum(length) - length
+    place = out.start[slot] + np.arange(slot.size) - before[slot]
+    out.topic[place] = topic
+    out.large[place] = value.reshape(-1, topics)[slot, topic]
+    out.scale[...], out.bound[...], out.length[...] = scale, bound, length
     return out
 
 

@@ -1,0 +1,30 @@
+"""What a trained network is worth and what it has found."""
+
+from pgbn.evaluation.coherence import coherence, diversity, leading_terms
+from pgbn.evaluation.generation import SyntheticDocuments, generate_documents
+from pgbn.evaluation.overdispersion import (
+    overdispersion,
+    predicted_overdispersion,
+    variance_to_mean,
+)
+from pgbn.evaluation.perplexity import HeldOutPerplexity, completion_perplexity, split_tokens
+from pgbn.evaluation.projection import Topic, project, topic_dag, topic_weights, topics
+
+__all__ = [
+    "HeldOutPerplexity",
+    "SyntheticDocuments",
+    "Topic",
+    "coherence",
+    "completion_perplexity",
+    "diversity",
+    "generate_documents",
+    "leading_terms",
+    "overdispersion",
+    "predicted_overdispersion",
+    "project",
+    "split_tokens",
+    "topic_dag",
+    "topic_weights",
+    "topics",
+    "variance_to_mean",
+]

@@ -1,0 +1,170 @@
+"""Where nodes and edges of a picture stand.
+
+A node stands one layer above the highest of its children (`networkx` finds the generations).
+The nodes that share the plate of the data, such as ``doc``, stand to the right; the others
+to the left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import networkx as nx
+
+from pgbn.explain.plain import to_unicode
+from pgbn.explain.symbols import Symbols
+from pgbn.nodes.base import Node, Observed
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+
+__all__ = [
+    "HEIGHT", "MARGIN", "Box", "Edge", "find_plate", "label_width", "make_boxes", "make_edges",
+    "place",
+]  # fmt: skip
+
+HEIGHT, MARGIN = 48.0, 24.0
+_LAYER, _GAP = 118.0, 34.0
+
+
+@dataclass(eq=False)
+class Box:
+    """A node, or a bend of an edge that passes a layer (``node`` is None)."""
+
+    node: Node | None
+    layer: int
+    inside: bool
+    width: float = 12.0
+    title: str = ""
+    detail: str = ""
+    x: float = 0.0
+    y: float = 0.0
+    loop: float = 0.0
+    neighbours: list[Box] = field(default_factory=list)
+
+    @property
+    def reach(self) -> float:
+        """How far the box needs room on either side of its middle."""
+        return self.width / 2 + self.loop
+
+
+@dataclass(eq=False)
+class Edge:
+    """A parent's way to a child, through the bends between them."""
+
+    boxes: list[Box]
+    label: str
+
+
+def label_width(text: str) -> float:
+    return 6.2 * len(text) + 10
+
+
+# ---- what is to be drawn ----------------------------------------------------------------
+
+
+def find_plate(network: Network) -> str | None:
+    """The dim that all data share, and most nodes."""
+    data = [node for node in network if isinstance(node, Observed)]
+    shared = [dim for dim in data[0].axes if all(dim in node.axes for node in data)]
+    members = {dim: sum(dim in node.axes for node in network) for dim in shared}
+    return max(shared, key=lambda dim: members[dim], default=None)
+
+
+def make_boxes(network: Network, plate: str | None) -> dict[str, Box]:
+    symbols = Symbols(network)
+    boxes = {}
+    for layer, names in enumerate(nx.topological_generations(network.graph.reverse())):
+        for name in sorted(names, key=list(network.nodes).index):
+            node = network.nodes[name]
+            symbol = to_unicode(symbols.bare(name))
+            title = name if symbol == name else f"{symbol} · {name}"
+            detail = type(node).__name__
+            if node.axes:
+                detail += f" [{', '.join(node.axes)}]"
+            width = max(8.6 * len(title), 6.6 * len(detail)) + 26
+            along = symbols.along(node)
+            loop = 0.0 if along is None else 34 + label_width(f"previous {along}")
+            boxes[name] = Box(node, layer, plate in node.axes, width, title, detail, loop=loop)
+    return boxes
+
+
+def make_edges(network: Network, boxes: dict[str, Box]) -> list[Edge]:
+    edges = []
+    for parent, child, data in network.graph.edges(data=True):
+        top, bottom = boxes[parent], boxes[child]
+        bends = [
+            Box(None, layer, top.inside and bottom.inside)
+            for layer in range(top.layer - 1, bottom.layer, -1)
+        ]
+        way = [top, *bends, bottom]
+        for above, below in pairwise(way):
+            above.neighbours.append(below)
+            below.neighbours.append(above)
+        edges.append(Edge(way, ", ".join(dict.fromkeys(data["slots"]))))
+    return edges
+
+
+# ---- where it stands --------------------------------------------------------------------
+
+
+def place(boxes: list[Box]) -> None:
+    """Layers by height; within a layer near the neighbours; the plate to the right."""
+    top = max(box.layer for box in boxes)
+    for inside in (False, True):
+        _arrange([box for box in boxes if box.inside is inside], top)
+    _separate(boxes)
+    for box in boxes:
+        box.y = MARGIN + 20 + (top - box.layer) * _LAYER
+
+
+def _arrange(boxes: list[Box], top: int) -> None:
+    """Order every layer by the mean place of the neighbours, up and down a few times."""
+    layers = [[box for box in boxes if box.layer == layer] for layer in range(top + 1)]
+    for _ in range(12):
+        for layer in (*layers, *reversed(layers)):
+            wishes = {}
+            for box in layer:
+                near = [other.x for other in box.neighbours if other.inside is box.inside]
+                wishes[box] = sum(near) / len(near) if near else 0.0
+            layer.sort(key=lambda box: wishes[box])
+            _pack(layer, [wishes[box] for box in layer])
+
+
+def _pack(layer: list[Box], wishes: list[float]) -> None:
+    """Put boxes as near to their wishes as their order and widths allow (least squares).
+
+    With the offsets of a tight row taken away, only the order must be kept; neighbours that
+    would violate it are merged and take their mean wish.
+    """
+    offset, offsets = 0.0, []
+    for index, box in enumerate(layer):
+        if index:
+            offset += layer[index - 1].reach + _GAP + box.reach
+        offsets.append(offset)
+    groups: list[tuple[float, int]] = []
+    for wish, shift in zip(wishes, offsets, strict=True):
+        mean, size = wish - shift, 1
+        while groups and groups[-1][0] > mean:
+            before, count = groups.pop()
+            mean, size = (before * count + mean * size) / (count + size), count + size
+        groups.append((mean, size))
+    places = [mean for mean, size in groups for _ in range(size)]
+    for box, place, shift in zip(layer, places, offsets, strict=True):
+        box.x = place + shift
+
+
+def _separate(boxes: list[Box]) -> None:
+    """Move the plate clear of the rest, and everything to the right of the margin."""
+    inside = [box for box in boxes if box.inside]
+    outside = [box for box in boxes if not box.inside]
+    if inside and outside:
+        right = max(box.x + box.reach for box in outside)
+        left = min(box.x - box.reach for box in inside)
+        for box in inside:
+            box.x += right - left + 2 * _GAP
+    left = min(box.x - box.reach for box in boxes)
+    for box in boxes:
+        box.x += MARGIN + 16 - left

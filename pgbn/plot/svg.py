@@ -1,0 +1,176 @@
+"""The SVG text of a picture whose nodes have their places.
+
+Text always has a light ground of its own, so that the picture can be read on light and on
+dark pages. Dims that are not the plate are written in the nodes.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from pgbn.explain.symbols import Symbols
+from pgbn.nodes.base import Observed
+from pgbn.plot.layout import HEIGHT, MARGIN, Box, Edge, label_width
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+
+__all__ = ["draw"]
+
+Area = tuple[float, float, float, float]
+_LABEL_HEIGHT = 17.0
+
+
+_STYLE = """
+.edge { fill: none; stroke: #7b8494; stroke-width: 1.5; }
+.node { fill: #ffffff; stroke: #4a5568; stroke-width: 1.4; }
+.observed { fill: #cbd5e1; }
+.plate { fill: #8896ab; fill-opacity: 0.12; stroke: #7b8494; stroke-width: 1.3; }
+.ground { fill: #eef1f5; stroke: #aab3c0; stroke-width: 0.7; }
+text { font-family: 'DejaVu Sans', 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1a202c; }
+.title { font-size: 14px; font-weight: 600; text-anchor: middle; }
+.detail { font-size: 11px; text-anchor: middle; }
+.label { font-size: 10.5px; text-anchor: middle; }
+"""
+
+
+def draw(
+    network: Network,
+    plate: str | None,
+    boxes: dict[str, Box],
+    edges: list[Edge],
+    everything: list[Box],
+) -> str:
+    width = max(box.x + box.reach for box in everything) + MARGIN + 16
+    height = max(box.y + HEIGHT for box in everything) + MARGIN + 26
+    parts: list[str] = []
+    inside = [box for box in everything if box.inside]
+    taken: list[Area] = [
+        (b.x - b.width / 2, b.y, b.x + b.width / 2, b.y + HEIGHT) for b in boxes.values()
+    ]
+    labels: list[str] = []
+    if plate is not None and inside:
+        frame, name = _plate_frame(network, plate, inside)
+        parts.append(frame)
+        labels.append(name)
+    for edge in edges:
+        parts.append(f'<path class="edge" marker-end="url(#tip)" d="{_curve(edge)}"/>')
+    for box in boxes.values():
+        if box.loop:
+            loop, name = _chain(network, box, taken)
+            parts.append(loop)
+            labels.append(name)
+    for edge in edges:
+        labels.append(_edge_label(edge, taken))
+    parts += [_node(box) for box in boxes.values()]
+    title = f"Network of {len(network)} nodes; observed: {', '.join(network.observed)}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(title)}>\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n"
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
+        'markerHeight="8" orient="auto" markerUnits="userSpaceOnUse">'
+        '<path d="M 0 0 L 8 4 L 0 8 z" fill="#7b8494"/></marker></defs>\n'
+        + "\n".join([*parts, *labels])
+        + "\n</svg>\n"
+    )
+
+
+def _plate_frame(network: Network, plate: str, inside: list[Box]) -> tuple[str, str]:
+    """The rectangle of the plate, and its name in the lower right corner."""
+    left = min(box.x - box.reach for box in inside) - 14
+    right = max(box.x + box.reach for box in inside) + 14
+    top = min(box.y for box in inside) - 16
+    bottom = max(box.y + HEIGHT for box in inside) + 30
+    size = network.sizes.get(plate)
+    text = plate if size is None else f"{plate} = {size}"
+    frame = (
+        f'<rect class="plate" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
+        f'height="{bottom - top:.1f}" rx="14"><title>plate {escape(plate)}</title></rect>'
+    )
+    return frame, _label(text, right - 10 - label_width(text) / 2, bottom - 13, [])
+
+
+def _chain(network: Network, box: Box, taken: list[Area]) -> tuple[str, str]:
+    """The arrow from a chain to itself, and what it means."""
+    assert box.node is not None
+    text = f"previous {Symbols(network).along(box.node)}"
+    x, y = box.x + box.width / 2, box.y + HEIGHT / 2
+    loop = (
+        f'<path class="edge" marker-end="url(#tip)" d="M {x:.1f} {y - 12:.1f} '
+        'c 34 -14 34 38 1 24"/>'
+    )
+    return loop, _label(text, x + 30 + label_width(text) / 2, y, taken)
+
+
+def _points(edge: Edge) -> list[tuple[float, float]]:
+    """Bottom of the parent, the bends, top of the child."""
+    first, *bends, last = edge.boxes
+    middle = [(bend.x, bend.y + HEIGHT / 2) for bend in bends]
+    return [(first.x, first.y + HEIGHT), *middle, (last.x, last.y - 2)]
+
+
+def _curve(edge: Edge) -> str:
+    points = _points(edge)
+    path = f"M {points[0][0]:.1f} {points[0][1]:.1f}"
+    for (x0, y0), (x1, y1) in pairwise(points):
+        half = (y1 - y0) / 2
+        path += f" C {x0:.1f} {y0 + half:.1f} {x1:.1f} {y1 - half:.1f} {x1:.1f} {y1:.1f}"
+    return path
+
+
+def _edge_label(edge: Edge, taken: list[Area]) -> str:
+    """The role of the parent, on the curve where nothing else stands."""
+    (x0, y0), (x1, y1) = _points(edge)[-2:]
+    half = (y1 - y0) / 2
+    best: tuple[float, float] | None = None
+    for t in (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8):
+        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+        x = sum(w * p for w, p in zip(weights, (x0, x0, x1, x1), strict=True))
+        y = sum(w * p for w, p in zip(weights, (y0, y0 + half, y1 - half, y1), strict=True))
+        best = best or (x, y)
+        if not any(_overlap(_area(edge.label, x, y), other) for other in taken):
+            best = (x, y)
+            break
+    assert best is not None
+    return _label(edge.label, *best, taken)
+
+
+def _area(text: str, x: float, y: float) -> Area:
+    half, tall = label_width(text) / 2, _LABEL_HEIGHT / 2
+    return (x - half, y - tall, x + half, y + tall)
+
+
+def _overlap(one: Area, other: Area) -> bool:
+    left, top, right, bottom = one
+    l2, t2, r2, b2 = other
+    return left < r2 + 2 and l2 < right + 2 and top < b2 + 2 and t2 < bottom + 2
+
+
+def _label(text: str, x: float, y: float, taken: list[Area]) -> str:
+    """A small text on a ground of its own."""
+    area = _area(text, x, y)
+    taken.append(area)
+    left, top, right, bottom = area
+    return (
+        f'<g><rect class="ground" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
+        f'height="{bottom - top:.1f}" rx="8"/>'
+        f'<text class="label" x="{x:.1f}" y="{y + 3.6:.1f}">{escape(text)}</text></g>'
+    )
+
+
+def _node(box: Box) -> str:
+    assert box.node is not None
+    observed = isinstance(box.node, Observed)
+    role = "observed" if observed else "latent"
+    spoken = f"{role} {box.node!r}"
+    kind = "node observed" if observed else "node"
+    return (
+        f'<g role="img" aria-label={quoteattr(spoken)}><title>{escape(spoken)}</title>'
+        f'<rect class="{kind}" x="{box.x - box.width / 2:.1f}" y="{box.y:.1f}" '
+        f'width="{box.width:.1f}" height="{HEIGHT:.0f}" rx="{HEIGHT / 2:.0f}"/>'
+        f'<text class="title" x="{box.x:.1f}" y="{box.y + 20:.1f}">{escape(box.title)}</text>'
+        f'<text class="detail" x="{box.x:.1f}" y="{box.y + 36:.1f}">{escape(box.detail)}</text></g>'
+    )

@@ -1,0 +1,79 @@
+// What all parts share: the data, small helpers, and the topic that is chosen.
+const data = JSON.parse(document.getElementById("data").textContent);
+const depth = data.layers.length;
+const $ = (id) => document.getElementById(id);
+
+// Text goes into the page as text nodes only, so nothing in it is ever read as HTML.
+function make(tag, attributes = {}, ...children) {
+  const space = make.svg.has(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
+  const element = document.createElementNS(space, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "onclick") element.addEventListener("click", value);
+    else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+make.svg = new Set(["svg", "g", "path", "rect", "line", "text", "title"]);
+
+const isolate = (word) => "\u2068" + word + "\u2069"; // a word keeps its own direction of writing
+const percent = (share) => {
+  const value = 100 * share;
+  return (value >= 10 ? value.toFixed(0) : value >= 0.1 ? value.toFixed(1) : value > 0 ? "<0.1" : "0") + " %";
+};
+const grouped = (number) => Number(number).toLocaleString("en").replaceAll(",", "\u2009");
+
+// The words of a topic by relevance λ ln p + (1 − λ) ln(p / share in the corpus).
+function wordsOf(layer, topic, relevance = 1, count = data.shown) {
+  const [numbers, shares] = data.layers[layer - 1].topics[topic];
+  const rows = numbers.map((number, i) => ({ word: data.words[number], share: shares[i], common: data.common[number] }));
+  if (relevance < 1) {
+    const score = (row) => Math.log(row.share) - (1 - relevance) * Math.log(row.common);
+    rows.sort((a, b) => score(b) - score(a));
+  }
+  return rows.slice(0, count);
+}
+const nameOf = (layer, topic, count = 3) => wordsOf(layer, topic, 1, count).map((row) => row.word);
+const sayTopic = (layer, topic) => `Layer ${layer}, topic ${topic}`;
+const mixed = (words) => words.map(isolate).join(" ");
+
+// Links between the layers, both ways: {topic, share} with the strongest first.
+const below = data.layers.map(() => []);
+const above = data.layers.map((layer) => layer.topics.map(() => []));
+data.links.forEach((rows, i) => {
+  below[i + 1] = rows.map((row, topic) => {
+    const list = [];
+    for (let at = 0; at < row.length; at += 2) {
+      list.push({ topic: row[at], share: row[at + 1] / 1000 });
+      above[i][row[at]].push({ topic, share: row[at + 1] / 1000 });
+    }
+    return list;
+  });
+});
+above.forEach((rows) => rows.forEach((row) => row.sort((a, b) => b.share - a.share)));
+const childrenOf = (layer, topic) => (layer > 1 ? below[layer - 1][topic] : []);
+const parentsOf = (layer, topic) => (layer < depth ? above[layer - 1][topic] : []);
+
+function decode(text, type) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return new type(bytes.buffer);
+}
+
+// One topic may be chosen; every part of the page follows.
+const chosen = { layer: 0, topic: -1, listeners: [] };
+function choose(layer, topic) {
+  chosen.layer = layer;
+  chosen.topic = topic;
+  chosen.listeners.forEach((listener) => listener());
+}
+const onChoice = (listener) => chosen.listeners.push(listener);
+
+// Drawings follow the width of their place.
+function onWidth(element, draw) {
+  let width = 0;
+  new ResizeObserver(() => {
+    if (Math.abs(element.clientWidth - width) < 2) return;
+    width = element.clientWidth;
+    requestAnimationFrame(draw);
+  }).observe(element);
+}

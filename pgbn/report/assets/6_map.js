@@ -1,0 +1,108 @@
+// The documents as points, coloured by the topic that leads in them.
+(() => {
+  const canvas = $("map-canvas");
+  if (!canvas) return;
+  const points = decode(data.map.points, Uint16Array);
+  const leading = data.map.leading.map((text) => decode(text, Uint16Array));
+  const numbers = data.map.numbers ? decode(data.map.numbers, Uint32Array) : null;
+  const count = data.map.count, colours = 8;
+  const tip = $("map-tip"), legend = $("map-legend");
+  let layer = depth, lit = -1, top = [];
+  const numberOf = (i) => (numbers ? numbers[i] : i);
+  const titleOf = (i) => {
+    if (data.map.titles) return data.map.titles[i];
+    const known = data.documents[numberOf(i)];
+    return known ? known[0] : `document ${numberOf(i)}`;
+  };
+  const spot = (i) => [14 + (points[2 * i] / 65535) * (canvas.clientWidth - 28), 14 + (1 - points[2 * i + 1] / 65535) * (canvas.clientHeight - 28)];
+
+  function draw() {
+    const ratio = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
+    canvas.width = Math.round(canvas.clientWidth * ratio);
+    canvas.height = Math.round(canvas.clientHeight * ratio);
+    pen.scale(ratio, ratio);
+    const style = getComputedStyle(document.documentElement);
+    const palette = Array.from({ length: colours }, (_, i) => style.getPropertyValue("--c" + i).trim());
+    const other = style.getPropertyValue("--other").trim();
+    const rank = new Map(top.map((topic, i) => [topic, i])), list = leading[layer - 1];
+    const radius = count > 6000 ? 1.7 : count > 1500 ? 2.2 : 3.2;
+    // Grey points first, so that the coloured ones lie on top; lit ones last of all.
+    for (const pass of [0, 1, 2])
+      for (let i = 0; i < count; i++) {
+        const topic = list[i], place = rank.has(topic) ? rank.get(topic) : -1;
+        const level = lit >= 0 ? (topic === lit ? 2 : 0) : place < 0 ? 0 : 1;
+        if (level !== pass) continue;
+        pen.fillStyle = pass && place >= 0 ? palette[place] : pass ? palette[0] : other;
+        pen.globalAlpha = pass === 0 ? (lit >= 0 ? 0.3 : 0.55) : 0.75;
+        const [x, y] = spot(i);
+        pen.beginPath();
+        pen.arc(x, y, pass === 2 ? radius + 0.6 : radius, 0, 7);
+        pen.fill();
+      }
+  }
+
+  function entries() {
+    const leads = new Map();
+    for (let i = 0; i < count; i++) leads.set(leading[layer - 1][i], (leads.get(leading[layer - 1][i]) || 0) + 1);
+    const order = [...leads.entries()].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    top = order.slice(0, colours).map((entry) => entry[0]);
+    const shown = order.slice(0, colours);
+    if (lit >= 0 && !top.includes(lit)) shown.push([lit, leads.get(lit) || 0]);
+    legend.replaceChildren(...shown.map(([topic, size], i) => {
+      const dot = make("span", { class: "dot", "aria-hidden": "true" });
+      dot.style.background = i < colours ? `var(--c${i})` : "var(--c0)";
+      return make("li", {}, make("button", { type: "button", "aria-pressed": topic === lit, "data-topic": `${layer}/${topic}`,
+        "aria-label": `${sayTopic(layer, topic)}: ${mixed(nameOf(layer, topic))}, leads in ${size} documents`,
+        onclick: () => (topic === lit ? choose(0, -1) : choose(layer, topic)) },
+      dot, make("bdi", {}, mixed(nameOf(layer, topic))), make("span", { class: "number" }, grouped(size))));
+    }));
+    const rest = order.slice(colours).reduce((sum, entry) => sum + entry[1], 0);
+    $("map-rest").textContent = rest ? `Grey: ${grouped(rest)} documents led by ${order.length - top.length} other topics.` : "";
+  }
+
+  function nearest(event) {
+    const frame = canvas.getBoundingClientRect(), px = event.clientX - frame.left, py = event.clientY - frame.top;
+    let best = -1, least = 144;
+    for (let i = 0; i < count; i++) {
+      const [x, y] = spot(i), away = (x - px) ** 2 + (y - py) ** 2;
+      if (away < least) { least = away; best = i; }
+    }
+    return best;
+  }
+  canvas.addEventListener("pointermove", (event) => {
+    const i = nearest(event);
+    tip.hidden = i < 0;
+    if (i < 0) return;
+    tip.textContent = `${isolate(titleOf(i))}: ${mixed(nameOf(layer, leading[layer - 1][i]))}`;
+    const [x, y] = spot(i);
+    tip.style.left = Math.max(4, Math.min(x + 10, canvas.clientWidth - tip.offsetWidth - 6)) + "px";
+    tip.style.top = Math.max(4, y - tip.offsetHeight - 8) + "px";
+  });
+  canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+  canvas.addEventListener("click", (event) => {
+    const i = nearest(event);
+    if (i >= 0) choose(layer, leading[layer - 1][i]);
+  });
+  $("map-layer").addEventListener("change", () => {
+    layer = Number($("map-layer").value);
+    lit = chosen.layer === layer ? chosen.topic : -1;
+    entries();
+    draw();
+  });
+  onChoice(() => {
+    const holder = document.activeElement && legend.contains(document.activeElement) ? document.activeElement.dataset.topic : "";
+    if (chosen.layer) {
+      layer = chosen.layer;
+      $("map-layer").value = layer;
+    }
+    lit = chosen.layer ? chosen.topic : -1;
+    entries();
+    const back = holder && legend.querySelector(`[data-topic="${holder}"]`);
+    if (back) back.focus();
+    draw();
+  });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  entries();
+  draw();
+  onWidth(canvas, draw);
+})();

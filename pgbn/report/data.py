@@ -1,0 +1,142 @@
+"""ReportData: everything that the report and the figures show, as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.diagnostics import bulk_ess, split_rhat
+from pgbn.errors import DataError
+
+__all__ = ["ReportData", "Series", "named"]
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A label-free quantity along the sweeps: ``values`` is (chains, len(sweeps)).
+
+    R-hat and the effective sample size are those of ``values[:, settled:]``.
+    """
+
+    name: str
+    sweeps: Matrix
+    values: Matrix
+    settled: int = 0
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1:] != self.sweeps.shape:
+            raise DataError(
+                f"Series {self.name!r}: values {self.values.shape} and sweeps {self.sweeps.shape}; "
+                "give (chains, n) and (n,)"
+            )
+
+    @property
+    def ess(self) -> float:
+        """Bulk effective sample size of all chains together."""
+        return bulk_ess(self.values[:, self.settled :])
+
+    @property
+    def rhat(self) -> float:
+        """Rank-normalised split R-hat; with one chain it compares its two halves."""
+        return split_rhat(self.values[:, self.settled :])
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """A network of T layers, its topics and documents, and how it came about.
+
+    ``phi[t-1]`` is (K_t, K_{t-1}), a topic a row, rows sum to one, K_0 = V. ``weights[t-1]`` is the
+    share of each topic in its layer; ``active[t-1]`` marks the topics that are in use, by the
+    criterion told in ``active_means``; ``budget[t-1]`` is the width that the layer was given, 0 if
+    unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. ``stages``
+    are (sweep, label) where another layer was put on top.
+    """
+
+    phi: tuple[Matrix, ...]
+    weights: tuple[Matrix, ...]
+    active: tuple[NDArray[np.bool_], ...]
+    budget: tuple[int, ...]
+    vocabulary: Sequence[str]
+    theta: tuple[Matrix, ...] = ()
+    titles: Sequence[str] | None = None
+    documents: Sequence[str] | None = None
+    series: tuple[Series, ...] = ()
+    stages: tuple[tuple[float, str], ...] = ()
+    derivation: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    repeat: str = ""
+    title: str = "Topics by layer"
+    active_means: str = "topics that hold at least one count"
+
+    def __post_init__(self) -> None:
+        if not self.phi:
+            raise DataError("ReportData: phi is empty; give one matrix for each layer")
+        below = self.phi[0].shape[-1]
+        named("vocabulary", self.vocabulary, below)
+        for t, phi in enumerate(self.phi, 1):
+            if phi.ndim != 2 or phi.shape[1] != below:
+                raise DataError(f"ReportData: phi[{t - 1}] has shape {phi.shape}, not (K, {below})")
+            below = phi.shape[0]
+            for name, value in (("weights", self.weights), ("active", self.active)):
+                if len(value) != self.depth or value[t - 1].shape != (below,):
+                    raise DataError(f"ReportData: {name}[{t - 1}] must have the shape ({below},)")
+            if self.theta and (
+                len(self.theta) != self.depth or self.theta[t - 1].shape != (self.size, below)
+            ):
+                raise DataError(f"ReportData: theta[{t - 1}] must have the shape (documents, {below})")
+        if len(self.budget) != self.depth:
+            raise DataError(f"ReportData: budget={self.budget!r}: give one width for each layer")
+        for name, texts in (("titles", self.titles), ("documents", self.documents)):
+            if texts is not None and self.theta:
+                named(name, texts, self.size)
+
+    @property
+    def depth(self) -> int:
+        """The number of layers T."""
+        return len(self.phi)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """(K_1, …, K_T)."""
+        return tuple(phi.shape[0] for phi in self.phi)
+
+    @property
+    def size(self) -> int:
+        """The number of documents; 0 if they are not known."""
+        return self.theta[0].shape[0] if self.theta else 0
+
+    def project(self, layer: int) -> Matrix:
+        """Ψ = Φ^(layer) ⋯ Φ^(1), (K, V): the topics of a layer as distributions over terms."""
+        if layer not in range(1, self.depth + 1):
+            raise DataError(f"layer={layer!r}: layers are numbered from 1 to {self.depth}")
+        psi = self.phi[layer - 1]
+        for t in range(layer - 2, -1, -1):
+            psi = psi @ self.phi[t]
+        return psi
+
+    def words(self, layer: int, topic: int, top: int = 10) -> list[str]:
+        """The leading terms of a topic; equal ones in the order of the vocabulary."""
+        order = np.argsort(-self.project(layer)[topic], kind="stable")[:top]
+        return [self.vocabulary[v] for v in order]
+
+    def name_of(self, document: int) -> str:
+        """The title of a document, or the beginning of its text, or its number."""
+        if self.titles is not None:
+            return str(self.titles[document])
+        if self.documents is not None:
+            return " ".join(str(self.documents[document])[:200].split())[:60]
+        return f"document {document}"
+
+
+def named(name: str, names: Sequence[str], size: int) -> tuple[str, ...]:
+    """Checked names, one for each of ``size`` things."""
+    if isinstance(names, str) or len(names) != size:
+        given = "a string" if isinstance(names, str) else f"{len(names)} names"
+        raise DataError(f"{name}: {given}, but {size} are needed")
+    return tuple(str(each) for each in names)

@@ -1,0 +1,123 @@
+"""Saving and loading: `save` writes a folder of JSON and arrays, `load` gives the object back.
+
+    pgbn.save(model, "model", vocabulary=terms)
+    model = pgbn.load("model")
+
+The folder is whole at every moment (see `pgbn.archive`). Nothing in it is executed when it is
+loaded: there are no pickles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pgbn.archive import MANIFEST, read_arrays, read_manifest, write
+from pgbn.codecs import decode, encode, matrix_arrays, read_matrix
+from pgbn.errors import PgbnError, StorageError
+
+__all__ = ["Saved", "load", "open_saved", "read_folder", "save"]
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a folder holds: the object and what was saved beside it."""
+
+    object: Any
+    kind: str
+    package: str
+    written: str
+    vocabulary: list[str] | None = None
+    labels: list[str] | None = None
+    record: dict[str, Any] = field(default_factory=dict)
+    data: Any = None
+
+
+def save(
+    value: Any,
+    path: str | Path,
+    *,
+    vocabulary: Sequence[str] | None = None,
+    labels: Sequence[Any] | None = None,
+    record: Mapping[str, Any] | None = None,
+    data: Any = None,
+) -> None:
+    """Save a Network, a Chain, a TrainedNetwork, the result of train_layerwise or an estimator.
+
+    ``vocabulary`` names the terms, ``labels`` the documents, ``record`` is any JSON (settings,
+    times, …), ``data`` the documents × terms that the model was trained on. What was at ``path``
+    before stays whole until all of the new is on the disk.
+    """
+    parts = encode(value)
+    names = None if vocabulary is None else [str(term) for term in vocabulary]
+    size = _terms(value)
+    if names is not None and size is not None and len(names) != size:
+        raise StorageError(f"vocabulary: {len(names)} names, but the model has {size} terms")
+    content = {
+        "object": parts.content,
+        "vocabulary": names,
+        "labels": None if labels is None else [str(label) for label in labels],
+        "record": dict(record or {}),
+    }
+    arrays = dict(parts.arrays)
+    if data is not None:
+        arrays["documents"] = matrix_arrays(data)
+    write(path, parts.kind, content, arrays)
+
+
+def load(path: str | Path, *, threads: int | None = None) -> Any:
+    """The object that `save` wrote; a chain goes on as if it had never stopped."""
+    return open_saved(path, threads=threads).object
+
+
+def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
+    """The object and everything that was saved beside it."""
+
+    def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Saved:
+        content = body["content"]
+        documents = read_matrix(files("documents")) if "documents" in body["groups"] else None
+        return Saved(
+            decode(body["kind"], content["object"], files, threads),
+            body["kind"],
+            str(body["package"]),
+            str(body["written"]),
+            content["vocabulary"],
+            content["labels"],
+            dict(content["record"]),
+            documents,
+        )
+
+    return read_folder(path, read)
+
+
+def read_folder(
+    path: str | Path, read: Callable[[Mapping[str, Any], Callable[[str], Any]], Result]
+) -> Result:
+    """``read(manifest, files)`` of a folder, with every failure in words."""
+    folder = Path(path)
+    folder = folder.parent if folder.name == MANIFEST else folder
+    while True:
+        body = read_manifest(folder)
+        try:
+            return read(body, lambda group: read_arrays(folder, body, group))
+        except StorageError:
+            if read_manifest(folder)["files"] != body["files"]:
+                continue  # a writer replaced the files while we read them
+            raise
+        except PgbnError as error:
+            raise StorageError(f"{folder}: damaged: {error}") from error
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError,
+                AssertionError) as error:  # fmt: skip
+            detail = f"{type(error).__name__}: {error}"
+            raise StorageError(f"{folder}: not what this pgbn can read ({detail})") from error
+
+
+def _terms(value: Any) -> int | None:
+    """The number of terms of a trained model."""
+    deepest = getattr(getattr(value, "training_", value), "deepest", value)
+    size: int | None = getattr(deepest, "vocabulary_size", None)
+    return size

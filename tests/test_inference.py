@@ -1,0 +1,281 @@
+"""Hidden units of new documents: the law, the independence of batches, the edges."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from pgbn.errors import DataError
+from pgbn.inference import align_terms, infer
+from pgbn.notices import PgbnWarning
+from pgbn.trained import Priors, TrainedNetwork
+
+TERMS = 8
+
+
+def model_of(link="poisson", widths=(4, 3, 2), seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    below, phi = TERMS, []
+    for width in widths:
+        phi.append(rng.dirichlet(np.full(below, 0.5), width))
+        below = width
+    return TrainedNetwork(
+        tuple(phi),
+        scale * (rng.gamma(2.0, 4.0, widths[-1]) + 1.0),
+        np.ones(len(widths)),
+        eta=(0.05,) * len(widths),
+        link=link,
+        noise=1.5,
+        priors=Priors(p=(12.0, 12.0), c=(16.0, 12.0)),  # all moments that are compared exist
+    )
+
+
+def draw(model, documents, seed):
+    """Exact draws of units and data given Φ and r."""
+    given = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)} | {"r": model.r}
+    if model.link == "gamma":
+        given["noise"] = model.noise
+    return model.network().generate(seed, {"doc": documents, "term": TERMS}, given)
+
+
+def quiet(*args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PgbnWarning)
+        return infer(*args, **kwargs)
+
+
+# ---- the law --------------------------------------------------------------------------
+
+
+def calibration(model, joint, found):
+    """z-scores of E[(θ − E[θ|x]) h(x)] = 0 for several h, and of E[(θ − E[θ|x])² − Var[θ|x]] = 0.
+
+    The law of total expectation holds for exact draws of (θ, x) and the exact posterior, and for
+    nothing else that is likely: the joint-distribution test for one document.
+    """
+    x = joint["x"]
+    weights = [np.ones(len(x)), np.log1p(x.sum(axis=1)), (x > 0).mean(axis=1)]
+    weights += [np.log1p(x[:, v]) for v in range(TERMS)]
+    scores = []
+    for t in found.layers:
+        theta = joint[f"theta{t}"]
+        share = theta / np.maximum(theta.sum(axis=1, keepdims=True), 1e-300)
+        for true, mean, deviation in (
+            (theta, found.units[t], found.units_sd[t]),
+            (share, found.proportions[t], found.proportions_sd[t]),
+        ):
+            error = true - mean
+            columns = [error * weight[:, None] for weight in weights] + [error**2 - deviation**2]
+            for column in columns:
+                scores += list(column.mean(axis=0) / column.std(axis=0) * np.sqrt(len(x)))
+    return np.array(scores)
+
+
+@pytest.mark.parametrize(
+    ("link", "widths", "scale"),
+    [
+        ("poisson", (4,), 1.0),
+        ("poisson", (4, 3, 2), 1.0),
+        ("bernoulli", (4, 3), 0.2),
+        ("gamma", (4, 3), 0.5),
+    ],
+)
+def test_posterior_moments_obey_the_law_of_total_expectation(link, widths, scale):
+    model = model_of(link, widths, scale=scale)
+    joint = draw(model, 1200, seed=len(widths))
+    found = quiet(model, joint["x"], burn_in=150, samples=200)
+    assert np.abs(calibration(model, joint, found)).max() < 4.0
+
+
+def test_the_calibration_test_sees_a_wrong_prior():
+    model = model_of()
+    joint = draw(model, 1200, seed=3)
+    wrong = TrainedNetwork(model.phi, 1.15 * model.r, model.c, priors=model.priors)
+    found = quiet(wrong, joint["x"], burn_in=150, samples=200)
+    assert np.abs(calibration(wrong, joint, found)).max() > 5.0
+
+
+def frozen_chain(model, x, seed):
+    """A chain of the whole network without the steps that draw Φ, r and what is above them."""
+    held = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)}
+    held |= {"r": model.r, "gamma0": 1.0, "c0": 1.0}
+    chain = model.network().chain({"x": x}, seed, init=held, layer1="composed", threads=1)
+    steps = [step for step in chain.schedule if not step.on_demand]
+    chain._steps = [
+        pair
+        for step, pair in zip(steps, chain._steps, strict=True)
+        if step.upward or step.node not in held
+    ]
+    return chain
+
+
+def test_moments_agree_with_a_chain_of_the_network():
+    model = model_of(widths=(4, 3))
+    x = draw(model, 6, seed=2)["x"]
+    found = quiet(model, x, burn_in=500, samples=40_000)
+    chain = frozen_chain(model, x, 1).sweep(200)
+    batches: dict[int, list] = {1: [], 2: []}
+    for _ in range(40):  # batch means give a standard error in spite of the autocorrelation
+        sums = {1: 0.0, 2: 0.0}
+        for _ in range(50):
+            chain.sweep()
+            values = chain.select(["theta1", "theta2"])
+            for t in sums:
+                sums[t] = sums[t] + values[f"theta{t}"] / 50
+        for t in sums:
+            batches[t].append(sums[t])
+    np.testing.assert_array_equal(chain.values["phi1"], model.phi[0])
+    for t, rows in batches.items():
+        error = np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
+        assert np.abs((np.mean(rows, axis=0) - found.units[t]) / error).max() < 4.5
+
+
+def test_one_topic_is_known_exactly():
+    """K = 1: θ | x ~ Gam(r + N, rate 1 + c), p | N ~ Beta(a0 + N, b0 + r): E θ = (r + N) E p."""
+    model = TrainedNetwork((np.full((1, 3), 1 / 3),), np.array([2.0]), np.ones(1),
+                           priors=Priors(p=(3.0, 4.0)))  # fmt: skip
+    found = infer(model, np.array([[2, 0, 5]]), burn_in=0, samples=20_000)
+    n, r, a, b = 7, 2.0, 3.0 + 7, 4.0 + 2.0
+    mean = (r + n) * a / (a + b)
+    square = (r + n) * (r + n + 1) * a * (a + 1) / ((a + b) * (a + b + 1))
+    assert found.units[1][0, 0] == pytest.approx(mean, rel=0.01)
+    assert found.units_sd[1][0, 0] == pytest.approx(np.sqrt(square - mean**2), rel=0.02)
+    assert found.proportions[1][0, 0] == pytest.approx(1.0)
+    assert found.proportions_sd[1][0, 0] == pytest.approx(0.0, abs=1e-5)
+
+
+def test_topics_that_do_not_overlap_are_counted():
+    phi = np.kron(np.eye(2), np.full((1, 3), 1 / 3))
+    model = TrainedNetwork((phi,), np.array([0.5, 1.5]), np.ones(1))
+    found = infer(model, np.array([[1, 0, 2, 0, 4, 0]]), burn_in=2, samples=3)
+    np.testing.assert_allclose(found.proportions[1], [[3.5 / 9, 5.5 / 9]])
+
+
+# ---- a document's result is its own ---------------------------------------------------
+
+
+def documents(n=40, seed=0):
+    return sp.csr_array(np.random.default_rng(seed).poisson(0.8, (n, TERMS)))
+
+
+@pytest.mark.parametrize("link", ["poisson", "gamma", "bernoulli"])
+def test_no_batch_order_or_thread_changes_a_document(link):
+    model = model_of(link)
+    x = documents()
+    x = {"poisson": x, "gamma": x * 0.5, "bernoulli": (x > 0).astype(int)}[link]
+    settings = {"burn_in": 5, "samples": 5, "seed": 9}
+    whole = quiet(model, x, threads=1, **settings)
+    threaded = quiet(model, x, threads=2, **settings)
+    order = np.random.default_rng(1).permutation(x.shape[0])
+    shuffled = quiet(model, x[order], threads=2, **settings)
+    single = [quiet(model, x[[row]].toarray(), **settings) for row in range(5)]
+    for t in (1, 2, 3):
+        for name in ("proportions", "units", "proportions_sd", "units_sd"):
+            expected = getattr(whole, name)[t]
+            np.testing.assert_array_equal(getattr(threaded, name)[t], expected)
+            np.testing.assert_array_equal(getattr(shuffled, name)[t], expected[order])
+            for row, one in enumerate(single):
+                np.testing.assert_array_equal(getattr(one, name)[t][0], expected[row])
+
+
+def test_seed_and_counts_matter_and_equal_documents_agree():
+    model = model_of()
+    x = np.array([[1, 2, 0, 0, 3, 0, 0, 1], [1, 2, 0, 0, 3, 0, 0, 1], [2, 1, 0, 0, 3, 0, 0, 1]])
+    found = infer(model, x, burn_in=5, samples=5)
+    np.testing.assert_array_equal(found.units[1][0], found.units[1][1])
+    assert (found.units[1][0] != found.units[1][2]).any()
+    other = infer(model, x, burn_in=5, samples=5, seed=1)
+    assert (found.units[1] != other.units[1]).any()
+
+
+def test_layers_can_be_chosen():
+    model = model_of()
+    x = documents(5)
+    all_layers = quiet(model, x, burn_in=3, samples=3)
+    second = quiet(model, x, layers=2, burn_in=3, samples=3, units=False)
+    assert second.layers == (2,)
+    np.testing.assert_array_equal(second.proportions[2], all_layers.proportions[2])
+    assert second.units == {}
+    assert all_layers.features().shape == (5, 9)
+    np.testing.assert_array_equal(all_layers.features(3), all_layers.proportions[3])
+    np.testing.assert_allclose(all_layers.proportions[1].sum(axis=1), 1.0)
+
+
+# ---- edges ----------------------------------------------------------------------------
+
+
+def test_an_empty_document_gets_the_prior_and_one_warning():
+    model = model_of(widths=(4, 3), scale=0.05)  # shapes so small that units underflow
+    x = np.zeros((3, TERMS), int)
+    x[1, 2] = 4
+    with pytest.warns(PgbnWarning, match="2 of 3 documents have no known term") as caught:
+        found = infer(model, x, burn_in=200, samples=20_000)
+    assert len(caught) == 1
+    assert found.empty.tolist() == [0, 2]
+    top = model.r / model.r.sum()
+    np.testing.assert_allclose(found.proportions[2][0], top, atol=0.02)
+    np.testing.assert_allclose(found.proportions[1][0], top @ model.phi[1], atol=0.02)
+    np.testing.assert_array_equal(found.proportions[1][0], found.proportions[1][2])
+
+
+def test_small_priors_of_the_paper_give_finite_numbers():
+    model = TrainedNetwork(model_of().phi, np.array([1e-5, 1e-9]), np.ones(3))
+    x = np.zeros((3, TERMS), int)
+    x[1, 2], x[2] = 1, 1000
+    found = quiet(model, x, burn_in=50, samples=50)
+    for values in (found.units, found.units_sd, found.proportions, found.proportions_sd):
+        assert all(np.isfinite(value).all() for value in values.values())
+    np.testing.assert_allclose(found.proportions[1].sum(axis=1), 1.0)
+
+
+def test_columns_beyond_the_vocabulary_are_dropped_and_reported():
+    model = model_of()
+    x = documents(6).toarray() + np.eye(6, TERMS, dtype=int)
+    wider = np.hstack([x, np.array([[1, 0, 2]] * 6)])
+    with pytest.warns(PgbnWarning, match="2 unknown terms with 18 counts"):
+        found = infer(model, wider, burn_in=3, samples=3)
+    assert (found.unknown_terms, found.unknown_tokens) == (2, 18)
+    np.testing.assert_array_equal(found.units[1], infer(model, x, burn_in=3, samples=3).units[1])
+
+
+def test_columns_are_matched_by_name():
+    model = model_of()
+    names = [f"w{v}" for v in range(TERMS)]
+    x = documents(6).toarray() + np.eye(6, TERMS, dtype=int)
+    order = np.random.default_rng(0).permutation(TERMS)
+    shuffled = np.hstack([x[:, order], np.ones((6, 1), int)])
+    terms = [*(names[v] for v in order), "never seen"]
+    with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
+        found = infer(model, shuffled, burn_in=3, samples=3, terms=terms, vocabulary=names)
+    np.testing.assert_array_equal(found.units[1], infer(model, x, burn_in=3, samples=3).units[1])
+    aligned, _, _ = align_terms(shuffled, TERMS, terms, names)
+    np.testing.assert_array_equal(aligned.toarray(), x)
+
+
+@pytest.mark.parametrize(
+    ("x", "arguments", "message"),
+    [
+        (np.ones((2, 5), int), {}, "5 columns, but the model knows 8"),
+        (np.ones((2, TERMS)) * 0.5, {}, "0.5|integer|whole"),
+        (-np.ones((2, TERMS), int), {}, "negative"),
+        (np.full((2, TERMS), np.nan), {}, "NaN"),
+        (np.ones(TERMS, int), {}, "documents × terms"),
+        (np.ones((2, TERMS), int), {"layers": 4}, "numbered from 1 to 3"),
+        (np.ones((2, TERMS), int), {"layers": 0}, "numbered from 1 to 3"),
+        (np.ones((2, TERMS), int), {"samples": 0}, "samples=0"),
+        (np.ones((2, TERMS), int), {"burn_in": -1}, "burn_in=-1"),
+        (np.ones((2, TERMS), int), {"terms": ["a"]}, "give both"),
+        (np.ma.masked_equal(np.ones((2, TERMS), int), 1), {}, "masked"),
+    ],
+)
+def test_bad_input_is_named(x, arguments, message):
+    with pytest.raises(DataError, match=message):
+        infer(model_of(), x, **arguments)
+
+
+def test_input_is_not_changed():
+    x = documents(6)
+    before = x.copy()
+    quiet(model_of(), x, burn_in=1, samples=1)
+    np.testing.assert_array_equal(x.toarray(), before.toarray())
