@@ -2,10 +2,18 @@
 
 from typing import Any
 
-from pgbn import evaluation, zoo
+from pgbn import checkpoint, evaluation, zoo
 from pgbn.chain import Chain
+from pgbn.checkpoint import resume
 from pgbn.draws import Draws
-from pgbn.errors import DataError, MissingRuleError, NetworkError, PgbnError, StaleReadError
+from pgbn.errors import (
+    DataError,
+    MissingRuleError,
+    NetworkError,
+    PgbnError,
+    StaleReadError,
+    StorageError,
+)
 from pgbn.evaluation import (
     HeldOutPerplexity,
     completion_perplexity,
@@ -38,7 +46,9 @@ from pgbn.nodes import (
     Sum,
 )
 from pgbn.notices import PgbnWarning
+from pgbn.progress import Event
 from pgbn.registry import counts_are_data, draw_rule, evidence_rule, link_rule, rules
+from pgbn.storage import load, save
 from pgbn.surgery import grow, prune
 from pgbn.trained import Priors, TrainedNetwork
 from pgbn.training import LayerwiseTraining, Progress, train_layerwise
@@ -55,6 +65,7 @@ __all__ = [
     "DataError",
     "Dirichlet",
     "Draws",
+    "Event",
     "Evidence",
     "Gamma",
     "HeldOutPerplexity",
@@ -80,8 +91,10 @@ __all__ = [
     "Shift",
     "Slot",
     "StaleReadError",
+    "StorageError",
     "Sum",
     "TrainedNetwork",
+    "checkpoint",
     "completion_perplexity",
     "counts_are_data",
     "draw_rule",
@@ -91,8 +104,11 @@ __all__ = [
     "grow",
     "infer",
     "link_rule",
+    "load",
     "prune",
+    "resume",
     "rules",
+    "save",
     "split_tokens",
     "train_layerwise",
     "zoo",

@@ -295,10 +295,9 @@ def _read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
 def _read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
     """One array; its shape is believed only if so many bytes are there, and no objects."""
     version = np.lib.format.read_magic(member)
-    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    if version not in read:
+    if version != (1, 0):
         raise ValueError(f"array format {version}")
-    shape, by_columns, dtype = read[version](member)
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
     if dtype.kind not in "biuf":
         raise ValueError(f"an array of dtype {dtype}")
     room = size - member.tell()

@@ -133,7 +133,8 @@ def decode_chain(content: Mapping[str, Any], files: Files, threads: int | None) 
         name: _read_cells(network[name], tuple(content["shapes"][name]), name, arrays)
         for name in network.observed
     }
-    chain = Chain(network, data, content["seed"], content["number"], None, content["layer1"], threads)
+    seed, number, layer1 = (content[name] for name in ("seed", "number", "layer1"))
+    chain = Chain(network, data, seed, number, None, layer1, threads)
     return chain.restore(files("state"), content["sweeps"])
 
 

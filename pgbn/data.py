@@ -140,8 +140,8 @@ def _check_imputable(node: Node) -> None:
     if find_link(node) is None or node.simplex is not None:
         raise DataError(
             f"{node.name}: the data have masked cells, which cannot be imputed for "
-            f"{type(node).__name__}; use a node with Poisson counts, such as pgbn.Poisson, or leave "
-            "the rows with unknown cells out"
+            f"{type(node).__name__}; use a node with Poisson counts, such as pgbn.Poisson, or "
+            "leave the rows with unknown cells out"
         )
 
 

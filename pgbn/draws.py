@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer
 from pgbn.errors import DataError, PgbnError, did_you_mean
+from pgbn.progress import Callback, Clock, Event, live, stop_gently
 
 if TYPE_CHECKING:
     from pgbn.chain import Chain
@@ -80,6 +79,7 @@ def sample(
     progress: bool,
     layer1: str,
     threads: int | None,
+    callback: Callback | None = None,
 ) -> Draws:
     """Burn in, then keep every ``thin``-th of the following sweeps, for each chain."""
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
@@ -93,48 +93,33 @@ def sample(
                 f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
             )
     out: dict[str, list[NDArray[np.float64]]] = {name: [] for name in kept}
-    meter = _Meter((burn_in + draws * thin) * chains, progress)
+    clock = Clock((burn_in + draws * thin) * chains)
     chain: Chain | None = None
-    for number in range(chains):
-        chain = network.chain(data, seed, number, layer1=layer1, threads=threads)
-        for _ in range(burn_in):
+    with live(progress) as meter, stop_gently() as stop:
+        heard = [meter] if callback is None else [meter, callback]
+
+        def sweep(chain: Chain, phase: str, number: int, of: int) -> None:
             chain.sweep()
-            meter.tick()
-        rows: dict[str, NDArray[np.float64]] = {}
-        for draw in range(draws):
-            for _ in range(thin):
-                chain.sweep()
-                meter.tick()
-            for name, value in chain.select(kept).items():
-                if name not in rows:
-                    rows[name] = np.empty((draws, *value.shape))
-                rows[name][draw] = value
-        for name, array in rows.items():
-            out[name].append(array)
-    meter.close()
+            event = Event(chain, 1, phase, number, of, **clock.tick())
+            for listener in heard:
+                listener(event)
+            stop.check()
+
+        for number in range(chains):
+            chain = network.chain(data, seed, number, layer1=layer1, threads=threads)
+            for done in range(1, burn_in + 1):
+                sweep(chain, "burn_in", done, burn_in)
+            rows: dict[str, NDArray[np.float64]] = {}
+            for draw in range(draws):
+                for done in range(draw * thin + 1, (draw + 1) * thin + 1):
+                    sweep(chain, "collect", done, draws * thin)
+                for name, value in chain.select(kept).items():
+                    if name not in rows:
+                        rows[name] = np.empty((draws, *value.shape))
+                    rows[name][draw] = value
+            for name, array in rows.items():
+                out[name].append(array)
     assert chain is not None
     attributes = {"seed": seed, "burn_in": burn_in, "thin": thin, "layer1": chain.layer1}
     dims = {name: ("chain", "draw", *network.nodes[name].axes) for name in kept}
     return Draws({name: np.stack(arrays) for name, arrays in out.items()}, dims, attributes)
-
-
-class _Meter:
-    """One line of progress on a terminal; nothing elsewhere."""
-
-    def __init__(self, total: int, show: bool) -> None:
-        self.total, self.done = total, 0
-        self.show = show and sys.stderr.isatty()
-        self.start = self.shown = time.monotonic()
-
-    def tick(self) -> None:
-        self.done += 1
-        now = time.monotonic()
-        if self.show and (now - self.shown > 0.2 or self.done == self.total):
-            self.shown = now
-            left = (now - self.start) * (self.total - self.done) / self.done
-            sys.stderr.write(f"\rsweep {self.done}/{self.total}, {left:.0f} s left   ")
-            sys.stderr.flush()
-
-    def close(self) -> None:
-        if self.show:
-            sys.stderr.write("\n")

@@ -117,6 +117,7 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             trace_every=10,
             priors=Priors(),
             callback=_Reporter(int(self.verbose)) if self.verbose else None,
+            progress=False,
             start_from=start,
         )
         self.networks_: tuple[TrainedNetwork, ...] = self.training_.networks

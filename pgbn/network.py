@@ -19,6 +19,7 @@ from pgbn.wiring import Wiring
 if TYPE_CHECKING:
     from pgbn.chain import Chain
     from pgbn.draws import Draws
+    from pgbn.progress import Callback
 
 __all__ = ["Network"]
 
@@ -170,12 +171,16 @@ class Network:
         progress: bool = True,
         layer1: str = "auto",
         threads: int | None = None,
+        callback: Callback | None = None,
     ) -> Draws:
-        """Run chains and keep draws of the nodes in ``keep`` (all latent nodes if left out)."""
+        """Run chains and keep draws of the nodes in ``keep`` (all latent nodes if left out).
+
+        ``callback`` gets a `pgbn.Event` after every sweep.
+        """
         from pgbn.draws import sample
 
         return sample(self, data, burn_in, draws, thin, chains, seed, keep, progress, layer1,
-                      threads)  # fmt: skip
+                      threads, callback)  # fmt: skip
 
     # ---- teaching and files -----------------------------------------------------------
 

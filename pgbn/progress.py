@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from types import FrameType
 from typing import Any, Protocol
 
@@ -248,8 +249,7 @@ class _Notebook(_Meter):
     handle: Any = None
 
     def show(self, event: Event, text: str, left: float) -> None:
-        from IPython.display import display
-
+        display = import_module("IPython.display").display
         part = round(30 * event.done / event.total)
         bar = "█" * part + "░" * (30 - part)
         line = {"text/plain": f"{bar} {event.done}/{event.total} · {text} · {left:.0f} s left"}

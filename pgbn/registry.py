@@ -248,7 +248,7 @@ def _ancestors(cls: type[Node]) -> Iterator[type[Node]]:
 
 
 def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
-    """The rule by which ``child`` informs ``parent`` in its ``slot``; else an error that teaches."""
+    """The rule by which ``child`` informs ``parent`` in its ``slot``; else an error."""
     kinds = [kind for (cls, kind) in _draws if isinstance(parent, cls)]
     for cls in _ancestors(type(child)):
         for kind in kinds:

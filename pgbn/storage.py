@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -79,6 +80,11 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
 
     def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Saved:
         content = body["content"]
+        if body["kind"] == "checkpoint":
+            raise StorageError(
+                f"{path}: a training that has not come to its end; go on with "
+                f"pgbn.resume({str(path)!r}) or the command pgbn resume {path}"
+            )
         documents = read_matrix(files("documents")) if "documents" in body["groups"] else None
         return Saved(
             decode(body["kind"], content["object"], files, threads),
@@ -103,7 +109,7 @@ def read_folder(
     while True:
         body = read_manifest(folder)
         try:
-            return read(body, lambda group: read_arrays(folder, body, group))
+            return read(body, partial(read_arrays, folder, body))
         except StorageError:
             if read_manifest(folder)["files"] != body["files"]:
                 continue  # a writer replaced the files while we read them

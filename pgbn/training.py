@@ -299,7 +299,11 @@ def _beginning(
     if start is None:
         return []
     if isinstance(start, (str, Path)):
-        start = TrainedNetwork.load(start)
+        from pgbn.storage import load
+
+        start = load(start) if Path(start).is_dir() else TrainedNetwork.load(start)
+        if not isinstance(start, (TrainedNetwork, LayerwiseTraining)):
+            raise DataError("start_from: a folder with a trained network is needed")
     networks = [start] if isinstance(start, TrainedNetwork) else list(start.networks)
     if networks[-1].link != link:
         raise DataError(f"start_from: its link is {networks[-1].link!r}, not link={link!r}")

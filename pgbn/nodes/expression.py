@@ -129,8 +129,8 @@ def to_expression(value: Any) -> Expression:
     if _is_number(value) or isinstance(value, (list, tuple, np.ndarray)):
         return Constant(value=_as_array(value))
     raise NetworkError(
-        f"got {_short(value)} of type {type(value).__name__}; give a number, a node, or an expression "
-        "such as phi @ theta"
+        f"got {_short(value)} of type {type(value).__name__}; give a number, a node, or an "
+        "expression such as phi @ theta"
     )
 
 

@@ -66,11 +66,11 @@ def label_width(text: str) -> float:
 
 
 def find_plate(network: Network) -> str | None:
-    """The dim that all data share, and most nodes."""
+    """The plate of the observations: the first dim that all data share with a hidden node."""
     data = [node for node in network if isinstance(node, Observed)]
     shared = [dim for dim in data[0].axes if all(dim in node.axes for node in data)]
-    members = {dim: sum(dim in node.axes for node in network) for dim in shared}
-    return max(shared, key=lambda dim: members[dim], default=None)
+    hidden = [dim for dim in shared if sum(dim in node.axes for node in network) > len(data)]
+    return next(iter(hidden or shared), None)
 
 
 def make_boxes(network: Network, plate: str | None) -> dict[str, Box]:

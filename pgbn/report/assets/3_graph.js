@@ -3,18 +3,18 @@
   const place = $("graph-place");
   const few = 30, row = 22, box = 18, strong = 0.05;
   const measure = document.createElement("canvas").getContext("2d");
-  let nodes = new Map(), edges = [], svg = null, current = null;
+  let nodes = new Map(), edges = [], order = [], lines = null, svg = null, current = null;
+  const extra = new Set(); // topics outside the heaviest that were chosen elsewhere on the page
   const key = (layer, topic) => layer + "/" + topic;
 
-  // The heaviest topics of every layer, and those that belong to the chosen one.
+  // The heaviest topics of every layer, and the extra ones.
   function visible() {
-    const related = relatives();
     return data.layers.map((layer, i) => {
       const order = layer.weights.map((weight, topic) => topic).sort((a, b) => layer.weights[b] - layer.weights[a]);
       const used = order.filter((topic) => layer.active[topic]);
       if ($("all-topics").checked) return order;
       const list = (used.length ? used : order).slice(0, few);
-      for (const id of related.keys()) {
+      for (const id of extra) {
         const [t, topic] = id.split("/").map(Number);
         if (t === i + 1 && !list.includes(topic)) list.push(topic);
       }
@@ -75,21 +75,21 @@
 
   function draw() {
     const focused = svg && svg.contains(document.activeElement) ? current : null;
-    const order = arrange(visible());
+    order = arrange(visible());
     const width = Math.max(place.clientWidth, depth * 118 - 14);
     const gap = depth > 1 ? Math.max(26, Math.min(120, width * 0.11)) : 0;
     const side = depth > 1 ? (width - gap * (depth - 1)) / depth : Math.min(width, 420);
     const height = 34 + row * Math.max(...order.map((list) => list.length)) + 6;
     nodes = new Map();
-    edges = [];
     svg = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
       "aria-label": "Topics by layer. Arrow keys move, Enter chooses." });
-    const lines = make("g", { "aria-hidden": "true" }), boxes = make("g");
+    lines = make("g", { "aria-hidden": "true" });
+    const boxes = make("g");
     svg.append(lines, boxes);
     order.forEach((list, i) => {
       const layer = i + 1, info = data.layers[i], x = (depth - layer) * (side + gap);
       const most = Math.max(...info.weights, 1e-12), step = (height - 40) / list.length;
-      boxes.append(make("text", { x, y: 16, class: "head" }, `Layer ${layer}`,),
+      boxes.append(make("text", { x, y: 16, class: "head" }, `Layer ${layer}`),
         make("text", { x: x + side, y: 16, class: "soft", "text-anchor": "end" },
           list.length < info.weights.length ? `${list.length} of ${info.weights.length}` : `${list.length}`));
       list.forEach((topic, at) => {
@@ -107,7 +107,6 @@
         boxes.append(group);
       });
     });
-    link(lines, order);
     place.replaceChildren(svg);
     current = nodes.get(focused ? key(focused.layer, focused.topic) : "") || nodes.get(key(depth, order[depth - 1][0]));
     if (focused) focus(current);
@@ -115,7 +114,9 @@
     mark();
   }
 
-  function link(lines, order) {
+  function link() {
+    lines.replaceChildren();
+    edges = [];
     const everything = $("all-links").checked, related = relatives();
     for (let layer = depth; layer > 1; layer--)
       for (const topic of order[layer - 1])
@@ -132,6 +133,7 @@
   }
 
   function mark() {
+    link();
     const related = relatives();
     svg.classList.toggle("picked", related.size > 0);
     for (const [id, node] of nodes) {
@@ -180,8 +182,19 @@
     event.preventDefault();
     moves[event.key]();
   });
-  // A choice keeps every box in its place, unless the topic or its links are not drawn yet.
-  onChoice(draw);
+  // A choice leaves every box in its place, unless the topic is not drawn yet.
+  onChoice(() => {
+    if (!chosen.layer || nodes.has(key(chosen.layer, chosen.topic))) {
+      mark();
+      return;
+    }
+    extra.clear();
+    extra.add(key(chosen.layer, chosen.topic));
+    for (const [links, step] of [[childrenOf, -1], [parentsOf, 1]])
+      links(chosen.layer, chosen.topic).slice(0, 4).filter((each) => each.share >= strong)
+        .forEach((each) => extra.add(key(chosen.layer + step, each.topic)));
+    draw();
+  });
   $("all-topics").addEventListener("change", draw);
   $("all-links").addEventListener("change", draw);
   draw();

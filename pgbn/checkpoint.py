@@ -1,0 +1,284 @@
+"""Training that survives a stop: checkpoints now and then, and going on from the last one.
+
+    result = pgbn.checkpoint.train(X, "model", max_width=100, depth=3)
+    result = pgbn.resume("model")         # after Ctrl-C, a crash or a power cut
+
+The resumed chain is the one that was interrupted, bit for bit. The folder holds the last
+complete checkpoint and, when training is done, the model (`pgbn.load`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pgbn import archive, storage
+from pgbn.codecs import (
+    chain_content,
+    chain_data,
+    chain_state,
+    decode_chain,
+    decode_networks,
+    encode_networks,
+)
+from pgbn.errors import PgbnError, StorageError
+from pgbn.progress import Interrupted, stop_gently
+from pgbn.trained import Priors, TrainedNetwork
+from pgbn.training import LayerwiseTraining, Means, Progress, Trace, train_layerwise
+
+__all__ = ["Checkpoint", "Checkpoints", "read_checkpoint", "resume", "train"]
+
+Listener = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A training that was stopped: its data, its arguments, and where it stands."""
+
+    data: Any
+    arguments: dict[str, Any]
+    progress: Progress
+    context: dict[str, Any]
+
+
+class Checkpoints:
+    """A callback of `train_layerwise` that saves it every ``minutes``, or every ``sweeps``.
+
+    Writing takes at most ``share`` of the time: where a checkpoint took long, the next one waits.
+    ``arguments`` are those of `train_layerwise`; ``context`` is saved with them.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        arguments: Mapping[str, Any],
+        *,
+        minutes: float | None = 5.0,
+        sweeps: int | None = None,
+        share: float = 0.05,
+        context: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.path, self.arguments, self.context = Path(path), dict(arguments), dict(context or {})
+        self.minutes, self.sweeps, self.share = minutes, sweeps, share
+        self.written, self.cost, self.count, self.spent = time.monotonic(), 0.0, 0, 0.0
+        self._files: dict[str, str] = {}
+        self._networks: tuple[TrainedNetwork, ...] | None = None
+
+    def __call__(self, progress: Progress, /) -> None:
+        self.count += 1
+        if self._due():
+            self.save(progress)
+
+    def _due(self) -> bool:
+        waited = time.monotonic() - self.written
+        if waited * self.share < self.cost:
+            return False
+        late = self.minutes is not None and waited >= 60 * self.minutes
+        return late or (self.sweeps is not None and self.count >= self.sweeps)
+
+    def save(self, progress: Progress) -> None:
+        """Write a checkpoint now. Data, and networks that are trained already, are kept."""
+        start = time.monotonic()
+        chain = progress.chain
+        networks, trained = encode_networks(progress.networks)
+        content = {
+            "arguments": self.arguments,
+            "context": self.context,
+            "chain": chain_content(chain),
+            "networks": networks,
+            "depth": progress.depth,
+            "phase": progress.phase,
+            "sweep": progress.sweep,
+            "sweeps": progress.sweeps,
+            "done": progress.done,
+            "total": progress.total,
+            "trace": asdict(progress.trace),
+        }
+        state = chain_state(chain)
+        state |= {f"mean/{t}": phi for t, phi in enumerate(progress.means.phi)}
+        if progress.means.phi:
+            state["mean/r"] = np.asarray(progress.means.r)
+        arrays = {"state": state}
+        keep = {"data": self._files["data"]} if self._files else {}
+        if not self._files:
+            arrays["data"] = chain_data(chain)
+        if self._files and _same(self._networks, progress.networks):
+            keep["model"] = self._files["model"]
+        else:
+            arrays["model"] = trained
+        self._files = archive.write(self.path, "checkpoint", content, arrays, keep)
+        self._networks, self.count, self.written = progress.networks, 0, time.monotonic()
+        self.cost = self.written - start
+        self.spent += self.cost
+
+
+def _same(old: Sequence[TrainedNetwork] | None, new: Sequence[TrainedNetwork]) -> bool:
+    return old is not None and len(old) == len(new) and all(map(lambda a, b: a is b, old, new))
+
+
+def read_checkpoint(path: str | Path, *, threads: int | None = None) -> Checkpoint:
+    """The last complete checkpoint in a folder."""
+
+    def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Checkpoint:
+        content = body["content"]
+        if body["kind"] != "checkpoint":
+            raise StorageError(
+                f"{path}: nothing to resume: it holds a finished {body['kind']}; load it with "
+                f"pgbn.load({str(path)!r})"
+            )
+        state = files("state")
+        means = Means()
+        for t in range(sum(name.startswith("mean/") for name in state) - 1):
+            means.phi.append(state.pop(f"mean/{t}"))
+        if means.phi:
+            means.r = state.pop("mean/r")
+        chain = decode_chain(
+            content["chain"], lambda group: state if group == "state" else files(group), threads
+        )
+        numbers = {
+            name: int(content[name]) for name in ("depth", "sweep", "sweeps", "done", "total")
+        }
+        trace = content["trace"]
+        progress = Progress(
+            chain=chain,
+            phase=content["phase"],
+            seconds=0.0,
+            sweep_seconds=0.0,
+            networks=decode_networks(content["networks"], files("model")),
+            trace=Trace(trace["every"], trace["sweep"], [tuple(row) for row in trace["rows"]]),
+            means=means,
+            **numbers,
+        )
+        return Checkpoint(
+            _matrix(chain.program.cells["x"]), dict(content["arguments"]), progress,
+            dict(content["context"]),
+        )  # fmt: skip
+
+    return storage.read_folder(path, read)
+
+
+def _matrix(cells: Any) -> Any:
+    """The data as they were given: sparse, or masked where cells are missing."""
+    if cells.missing is not None:
+        unknown = cells.dense(cells.missing)[0]
+        return np.ma.masked_array(cells.dense()[0], mask=unknown)
+    return sp.csr_array((cells.values, cells.indices, cells.indptr), shape=cells.shape)
+
+
+def train(
+    X: Any,
+    path: str | Path,
+    max_width: int,
+    depth: int,
+    *,
+    minutes: float | None = 5.0,
+    sweeps: int | None = None,
+    share: float = 0.05,
+    callback: Listener | None = None,
+    threads: int | None = None,
+    progress: bool = True,
+    start_from: Any = None,
+    vocabulary: Sequence[str] | None = None,
+    labels: Sequence[Any] | None = None,
+    record: Mapping[str, Any] | None = None,
+    **arguments: Any,
+) -> LayerwiseTraining:
+    """`train_layerwise` with checkpoints in ``path``, where the result is saved at the end.
+
+    ``vocabulary``, ``labels`` and ``record`` are those of `pgbn.save`.
+    """
+    priors = arguments.pop("priors", None)
+    kept = {"max_width": max_width, "depth": depth, **arguments}
+    kept["priors"] = None if priors is None else asdict(priors)
+    context = {
+        "vocabulary": None if vocabulary is None else [str(term) for term in vocabulary],
+        "labels": None if labels is None else [str(label) for label in labels],
+        "record": dict(record or {}),
+        "seconds": 0.0,
+    }
+    writer = Checkpoints(path, kept, minutes=minutes, sweeps=sweeps, share=share, context=context)
+    return _run(writer, X, callback, threads, progress, start_from=start_from)
+
+
+def resume(
+    path: str | Path,
+    *,
+    minutes: float | None = 5.0,
+    sweeps: int | None = None,
+    share: float = 0.05,
+    callback: Listener | None = None,
+    threads: int | None = None,
+    progress: bool = True,
+) -> LayerwiseTraining:
+    """Go on with the training in a folder from its last checkpoint, and save the result there."""
+    at = read_checkpoint(path, threads=threads)
+    writer = Checkpoints(
+        path, at.arguments, minutes=minutes, sweeps=sweeps, share=share, context=at.context
+    )
+    return _run(writer, at.data, callback, threads, progress, resume=at.progress)
+
+
+def _run(
+    writer: Checkpoints,
+    X: Any,
+    callback: Listener | None,
+    threads: int | None,
+    progress: bool,
+    **beginning: Any,
+) -> LayerwiseTraining:
+    arguments = dict(writer.arguments)
+    known = {entry.name for entry in fields(Priors)}
+    if arguments.get("priors") is not None:
+        chosen = {n: tuple(pair) for n, pair in arguments["priors"].items() if n in known}
+        arguments["priors"] = Priors(**chosen)
+    start, before = time.monotonic(), float(writer.context.get("seconds", 0.0))
+    with _stopping(writer) as listen:
+
+        def each(event: Progress) -> None:
+            writer.context["seconds"] = before + time.monotonic() - start
+            if callback is not None:
+                callback(event)
+            listen(event)
+
+        try:
+            result = train_layerwise(
+                X, callback=each, threads=threads, progress=progress, **arguments, **beginning
+            )
+        except TypeError as error:
+            if "unexpected keyword" in str(error):
+                raise PgbnError(f"train: {error}") from None
+            raise
+    record = {
+        **writer.context.get("record", {}),
+        "arguments": writer.arguments,
+        "seconds": writer.context["seconds"],
+    }
+    context = writer.context
+    storage.save(result, writer.path, vocabulary=context.get("vocabulary"),
+                 labels=context.get("labels"), record=record, data=X)  # fmt: skip
+    return result
+
+
+@contextmanager
+def _stopping(writer: Checkpoints) -> Iterator[Listener]:
+    """Checkpoints, and one more when Ctrl-C is pressed."""
+    with stop_gently() as stop:
+
+        def listen(progress: Progress) -> None:
+            if stop.requested:
+                writer.save(progress)
+                raise Interrupted(
+                    f"stopped after sweep {progress.done} of {progress.total} and saved; go on "
+                    f"with the command: pgbn resume {writer.path}, or in Python: "
+                    f"pgbn.resume({str(writer.path)!r})"
+                )
+            writer(progress)
+
+        yield listen

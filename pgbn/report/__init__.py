@@ -1,0 +1,16 @@
+"""The report: one self-contained, offline HTML page about a trained network."""
+
+from pgbn.report.convert import report_data, report_data_from_draws
+from pgbn.report.data import ReportData, Series
+from pgbn.report.page import report_html, write_report
+from pgbn.report.summary import summary_html
+
+__all__ = [
+    "ReportData",
+    "Series",
+    "report_data",
+    "report_data_from_draws",
+    "report_html",
+    "summary_html",
+    "write_report",
+]

@@ -1,0 +1,336 @@
+"""Perplexity, projection, generation, overdispersion, coherence."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import pgbn
+from pgbn.errors import DataError
+from pgbn.evaluation import (
+    HeldOutPerplexity,
+    coherence,
+    completion_perplexity,
+    diversity,
+    generate_documents,
+    leading_terms,
+    overdispersion,
+    predicted_overdispersion,
+    project,
+    split_tokens,
+    topic_dag,
+    topic_weights,
+    topics,
+    variance_to_mean,
+)
+from pgbn.notices import PgbnWarning
+from pgbn.trained import TrainedNetwork
+from pgbn.training import train_layerwise
+
+RNG = np.random.default_rng(0)
+X = sp.csr_array(RNG.poisson(1.0, (30, 12)))
+
+
+def model_of(widths=(5, 3), terms=12, seed=0, **fields):
+    rng = np.random.default_rng(seed)
+    below, phi = terms, []
+    for width in widths:
+        phi.append(rng.dirichlet(np.full(below, 0.4), width))
+        below = width
+    r = rng.gamma(2.0, 1.0, widths[-1])
+    return TrainedNetwork(tuple(phi), r, np.full(len(widths), 0.8), **fields)
+
+
+# ---- perplexity -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.5, 0.9])
+def test_split_tokens_shares_out_every_token(fraction):
+    train, test = split_tokens(X, fraction, seed=1)
+    np.testing.assert_array_equal((train + test).toarray(), X.toarray())
+    assert train.data.min() > 0
+    assert test.data.min() > 0
+    expected = np.maximum(np.round(fraction * X.sum(axis=1)), 1)
+    np.testing.assert_array_equal(train.sum(axis=1), expected)
+
+
+def test_split_tokens_is_fair_and_the_documents_own():
+    x = np.array([[6, 3, 1]])
+    seen = np.array([split_tokens(x, 0.5, seed)[0].toarray()[0] for seed in range(3000)])
+    # hypergeometric: mean 5 x / 10, variance 5 · (x/10)(1 − x/10) · 5/9
+    share = x[0] / 10
+    np.testing.assert_allclose(seen.mean(axis=0), 5 * share, atol=0.06)
+    np.testing.assert_allclose(seen.var(axis=0), 5 * share * (1 - share) * 5 / 9, rtol=0.1)
+    whole, alone = split_tokens(X, 0.3)[0], split_tokens(X[[7]], 0.3)[0]
+    np.testing.assert_array_equal(whole[[7]].toarray(), alone.toarray())
+
+
+def test_split_tokens_keeps_one_token_and_copes_with_empty_documents():
+    train, test = split_tokens(np.array([[0, 0], [1, 0], [2, 0]]), 0.1)
+    assert train.sum(axis=1).tolist() == [0, 1, 1]
+    assert test.sum(axis=1).tolist() == [0, 0, 1]
+    with pytest.raises(DataError, match=r"fraction=1\.5"):
+        split_tokens(X, 1.5)
+
+
+def test_perplexity_is_the_ratio_of_sums_over_samples():
+    held = sp.csr_array(np.array([[0, 2, 1], [3, 0, 0]]))
+    accumulator = HeldOutPerplexity(held)
+    total, sums = np.zeros((2, 3)), np.zeros((2, 1))
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        phi, theta = rng.dirichlet(np.ones(3), 2), rng.gamma(1.0, 1.0, (2, 2))
+        accumulator.add(phi, theta)
+        total += theta @ phi
+        sums += theta.sum(axis=1, keepdims=True)
+    y = held.toarray()
+    f = total / sums
+    assert accumulator.perplexity() == pytest.approx(math.exp(-(y * np.log(f)).sum() / y.sum()))
+    each = np.exp(-(y * np.log(f)).sum(axis=1) / y.sum(axis=1))
+    np.testing.assert_allclose(accumulator.per_document(), each)
+    last = theta @ phi / theta.sum(axis=1, keepdims=True)
+    assert accumulator.last() == pytest.approx(math.exp(-(y * np.log(last)).sum() / y.sum()))
+    assert accumulator.samples == 3
+
+
+def test_a_uniform_model_has_the_perplexity_of_the_vocabulary():
+    accumulator = HeldOutPerplexity(X)
+    accumulator.add(np.full((4, 12), 1 / 12), np.ones((30, 4)))
+    assert accumulator.perplexity() == pytest.approx(12.0)
+
+
+def test_perplexity_says_what_is_wrong():
+    accumulator = HeldOutPerplexity(X)
+    with pytest.raises(DataError, match="no samples yet"):
+        accumulator.perplexity()
+    with pytest.raises(DataError, match="do not fit"):
+        accumulator.add(np.ones((2, 5)), np.ones((30, 2)))
+    with pytest.raises(DataError, match="no counts"):
+        HeldOutPerplexity(np.zeros((2, 3), int))
+    certain = np.zeros((1, 12))
+    certain[0, 0] = 1.0
+    accumulator.add(certain, np.ones((30, 1)))
+    with pytest.warns(PgbnWarning, match="probability 0"):
+        assert accumulator.perplexity() > 1e9
+
+
+def test_perplexity_accumulates_during_training_and_beats_the_unigram():
+    rng = np.random.default_rng(1)
+    phi = rng.dirichlet(np.full(40, 0.1), 4)
+    x = rng.poisson(rng.gamma(0.2, 100.0, (80, 4)) @ phi)
+    train, test = split_tokens(x, 0.5)
+    accumulator = HeldOutPerplexity(test, threads=1)
+
+    def collect(progress):
+        if progress.phase == "collect" and progress.sweep % 5 == 0:
+            accumulator.add_chain(progress.chain)
+
+    result = train_layerwise(train, 8, 1, burn_in=60, collect=40, threads=1, callback=collect)
+    assert accumulator.samples == 8
+    counts = np.asarray(train.sum(axis=0), float) + 0.05
+    unigram = np.exp(-(test.toarray() @ np.log(counts / counts.sum())).sum() / test.sum())
+    assert accumulator.perplexity() < 0.8 * unigram
+    assert accumulator.perplexity() <= accumulator.last()
+    completed = completion_perplexity(result.deepest, train, test, burn_in=50, samples=50)
+    assert completed.perplexity() == pytest.approx(accumulator.perplexity(), rel=0.15)
+    whole = completion_perplexity(result.deepest, x, burn_in=50, samples=50)
+    assert whole.per_document().shape == (80,)
+    assert whole.perplexity() < 0.8 * unigram
+
+
+# ---- projection -----------------------------------------------------------------------
+
+
+def test_projection_multiplies_the_layers():
+    model = model_of((5, 3, 2))
+    np.testing.assert_array_equal(project(model, 1), model.phi[0])
+    np.testing.assert_allclose(project(model, 3), model.phi[2] @ model.phi[1] @ model.phi[0])
+    np.testing.assert_allclose(project(model, 3).sum(axis=1), 1.0)
+    with pytest.raises(DataError, match="numbered from 1 to 3"):
+        project(model, 4)
+
+
+def test_topics_are_sorted_by_weight_and_named():
+    model = model_of()
+    names = [f"w{v}" for v in range(12)]
+    table = topics(model, layer=2, top=4, vocabulary=names)
+    assert [t.index for t in table] == np.argsort(-model.r).tolist()
+    psi = project(model, 2)[table[0].index]
+    assert list(table[0].terms) == [names[v] for v in np.argsort(-psi)[:4]]
+    assert sum(t.weight for t in table) == pytest.approx(1.0)
+    assert "w" in str(table[0])
+    with pytest.raises(DataError, match="3 names for 12"):
+        topics(model, vocabulary=["a", "b", "c"])
+
+
+def test_weights_come_from_training_or_from_r():
+    model = model_of()
+    implied = model.r @ model.phi[1]
+    np.testing.assert_allclose(topic_weights(model, 1), implied / implied.sum())
+    given = model_of(weights=(np.arange(1.0, 6.0), np.array([1.0, 0.0, 3.0])))
+    np.testing.assert_allclose(topic_weights(given, 2), [0.25, 0.0, 0.75])
+
+
+def test_the_dag_of_a_topic_follows_strong_edges():
+    model = model_of((5, 4, 2))
+    graph = topic_dag(model, 3, 1, threshold=0.2)
+    assert (3, 1) in graph
+    for (t, k), (s, l), data in graph.edges(data=True):
+        assert s == t - 1
+        assert data["weight"] == model.phi[t - 1][k, l]
+        strongest = model.phi[t - 1][k].argmax()
+        assert data["weight"] >= 0.2 or l == strongest
+    for t, k in graph:
+        if t > 1:
+            assert graph.out_degree((t, k)) >= 1
+            assert graph.out_degree((t, k)) == max((model.phi[t - 1][k] >= 0.2).sum(), 1)
+        assert len(graph.nodes[t, k]["terms"]) == 5
+    with pytest.raises(DataError, match="topics 0 to 1"):
+        topic_dag(model, 3, 2)
+
+
+# ---- generation -----------------------------------------------------------------------
+
+
+def test_poisson_documents_have_the_expected_length():
+    """E x_·j = r_· Π_t 1 / c^(t)."""
+    model = model_of()
+    made = generate_documents(model, 4000, seed=1)
+    assert made.counts.shape == (4000, 12)
+    lengths = np.asarray(made.counts.sum(axis=1))
+    expected = model.r.sum() / 0.8**2
+    assert abs(lengths.mean() - expected) < 4 * lengths.std() / math.sqrt(4000)
+    mean = np.asarray(made.counts.mean(axis=0))
+    exact = model.r @ model.phi[1] @ model.phi[0] / 0.8**2
+    error = made.counts.toarray().std(axis=0) / math.sqrt(4000)
+    assert (np.abs(mean - exact) < 4.5 * error).all()
+
+
+def test_documents_of_a_given_length_and_ranked_words():
+    model = model_of()
+    fixed = generate_documents(model, 5, length=40, seed=2)
+    assert fixed.counts.sum(axis=1).tolist() == [40] * 5
+    each = generate_documents(model, 3, length=[1, 2, 3], seed=2)
+    assert each.counts.sum(axis=1).tolist() == [1, 2, 3]
+    names = [f"w{v}" for v in range(12)]
+    words = fixed.ranked(3, names)
+    best = np.argmax(fixed.theta[0][0] @ model.phi[0])
+    assert words[0][0] == names[best]
+    assert [len(row) for row in words] == [3] * 5
+    assert fixed.ranked(2)[0][0] == best
+
+
+def test_rates_at_medians_of_training_documents_or_from_the_prior():
+    training = train_layerwise(X, 4, 2, burn_in=5, collect=5, min_width=1, threads=1)
+    model = training.deepest
+    medians = generate_documents(model, 50, seed=1)
+    assert (medians.c == model.c).all()
+    random = generate_documents(model, 50, c="random", seed=1)
+    assert np.isin(random.c[:, 1], model.state["c3"]).all()
+    prior = generate_documents(model, 2000, c="prior", seed=1)
+    assert prior.c[:, 1].mean() == pytest.approx(1.0, abs=0.1)
+    with pytest.raises(DataError, match="'median', 'random' or 'prior'"):
+        generate_documents(model, 1, c="mean")
+    with pytest.raises(DataError, match="needs the state"):
+        generate_documents(model.without_state(), 1, c="random")
+
+
+@pytest.mark.parametrize("link", ["bernoulli", "gamma"])
+def test_other_links_generate_their_kind_of_data(link):
+    made = generate_documents(model_of(link=link, noise=2.0), 300, seed=3).counts
+    if link == "bernoulli":
+        assert set(np.unique(made.toarray())) == {0, 1}
+    else:
+        assert (made.data != np.floor(made.data)).all()
+        exact = model_of().r.sum() / 0.8**2 / 2.0
+        assert made.sum(axis=1).mean() == pytest.approx(exact, rel=0.25)
+    with pytest.raises(DataError, match="only documents of counts"):
+        generate_documents(model_of(link=link), 1, length=5)
+
+
+def test_generated_documents_depend_on_the_seed_only():
+    one, two = (generate_documents(model_of(), 5, seed=4).counts.toarray() for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    assert (one != generate_documents(model_of(), 5, seed=5).counts.toarray()).any()
+
+
+# ---- overdispersion -------------------------------------------------------------------
+
+
+def identity_model(depth, p, width=3):
+    phi = [np.eye(width)] * depth
+    c = np.ones(depth)
+    c[0] = (1 - p) / p
+    return TrainedNetwork(tuple(phi), np.array([0.5, 1.0, 2.0]), c)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_depth_multiplies_the_variance_to_mean_ratio(depth):
+    """Paper, section 2.2: [1 + (T − 1) p] / (1 − p) for identity matrices and c = 1."""
+    p = 0.6
+    predicted = predicted_overdispersion(identity_model(depth, p))
+    np.testing.assert_allclose(predicted, (1 + (depth - 1) * p) / (1 - p))
+    assert overdispersion(depth, p) == pytest.approx(predicted[0])
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_the_empirical_ratio_agrees(depth):
+    model = identity_model(depth, 0.6)
+    counts = generate_documents(model, 40_000, seed=depth).counts  # Φ^(1) = I: these are the m
+    ratio = variance_to_mean(counts)
+    np.testing.assert_allclose(ratio, predicted_overdispersion(model), rtol=0.12)
+
+
+def test_the_ratio_of_a_general_network():
+    model = TrainedNetwork(
+        (np.eye(4), model_of((3,), terms=4).phi[0]), np.ones(3), np.array([0.5, 1.5])
+    )
+    counts = generate_documents(model, 40_000, seed=0).counts
+    np.testing.assert_allclose(variance_to_mean(counts), predicted_overdispersion(model), rtol=0.08)
+
+
+def test_overdispersion_checks():
+    with pytest.raises(DataError, match="p=1"):
+        overdispersion(2, 1.0)
+    with pytest.raises(DataError, match="2 rates for 1 layers"):
+        predicted_overdispersion(identity_model(1, 0.5), [1.0, 1.0])
+    assert np.isnan(variance_to_mean(np.zeros((3, 1)))).all()
+
+
+# ---- coherence ------------------------------------------------------------------------
+
+
+def test_coherence_by_hand():
+    x = np.array([[1, 2, 0, 0], [3, 1, 0, 0], [1, 0, 1, 0], [0, 0, 2, 1]])
+    phi = np.array([[0.5, 0.4, 0.06, 0.04], [0.06, 0.04, 0.4, 0.5]])
+    npmi = coherence(phi, x, "npmi", top=2)
+    both, first, second = 2 / 4, 3 / 4, 2 / 4
+    assert npmi[0] == pytest.approx(math.log(both / (first * second)) / -math.log(both))
+    umass = coherence(phi, x, "umass", top=2)
+    assert umass[0] == pytest.approx(math.log((2 + 1) / 3))
+    assert umass[1] == pytest.approx(math.log((1 + 1) / 1))  # term 3 leads, then term 2
+
+
+def test_coherence_edges():
+    phi = np.array([[0.5, 0.5, 0.0]])
+    never = np.array([[1, 0, 1], [0, 1, 1]])
+    assert coherence(phi, never, "npmi", 2)[0] == -1.0
+    always = np.ones((3, 3), int)
+    assert coherence(phi, sp.csr_array(always), "npmi", 2)[0] == 1.0
+    with pytest.raises(DataError, match="measure"):
+        coherence(phi, never, "cv")
+    with pytest.raises(DataError, match="columns"):
+        coherence(phi, np.ones((2, 5), int), top=2)
+
+
+def test_diversity():
+    phi = np.array([[0.6, 0.3, 0.1, 0.0], [0.0, 0.1, 0.3, 0.6]])
+    assert diversity(phi, 2) == 1.0
+    assert diversity(phi, 3) == pytest.approx(4 / 6)
+    assert leading_terms(phi, 2).tolist() == [[0, 1], [3, 2]]
+
+
+def test_public_names():
+    assert pgbn.split_tokens is split_tokens
+    assert pgbn.evaluation.coherence is coherence
