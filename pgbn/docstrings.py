@@ -15,9 +15,7 @@ __all__ = ["docstrings"]
 _SKIP = ("tests", "testing", "conftest", "setup", "f2py", "distutils", "_examples")
 
 
-def docstrings(
-    packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200
-) -> dict[str, str]:
+def docstrings(packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200) -> dict[str, str]:
     """From "scipy.linalg.svd" to its docstring, for the public functions, classes and methods of
     some packages; each text once, and none below ``shortest`` characters."""
     found: dict[str, str] = {}
@@ -71,7 +69,9 @@ def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str:
+    if not callable(value) and not isinstance(value, property):
+        return ""  # a constant has the docstring of its type
     try:
-        return inspect.getdoc(value) or "" if not isinstance(value, (int, float, str)) else ""
+        return inspect.getdoc(value) or ""
     except Exception:  # objects that compute their docstring and fail
         return ""

@@ -159,6 +159,8 @@ def _draw_step(wiring: Wiring, node: Node) -> Step:
     reads = set(wiring.evidence_reads(node.name))
     for slot in node.slots():
         reads |= wiring.slot_reads(node, slot)
+        if wiring.polynomials[node.name, slot].along is not None:
+            reads.add(Read(f"counts({node.name})"))  # what each row passes to the one before
     reads = {read for read in reads if read.name != node.name}
     rule = wiring.draws[node.name]
     stale = _stale_after(wiring, node)

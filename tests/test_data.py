@@ -208,6 +208,9 @@ def test_messy_sparse_data_are_read_and_left_alone() -> None:
     assert np.array_equal(data.toarray(), X)
     assert not data.has_sorted_indices
     assert same(run(data), run(X))
+    for name in ("indptr", "indices", "values"):
+        found, clean = (getattr(read_array(NET["x"], d), name) for d in (data, X))
+        assert np.array_equal(found, clean)
     for name in ("data", "indices", "indptr"):
         assert np.array_equal(getattr(data, name), getattr(messy(), name))
 

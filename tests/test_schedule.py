@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from models import algorithm1, interleaved, pgbn, sizes_of, zoo_models
 
-from pgbn import NetworkError, StaleReadError
+from pgbn import NetworkError, StaleReadError, zoo
 from pgbn.schedule import check_order
 
 MODELS = zoo_models()
@@ -231,3 +231,10 @@ def test_valid_orders_run_with_every_layer1(depth, layer1):
     assert chain.layer1 == layer1
     assert all(np.isfinite(value).all() for value in chain.values.values())
     assert sizes_of(network) == {"doc": 3, "term": 3}
+
+
+def test_a_chain_is_drawn_after_the_counts_that_its_rows_pass_back() -> None:
+    net = zoo.gamma_markov_chain(2)
+    names = [name for name in net.schedule.names if name != "theta"]
+    with pytest.raises(StaleReadError, match=r"counts\(theta\)"):
+        net.with_order(["counts(x)", "theta", *[name for name in names if name != "counts(x)"]])

@@ -15,6 +15,7 @@ import numpy as np
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData, Series
 from pgbn.report.derivation import derivation_html
+from pgbn.report.embedding import explained
 from pgbn.report.payload import clean_text, payload, script_json
 
 __all__ = ["report_html", "write_report"]
@@ -107,7 +108,11 @@ def _text(value: object) -> str:
 
 
 def _grouped(number: int) -> str:
-    return f"{number:,}".replace(",", "\u2009")
+    return f"{number:,}".replace(",", "\u2009").replace("-", "\u2212")
+
+
+def _number(value: float, digits: int) -> str:
+    return _grouped(round(value)) if 1e4 <= abs(value) < 1e12 else f"{value:.{digits}g}"
 
 
 def _lead(data: ReportData) -> str:
@@ -140,6 +145,7 @@ def _graph(data: ReportData) -> Section:
         f'<p class="note">A box is a topic, named by its leading words; its bar is the share in its '
         f"layer.{made} Choose one for its words and documents. Keys: arrows, Enter, Escape.</p>"
         f'<div class="tools"><label><input type="checkbox" id="all-topics"> all topics</label>{more}'
+        '<label><input type="checkbox" id="distinct"> names by distinctive words</label>'
         '</div><div class="scroll" id="graph-place"></div>',
     )
 
@@ -251,8 +257,8 @@ def _diagnosis(series: Series) -> list[str]:
         verdict = '<span class="warn">run longer</span>'
     return [
         _text(series.name),
-        f"{values.mean():.5g}",
-        f"{values.std():.3g}",
+        _number(float(values.mean()), 5),
+        _number(float(values.std()), 3),
         f"{ess:.0f}" if np.isfinite(ess) else "–",
         f"{rhat:.3f}" if np.isfinite(rhat) else "–",
         verdict,
@@ -260,12 +266,14 @@ def _diagnosis(series: Series) -> list[str]:
 
 
 def _map(data: ReportData) -> Section:
+    kept = explained(data.theta[0])
     return (
         "map",
         "Document map",
         f"""<p class="note">Each point is a document, placed by the first two principal components of
-the square roots of its topic shares in layer 1, so that near documents have similar mixtures. Its
-colour is the topic that leads in it. The list below says the same in words and numbers.</p>
+the square roots of its topic shares in layer 1 ({kept:.0%} of their variance), with the crowded
+middle spread out. Its colour is the topic that leads in it; the list below says the same in words
+and numbers.</p>
 <div class="tools"><label>Colour by layer <select id="map-layer">{_layers(data, data.depth)}</select></label></div>
 <div class="map"><canvas id="map-canvas" role="img" aria-label="Map of {data.size} documents"></canvas>
 <div id="map-tip" class="tip" hidden></div></div>

@@ -22,9 +22,10 @@ __all__ = ["clean_text", "payload", "script_json"]
 WORDS = 15  # words shown for a topic
 LEADING = 6  # documents shown for a topic
 POINTS = 12_000  # documents on the map
+TEXTS = 220_000  # bytes that the beginnings of the leading documents may take
 LINKS = 40_000  # links of the topic graph
 TRACE = 500  # points of a trace
-TITLES = 350_000  # characters that the titles of all points on the map may take
+TITLES = 150_000  # bytes that the titles of all points on the map may take
 LEAST_LINK = 0.002
 RELEVANCE = (1.0, 0.6, 0.3)  # candidates for the slider of the page
 
@@ -48,7 +49,8 @@ def payload(data: ReportData) -> dict[str, Any]:
     }
     if data.theta:
         leading = sorted({number for layer in layers for row in layer["documents"] for number in row})
-        out["documents"] = {number: _document(data, number) for number in leading}
+        length = max(40, min(170, TEXTS // max(len(leading), 1)))
+        out["documents"] = {number: _document(data, number, length) for number in leading}
         out["map"] = _map(data)
     return out
 
@@ -146,11 +148,11 @@ def _series(series: Series) -> dict[str, Any]:
     }
 
 
-def _document(data: ReportData, number: int) -> list[str]:
+def _document(data: ReportData, number: int, length: int) -> list[str]:
     """Title and first words of the text."""
     text = "" if data.documents is None else " ".join(str(data.documents[number])[:600].split())
-    if len(text) > 170:
-        text = text[:170].rsplit(" ", 1)[0] + " …"
+    if len(text) > length:
+        text = text[:length].rsplit(" ", 1)[0] + " …"
     return [clean_text(data.name_of(number))[:90], clean_text(text)]
 
 
@@ -170,7 +172,7 @@ def _map(data: ReportData) -> dict[str, Any]:
         out["numbers"] = _base64(chosen.astype("<u4"))
     if data.titles is not None:
         titles = [clean_text(data.titles[j])[:60] for j in chosen.tolist()]
-        if sum(map(len, titles)) <= TITLES:
+        if sum(len(title.encode()) for title in titles) <= TITLES:
             out["titles"] = titles
     return out
 

@@ -33,7 +33,9 @@ function wordsOf(layer, topic, relevance = 1, count = data.shown) {
   }
   return rows.slice(0, count);
 }
-const nameOf = (layer, topic, count = 3) => wordsOf(layer, topic, 1, count).map((row) => row.word);
+// Names are the most frequent words, or, if the reader wants, the most distinctive ones.
+const naming = { relevance: 1 };
+const nameOf = (layer, topic, count = 3) => wordsOf(layer, topic, naming.relevance, count).map((row) => row.word);
 const sayTopic = (layer, topic) => `Layer ${layer}, topic ${topic}`;
 const mixed = (words) => words.map(isolate).join(" ");
 

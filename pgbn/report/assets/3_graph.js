@@ -197,6 +197,11 @@
   });
   $("all-topics").addEventListener("change", draw);
   $("all-links").addEventListener("change", draw);
+  $("distinct").addEventListener("change", () => {
+    naming.relevance = $("distinct").checked ? 0.3 : 1;
+    draw();
+    chosen.listeners.forEach((listener) => listener());
+  });
   draw();
   onWidth(place, draw);
 })();

@@ -11,8 +11,8 @@
     cell.append(frame);
   });
 
-  function ticks(low, high, count) {
-    const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough));
+  function ticks(low, high, count, whole = false) {
+    const rough = Math.max((high - low) / count || 1, whole ? 1 : 0), power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((digit) => digit * power).find((each) => each >= rough);
     const list = [];
     for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-9; at += step) list.push(Math.abs(at) < step * 1e-9 ? 0 : at);
@@ -39,7 +39,7 @@
     const y = (value) => top + (1 - (value - low + pad) / (high - low + 2 * pad)) * (height - top - bottom);
     const svg = make("svg", { width, height, role: "img", "aria-label": `${series.name} along the sweeps; numbers in the table above` });
     svg.append(make("rect", { class: "settled", x: x(series.settled), y: top, width: Math.max(x(last) - x(series.settled), 0), height: height - top - bottom }));
-    for (const value of ticks(low, high, 4))
+    for (const value of ticks(low, high, 4, finite.every(Number.isInteger)))
       svg.append(make("line", { class: "axis", x1: left, x2: width - 8, y1: y(value), y2: y(value) }),
         make("text", { class: "soft", x: left - 7, y: y(value) + 4, "text-anchor": "end" }, short(value)));
     for (const sweep of ticks(first, last, Math.max(2, width / 130)))
@@ -51,9 +51,8 @@
     series.values.forEach((values, chain) => {
       let path = "", down = false;
       values.forEach((value, i) => {
-        if (value === null) { down = false; return; }
-        const inside = Math.max(top, Math.min(height - bottom, y(value)));
-        path += (down ? "L" : "M") + x(series.sweeps[i]).toFixed(1) + " " + inside.toFixed(1);
+        if (value === null || value < low - pad || value > high + pad) { down = false; return; }
+        path += (down ? "L" : "M") + x(series.sweeps[i]).toFixed(1) + " " + y(value).toFixed(1);
         down = true;
       });
       svg.append(make("path", { class: "trace", d: path, stroke: `var(--c${chain % 8})`, "stroke-dasharray": chain >= 8 ? "4 2" : undefined }));
