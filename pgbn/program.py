@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from scipy.special import gammaln
 
 from pgbn.data import Cells
@@ -338,8 +337,8 @@ class Program:
             return parts[0]
 
         def run(key: int) -> None:
-            for number, part in enumerate(parts):
-                part(stream_key(key, number))
+            for index, part in enumerate(parts):
+                part(stream_key(key, index))
 
         return run
 

@@ -108,7 +108,7 @@ class _Reader:
                 raise NetworkError(
                     f"a node of type {entry.get('type')!r} has the name {name!r}; give it a string"
                 )
-        self.entries = dict(zip(names, entries, strict=True))
+        self.entries: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in entries}
         if len(self.entries) < len(entries):
             twice = next(name for name in names if names.count(name) > 1)
             raise NetworkError(f"two nodes are called {twice!r}; rename one")

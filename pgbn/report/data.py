@@ -89,7 +89,9 @@ class ReportData:
             if self.theta and (
                 len(self.theta) != self.depth or self.theta[t - 1].shape != (self.size, below)
             ):
-                raise DataError(f"ReportData: theta[{t - 1}] must have the shape (documents, {below})")
+                raise DataError(
+                    f"ReportData: theta[{t - 1}] must have the shape (documents, {below})"
+                )
         if len(self.budget) != self.depth:
             raise DataError(f"ReportData: budget={self.budget!r}: give one width for each layer")
         for name, texts in (("titles", self.titles), ("documents", self.documents)):

@@ -112,7 +112,7 @@ def _grouped(number: int) -> str:
 
 
 def _number(value: float, digits: int) -> str:
-    return _grouped(round(value)) if 1e4 <= abs(value) < 1e12 else f"{value:.{digits}g}"
+    return _grouped(round(value)) if 1e3 <= abs(value) < 1e12 else f"{value:.{digits}g}"
 
 
 def _lead(data: ReportData) -> str:
@@ -231,8 +231,9 @@ def _traces(data: ReportData) -> Section:
     heads = [("Quantity", ""), ("Mean", "figure"), ("Spread", "figure"), ("ESS", "figure"),
              ("R-hat", "figure"), ("", "")]  # fmt: skip
     note = (
-        f"{chains} chains with seeds of their own. " if many else "One chain: R-hat compares its "
-        "halves; several chains with different seeds tell more. "
+        f"{chains} chains with seeds of their own. "
+        if many
+        else "One chain: R-hat compares its halves; several chains with different seeds tell more. "
     ) + (
         "Only quantities that do not depend on the numbering of topics are shown. ESS (bulk "
         "effective sample size) and R-hat (rank-normalised, split) are of the shaded sweeps."

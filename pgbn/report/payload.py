@@ -48,7 +48,9 @@ def payload(data: ReportData) -> dict[str, Any]:
         "stages": [[sweep, clean_text(label)] for sweep, label in data.stages],
     }
     if data.theta:
-        leading = sorted({number for layer in layers for row in layer["documents"] for number in row})
+        leading = sorted(
+            {number for layer in layers for row in layer["documents"] for number in row}
+        )
         length = max(40, min(170, TEXTS // max(len(leading), 1)))
         out["documents"] = {number: _document(data, number, length) for number in leading}
         out["map"] = _map(data)
@@ -118,7 +120,9 @@ def _candidates(row: Matrix, common: Matrix) -> NDArray[np.int64]:
         lift = np.log(row) - np.log(common)
         scores = [lam * np.log(row) + (1.0 - lam) * lift for lam in RELEVANCE[1:]]
     chosen = [np.argsort(-row, kind="stable")[:WORDS]]
-    chosen += [np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:WORDS] for score in scores]
+    chosen += [
+        np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:WORDS] for score in scores
+    ]
     union = np.unique(np.concatenate(chosen))
     return np.asarray(union[np.argsort(-row[union], kind="stable")])
 

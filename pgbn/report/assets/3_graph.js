@@ -91,7 +91,7 @@
       const most = Math.max(...info.weights, 1e-12), step = (height - 40) / list.length;
       boxes.append(make("text", { x, y: 16, class: "head" }, `Layer ${layer}`),
         make("text", { x: x + side, y: 16, class: "soft", "text-anchor": "end" },
-          list.length < info.weights.length ? `${list.length} of ${info.weights.length}` : `${list.length}`));
+          list.length === info.weights.length ? `${list.length}` : `${list.length}${side < 150 ? "/" : " of "}${info.weights.length}`));
       list.forEach((topic, at) => {
         const y = 32 + step * (at + 0.5) - box / 2;
         const words = nameOf(layer, topic, 4);

@@ -1,0 +1,64 @@
+"""The two binary tasks of 20newsgroups: accuracy against depth (figure 2 of the paper).
+
+η = 0.01, B_t = C_t = 1000, T = 1 … 8; terms that occur at least five times in the task's documents.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from common import Results, arguments, classify, features, load_newsgroups, train_depths
+
+TASKS = {
+    "hardware": ("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
+    "science": ("sci.electronics", "sci.med"),
+}
+
+
+def task_of(corpus: dict[str, Any], name: str) -> dict[str, Any]:
+    """The documents of two groups, with the terms that occur at least five times in them."""
+    groups = [str(group) for group in corpus["groups"]]
+    pair = [groups.index(group) for group in TASKS[name]]
+    out: dict[str, Any] = {}
+    for part in ("train", "test"):
+        chosen = np.isin(corpus[f"{part}_labels"], pair)
+        out[part] = corpus[part][np.flatnonzero(chosen)]
+        out[f"{part}_labels"] = (corpus[f"{part}_labels"][chosen] == pair[1]).astype(int)
+    total = np.asarray(out["train"].sum(axis=0) + out["test"].sum(axis=0)).ravel()
+    kept = np.flatnonzero(total >= 5)
+    return out | {part: sp.csr_array(out[part][:, kept]) for part in ("train", "test")}
+
+
+def main() -> None:
+    def more(parser: Any) -> None:
+        parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+
+    options = arguments(__doc__ or "", [25, 50, 100, 200, 400, 600, 800], 8, more)
+    results = Results(options.out / "binary.json")
+    corpus = load_newsgroups(options)
+    for task in options.tasks:
+        part = task_of(corpus, task)
+        for seed in options.seeds:
+            for width in options.widths:
+                for network, seconds in train_depths(
+                    part["train"], width, options, f"binary-{task}", seed,
+                    burn_in=[1000] * options.depth, collect=1000, eta=0.01,
+                ):  # fmt: skip
+                    key = f"{task} K1max={width} T={network.depth} seed={seed}"
+                    if key in results:
+                        continue
+                    accuracy, strength = classify(
+                        features(network, part["train"], seed, options), part["train_labels"],
+                        features(network, part["test"], seed, options), part["test_labels"],
+                    )  # fmt: skip
+                    results.add(
+                        key, accuracy=accuracy, C=strength, task=task, max_width=width,
+                        depth=network.depth, seed=seed, widths=network.widths,
+                        training_seconds=seconds, sweeps=network.sweeps,
+                    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

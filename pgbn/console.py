@@ -1,0 +1,156 @@
+"""What the commands of `pgbn.cli` share: opening models, tables, JSON, errors and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pgbn.archive import is_archive, read_manifest
+from pgbn.corpus import Corpus, read_corpus
+from pgbn.errors import DataError, PgbnError
+from pgbn.inference import align_terms
+from pgbn.notices import PgbnWarning
+from pgbn.storage import Saved, open_saved
+from pgbn.trained import TrainedNetwork
+
+__all__ = ["Model", "Output", "guarded", "numbers", "open_model", "read_for"]
+
+OK, FAILED, USAGE, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
+
+
+class Output:
+    """Where results go: text for people, or one JSON document with ``--json``."""
+
+    def __init__(self) -> None:
+        self.json = self.debug = False
+
+    def result(self, document: Any, text: Callable[[], None]) -> None:
+        """Print a result in the form that was asked for."""
+        if self.json:
+            print(json.dumps(document, ensure_ascii=False, default=_plain))
+        else:
+            text()
+
+    def note(self, text: str) -> None:
+        """Something for people that is not a result."""
+        print(text, file=sys.stderr)
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """A table; the last column may be long."""
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
+        for number, column in enumerate(columns):
+            last = number == len(columns) - 1
+            table.add_column(column, justify="left" if last else "right", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(str(cell)) for cell in row))
+        Console(width=None if sys.stdout.isatty() else 200).print(table)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return str(value)
+
+
+def guarded(run: Callable[[], Any], output: Output) -> int:
+    """Run a command: errors in one line, and the exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            code = run()
+            sys.stdout.flush()
+            return code if isinstance(code, int) else OK
+        except BrokenPipeError:  # the reader of our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return CLOSED
+        except KeyboardInterrupt as stop:
+            output.note(f"pgbn: {stop}" if str(stop) else "pgbn: interrupted")
+            return INTERRUPTED
+        except Exception as error:
+            if type(error).__name__ == "Abort":
+                return INTERRUPTED
+            if output.debug:
+                raise
+            return _complain(error, output)
+
+
+def _complain(error: Exception, output: Output) -> int:
+    usage = hasattr(error, "format_message")
+    message = error.format_message() if usage else str(error)
+    if not isinstance(error, (PgbnError, OSError)) and not usage:
+        message = f"{type(error).__name__}: {message} (a bug? --debug shows where)"
+    line = " ".join(message.split())
+    if output.json:
+        print(json.dumps({"error": line}, ensure_ascii=False))
+    output.note(f"pgbn: {line}")
+    return USAGE if usage else FAILED
+
+
+def _show_warning(message: Any, category: type[Warning], *rest: Any) -> None:
+    if issubclass(category, PgbnWarning):
+        print(f"pgbn: note: {message}", file=sys.stderr)
+
+
+def numbers(name: str, text: str, kind: type) -> Any:
+    """"300" or "300,200,100": one number, or one a layer."""
+    try:
+        values = [kind(part) for part in text.split(",")]
+    except ValueError:
+        raise DataError(f"--{name} {text!r}: give a number, or one a layer: 300,200,100") from None
+    return values[0] if len(values) == 1 else values
+
+
+class Model:
+    """A saved model as the commands use it."""
+
+    def __init__(self, path: Path, saved: Saved) -> None:
+        self.path, self.saved = path, saved
+        self.result = getattr(saved.object, "training_", saved.object)
+        network = getattr(self.result, "deepest", self.result)
+        if not isinstance(network, TrainedNetwork):
+            raise DataError(f"{path}: holds a {saved.kind}; this command needs a trained model")
+        self.network = network
+
+    @property
+    def vocabulary(self) -> list[str] | None:
+        return self.saved.vocabulary
+
+
+def open_model(path: Path) -> Model:
+    """The trained model in a folder."""
+    return Model(path, open_saved(path))
+
+
+def unfinished(path: Path) -> bool:
+    """Whether a folder holds a training that can be resumed."""
+    return is_archive(path) and read_manifest(path)["kind"] == "checkpoint"
+
+
+def read_for(model: Model, data: Path, **options: Any) -> tuple[Corpus, sp.csr_array]:
+    """New documents, and their counts in the columns of a model."""
+    options |= model.saved.record.get("vectorizer", {})
+    corpus = read_corpus(data, vocabulary=model.vocabulary, **options)
+    size = model.network.vocabulary_size
+    if model.vocabulary is None or corpus.vocabulary is None:
+        X, columns, tokens = align_terms(corpus.counts, size)
+    else:
+        X, columns, tokens = align_terms(corpus.counts, size, corpus.vocabulary, model.vocabulary)
+    if columns:
+        warnings.warn(
+            f"{columns} unknown terms with {tokens} counts were dropped", PgbnWarning, stacklevel=2
+        )
+    return corpus, X

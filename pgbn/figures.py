@@ -1,0 +1,211 @@
+"""Figures for papers: matplotlib twins of the pictures of the report (extra ``pgbn[plots]``).
+
+Every function takes what `pgbn.report.report_data` returns, draws on ``ax`` (a new one if left
+out) and returns it; `traces` has one of them for each quantity. Nothing is shown or saved:
+``topic_graph(data).figure.savefig("graph.pdf")``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import DataError, PgbnError
+from pgbn.report.data import ReportData
+from pgbn.report.embedding import document_positions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+else:
+    Axes = Any
+
+__all__ = ["document_map", "layer_widths", "top_words", "topic_graph", "traces"]
+
+_COLOURS = ("#3a6fb0", "#d17a22", "#3d9259", "#c04a4a", "#7d5fae", "#8a6547", "#c766a3", "#2a999f")
+_GREY, _LIGHT = "#8a949e", "#d5e4f2"
+
+
+def topic_graph(
+    data: ReportData, ax: Axes | None = None, *, topics: int = 20, links: int = 3, words: int = 3
+) -> Axes:
+    """The ``topics`` heaviest topics of every layer and the ``links`` strongest links of each.
+
+    The top layer is at the left; topics linked to each other lie at similar heights.
+    """
+    shown = [_heaviest(weight, topics) for weight in data.weights]
+    order = _arrange(data, shown)
+    rows = max(len(layer) for layer in order)
+    ax = _axes(ax, (2.9 * data.depth, 0.26 * rows + 0.6))
+    half = 0.36  # of the width of a box
+    place = {}
+    for t, layer in enumerate(order):
+        for at, k in enumerate(layer):
+            place[t, k] = (float(data.depth - 1 - t), (at + 0.5) * rows / len(layer))
+    for t in range(1, data.depth):
+        for k in order[t]:
+            row = data.phi[t][k]
+            for child in np.argsort(-row, kind="stable")[:links].tolist():
+                if (t - 1, child) in place:
+                    _link(ax, place[t, k], place[t - 1, child], half, float(row[child]))
+    for (t, k), (x, y) in place.items():
+        share = data.weights[t][k] / max(float(data.weights[t].max()), 1e-300)
+        ax.barh(y, 2 * half, 0.8, x - half, facecolor="white", edgecolor=_GREY, linewidth=0.5)
+        ax.barh(y, 2 * half * share, 0.8, x - half, facecolor=_LIGHT)
+        label = " ".join(data.words(t + 1, k, words))
+        ax.text(x - half + 0.015, y, _plain(_shorten(label)), va="center", fontsize=7.5)
+    for t in range(data.depth):
+        ax.text(data.depth - 1 - t - half, -0.25, f"Layer {t + 1}", fontsize=9, weight="bold")
+    ax.set_xlim(-half - 0.02, data.depth - 1 + half + 0.02)
+    ax.set_ylim(rows, -0.9)
+    ax.axis("off")
+    return ax
+
+
+def layer_widths(data: ReportData, ax: Axes | None = None) -> Axes:
+    """Active topics of every layer against the width that it was given."""
+    ax = _axes(ax, (4.5, 0.5 * data.depth + 0.8))
+    layers = np.arange(1, data.depth + 1)
+    given = [max(budget, width) for budget, width in zip(data.budget, data.widths, strict=True)]
+    active = [int(flags.sum()) for flags in data.active]
+    ax.barh(layers, given, 0.6, color=_LIGHT, label="given")
+    ax.barh(layers, active, 0.6, color=_COLOURS[0], label="active")
+    for layer, (used, budget) in enumerate(zip(active, given, strict=True), 1):
+        ax.text(budget * 1.01, layer, f" {used} of {budget}", va="center", fontsize=9)
+    ax.set_yticks(layers, [f"layer {t}" for t in layers])
+    ax.set_xlim(0, max(given) * 1.25)
+    ax.set_xlabel("topics")
+    _clean(ax)
+    return ax
+
+
+def traces(data: ReportData) -> list[Axes]:
+    """Every label-free quantity along the sweeps, a line a chain, with ESS and R-hat."""
+    if not data.series:
+        raise DataError("traces: no traces were kept; train with trace_every > 0")
+    from matplotlib import pyplot as plt
+
+    rows = len(data.series)
+    _, axes = plt.subplots(rows, 1, figsize=(6, 1.9 * rows), squeeze=False, layout="constrained")
+    for ax, series in zip(axes[:, 0], data.series, strict=True):
+        for chain, values in enumerate(series.values):
+            ax.plot(series.sweeps, values, color=_COLOURS[chain % len(_COLOURS)], linewidth=0.9)
+        for sweep, _ in data.stages:
+            ax.axvline(sweep, color=_GREY, linewidth=0.7, linestyle=":")
+        if series.settled:
+            ax.axvspan(series.sweeps[series.settled], series.sweeps[-1], color=_LIGHT, alpha=0.5)
+        label = f"{series.name}  (ESS {series.ess:.0f}, R-hat {series.rhat:.3f})"
+        ax.set_title(_plain(label), fontsize=9, loc="left")
+        _clean(ax)
+    axes[-1, 0].set_xlabel("sweep")
+    return list(axes[:, 0])
+
+
+def document_map(data: ReportData, ax: Axes | None = None, *, layer: int | None = None) -> Axes:
+    """Documents by the principal components of √θ, coloured by their leading topic of a layer.
+
+    The eight topics that lead in most documents have colours, all others are grey; the top layer
+    if ``layer`` is left out.
+    """
+    if not data.theta:
+        raise DataError("document_map: the documents are not known; give X to report_data")
+    chosen = data.depth if layer is None else layer
+    if chosen not in range(1, data.depth + 1):
+        raise DataError(f"layer={layer!r}: layers are numbered from 1 to {data.depth}")
+    ax = _axes(ax, (7, 5))
+    position = document_positions(data.theta[0])
+    leading = data.theta[chosen - 1].argmax(axis=1)
+    counts = np.bincount(leading, minlength=data.widths[chosen - 1])
+    top = [k for k in np.argsort(-counts, kind="stable")[: len(_COLOURS)].tolist() if counts[k]]
+    size = 3.0 if data.size > 3000 else 10.0
+    rest = ~np.isin(leading, top)
+    ax.scatter(*position[rest].T, s=size, c="#c9cdd1", linewidths=0, rasterized=True)
+    for colour, k in zip(_COLOURS, top, strict=False):
+        here = leading == k
+        label = _plain(" ".join(data.words(chosen, k, 3)))
+        ax.scatter(*position[here].T, s=size, c=colour, linewidths=0, label=label, rasterized=True)
+    ax.legend(fontsize=7.5, frameon=False, markerscale=2.5, loc="center left",
+              bbox_to_anchor=(1.0, 0.5))  # fmt: skip
+    ax.set_xticks([])
+    ax.set_yticks([])
+    return ax
+
+
+def top_words(
+    data: ReportData, layer: int, topic: int, ax: Axes | None = None, *, top: int = 15
+) -> Axes:
+    """The probabilities of the leading words of a topic, projected to the vocabulary."""
+    psi = data.project(layer)
+    if topic not in range(psi.shape[0]):
+        raise DataError(f"topic={topic!r}: topics of layer {layer} are 0 to {psi.shape[0] - 1}")
+    order = np.argsort(-psi[topic], kind="stable")[:top]
+    ax = _axes(ax, (3.6, 0.24 * len(order) + 0.7))
+    ax.barh(np.arange(len(order)), psi[topic, order], 0.7, color=_COLOURS[0])
+    ax.set_yticks(np.arange(len(order)), [_plain(data.vocabulary[v]) for v in order], fontsize=8)
+    ax.invert_yaxis()
+    ax.set_title(f"Layer {layer}, topic {topic}", fontsize=9, loc="left")
+    _clean(ax)
+    return ax
+
+
+# ---- helpers ----------------------------------------------------------------------------
+
+
+def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError:
+        raise PgbnError("figures need matplotlib: pip install 'pgbn[plots]'") from None
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def _clean(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
+
+
+def _plain(text: str) -> str:
+    """Text in which matplotlib sees no formula."""
+    return text.replace("$", r"\$")
+
+
+def _shorten(text: str, length: int = 30) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _heaviest(weight: NDArray[np.float64], topics: int) -> list[int]:
+    return [int(k) for k in np.argsort(-weight, kind="stable")[:topics]]
+
+
+def _arrange(data: ReportData, shown: list[list[int]]) -> list[list[int]]:
+    """Sort each layer by the mean place of the linked topics, up and down a few times."""
+    order = [list(layer) for layer in shown]
+
+    def sort(t: int, other: int, weights: NDArray[np.float64]) -> None:
+        """``weights`` is (topics of t, topics of other)."""
+        places = (np.arange(len(order[other])) + 0.5) / len(order[other])
+        linked = weights[np.ix_(order[t], order[other])] ** 2
+        means = (linked @ places) / np.maximum(linked.sum(axis=1), 1e-300)
+        order[t] = [order[t][i] for i in np.argsort(means, kind="stable")]
+
+    for _ in range(6):
+        for t in range(data.depth - 2, -1, -1):
+            sort(t, t + 1, data.phi[t + 1].T)
+        for t in range(1, data.depth):
+            sort(t, t - 1, data.phi[t])
+    return order
+
+
+def _link(
+    ax: Axes, above: tuple[float, float], below: tuple[float, float], half: float, share: float
+) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    (x1, y1), (x2, y2) = (above[0] + half, above[1]), (below[0] - half, below[1])
+    middle = (x1 + x2) / 2
+    path = Path([(x1, y1), (middle, y1), (middle, y2), (x2, y2)], [1, 4, 4, 4])
+    ax.add_patch(PathPatch(path, fill=False, edgecolor=_GREY, alpha=0.5, linewidth=0.3 + 6 * share))
