@@ -7,7 +7,8 @@ out) and returns it; `traces` has one of them for each quantity. Nothing is show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,9 @@ from pgbn.errors import DataError, PgbnError
 from pgbn.report.data import ReportData
 from pgbn.report.embedding import document_positions
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-else:
-    Axes = Any
-
 __all__ = ["document_map", "layer_widths", "top_words", "topic_graph", "traces"]
 
+Axes = Any  # matplotlib.axes.Axes; matplotlib is imported when a figure is drawn
 _COLOURS = ("#3a6fb0", "#d17a22", "#3d9259", "#c04a4a", "#7d5fae", "#8a6547", "#c766a3", "#2a999f")
 _GREY, _LIGHT = "#8a949e", "#d5e4f2"
 
@@ -84,9 +81,8 @@ def traces(data: ReportData) -> list[Axes]:
     """Every label-free quantity along the sweeps, a line a chain, with ESS and R-hat."""
     if not data.series:
         raise DataError("traces: no traces were kept; train with trace_every > 0")
-    from matplotlib import pyplot as plt
-
     rows = len(data.series)
+    plt = _matplotlib("pyplot")
     _, axes = plt.subplots(rows, 1, figsize=(6, 1.9 * rows), squeeze=False, layout="constrained")
     for ax, series in zip(axes[:, 0], data.series, strict=True):
         for chain, values in enumerate(series.values):
@@ -155,11 +151,14 @@ def top_words(
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     if ax is not None:
         return ax
+    return _matplotlib("pyplot").subplots(figsize=size, layout="constrained")[1]
+
+
+def _matplotlib(module: str) -> Any:
     try:
-        from matplotlib import pyplot as plt
+        return import_module(f"matplotlib.{module}")
     except ImportError:
         raise PgbnError("figures need matplotlib: pip install 'pgbn[plots]'") from None
-    return plt.subplots(figsize=size, layout="constrained")[1]
 
 
 def _clean(ax: Axes) -> None:
@@ -202,10 +201,11 @@ def _arrange(data: ReportData, shown: list[list[int]]) -> list[list[int]]:
 def _link(
     ax: Axes, above: tuple[float, float], below: tuple[float, float], half: float, share: float
 ) -> None:
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
     (x1, y1), (x2, y2) = (above[0] + half, above[1]), (below[0] - half, below[1])
     middle = (x1 + x2) / 2
-    path = Path([(x1, y1), (middle, y1), (middle, y2), (x2, y2)], [1, 4, 4, 4])
-    ax.add_patch(PathPatch(path, fill=False, edgecolor=_GREY, alpha=0.5, linewidth=0.3 + 6 * share))
+    corners, kinds = [(x1, y1), (middle, y1), (middle, y2), (x2, y2)], [1, 4, 4, 4]  # a Bézier curve
+    path = _matplotlib("path").Path(corners, kinds)
+    line = _matplotlib("patches").PathPatch(
+        path, fill=False, edgecolor=_GREY, alpha=0.5, linewidth=0.3 + 6 * share
+    )
+    ax.add_patch(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,7 +142,7 @@ def _stages(model: Any) -> tuple[TrainedNetwork, ...]:
 
 
 def _has_counts(phi: Matrix) -> NDArray[np.bool_]:
-    """E φ_k = (η + x) / Σ(η + x) is flat, to the last bit, exactly where the topic has no counts."""
+    """E φ_k = (η + x) / Σ(η + x) is flat exactly where the topic has no counts."""
     if phi.shape[1] == 1:
         return np.ones(phi.shape[0], np.bool_)
     return np.asarray(np.ptp(phi, axis=1) > 1e-12)
@@ -191,8 +192,9 @@ def _terms(vocabulary: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 def _borders(stages: Sequence[TrainedNetwork]) -> tuple[tuple[float, str], ...]:
     """Where each further layer was put on top."""
-    pairs = zip(stages[:-1], stages[1:], strict=True)
-    return tuple((float(below.sweeps), f"layer {above.depth}") for below, above in pairs)
+    return tuple(
+        (float(below.sweeps), f"layer {above.depth}") for below, above in pairwise(stages)
+    )
 
 
 def _series(chains: Sequence[Sequence[TrainedNetwork]]) -> tuple[Series, ...]:
