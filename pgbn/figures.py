@@ -91,6 +91,12 @@ def traces(data: ReportData) -> list[Axes]:
             ax.axvline(sweep, color=_GREY, linewidth=0.7, linestyle=":")
         if series.settled:
             ax.axvspan(series.sweeps[series.settled], series.sweeps[-1], color=_LIGHT, alpha=0.5)
+        # The first sweeps run in from far away; they must not press the rest into a line.
+        low, high = np.quantile(series.values, [0.05, 0.98])
+        spread = float(high - low)
+        if spread > 0:
+            ax.set_ylim(max(series.values.min(), low - 0.3 * spread) - 0.05 * spread,
+                        min(series.values.max(), high + 0.3 * spread) + 0.05 * spread)  # fmt: skip
         label = f"{series.name}  (ESS {series.ess:.0f}, R-hat {series.rhat:.3f})"
         ax.set_title(_plain(label), fontsize=9, loc="left")
         _clean(ax)
@@ -203,7 +209,10 @@ def _link(
 ) -> None:
     (x1, y1), (x2, y2) = (above[0] + half, above[1]), (below[0] - half, below[1])
     middle = (x1 + x2) / 2
-    corners, kinds = [(x1, y1), (middle, y1), (middle, y2), (x2, y2)], [1, 4, 4, 4]  # a Bézier curve
+    corners, kinds = (
+        [(x1, y1), (middle, y1), (middle, y2), (x2, y2)],
+        [1, 4, 4, 4],
+    )  # a Bézier curve
     path = _matplotlib("path").Path(corners, kinds)
     line = _matplotlib("patches").PathPatch(
         path, fill=False, edgecolor=_GREY, alpha=0.5, linewidth=0.3 + 6 * share

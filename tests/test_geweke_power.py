@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from models import MILD, pgbn, sizes_of
 
-from pgbn import Chain, Evidence, registry, zoo
+from pgbn import Chain, DataError, Evidence, registry, zoo
 from pgbn.nodes import Dirichlet, Gamma
+from pgbn.notices import PgbnWarning
 from pgbn.testing import GewekeResult, geweke
 
 
@@ -144,3 +145,8 @@ def test_tokens_redrawn_in_topic_order(layer1, record_property):
     assert right.worst < 4, right
     result = geweke(network, sizes, 40_000, 6, 1, layer1, broken=in_topic_order)
     seen(result, record_property)
+
+
+def test_priors_whose_counts_cannot_be_counted_are_refused() -> None:
+    with pytest.warns(PgbnWarning, match="rate"), pytest.raises(DataError, match="p_prior"):
+        geweke(zoo.pgbn([2, 2]), {"doc": 3, "term": 4}, replicates=500, sweeps=1)

@@ -52,6 +52,7 @@ def main() -> None:
                     accuracy, strength = classify(
                         features(network, part["train"], seed, options), part["train_labels"],
                         features(network, part["test"], seed, options), part["test_labels"],
+                        options.quick,
                     )  # fmt: skip
                     results.add(
                         key, accuracy=accuracy, C=strength, task=task, max_width=width,

@@ -39,7 +39,7 @@ def main() -> None:
                 test = features(network, corpus["test"], seed, options)
                 found = time.monotonic()
                 accuracy, strength = classify(
-                    train, corpus["train_labels"], test, corpus["test_labels"]
+                    train, corpus["train_labels"], test, corpus["test_labels"], options.quick
                 )
                 results.add(
                     key, accuracy=accuracy, C=strength, terms=terms, max_width=width,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,11 +10,14 @@ from scipy.special import gammaln, xlogy
 
 from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Slot
+from pgbn.notices import PgbnWarning
 from pgbn.registry import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 
-__all__ = ["Poisson", "check_counts"]
+__all__ = ["LARGEST_RATE", "Poisson", "check_counts"]
+
+LARGEST_RATE = 1e15  # beyond it, counts are not exact as floats
 
 
 def check_counts(values: Array) -> str | None:
@@ -40,6 +44,14 @@ class Poisson(Observed):
         return check_counts(values)
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
+        largest = np.max(slots["rate"])
+        if largest > LARGEST_RATE:
+            warnings.warn(
+                f"{self.name}: a rate of {largest:.3g} was drawn; its counts are cut at 1e18, so "
+                "these data do not follow the model. Choose priors that give smaller rates",
+                PgbnWarning,
+                stacklevel=2,
+            )
         return vectorised.poisson(stream, slots["rate"])
 
     def log_density(self, value: Array, **slots: Any) -> Array:

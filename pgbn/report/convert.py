@@ -192,9 +192,7 @@ def _terms(vocabulary: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 def _borders(stages: Sequence[TrainedNetwork]) -> tuple[tuple[float, str], ...]:
     """Where each further layer was put on top."""
-    return tuple(
-        (float(below.sweeps), f"layer {above.depth}") for below, above in pairwise(stages)
-    )
+    return tuple((float(below.sweeps), f"layer {above.depth}") for below, above in pairwise(stages))
 
 
 def _series(chains: Sequence[Sequence[TrainedNetwork]]) -> tuple[Series, ...]:

@@ -27,7 +27,7 @@ LINKS = 40_000  # links of the topic graph
 TRACE = 500  # points of a trace
 TITLES = 150_000  # bytes that the titles of all points on the map may take
 LEAST_LINK = 0.002
-RELEVANCE = (1.0, 0.6, 0.3)  # candidates for the slider of the page
+RELEVANCE = (0.6, 0.3)  # candidates for the slider of the page
 
 
 def payload(data: ReportData) -> dict[str, Any]:
@@ -48,9 +48,8 @@ def payload(data: ReportData) -> dict[str, Any]:
         "stages": [[sweep, clean_text(label)] for sweep, label in data.stages],
     }
     if data.theta:
-        leading = sorted(
-            {number for layer in layers for row in layer["documents"] for number in row}
-        )
+        rows = [row for layer in layers for row in layer["documents"]]
+        leading = sorted({number for row in rows for number in row})
         length = max(40, min(170, TEXTS // max(len(leading), 1)))
         out["documents"] = {number: _document(data, number, length) for number in leading}
         out["map"] = _map(data)
@@ -118,12 +117,9 @@ def _candidates(row: Matrix, common: Matrix) -> NDArray[np.int64]:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         lift = np.log(row) - np.log(common)
-        scores = [lam * np.log(row) + (1.0 - lam) * lift for lam in RELEVANCE[1:]]
-    chosen = [np.argsort(-row, kind="stable")[:WORDS]]
-    chosen += [
-        np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:WORDS] for score in scores
-    ]
-    union = np.unique(np.concatenate(chosen))
+        scores = [lam * np.log(row) + (1.0 - lam) * lift for lam in RELEVANCE]
+    scores = [row, *(np.nan_to_num(score, nan=-np.inf) for score in scores)]
+    union = np.unique([np.argsort(-score, kind="stable")[:WORDS] for score in scores])
     return np.asarray(union[np.argsort(-row[union], kind="stable")])
 
 

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from pgbn.chain import Chain
 from pgbn.checks import check_integer
+from pgbn.errors import DataError
+from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.random import stream_key, word_of
 
 if TYPE_CHECKING:
@@ -71,6 +73,13 @@ def geweke(
     replicates = check_integer("replicates", replicates, 2)
     sweeps = check_integer("sweeps", sweeps, 1)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads)
+    for name in network.observed:
+        values = chain.program.cells[name].values
+        if values.size and values.max() > LARGEST_RATE:
+            raise DataError(
+                f"geweke: {name} has values up to {values.max():.3g}, more than can be counted; "
+                "give the network priors of lighter tails, e.g. p_prior=(2, 4) in zoo.pgbn"
+            )
     if broken is not None:
         broken(chain)
     exact = _statistics(chain)

@@ -1,4 +1,4 @@
-"""What the commands of `pgbn.cli` share: opening models, tables, JSON, errors and exit codes."""
+"""What the commands share: opening models, tables, JSON, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.archive import is_archive, read_manifest
 from pgbn.corpus import Corpus, read_corpus
 from pgbn.errors import DataError, PgbnError
+from pgbn.evaluation import Topic
 from pgbn.inference import align_terms
 from pgbn.notices import PgbnWarning
 from pgbn.storage import Saved, open_saved
 from pgbn.trained import TrainedNetwork
 
-__all__ = ["Model", "Output", "guarded", "numbers", "open_model", "read_for"]
+__all__ = ["Model", "Output", "guarded", "numbers", "open_model", "output", "read_for", "topic_row"]
 
 OK, FAILED, USAGE, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
@@ -58,6 +58,9 @@ class Output:
         Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
+output = Output()
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
@@ -78,14 +81,18 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return CLOSED
         except KeyboardInterrupt as stop:
-            output.note(f"pgbn: {stop}" if str(stop) else "pgbn: interrupted")
-            return INTERRUPTED
+            return _stopped(stop, output)
         except Exception as error:
-            if type(error).__name__ == "Abort":
-                return INTERRUPTED
+            if type(error).__name__ == "Abort":  # how typer passes Ctrl-C on
+                return _stopped(error.__cause__, output)
             if output.debug:
                 raise
             return _complain(error, output)
+
+
+def _stopped(cause: BaseException | None, output: Output) -> int:
+    output.note(f"pgbn: {cause}" if str(cause or "") else "pgbn: interrupted")
+    return INTERRUPTED
 
 
 def _complain(error: Exception, output: Output) -> int:
@@ -106,7 +113,7 @@ def _show_warning(message: Any, category: type[Warning], *rest: Any) -> None:
 
 
 def numbers(name: str, text: str, kind: type) -> Any:
-    """"300" or "300,200,100": one number, or one a layer."""
+    """From "300" or "300,200,100" to one number, or one a layer."""
     try:
         values = [kind(part) for part in text.split(",")]
     except ValueError:
@@ -135,9 +142,10 @@ def open_model(path: Path) -> Model:
     return Model(path, open_saved(path))
 
 
-def unfinished(path: Path) -> bool:
-    """Whether a folder holds a training that can be resumed."""
-    return is_archive(path) and read_manifest(path)["kind"] == "checkpoint"
+def topic_row(topic: Topic) -> dict[str, Any]:
+    """A topic as JSON."""
+    return {"layer": topic.layer, "topic": topic.index, "weight": topic.weight,
+            "terms": dict(zip(topic.terms, topic.probabilities, strict=True))}  # fmt: skip
 
 
 def read_for(model: Model, data: Path, **options: Any) -> tuple[Corpus, sp.csr_array]:

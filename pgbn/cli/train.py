@@ -1,0 +1,195 @@
+"""The commands that train: demo, fit, resume."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pgbn import checkpoint
+from pgbn.archive import is_archive, read_manifest
+from pgbn.cli.console import numbers, open_model, output, topic_row
+from pgbn.cli.options import Column, Data, Encoding, Folder, Format, Label, Seed, Terms, Threads
+from pgbn.cli.use import write_page
+from pgbn.corpus import Corpus, count_terms, read_corpus
+from pgbn.errors import DataError, StorageError
+from pgbn.evaluation import topics as topics_of
+
+__all__ = ["demo", "fit", "resume"]
+
+
+def demo(
+    to: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
+        "pgbn-demo"
+    ),
+    max_width: Annotated[int, typer.Option(help="Topics of the first layer, at most.")] = 80,
+    sweeps: Annotated[int, typer.Option(help="Sweeps for the first layer; half for others.")] = 200,
+    seed: Seed = 0,
+    threads: Threads = None,
+) -> None:
+    """Fit three layers to the docstrings of numpy and scipy: no download, under two minutes.
+
+    Example:
+
+      pgbn demo && open pgbn-demo/report.html
+    """
+    from pgbn.docstrings import docstrings
+
+    start = time.monotonic()
+    output.note("reading the docstrings of numpy and scipy …")
+    options = {
+        "stop_words": "english",
+        "min_df": 5,
+        "max_df": 0.25,
+        "token_pattern": "[A-Za-z]{3,}",
+    }
+    corpus = count_terms(docstrings(), **options)
+    documents, terms = corpus.counts.shape
+    output.note(f"{documents} documents, {terms} terms, {corpus.counts.sum()} tokens")
+    half = max(sweeps // 2, 2)
+    checkpoint.train(
+        corpus.counts,
+        to,
+        max_width,
+        3,
+        burn_in=[max(sweeps * 3 // 4, 1), *[half * 2 // 3 or 1] * 2],
+        collect=[max(sweeps // 4, 1), *[half // 3 or 1] * 2],
+        seed=seed,
+        threads=threads,
+        vocabulary=corpus.vocabulary,
+        labels=corpus.labels,
+        record={"vectorizer": corpus.options, "command": "pgbn demo"},
+    )
+    model = open_model(to)
+    page = to / "report.html"
+    write_page(model, page, corpus.texts)
+    seconds = time.monotonic() - start
+    layers = range(model.network.depth, 0, -1)
+    found = {layer: topics_of(model.network, layer, 8, model.vocabulary) for layer in layers}
+
+    def text() -> None:
+        for layer, topics in found.items():
+            rows = [(t.index, f"{t.weight:.1%}", " ".join(t.terms)) for t in topics[:8]]
+            width = model.network.widths[layer - 1]
+            output.table(f"\nLayer {layer}: {width} topics", ("topic", "weight", "terms"), rows)
+        print(f"\nwidths {'-'.join(map(str, model.network.widths))}, {seconds:.0f} s")
+        print(f"model: {to}   report: {page}\nnext: pgbn topics {to} --layer 2")
+
+    output.result(
+        {"model": str(to), "report": str(page), "widths": list(model.network.widths),
+         "documents": documents, "terms": terms, "seconds": seconds,
+         "topics": {str(layer): [topic_row(t) for t in every] for layer, every in found.items()}},
+        text,
+    )  # fmt: skip
+
+
+def fit(
+    data: Data,
+    to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.",
+                                     show_default=False)],
+    max_width: Annotated[int, typer.Option(help="Topics of the first layer, at most.")] = 100,
+    depth: Annotated[int, typer.Option(help="Layers, at most.")] = 3,
+    burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number or one a layer "
+                                         "(300,200,100).")] = "300",
+    collect: Annotated[str, typer.Option(help="Sweeps after pruning, likewise.")] = "200",
+    eta: Annotated[str, typer.Option(help="Dirichlet parameter of the topics, likewise.")] = "0.05",
+    link: Annotated[str, typer.Option(help="poisson (counts), bernoulli (0/1) or gamma "
+                                      "(non-negative reals).")] = "poisson",
+    seed: Seed = 0,
+    threads: Threads = None,
+    format: Format = None,
+    column: Column = "text",
+    label: Label = None,
+    encoding: Encoding = "utf-8",
+    terms: Terms = None,
+    min_df: Annotated[str, typer.Option(help="Leave out terms in fewer documents; a number, or a "
+                                        "share below 1.")] = "2",
+    max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = "0.5",
+    max_features: Annotated[int | None, typer.Option(help="Keep so many terms.")] = None,
+    stop_words: Annotated[str, typer.Option(help="english, none, or a file with a word a line.")]
+    = "english",
+    token_pattern: Annotated[str | None, typer.Option(help="What a term looks like (regular "
+                                                      "expression).")] = None,
+    ngrams: Annotated[int, typer.Option(help="Also count phrases of so many words.")] = 1,
+    keep_case: Annotated[bool, typer.Option(help="Do not turn texts to lower case.")] = False,
+    minutes: Annotated[float, typer.Option(help="Minutes between checkpoints.")] = 5.0,
+    overwrite: Annotated[bool, typer.Option(help="Replace a model that is there.")] = False,
+) -> None:  # fmt: skip
+    """Fit a belief network, layer by layer, with checkpoints; Ctrl-C stops and saves.
+
+    Examples:
+
+      pgbn fit texts/ -o model
+
+      pgbn fit reviews.csv --column review -o model --max-width 200 --depth 2
+
+      pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200
+    """
+    if is_archive(to) and not overwrite:
+        hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == "checkpoint" else "--overwrite"
+        raise StorageError(f"{to}: there is a model already; use {hint}, or another folder")
+    corpus = read_corpus(
+        data, format=format, column=column, label=label, encoding=encoding, terms=terms,
+        min_df=_share("min-df", min_df), max_df=_share("max-df", max_df),
+        max_features=max_features, stop_words=_stop_words(stop_words),
+        token_pattern=token_pattern, ngram_range=(1, ngrams), lowercase=not keep_case,
+    )  # fmt: skip
+    documents, size = corpus.counts.shape
+    output.note(f"{documents} documents, {size} terms")
+    checkpoint.train(
+        corpus.counts, to, max_width, depth,
+        burn_in=numbers("burn-in", burn_in, int), collect=numbers("collect", collect, int),
+        eta=numbers("eta", eta, float), link=link, seed=seed, threads=threads, minutes=minutes,
+        vocabulary=corpus.vocabulary, labels=corpus.labels, record=_record(data, corpus),
+    )  # fmt: skip
+    _finished(to)
+
+
+def resume(
+    model: Folder,
+    threads: Threads = None,
+    minutes: Annotated[float, typer.Option(help="Minutes between checkpoints.")] = 5.0,
+) -> None:
+    """Go on with a training that was stopped, from its last checkpoint: the very same chain.
+
+    Example:
+
+      pgbn resume model
+    """
+    checkpoint.resume(model, threads=threads, minutes=minutes)
+    _finished(model)
+
+
+def _finished(folder: Path) -> None:
+    model = open_model(folder)
+    widths = list(model.network.widths)
+    stopped = getattr(model.result, "stopped", "")
+    output.result(
+        {"model": str(folder), "widths": widths, "stopped": stopped},
+        lambda: print(
+            f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn topics {folder}"
+        ),
+    )
+
+
+def _record(data: Path, corpus: Corpus) -> dict[str, Any]:
+    return {"data": str(data), "vectorizer": corpus.options}
+
+
+def _share(name: str, text: str) -> int | float:
+    """Of documents: "5" is a number of them, "0.5" a share."""
+    try:
+        return int(text) if text.isdigit() else float(text)
+    except ValueError:
+        raise DataError(f"--{name} {text!r}: give a number, such as 5 or 0.5") from None
+
+
+def _stop_words(text: str) -> str | list[str] | None:
+    if text in ("english", "none"):
+        return None if text == "none" else text
+    try:
+        return Path(text).read_text("utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"--stop-words {text}: give english, none or a file ({error})") from None

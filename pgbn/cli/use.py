@@ -1,0 +1,287 @@
+"""The commands that use a trained model: info, topics, transform, perplexity, …"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from pgbn.archive import read_manifest
+from pgbn.cli.console import Model, open_model, output, read_for, topic_row
+from pgbn.cli.options import (
+    BurnIn, Column, Data, Encoding, Folder, Format, Label, Samples, Seed, Terms, Threads,
+)  # fmt: skip
+from pgbn.errors import DataError, StorageError
+from pgbn.evaluation import completion_perplexity, generate_documents
+from pgbn.evaluation import topics as topics_of
+from pgbn.inference import infer
+from pgbn.network import Network
+from pgbn.storage import load
+
+__all__ = ["explain", "generate", "info", "perplexity", "report", "topics", "transform"]
+
+
+def info(model: Folder) -> None:
+    """Say what a folder holds.
+
+    Example:
+
+      pgbn info model
+    """
+    body = read_manifest(model)
+    content, facts = body["content"], {"kind": body["kind"], "pgbn": body["package"]}
+    facts |= {"written": body["written"], "bytes": sum(e["bytes"] for e in body["files"].values())}
+    if body["kind"] == "checkpoint":
+        facts |= {
+            key: content[key] for key in ("depth", "phase", "sweep", "sweeps", "done", "total")
+        }
+        facts |= {"arguments": content["arguments"], "resume": f"pgbn resume {model}"}
+    elif body["kind"] in ("training", "trained", "estimator"):
+        opened = open_model(model)
+        network = opened.network
+        facts |= {
+            "widths": list(network.widths),
+            "terms": network.vocabulary_size,
+            "documents": None if opened.saved.data is None else opened.saved.data.shape[0],
+            "link": network.link,
+            "sweeps": network.sweeps,
+            "stopped": getattr(opened.result, "stopped", None),
+            **opened.saved.record,
+        }
+    rows = [(key, json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value)
+            for key, value in facts.items() if value is not None]  # fmt: skip
+    output.result(facts, lambda: output.table(str(model), ("", ""), rows))
+
+
+def topics(
+    model: Folder,
+    layer: Annotated[int | None, typer.Option(help="One layer; all if left out.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Terms of each topic.")] = 10,
+    number: Annotated[
+        int | None, typer.Option("-n", min=1, help="The weightiest topics only.")
+    ] = None,
+) -> None:
+    """List the topics of a model by weight.
+
+    Example:
+
+      pgbn topics model --layer 2 --top 15 -n 20
+    """
+    opened = open_model(model)
+    layers = range(opened.network.depth, 0, -1) if layer is None else [layer]
+    found = {t: topics_of(opened.network, t, top, opened.vocabulary)[:number] for t in layers}
+
+    def text() -> None:
+        for t, every in found.items():
+            rows = [(each.index, f"{each.weight:.1%}", " ".join(each.terms)) for each in every]
+            title = f"\nLayer {t}: {opened.network.widths[t - 1]} topics"
+            output.table(title, ("topic", "weight", "terms"), rows)
+
+    output.result([topic_row(each) for every in found.values() for each in every], text)
+
+
+def transform(
+    model: Folder,
+    data: Data,
+    to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv, .npy or .npz file; "
+                                            "CSV on standard output if left out.")] = None,
+    layer: Annotated[int, typer.Option(help="The layer whose proportions are written.")] = 1,
+    concat: Annotated[bool, typer.Option(help="All layers side by side.")] = False,
+    burn_in: BurnIn = 100,
+    samples: Samples = 100,
+    seed: Seed = 0,
+    threads: Threads = None,
+    format: Format = None,
+    column: Column = "text",
+    label: Label = None,
+    encoding: Encoding = "utf-8",
+    terms: Terms = None,
+) -> None:  # fmt: skip
+    """Write the topic proportions of new documents.
+
+    Example:
+
+      pgbn transform model new.csv --column review -o features.csv
+    """
+    if to is not None and to.suffix not in (".csv", ".npy", ".npz"):
+        raise DataError(f"--output {to}: the name must end in .csv, .npy or .npz")
+    opened = open_model(model)
+    corpus, X = read_for(opened, data, format=format, column=column, label=label,
+                         encoding=encoding, terms=terms)  # fmt: skip
+    found = infer(opened.network, X, layers=None if concat else layer, burn_in=burn_in,
+                  samples=samples, seed=seed, threads=threads, units=False)  # fmt: skip
+    features = found.features(None if concat else layer)
+    names = [
+        f"layer{t}_topic{k}" for t in found.layers for k in range(opened.network.widths[t - 1])
+    ]
+    if to is not None:
+        _write_features(to, features, names, corpus.labels)
+        facts = {"output": str(to), "documents": features.shape[0], "features": features.shape[1]}
+        output.result(facts, lambda: print(f"{to}: {features.shape[0]} × {features.shape[1]}"))
+        return
+    rows = [
+        {"document": name, "features": row}
+        for name, row in zip(corpus.labels, features, strict=True)
+    ]
+    output.result({"columns": names, "rows": rows},
+                  lambda: _write_csv(sys.stdout, features, names, corpus.labels))  # fmt: skip
+
+
+def _write_features(to: Path, features: NDArray[Any], names: list[str], labels: list[str]) -> None:
+    part = to.with_name(to.name + ".part")
+    try:
+        if to.suffix == ".csv":
+            with part.open("w", encoding="utf-8", newline="") as file:
+                _write_csv(file, features, names, labels)
+        else:
+            with part.open("wb") as binary:
+                if to.suffix == ".npy":
+                    np.save(binary, features)
+                else:
+                    np.savez(binary, features=features, columns=np.array(names),
+                             documents=np.array(labels))  # fmt: skip
+        part.replace(to)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write_csv(file: Any, features: NDArray[Any], names: list[str], labels: list[str]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["document", *names])
+    for name, row in zip(labels, features, strict=True):
+        writer.writerow([name, *(f"{value:.6g}" for value in row)])
+
+
+def perplexity(
+    model: Folder,
+    data: Data,
+    fraction: Annotated[float, typer.Option(help="The part of each document that is seen.")] = 0.5,
+    burn_in: BurnIn = 100,
+    samples: Samples = 100,
+    seed: Seed = 0,
+    threads: Threads = None,
+    format: Format = None,
+    column: Column = "text",
+    label: Label = None,
+    encoding: Encoding = "utf-8",
+    terms: Terms = None,
+) -> None:
+    """Perplexity of the rest of new documents, given a part of their tokens.
+
+    Example:
+
+      pgbn perplexity model held-out/ --fraction 0.5
+    """
+    opened = open_model(model)
+    _, X = read_for(opened, data, format=format, column=column, label=label, encoding=encoding,
+                    terms=terms)  # fmt: skip
+    held = completion_perplexity(opened.network, X, fraction=fraction, burn_in=burn_in,
+                                 samples=samples, seed=seed, threads=threads)  # fmt: skip
+    facts = {"perplexity": held.perplexity(), "tokens": int(held.counts.sum()),
+             "documents": X.shape[0], "fraction": fraction}  # fmt: skip
+    output.result(facts, lambda: print(f"{facts['perplexity']:.2f}"))
+
+
+def generate(
+    model: Folder,
+    number: Annotated[int, typer.Option("-n", min=1, help="Documents.")] = 5,
+    length: Annotated[int | None, typer.Option(min=1, help="Tokens of each; drawn if left out.")]
+    = None,
+    c: Annotated[str, typer.Option(help="Rates: median, random (of training documents) or prior.")]
+    = "median",
+    top: Annotated[int, typer.Option(min=1, help="Terms of each that are printed.")] = 20,
+    seed: Seed = 0,
+) -> None:  # fmt: skip
+    """Draw synthetic documents from the top of the network down.
+
+    Example:
+
+      pgbn generate model -n 3 --length 100
+    """
+    opened = open_model(model)
+    drawn = generate_documents(opened.network, number, length=length, c=c, seed=seed)
+    names = opened.vocabulary or [f"term{v}" for v in range(opened.network.vocabulary_size)]
+    documents = []
+    for row in range(number):
+        counts = drawn.counts[[row]].tocoo()
+        order = np.argsort(-counts.data, kind="stable")
+        columns = counts.coords[1]
+        documents.append({names[columns[i]]: counts.data[i].item() for i in order})
+
+    def text() -> None:
+        for n, document in enumerate(documents, 1):
+            print(
+                f"{n}. "
+                + " ".join(f"{term}×{count:g}" for term, count in list(document.items())[:top])
+            )
+
+    output.result(documents, text)
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="A saved model, or a network in a JSON file.",
+                                          show_default=False)],
+    format: Annotated[str, typer.Option(help="text, markdown or latex.")] = "text",
+) -> None:  # fmt: skip
+    """Print the model and the derivation of its sampler.
+
+    Example:
+
+      pgbn explain model --format latex > derivation.tex
+    """
+    if model.is_file() and model.suffix == ".json" and model.name != "model.json":
+        try:
+            network = Network.from_json(model.read_text("utf-8"))
+        except UnicodeDecodeError:
+            raise DataError(f"{model}: not a network in JSON") from None
+    else:
+        saved = load(model)
+        trained = getattr(getattr(saved, "training_", saved), "deepest", saved)
+        network = trained if isinstance(trained, Network) else trained.network
+        network = network if isinstance(network, Network) else network()
+    text = network.explain(format)
+    output.result({"format": format, "text": text}, lambda: print(text))
+
+
+def report(
+    model: Folder,
+    to: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path(
+        "report.html"
+    ),
+) -> None:
+    """Write one self-contained HTML page about a model.
+
+    Example:
+
+      pgbn report model -o report.html
+    """
+    page = write_page(open_model(model), to)
+    output.result({"report": str(page), "bytes": page.stat().st_size}, lambda: print(page))
+
+
+def write_page(model: Model, to: Path, texts: list[str] | None = None) -> Path:
+    """The HTML report of a saved model."""
+    from pgbn.report import write_report
+
+    record = dict(model.saved.record)
+    arguments = record.pop("arguments", {})
+    settings = {key: value for key, value in {**arguments, **record}.items() if value is not None}
+    try:
+        return write_report(
+            model.result,
+            to,
+            model.saved.data,
+            vocabulary=model.vocabulary,
+            documents=texts,
+            titles=model.saved.labels,
+            max_width=arguments.get("max_width"),
+            settings={key: str(value) for key, value in settings.items()},
+        )
+    except OSError as error:
+        raise StorageError(f"{to}: could not be written ({error.strerror})") from None
