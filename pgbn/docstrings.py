@@ -12,7 +12,17 @@ from typing import Any
 
 __all__ = ["docstrings"]
 
-_SKIP = ("tests", "testing", "conftest", "setup", "f2py", "distutils", "_examples")
+_SKIP = (
+    "blas",
+    "lapack",
+    "tests",
+    "testing",
+    "conftest",
+    "setup",
+    "f2py",
+    "distutils",
+    "_examples",
+)
 
 
 def docstrings(packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200) -> dict[str, str]:

@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
 def guarded(run: Callable[[], Any], output: Output) -> int:
     """Run a command: errors in one line, and the exit code."""
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
             code = run()
             sys.stdout.flush()
@@ -96,8 +96,8 @@ def _stopped(cause: BaseException | None, output: Output) -> int:
 
 
 def _complain(error: Exception, output: Output) -> int:
-    usage = hasattr(error, "format_message")
-    message = error.format_message() if usage else str(error)
+    usage = hasattr(error, "format_message")  # errors of typer, whichever click it carries
+    message = str(error.format_message() if usage else error)  # type: ignore[attr-defined]
     if not isinstance(error, (PgbnError, OSError)) and not usage:
         message = f"{type(error).__name__}: {message} (a bug? --debug shows where)"
     line = " ".join(message.split())

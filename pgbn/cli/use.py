@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 from pgbn.archive import read_manifest
 from pgbn.cli.console import Model, open_model, output, read_for, topic_row
 from pgbn.cli.options import (
-    BurnIn, Column, Data, Encoding, Folder, Format, Label, Samples, Seed, Terms, Threads,
+    BurnIn,
+    Column,
+    Data,
+    Encoding,
+    Folder,
+    Format,
+    Label,
+    Samples,
+    Seed,
+    Terms,
+    Threads,
 )  # fmt: skip
 from pgbn.errors import DataError, StorageError
 from pgbn.evaluation import completion_perplexity, generate_documents

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pgbn.errors import PgbnError
 from pgbn.report.convert import report_data
 from pgbn.report.payload import payload, script_json
 from pgbn.report.sections import html_text, lead, sections
@@ -26,8 +28,10 @@ def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) ->
     try:
         partial.write_text(page, encoding="utf-8")
         partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise PgbnError(f"cannot write the report to {target}: {error.strerror or error}") from error
     return target
 
 
