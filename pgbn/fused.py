@@ -14,6 +14,7 @@ from pgbn.nodes.gamma import tables_of_gamma
 from pgbn.samplers.tables import share_tables
 from pgbn.samplers.threads import run_calls
 from pgbn.splitting import blocks_of
+from pgbn.sumproduct import operand_of
 
 if TYPE_CHECKING:
     from pgbn.program import Program
@@ -35,7 +36,7 @@ def fused_tables(program: Program, node: Node, slot: str) -> Callable[[int], Non
         return None
     topic, dims = term.contracted[0], program.storage[node.name]
     factors = {
-        program.read(program.factor_operand(f)).dims: f.name
+        program.read(operand_of(f)).dims: f.name
         for f in term.factors
         if f.name in program.wiring.sources
     }

@@ -12,7 +12,7 @@ import numpy as np
 from pgbn.layout import Labelled, number
 from pgbn.samplers.contract import contract
 from pgbn.samplers.threads import run_rows
-from pgbn.wiring import Operand, SumProduct
+from pgbn.sumproduct import Operand, SumProduct
 
 __all__ = ["add", "compile_product"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +26,8 @@ from pgbn.registry import find_link
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 from pgbn.splitting import Splitter
+from pgbn.sumproduct import Operand, SumProduct, operand_of, reduce_product
 from pgbn.terms import Factor, Term
-from pgbn.wiring import Operand, SumProduct, reduce_product
 
 if TYPE_CHECKING:
     from pgbn.network import Network
@@ -208,15 +209,14 @@ class Program:
                     self._align(name, self._own_names(name, product, source.factor))
                     for product in self.wiring.source_count(source)
                 ]
-        shape = self.shape4[name]
-        everywhere = frozenset(node.axes)
-        for child_name in children:
-            pair = (child_name, name)
-            parts.append(
-                Aligned(lambda pair=pair: self.counts[pair].reshape(shape), everywhere,  # type: ignore[misc]
-                        self.replicates, False)  # fmt: skip
-            )
+        for child in children:
+            get = partial(self._delivered, child, name)
+            parts.append(Aligned(get, frozenset(node.axes), self.replicates, False))
         return self._add(parts)
+
+    def _delivered(self, child: str, name: str) -> NDArray[np.int64]:
+        """The counts that a child's step gave to a node, beside the node."""
+        return self.counts[child, name].reshape(self.shape4[name])
 
     def _labelled(self, node: Node, aligned: Aligned) -> Labelled:
         """Back from 4-d to an array with the dims that it really has."""
@@ -374,22 +374,15 @@ class Program:
             self.storage[node.name],
             self.shape4[node.name],
             self.sizes,
-            lambda factor: self.read(self.factor_operand(factor)),
+            lambda factor: self.read(operand_of(factor)),
             lambda factor: factor.name in self.wiring.sources,
             lambda term: self._term(term),
             self.threads,
         )
 
     def _term(self, term: Term) -> Labelled:
-        operands = [self.factor_operand(factor) for factor in term.factors]
+        operands = [operand_of(factor) for factor in term.factors]
         return self.product(reduce_product(term.coefficient, operands, term.contracted))
-
-    @staticmethod
-    def factor_operand(factor: Factor) -> Operand:
-        """A factor as an operand."""
-        if factor.constant is not None:
-            return Operand("constant", "constant", factor.dims, constant=factor.constant)
-        return Operand("node", factor.name, factor.dims, factor.simplex, own_dims=factor.own_dims)
 
     def deliver(
         self, node: Node, slot: str, shares: list[list[NDArray[np.int64] | None]]

@@ -82,7 +82,7 @@ def _ziggurat(
     inverse: Callable[[float], float],
     tail: Callable[[float], float],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The widths x[0..256] of the layers and the density at them; ``tail`` is its upper integral."""
+    """The widths x[0..256] of the layers and the density at them; ``tail`` is its integral."""
 
     def widths(start: float) -> list[float]:
         area = start * density(start) + tail(start)

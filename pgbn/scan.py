@@ -22,8 +22,8 @@ from pgbn.program import Program
 from pgbn.random import stream_key
 from pgbn.samplers.stream import Stream
 from pgbn.splitting import Splitter
+from pgbn.sumproduct import Operand, operand_of, reduce_product
 from pgbn.terms import ALWAYS, FIRST, LATER, Factor, Term
-from pgbn.wiring import Operand, reduce_product
 
 __all__ = ["chain_counts", "chain_draw", "chain_exposure", "chain_prior"]
 
@@ -84,10 +84,7 @@ class _Rows:
         )
 
     def operand(self, factor: Factor) -> Operand:
-        if factor.name == "self":
-            return Operand("previous", self.name, factor.dims, factor.simplex,
-                           own_dims=self.node.axes)  # fmt: skip
-        return Program.factor_operand(factor)
+        return operand_of(factor, self.node)
 
     def term(self, term: Term) -> Labelled:
         """The value of a term at the current row."""

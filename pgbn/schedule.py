@@ -17,8 +17,9 @@ import networkx as nx
 
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
 from pgbn.nodes.base import Node, Observed
+from pgbn.reads import Read
 from pgbn.registry import find_link
-from pgbn.wiring import Read, Wiring
+from pgbn.wiring import Wiring
 
 __all__ = ["Schedule", "Step", "check_order", "derive", "steps_of"]
 

@@ -106,7 +106,12 @@ class Splitter:
         return _binomials(key, counts, [value() + zero for value in self.values])
 
     def _run(
-        self, part: _Part, rows: int, work: int, kernel: Callable[..., Any], pattern: tuple[Any, ...]
+        self,
+        part: _Part,
+        rows: int,
+        work: int,
+        kernel: Callable[..., Any],
+        pattern: tuple[Any, ...],
     ) -> list[NDArray[np.int64] | None]:
         """Run a thinning kernel on blocks of rows, each with counters of its own, and add them."""
         arrays = part.arrays()

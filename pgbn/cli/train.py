@@ -24,8 +24,10 @@ def demo(
     to: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
         "pgbn-demo"
     ),
-    max_width: Annotated[int, typer.Option(help="Topics of the first layer, at most.")] = 80,
-    sweeps: Annotated[int, typer.Option(help="Sweeps for the first layer; half for others.")] = 200,
+    max_width: Annotated[int, typer.Option(help="Topics of the first layer, at most.")] = 60,
+    sweeps: Annotated[
+        int, typer.Option(help="Sweeps of the first layer; the others get half.")
+    ] = 500,
     seed: Seed = 0,
     threads: Threads = None,
 ) -> None:
@@ -33,29 +35,25 @@ def demo(
 
     Example:
 
-      pgbn demo && open pgbn-demo/report.html
+      pgbn demo -o demo   (then open demo/report.html in a browser)
     """
     from pgbn.docstrings import docstrings
 
     start = time.monotonic()
     output.note("reading the docstrings of numpy and scipy …")
-    options = {
-        "stop_words": "english",
-        "min_df": 5,
-        "max_df": 0.25,
-        "token_pattern": "[A-Za-z]{3,}",
-    }
-    corpus = count_terms(docstrings(), **options)
+    corpus = count_terms(
+        docstrings(), stop_words="english", min_df=5, max_df=0.25, token_pattern="[A-Za-z]{3,}"
+    )
     documents, terms = corpus.counts.shape
     output.note(f"{documents} documents, {terms} terms, {corpus.counts.sum()} tokens")
-    half = max(sweeps // 2, 2)
+    each = [max(sweeps, 4), max(sweeps // 2, 4), max(sweeps // 2, 4)]
     checkpoint.train(
         corpus.counts,
         to,
         max_width,
         3,
-        burn_in=[max(sweeps * 3 // 4, 1), *[half * 2 // 3 or 1] * 2],
-        collect=[max(sweeps // 4, 1), *[half // 3 or 1] * 2],
+        burn_in=[n - n // 4 for n in each],
+        collect=[n // 4 for n in each],
         seed=seed,
         threads=threads,
         vocabulary=corpus.vocabulary,

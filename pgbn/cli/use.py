@@ -64,8 +64,11 @@ def info(model: Folder) -> None:
             "stopped": getattr(opened.result, "stopped", None),
             **opened.saved.record,
         }
-    rows = [(key, json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value)
-            for key, value in facts.items() if value is not None]  # fmt: skip
+    rows = [
+        (key, json.dumps(value) if isinstance(value, (dict, list)) else value)
+        for key, value in facts.items()
+        if value is not None
+    ]
     output.result(facts, lambda: output.table(str(model), ("", ""), rows))
 
 

@@ -13,7 +13,8 @@ from pgbn.explain.names import Symbol
 from pgbn.explain.symbols import DOT, At, Symbols, shift
 from pgbn.nodes.base import Node, Observed
 from pgbn.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
-from pgbn.wiring import Operand, Source, SumProduct, reduce_product
+from pgbn.exposures import Source
+from pgbn.sumproduct import Operand, SumProduct, reduce_product
 
 __all__ = ["Notation"]
 

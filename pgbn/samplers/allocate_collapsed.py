@@ -45,7 +45,7 @@ class WordTopics(NamedTuple):
     start: np.ndarray
     length: np.ndarray
     topic: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # hides tuple.count, which nobody needs
     place: np.ndarray
 
 

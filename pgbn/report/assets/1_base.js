@@ -72,7 +72,7 @@ const onChoice = (listener) => chosen.listeners.push(listener);
 
 // Drawings follow the width of their place.
 function onWidth(element, draw) {
-  let width = 0;
+  let width = element.clientWidth; // drawn already at this width
   new ResizeObserver(() => {
     if (Math.abs(element.clientWidth - width) < 2) return;
     width = element.clientWidth;

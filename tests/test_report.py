@@ -1,0 +1,200 @@
+"""The report's data, its size, its escaping, and the summary; the page itself is in
+test_report_browser.py."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from report_models import HOSTILE, texts, titles, trained, vocabulary
+
+import pgbn as pg
+from pgbn.errors import DataError, PgbnError
+from pgbn.report import (
+    ReportData,
+    Series,
+    report_data,
+    report_data_from_draws,
+    report_html,
+    summary_html,
+    write_report,
+)
+from pgbn.report.derivation import derivation_html
+from pgbn.report.embedding import document_positions, even_choice
+from pgbn.report.payload import payload, script_json
+from pgbn.training import train_layerwise
+
+
+def test_report_data_is_the_model() -> None:
+    model = trained()
+    data = report_data(model, vocabulary=vocabulary(), max_width=20)
+    assert data.widths == (12, 6, 3)
+    assert data.budget == (20, 12, 6)
+    psi = model.deepest.phi[2] @ model.deepest.phi[1] @ model.deepest.phi[0]
+    np.testing.assert_allclose(data.project(3), psi)
+    leading = np.argsort(-psi[1], kind="stable")[:4]
+    assert data.words(3, 1, 4) == [vocabulary()[v] for v in leading]
+    np.testing.assert_allclose([weight.sum() for weight in data.weights], 1.0)
+    units = model.deepest.state["theta2"]
+    np.testing.assert_allclose(data.theta[1], units / units.sum(axis=1, keepdims=True))
+    assert data.stages == ((40.0, "layer 2"), (80.0, "layer 3"))
+    assert data.series[0].sweeps[-1] == 120.0
+    assert data.series[0].values.shape == (1, 60)
+    assert data.series[0].settled == 50  # the second half of the last stage
+
+
+def test_active_topics_are_those_with_counts() -> None:
+    model = trained((4,)).deepest
+    phi = model.phi[0].copy()
+    phi[2] = 1.0 / phi.shape[1]  # (η + 0) / Σ(η + 0)
+    flat = type(model)(phi=(phi,), r=model.r, c=model.c)
+    assert report_data(flat).active[0].tolist() == [True, True, False, True]
+    assert report_data(flat).theta == ()
+
+
+def test_several_chains() -> None:
+    data = report_data([trained(seed=1), trained(seed=2), trained(seed=3)])
+    assert data.series[0].values.shape == (3, 60)
+    assert data.settings["chains"] == 3
+    apart = Series("apart", np.arange(20.0), np.random.default_rng(0).normal(size=(2, 20)) + [[0], [9]])
+    assert apart.rhat > 1.5 > data.series[0].rhat
+    assert apart.ess < data.series[0].ess
+
+
+def test_of_a_real_training_and_of_inferred_documents() -> None:
+    X = sp.csr_array(np.random.default_rng(0).poisson(0.4, size=(30, 20)))
+    model = train_layerwise(X, 5, 2, burn_in=4, collect=4, trace_every=1, min_width=1, threads=1)
+    data = report_data(model, X)
+    assert data.size == 30
+    assert data.depth == model.deepest.depth
+    assert data.settings["documents"] == 30
+    inferred = report_data(model.deepest.without_state(), X)
+    np.testing.assert_allclose(inferred.theta[0].sum(axis=1), 1.0)
+    assert inferred.size == 30
+    assert report_data(model.deepest.without_state()).theta == ()
+
+
+def test_from_draws() -> None:
+    network = pg.zoo.pgbn([5, 3])
+    X = np.random.default_rng(0).poisson(0.5, size=(12, 9))
+    draws = network.sample({"x": X}, burn_in=2, draws=6, chains=2, seed=4, threads=1, progress=False)
+    data = report_data_from_draws(network, draws, title="Draws")
+    assert data.widths == (5, 3)
+    np.testing.assert_allclose(data.phi[0].sum(axis=1), 1.0)
+    np.testing.assert_allclose(data.theta[1].sum(axis=1), 1.0)
+    named = {series.name: series for series in data.series}
+    np.testing.assert_array_equal(named["gamma0"].values, draws["gamma0"])
+    np.testing.assert_allclose(named["total of r"].values, draws["r"].sum(axis=-1))
+    expected = draws["theta1"].sum(axis=-1).mean(axis=-1)
+    np.testing.assert_allclose(named["mean total of theta1"].values, expected)
+    assert data.settings["seed"] == 4
+    assert "mean total of theta1" in report_html(data)
+    few = network.sample({"x": X}, burn_in=0, draws=1, keep=["r"], threads=1, progress=False)
+    with pytest.raises(DataError, match="phi1"):
+        report_data_from_draws(network, few)
+
+
+def test_a_usual_model_stays_under_a_megabyte() -> None:
+    g = np.random.default_rng(0)
+    documents, widths = 11_000, (128, 64, 32)
+    model = trained(widths, terms=2000, documents=documents)
+    words = ["".join(chr(97 + c) for c in g.integers(0, 26, 9)) for _ in range(2000)]
+    page = report_html(
+        model,
+        vocabulary=words,
+        titles=[f"The title of document number {j}" for j in range(documents)],
+        documents=["Some text of ordinary length. " * 40] * documents,
+    )
+    assert len(page.encode()) < 1_000_000
+
+
+def test_script_json_cannot_end_its_element() -> None:
+    value = {"words": HOSTILE[:9]}
+    text = script_json(value)
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == value
+
+
+def test_the_page_is_repeatable_and_encodable() -> None:
+    options = {"vocabulary": vocabulary(), "titles": titles(), "documents": texts()}
+    page = report_html(trained(), title="<i>&", **options)
+    assert page == report_html(trained(), title="<i>&", **options)
+    page.encode("utf-8")
+    assert "<title>&lt;i&gt;&amp;</title>" in page
+    assert "onerror" not in re.sub(r'(?s)<script type="application/json".*?</script>', "", page)
+    assert page.count("</script>") == 2
+    assert "http:" not in page.replace("http://www.w3.org/", "")
+    assert "https:" not in page
+
+
+def test_the_page_holds_no_infinities() -> None:
+    series = Series("odd", np.arange(3.0), np.array([[np.nan, np.inf, 1.0]]))
+    data = report_data(trained((3,)))
+    odd = ReportData(**{**data.__dict__, "series": (series,)})
+    assert payload(odd)["series"][0]["values"] == [[None, None, 1]]
+    assert "too few draws" in report_html(odd)
+
+
+def test_writing_is_all_or_nothing(tmp_path) -> None:
+    target = tmp_path / "report.html"
+    assert write_report(trained(), target) == target
+    before = target.read_bytes()
+    with pytest.raises(DataError, match="vocabulary: 3 names, but 60"):
+        write_report(trained(), target, vocabulary=["a", "b", "c"])
+    assert target.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(PgbnError, match="cannot write the report to .*missing"):
+        write_report(trained(), tmp_path / "missing" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"vocabulary": "a string"}, "vocabulary: a string"),
+        ({"titles": ["one"]}, "titles: 1 names, but 80"),
+        ({"documents": ["one"]}, "documents: 1 names, but 80"),
+    ],
+)
+def test_errors_name_the_argument(options, words) -> None:
+    with pytest.raises(DataError, match=words):
+        report_data(trained(), **options)
+
+
+def test_errors_of_the_model() -> None:
+    with pytest.raises(DataError, match="model is dict"):
+        report_data({})
+    with pytest.raises(DataError, match="empty list"):
+        report_data([])
+    with pytest.raises(DataError, match="layers are numbered from 1 to 3"):
+        report_data(trained()).project(0)
+
+
+def test_summary_escapes() -> None:
+    html = summary_html(trained(), vocabulary=vocabulary(), title="<x>")
+    assert "&lt;x&gt;" in html
+    assert "12 – 6 – 3 topics" in html
+    assert "<script" not in html
+    assert "<img" not in html
+
+
+def test_derivation_keeps_every_word() -> None:
+    text = pg.zoo.pgbn([4, 2]).explain("text")
+    html = derivation_html(text)
+    assert html.count("<h4>") >= 6
+    assert "<pre" in html
+    assert "<li>" in html
+    assert derivation_html("a < b & c") == "<p>a &lt; b &amp; c</p>"
+
+
+def test_map_positions() -> None:
+    """Documents of two groups fall apart on the map, in the same way whatever their order."""
+    g = np.random.default_rng(0)
+    theta = np.concatenate([g.dirichlet([9, 1, 1], 40), g.dirichlet([1, 1, 9], 40)])
+    position = document_positions(theta)
+    assert position[:40, 0].max() < position[40:, 0].min() or position[:40, 0].min() > position[40:, 0].max()
+    order = g.permutation(80)
+    np.testing.assert_allclose(document_positions(theta[order]), position[order], atol=1e-9)
+    assert document_positions(np.ones((5, 1))).tolist() == [[0.0, 0.0]] * 5
+    assert even_choice(5, 9).tolist() == [0, 1, 2, 3, 4]
+    assert even_choice(100, 3).tolist() == [0, 50, 99]
