@@ -28,7 +28,16 @@ from numpy.typing import NDArray
 
 from pgbn.errors import StorageError
 
-__all__ = ["MANIFEST", "Arrays", "Entry", "is_archive", "read_arrays", "read_manifest", "write"]
+__all__ = [
+    "MANIFEST",
+    "Arrays",
+    "Entry",
+    "check_writable",
+    "is_archive",
+    "read_arrays",
+    "read_manifest",
+    "write",
+]
 
 FORMAT, VERSION, MANIFEST = "pgbn-model", 1, "model.json"
 LARGEST_MANIFEST = 2**30
@@ -63,7 +72,12 @@ def write(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder):
-            return _write(folder, kind, content, arrays, keep or {})
+            try:
+                return _write(folder, kind, content, arrays, keep or {})
+            except BaseException:
+                with suppress(OSError, StorageError):  # what is of no use takes no room
+                    _sweep_up(folder, read_manifest(folder)["files"] if is_archive(folder) else {})
+                raise
     except (OSError, ValueError, TypeError, RecursionError) as error:
         if isinstance(error, StorageError):
             raise
@@ -71,6 +85,20 @@ def write(
         raise StorageError(
             f"{folder}: could not be written ({reason}); what was saved there before is intact"
         ) from error
+
+
+def check_writable(folder: str | Path) -> None:
+    """Complain now, before long work, if a model could not be written to a folder."""
+    folder = Path(folder)
+    if is_archive(folder):
+        read_manifest(folder)  # what is not ours is not written over
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        part = _part(folder / MANIFEST)
+        part.write_bytes(b"")
+        part.unlink()
+    except OSError as error:
+        raise StorageError(f"{folder}: could not be written ({error.strerror})") from error
 
 
 def _write(
@@ -103,7 +131,7 @@ def _write(
     manifest = {"format": FORMAT, "version": VERSION, "sha256": _digest(json.loads(text))}
     head = json.dumps(manifest)[:-1]
     with _new_file(folder / MANIFEST) as file:
-        file.write(f'{head}, "body": {text}}}\n'.encode())
+        file.write(f'{head}, "body": {text}}}'.encode())
     _sync_folder(folder)
     _sweep_up(folder, files)
     return groups

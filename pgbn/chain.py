@@ -176,30 +176,27 @@ class Chain:
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
         """Put a chain of the same network, data, seed and number where `state` was taken."""
-        program = self.program
-        values, sampler = dict[str, NDArray[Any]](), dict[str, NDArray[Any]]()
+        program, values = self.program, dict[str, NDArray[Any]]()
+        sampler: dict[str, NDArray[Any]] = {}
         for path, value in state.items():
             table, *key = path.split("/")
-            if table == "values":
-                values[key[0]] = value
-            elif table == "counts":
+            if table == "values" and key[0] in self.network.latent:
+                _check_shape(path, value, program.shape[key[0]])
+                values[key[0]] = np.array(value, np.float64)
+            elif table == "counts" and key[1] in self.network.latent:
+                _check_shape(path, value, program.shape[key[1]])
                 program.counts[key[0], key[1]] = np.array(value, np.int64)
             elif table == "drawn":
                 program.drawn[key[0], key[1]] = np.array(value, np.float64)
-            elif table == "latent_counts":
+            elif table == "latent_counts" and key[0] in program.cells:
+                _check_shape(path, value, program.cells[key[0]].values.shape)
                 program.latent_counts[key[0]] = np.array(value, np.int64)
             elif table == "sampler":
                 sampler[key[0]] = value
         for name in self.network.latent:
             if name not in values and name not in self._later:
                 raise DataError(f"restore: the state has no value of {name!r}")
-            if name in values:
-                if values[name].shape != program.shape[name]:
-                    raise DataError(
-                        f"restore: {name} has the shape {values[name].shape[1:]}, but the chain "
-                        f"has {program.shape[name][1:]}; is it of the same network and data?"
-                    )
-                program.values[name] = np.array(values[name], np.float64)
+        program.values.update(values)
         self.sweeps = check_integer("restore: sweeps", sweeps, 0)
         self._pending = {name for name in self._later if name not in values}
         if self.sampler is not None:
@@ -240,6 +237,14 @@ class Chain:
         """The log density of the data given the latent values."""
         self.refresh()
         return float(sum(self.program.log_density(name)[0] for name in self.network.observed))
+
+
+def _check_shape(path: str, value: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if value.shape != shape:
+        raise DataError(
+            f"restore: {path} has the shape {value.shape}, but this chain needs {shape}; is the "
+            "state of the same network and data?"
+        )
 
 
 def _initial(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:

@@ -10,6 +10,7 @@ complete checkpoint and, when training is done, the model (`pgbn.load`).
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -29,6 +30,7 @@ from pgbn.codecs import (
     encode_networks,
 )
 from pgbn.errors import PgbnError, StorageError
+from pgbn.notices import PgbnWarning
 from pgbn.progress import Interrupted, stop_gently
 from pgbn.trained import Priors, TrainedNetwork
 from pgbn.training import LayerwiseTraining, Means, Progress, Trace, train_layerwise
@@ -73,8 +75,15 @@ class Checkpoints:
 
     def __call__(self, progress: Progress, /) -> None:
         self.count += 1
-        if self._due():
+        if not self._due():
+            return
+        try:
             self.save(progress)
+        except StorageError as error:  # a full disk should not end a long training
+            self.written = time.monotonic()
+            warnings.warn(
+                f"no checkpoint was written, training goes on: {error}", PgbnWarning, stacklevel=2
+            )
 
     def _due(self) -> bool:
         waited = time.monotonic() - self.written
@@ -233,6 +242,7 @@ def _run(
     progress: bool,
     **beginning: Any,
 ) -> LayerwiseTraining:
+    archive.check_writable(writer.path)
     arguments = dict(writer.arguments)
     known = {entry.name for entry in fields(Priors)}
     if arguments.get("priors") is not None:

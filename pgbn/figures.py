@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pgbn.errors import DataError, PgbnError
 from pgbn.report.data import ReportData
 from pgbn.report.embedding import document_positions
+from pgbn.report.payload import clean_text
 
 __all__ = ["document_map", "layer_widths", "top_words", "topic_graph", "traces"]
 
@@ -173,8 +174,9 @@ def _clean(ax: Axes) -> None:
 
 
 def _plain(text: str) -> str:
-    """Text in which matplotlib sees no formula."""
-    return text.replace("$", r"\$")
+    """Text in which matplotlib sees no formula and no character that it cannot draw."""
+    printable = "".join(c if c.isprintable() else " " for c in clean_text(text))
+    return printable.replace("$", r"\$")
 
 
 def _shorten(text: str, length: int = 30) -> str:

@@ -11,7 +11,7 @@ HOSTILE = [
     "<img src=x onerror=window.hacked=1>",
     "<!--",
     "&amp;",
-    "it's \"quoted\"",
+    'it\'s "quoted"',
     "\u05e9\u05dc\u05d5\u05dd",
     "\u0645\u0631\u062d\u0628\u0627",
     "日本語",

@@ -3,6 +3,7 @@ test_report_browser.py."""
 
 import json
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from pgbn.report import (
 )
 from pgbn.report.derivation import derivation_html
 from pgbn.report.embedding import document_positions, even_choice
+from pgbn.report.mathml import inline_mathml
 from pgbn.report.payload import payload, script_json
 from pgbn.training import train_layerwise
 
@@ -57,7 +59,9 @@ def test_several_chains() -> None:
     data = report_data([trained(seed=1), trained(seed=2), trained(seed=3)])
     assert data.series[0].values.shape == (3, 60)
     assert data.settings["chains"] == 3
-    apart = Series("apart", np.arange(20.0), np.random.default_rng(0).normal(size=(2, 20)) + [[0], [9]])
+    draws = np.random.default_rng(0).normal(size=(2, 20))
+    draws[1] += 9
+    apart = Series("apart", np.arange(20.0), draws)
     assert apart.rhat > 1.5 > data.series[0].rhat
     assert apart.ess < data.series[0].ess
 
@@ -78,7 +82,9 @@ def test_of_a_real_training_and_of_inferred_documents() -> None:
 def test_from_draws() -> None:
     network = pg.zoo.pgbn([5, 3])
     X = np.random.default_rng(0).poisson(0.5, size=(12, 9))
-    draws = network.sample({"x": X}, burn_in=2, draws=6, chains=2, seed=4, threads=1, progress=False)
+    draws = network.sample(
+        {"x": X}, burn_in=2, draws=6, chains=2, seed=4, threads=1, progress=False
+    )
     data = report_data_from_draws(network, draws, title="Draws")
     assert data.widths == (5, 3)
     np.testing.assert_allclose(data.phi[0].sum(axis=1), 1.0)
@@ -144,7 +150,7 @@ def test_writing_is_all_or_nothing(tmp_path) -> None:
         write_report(trained(), target, vocabulary=["a", "b", "c"])
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(PgbnError, match="cannot write the report to .*missing"):
+    with pytest.raises(PgbnError, match=r"cannot write the report to .*missing"):
         write_report(trained(), tmp_path / "missing" / "report.html")
 
 
@@ -178,13 +184,54 @@ def test_summary_escapes() -> None:
     assert "<img" not in html
 
 
-def test_derivation_keeps_every_word() -> None:
-    text = pg.zoo.pgbn([4, 2]).explain("text")
-    html = derivation_html(text)
-    assert html.count("<h4>") >= 6
-    assert "<pre" in html
-    assert "<li>" in html
-    assert derivation_html("a < b & c") == "<p>a &lt; b &amp; c</p>"
+NETWORKS = {
+    "pgbn": lambda: pg.zoo.pgbn([4, 2]),
+    "bernoulli": lambda: pg.zoo.pgbn([4], link="bernoulli"),
+    "gamma": lambda: pg.zoo.pgbn([4], link="gamma"),
+    "pgds": lambda: pg.zoo.pgds(3),
+    "lda": lambda: pg.zoo.lda(3),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_derivation_is_well_formed_and_complete(name) -> None:
+    """Every formula becomes MathML; no command is left over or unknown."""
+    markdown = NETWORKS[name]().explain("markdown")
+    html = derivation_html(markdown)
+    tree = ElementTree.fromstring(f"<div>{html}</div>")
+    inline = len(re.findall(r"(?<![\\$])\$[^$\n]+\$", markdown))
+    assert len(tree.findall(".//math")) == markdown.count("aligned}") // 2 + inline
+    assert not tree.findall(".//mtext"), "a command that mathml.py does not know"
+    shown = "".join(tree.itertext())
+    assert not set("\\{}$") & set(shown)
+    assert len(tree.findall(".//h3")) == len(re.findall(r"(?m)^##? ", markdown))
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        ("x", "<mi>x</mi>"),
+        ("0.05", "<mn>0.05</mn>"),
+        (r"\theta^{(1)}_{k j}", "<msubsup><mi>θ</mi><mrow><mrow><mi>k</mi><mi>j</mi></mrow></mrow>"
+         '<mrow><mrow><mo stretchy="false">(</mo><mn>1</mn><mo stretchy="false">)</mo></mrow></mrow>'
+         "</msubsup>"),
+        (r"\frac{a}{2}", "<mfrac><mi>a</mi><mn>2</mn></mfrac>"),
+        (r"\sum_k", "<munder><mo>∑</mo><mrow><mi>k</mi></mrow></munder>"),
+        (r"\mathrm{Gam}", '<mi mathvariant="normal">Gam</mi>'),
+        ("a < b", '<mrow><mi>a</mi><mo stretchy="false">&lt;</mo><mi>b</mi></mrow>'),
+        (r"\nosuch", "<mtext>nosuch</mtext>"),
+        ("q'", "<msup><mi>q</mi><mrow><mo>′</mo></mrow></msup>"),
+        (r"\frac{", "<mfrac><mrow></mrow></mfrac>"),
+    ],
+)  # fmt: skip
+def test_mathml(latex, expected) -> None:
+    assert inline_mathml(latex) == f"<math>{expected}</math>"
+
+
+def test_prose_of_a_derivation() -> None:
+    assert derivation_html("a < b & `c<d`") == "<p>a &lt; b &amp; <code>c&lt;d</code></p>"
+    assert derivation_html(r"5 \$ and \_ \<i\>") == "<p>5 $ and _ &lt;i&gt;</p>"
+    assert derivation_html("- one\n- two") == "<ul><li>one</li><li>two</li></ul>"
 
 
 def test_map_positions() -> None:
@@ -192,7 +239,10 @@ def test_map_positions() -> None:
     g = np.random.default_rng(0)
     theta = np.concatenate([g.dirichlet([9, 1, 1], 40), g.dirichlet([1, 1, 9], 40)])
     position = document_positions(theta)
-    assert position[:40, 0].max() < position[40:, 0].min() or position[:40, 0].min() > position[40:, 0].max()
+    assert (
+        position[:40, 0].max() < position[40:, 0].min()
+        or position[:40, 0].min() > position[40:, 0].max()
+    )
     order = g.permutation(80)
     np.testing.assert_allclose(document_positions(theta[order]), position[order], atol=1e-9)
     assert document_positions(np.ones((5, 1))).tolist() == [[0.0, 0.0]] * 5

@@ -20,7 +20,9 @@ from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+)
 DRIVER = shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None or DRIVER is None, reason="no Chromium with its driver on this machine"
@@ -104,7 +106,9 @@ def content(browser, selector: str) -> list[str]:
 
 def click(browser, selector: str) -> None:
     element = browser.find_element(By.CSS_SELECTOR, selector)
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
+    browser.execute_script(
+        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element
+    )
     element.click()
 
 
@@ -118,7 +122,9 @@ def test_no_request_and_no_error(page) -> None:
     page.get(page.page_address)
     click(page, '.node[data-topic="3/0"]')
     events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-    asked = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+    asked = [
+        e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
+    ]
     assert asked, "the log of requests is empty"
     assert {url for url in asked if not url.startswith("data:")} == {page.page_address}
     assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
@@ -298,6 +304,7 @@ def test_contrast(page, scheme) -> None:
 @pytest.mark.parametrize("width", [320, 390, 768])
 def test_small_screens(page, width) -> None:
     look(page, width, 844)
+    page.execute_script("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
     wide = "return Math.max(document.documentElement.scrollWidth, window.innerWidth)"
     assert page.execute_script(wide) == width, "nothing sticks out at the side"
     overlapping = """

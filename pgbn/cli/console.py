@@ -6,22 +6,35 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import typer
 
 from pgbn.corpus import Corpus, read_corpus
 from pgbn.errors import DataError, PgbnError
 from pgbn.evaluation import Topic
 from pgbn.inference import align_terms
 from pgbn.notices import PgbnWarning
+from pgbn.progress import Interrupted
 from pgbn.storage import Saved, open_saved
 from pgbn.trained import TrainedNetwork
 
-__all__ = ["Model", "Output", "guarded", "numbers", "open_model", "output", "read_for", "topic_row"]
+__all__ = [
+    "Model",
+    "Output",
+    "guarded",
+    "interruptible",
+    "numbers",
+    "open_model",
+    "output",
+    "read_for",
+    "topic_row",
+]
 
 OK, FAILED, USAGE, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
@@ -80,19 +93,25 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
         except BrokenPipeError:  # the reader of our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return CLOSED
-        except KeyboardInterrupt as stop:
-            return _stopped(stop, output)
+        except KeyboardInterrupt:
+            output.note("pgbn: interrupted")
+            return INTERRUPTED
         except Exception as error:
-            if type(error).__name__ == "Abort":  # how typer passes Ctrl-C on
-                return _stopped(error.__cause__, output)
+            if type(error).__name__ == "Abort":  # how older versions of typer pass Ctrl-C on
+                return INTERRUPTED
             if output.debug:
                 raise
             return _complain(error, output)
 
 
-def _stopped(cause: BaseException | None, output: Output) -> int:
-    output.note(f"pgbn: {cause}" if str(cause or "") else "pgbn: interrupted")
-    return INTERRUPTED
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A training says by itself how to go on after Ctrl-C."""
+    try:
+        yield
+    except Interrupted as stop:
+        output.note(f"pgbn: {stop}")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _complain(error: Exception, output: Output) -> int:

@@ -10,7 +10,7 @@ import typer
 
 from pgbn import checkpoint
 from pgbn.archive import is_archive, read_manifest
-from pgbn.cli.console import numbers, open_model, output, topic_row
+from pgbn.cli.console import interruptible, numbers, open_model, output, topic_row
 from pgbn.cli.options import Column, Data, Encoding, Folder, Format, Label, Seed, Terms, Threads
 from pgbn.cli.use import write_page
 from pgbn.corpus import Corpus, count_terms, read_corpus
@@ -47,19 +47,20 @@ def demo(
     documents, terms = corpus.counts.shape
     output.note(f"{documents} documents, {terms} terms, {corpus.counts.sum()} tokens")
     each = [max(sweeps, 4), max(sweeps // 2, 4), max(sweeps // 2, 4)]
-    checkpoint.train(
-        corpus.counts,
-        to,
-        max_width,
-        3,
-        burn_in=[n - n // 4 for n in each],
-        collect=[n // 4 for n in each],
-        seed=seed,
-        threads=threads,
-        vocabulary=corpus.vocabulary,
-        labels=corpus.labels,
-        record={"vectorizer": corpus.options, "command": "pgbn demo"},
-    )
+    with interruptible():
+        checkpoint.train(
+            corpus.counts,
+            to,
+            max_width,
+            3,
+            burn_in=[n - n // 4 for n in each],
+            collect=[n // 4 for n in each],
+            seed=seed,
+            threads=threads,
+            vocabulary=corpus.vocabulary,
+            labels=corpus.labels,
+            record={"vectorizer": corpus.options, "command": "pgbn demo"},
+        )
     model = open_model(to)
     page = to / "report.html"
     write_page(model, page, corpus.texts)
@@ -136,12 +137,13 @@ def fit(
     )  # fmt: skip
     documents, size = corpus.counts.shape
     output.note(f"{documents} documents, {size} terms")
-    checkpoint.train(
-        corpus.counts, to, max_width, depth,
-        burn_in=numbers("burn-in", burn_in, int), collect=numbers("collect", collect, int),
-        eta=numbers("eta", eta, float), link=link, seed=seed, threads=threads, minutes=minutes,
-        vocabulary=corpus.vocabulary, labels=corpus.labels, record=_record(data, corpus),
-    )  # fmt: skip
+    with interruptible():
+        checkpoint.train(
+            corpus.counts, to, max_width, depth,
+            burn_in=numbers("burn-in", burn_in, int), collect=numbers("collect", collect, int),
+            eta=numbers("eta", eta, float), link=link, seed=seed, threads=threads, minutes=minutes,
+            vocabulary=corpus.vocabulary, labels=corpus.labels, record=_record(data, corpus),
+        )  # fmt: skip
     _finished(to)
 
 
@@ -156,7 +158,8 @@ def resume(
 
       pgbn resume model
     """
-    checkpoint.resume(model, threads=threads, minutes=minutes)
+    with interruptible():
+        checkpoint.resume(model, threads=threads, minutes=minutes)
     _finished(model)
 
 

@@ -27,7 +27,7 @@ from pgbn.cli.options import (
     Terms,
     Threads,
 )  # fmt: skip
-from pgbn.errors import DataError, StorageError
+from pgbn.errors import DataError
 from pgbn.evaluation import completion_perplexity, generate_documents
 from pgbn.evaluation import topics as topics_of
 from pgbn.inference import infer
@@ -285,16 +285,13 @@ def write_page(model: Model, to: Path, texts: list[str] | None = None) -> Path:
     record = dict(model.saved.record)
     arguments = record.pop("arguments", {})
     settings = {key: value for key, value in {**arguments, **record}.items() if value is not None}
-    try:
-        return write_report(
-            model.result,
-            to,
-            model.saved.data,
-            vocabulary=model.vocabulary,
-            documents=texts,
-            titles=model.saved.labels,
-            max_width=arguments.get("max_width"),
-            settings={key: str(value) for key, value in settings.items()},
-        )
-    except OSError as error:
-        raise StorageError(f"{to}: could not be written ({error.strerror})") from None
+    return write_report(
+        model.result,
+        to,
+        model.saved.data,
+        vocabulary=model.vocabulary,
+        documents=texts,
+        titles=model.saved.labels,
+        max_width=arguments.get("max_width"),
+        settings={key: str(value) for key, value in settings.items()},
+    )

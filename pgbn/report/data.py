@@ -55,7 +55,8 @@ class ReportData:
     share of each topic in its layer; ``active[t-1]`` marks the topics that are in use, by the
     criterion told in ``active_means``; ``budget[t-1]`` is the width that the layer was given, 0 if
     unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. ``stages``
-    are (sweep, label) where another layer was put on top.
+    are (sweep, label) where another layer was put on top; ``derivation`` is Markdown, as
+    `Network.explain` writes it.
     """
 
     phi: tuple[Matrix, ...]

@@ -1,38 +1,48 @@
-"""The derivation of a network's sampler, from plain text to HTML that flows on a small screen."""
+"""The derivation of a network's sampler, from Markdown to HTML with MathML."""
 
 from __future__ import annotations
 
+import re
 from html import escape
+
+from pgbn.report.mathml import aligned_mathml, inline_mathml
 
 __all__ = ["derivation_html"]
 
-_RULES = {"═": "h3", "─": "h3", "╌": "h4"}
+_PIECES = re.compile(r"(\\.|\$[^$]+\$|`[^`]+`)")
+_BEGIN, _END = "$$\n\\begin{aligned}\n", "\n\\end{aligned}\n$$"
 
 
-def derivation_html(text: str) -> str:
-    """Underlined lines become headings, bullets lists, indented blocks formulas, the rest prose."""
-    parts = [_block(block) for block in text.strip("\n").split("\n\n") if block.strip()]
-    return "\n".join(parts)
+def derivation_html(markdown: str) -> str:
+    """What `Network.explain("markdown")` gives, as HTML that needs no script to show formulas."""
+    blocks = markdown.strip().split("\n\n")
+    return "\n".join(_block(block) for block in blocks if block.strip())
 
 
 def _block(block: str) -> str:
-    lines = block.split("\n")
-    if len(lines) >= 2 and lines[1] and set(lines[1]) <= set(_RULES) and len(set(lines[1])) == 1:
-        tag = _RULES[lines[1][0]]
-        return f"<{tag}>{escape(lines[0])}</{tag}>"
-    if lines[0].startswith("  • "):
-        return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in _items(lines))}</ul>"
-    if all(line.startswith("    ") for line in lines):
-        formula = "\n".join(line[4:] for line in lines)
-        return f'<pre tabindex="0" role="region" aria-label="Formulas">{escape(formula)}</pre>'
-    return f"<p>{escape(' '.join(line.strip() for line in lines))}</p>"
+    if block.startswith("#"):
+        marks, _, title = block.partition(" ")
+        tag = "h4" if len(marks) > 2 else "h3"
+        return f"<{tag}>{_prose(title)}</{tag}>"
+    if block.startswith(_BEGIN) and block.endswith(_END):
+        lines = block[len(_BEGIN) : -len(_END)].split(" \\\\\n")
+        return f'<div class="formulas">{aligned_mathml(lines)}</div>'
+    if block.startswith("- "):
+        items = "".join(f"<li>{_prose(item[2:])}</li>" for item in block.split("\n"))
+        return f"<ul>{items}</ul>"
+    return f"<p>{_prose(block)}</p>"
 
 
-def _items(lines: list[str]) -> list[str]:
-    items: list[str] = []
-    for line in lines:
-        if line.startswith("  • "):
-            items.append(line[4:].strip())
-        elif items:
-            items[-1] += " " + line.strip()
-    return items
+def _prose(text: str) -> str:
+    """Text with formulas between dollars, names between backticks and escaped characters."""
+    out = []
+    for piece in _PIECES.split(text):
+        if len(piece) > 2 and piece[0] == piece[-1] == "$":
+            out.append(inline_mathml(piece[1:-1]))
+        elif len(piece) > 2 and piece[0] == piece[-1] == "`":
+            out.append(f"<code>{escape(piece[1:-1])}</code>")
+        elif len(piece) == 2 and piece[0] == "\\":
+            out.append(escape(piece[1]))
+        else:
+            out.append(escape(piece))
+    return "".join(out)

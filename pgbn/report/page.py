@@ -31,7 +31,9 @@ def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) ->
     except OSError as error:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
-        raise PgbnError(f"cannot write the report to {target}: {error.strerror or error}") from error
+        raise PgbnError(
+            f"cannot write the report to {target}: {error.strerror or error}"
+        ) from error
     return target
 
 

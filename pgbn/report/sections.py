@@ -40,6 +40,10 @@ def _grouped(number: int) -> str:
     return f"{number:,}".replace(",", "\u2009").replace("-", "\u2212")
 
 
+def _several(number: int, thing: str) -> str:
+    return f"{_grouped(number)} {thing}{'' if number == 1 else 's'}"
+
+
 def _number(value: float, digits: int) -> str:
     return _grouped(round(value)) if 1e3 <= abs(value) < 1e12 else f"{value:.{digits}g}"
 
@@ -47,10 +51,10 @@ def _number(value: float, digits: int) -> str:
 def lead(data: ReportData) -> str:
     """The size of the model in a line."""
     widths = " – ".join(map(str, data.widths))
-    layers = "1 layer" if data.depth == 1 else f"{data.depth} layers"
-    parts = [f"{layers} of {widths} topics", f"{_grouped(len(data.vocabulary))} terms"]
+    parts = [f"{_several(data.depth, 'layer')} of {widths} topics"]
+    parts.append(_several(len(data.vocabulary), "term"))
     if data.size:
-        parts.append(f"{_grouped(data.size)} documents")
+        parts.append(_several(data.size, "document"))
     return " · ".join(parts)
 
 

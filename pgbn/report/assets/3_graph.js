@@ -89,7 +89,7 @@
     order.forEach((list, i) => {
       const layer = i + 1, info = data.layers[i], x = (depth - layer) * (side + gap);
       const most = Math.max(...info.weights, 1e-12), step = (height - 40) / list.length;
-      boxes.append(make("text", { x, y: 16, class: "head" }, `Layer ${layer}`),
+      boxes.append(make("text", { x, y: 16, class: "head" }, (side < 95 ? "L" : "Layer ") + layer),
         make("text", { x: x + side, y: 16, class: "soft", "text-anchor": "end" },
           list.length === info.weights.length ? `${list.length}` : `${list.length}${side < 150 ? "/" : " of "}${info.weights.length}`));
       list.forEach((topic, at) => {

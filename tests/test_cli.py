@@ -1,0 +1,388 @@
+"""The command line, from data in files to results, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+pytest.importorskip("typer")
+pytest.importorskip("sklearn")
+
+import pgbn
+from pgbn import checkpoint
+from pgbn.cli import run
+from pgbn.corpus import count_terms, read_corpus
+from pgbn.docstrings import docstrings
+from pgbn.errors import DataError
+from pgbn.storage import open_saved
+
+WORDS = {
+    "sea": "ship wave storm sail harbour anchor captain",
+    "kitchen": "butter flour oven sugar recipe spoon plate",
+    "law": "court judge verdict appeal statute witness jury",
+}
+FAST = ["--burn-in", "20", "--collect", "10", "--max-width", "8", "--depth", "2"]
+
+
+def texts(number: int = 60) -> dict[str, str]:
+    rng = np.random.default_rng(0)
+    themes = list(WORDS.values())
+    out = {}
+    for n in range(number):
+        words = themes[n % 3].split()
+        out[f"doc{n}"] = " ".join(rng.choice(words, 30)) + ". Größe naïve"
+    return out
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same texts in every format, and a model."""
+    place = tmp_path_factory.mktemp("cli")
+    (place / "texts").mkdir()
+    for name, text in texts().items():
+        (place / "texts" / f"{name}.txt").write_text(text, "utf-8")
+    (place / "texts" / ".hidden").write_bytes(b"\xff\xfe")
+    with (place / "table.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "review"])
+        writer.writerows(texts().items())
+    lines = [json.dumps({"id": name, "review": text}) for name, text in texts().items()]
+    with gzip.open(place / "lines.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    (place / "plain.txt").write_text("\n".join(texts().values()), "utf-8")
+    corpus = count_terms(texts())
+    scipy.io.mmwrite(place / "counts.mtx", sp.coo_array(corpus.counts))
+    sp.save_npz(place / "counts.npz", sp.csr_matrix(corpus.counts))
+    np.savez(place / "named.npz", X=corpus.counts.toarray(), vocabulary=np.array(corpus.vocabulary))
+    from sklearn.datasets import dump_svmlight_file
+
+    dump_svmlight_file(corpus.counts, np.zeros(60), str(place / "counts.svmlight"))
+    (place / "terms.txt").write_text("\n".join(corpus.vocabulary or []), "utf-8")
+    assert (
+        run(["fit", str(place / "texts"), "-o", str(place / "model"), *FAST, "--max-df", "1.0"])
+        == 0
+    )
+    return place
+
+
+def ask(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
+    """The JSON that a command prints."""
+    capsys.readouterr()
+    code = run([*map(str, words), "--json"])
+    shown = capsys.readouterr()
+    assert code == 0, shown.err
+    return json.loads(shown.out)
+
+
+# ---- reading --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "options"), [
+    ("texts", {}), ("table.csv", {"column": "review", "label": "id"}),
+    ("lines.jsonl.gz", {"column": "review", "label": "id"}), ("plain.txt", {}),
+    ("counts.mtx", {"terms": "terms.txt"}), ("counts.npz", {"terms": "terms.txt"}),
+    ("named.npz", {}), ("counts.svmlight", {"terms": "terms.txt"}),
+])  # fmt: skip
+def test_formats(place: Path, name: str, options: dict[str, Any]) -> None:
+    if "terms" in options:
+        options = {"terms": place / options["terms"]}
+    corpus, expected = read_corpus(place / name, **options), count_terms(texts())
+    assert corpus.vocabulary == expected.vocabulary
+    order = np.argsort(corpus.labels) if name == "texts" else np.arange(60)
+    wanted = np.argsort([f"{n}.txt" for n in texts()]) if name == "texts" else order
+    assert np.array_equal(corpus.counts.toarray()[order], expected.counts.toarray()[wanted])
+    assert corpus.counts.dtype == np.int64
+    if "label" in options:
+        assert corpus.labels == list(texts())
+
+
+def test_vectorizer_options(place: Path) -> None:
+    corpus = read_corpus(place / "texts", min_df=15, max_features=10, ngram_range=(1, 2),
+                         stop_words=["ship"], lowercase=False)  # fmt: skip
+    assert corpus.vocabulary is not None
+    assert len(corpus.vocabulary) == 10
+    assert "ship" not in corpus.vocabulary
+    assert (
+        "Größe naïve"
+        in read_corpus(place / "texts", lowercase=False, ngram_range=(2, 2)).vocabulary
+    )
+
+
+def test_bad_data(tmp_path: Path) -> None:
+    def wrong(name: str, data: bytes, words: str, **options: Any) -> None:
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(DataError, match=words):
+            read_corpus(tmp_path / name, **options)
+
+    wrong("a.csv", b"id,txt\n1,hello", r"no column 'text'.*mean 'txt'")
+    wrong("b.csv", b"", "no column 'text'")
+    wrong("c.csv", b"text\n\xff\xfe", "not utf-8 at byte.*latin-1")
+    wrong("d.jsonl", b'{"text": "a b"}\n{oops', "line 2 is not JSON")
+    wrong("e.jsonl", b'{"text": 3}', "line 1 has no text 'text'")
+    wrong("f.jsonl", b"[" * 100_000, "line 1 is not JSON")
+    wrong("g.txt", b"", "no documents")
+    wrong("h.txt", b"the a of", "no terms could be counted", stop_words="english")
+    wrong("i.txt", b"hello you", "no terms could be counted.*token_pattern", token_pattern="(")
+    wrong("j.txt", b"hello you", "no terms could be counted.*min_df", min_df=-3)
+    wrong("k.mtx", b"%%MatrixMarket nonsense", "not a matrix in the format mtx")
+    wrong(
+        "l.mtx", b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n9 9 1\n", "format mtx"
+    )
+    wrong("m.npz", b"PK\x03\x04 nonsense", "not a matrix in the format npz")
+    wrong("n.svmlight", b"1 a:b\n", "format svmlight")
+    wrong("o.xyz", b"", "unknown kind of file; name its format")
+    wrong("p.txt", b"a", "is not known", format="exel")
+    wrong("q.txt", b"caf\xe9 bar", "nonsense", encoding="nonsense")
+    wrong("r.jsonl.gz", b"not gzip", "cannot be read")
+    np.savez(tmp_path / "s.npz", X=np.array([{"a": 1}], object))
+    with pytest.raises(DataError, match="format npz"):
+        read_corpus(tmp_path / "s.npz")
+    np.savez(tmp_path / "t.npz", a=np.ones(3), b=np.ones(3))
+    with pytest.raises(DataError, match="no array 'X'"):
+        read_corpus(tmp_path / "t.npz")
+    np.savez(tmp_path / "u.npz", X=np.full((2, 2), np.nan))
+    with pytest.raises(DataError, match="not finite"):
+        read_corpus(tmp_path / "u.npz")
+    with pytest.raises(DataError, match="no such file"):
+        read_corpus(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="no documents"):
+        read_corpus(tmp_path / "empty")
+    matrix = sp.csr_matrix(np.eye(3))
+    matrix.indices = matrix.indices + 9
+    sp.save_npz(tmp_path / "v.npz", matrix)
+    with pytest.raises(DataError):
+        read_corpus(tmp_path / "v.npz")
+
+
+def test_docstrings() -> None:
+    found = docstrings()
+    assert len(found) > 2000
+    assert "singular" in found["numpy.linalg.svd"].lower()
+    assert len(set(found.values())) == len(found)
+    assert not any("tests" in name.split(".") for name in found)
+
+
+# ---- commands -------------------------------------------------------------------------
+
+
+def test_fit_and_what_is_saved(place: Path) -> None:
+    saved = open_saved(place / "model")
+    assert saved.vocabulary is not None
+    assert {"ship", "oven", "jury", "größe"} <= set(saved.vocabulary)
+    assert saved.data.shape == (60, len(saved.vocabulary))
+    assert len(saved.labels or []) == 60
+    assert saved.record["arguments"]["burn_in"] == 20
+    assert saved.object.deepest.depth == 2
+
+
+def test_topics(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ask(capsys, "topics", place / "model", "--layer", 1, "--top", 5)
+    themes = [set(words.split()) for words in WORDS.values()]
+    top = [set(topic["terms"]) - {"größe", "naïve"} for topic in found[:3]]
+    assert all(any(terms <= theme for theme in themes) for terms in top)
+    assert sum(topic["weight"] for topic in found) == pytest.approx(1.0)
+    assert run(["topics", str(place / "model"), "-n", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "Layer 2" in text
+    assert "Layer 1" in text
+
+
+def test_transform(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = place / "model"
+    found = ask(capsys, "transform", model, place / "texts")
+    features = np.array([row["features"] for row in found["rows"]])
+    assert np.allclose(features.sum(axis=1), 1.0)
+    names = [row["document"] for row in found["rows"]]
+    for name in ("f.csv", "f.npy", "f.npz"):
+        facts = ask(capsys, "transform", model, place / "texts", "-o", tmp_path / name)
+        assert facts["documents"] == 60
+    assert np.array_equal(np.load(tmp_path / "f.npy"), features)
+    with np.load(tmp_path / "f.npz") as file:
+        assert np.array_equal(file["features"], features)
+        assert file["documents"].tolist() == names
+    rows = list(csv.reader((tmp_path / "f.csv").open(encoding="utf-8")))
+    assert rows[0] == ["document", *found["columns"]]
+    assert np.allclose(np.array(rows[1:])[:, 1:].astype(float), features, atol=1e-5)
+    assert run(["transform", str(model), str(place / "texts")]) == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith("document,layer1_topic0")
+    every = ask(capsys, "transform", model, place / "named.npz", "--concat")
+    widths = open_saved(model).object.widths
+    assert len(every["columns"]) == sum(widths)
+
+
+def test_unknown_terms_are_reported(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "x.npz", X=np.array([[3, 1]]), vocabulary=np.array(["ship", "spaceship"]))
+    assert run(["transform", str(place / "model"), str(tmp_path / "x.npz")]) == 0
+    assert "1 unknown terms with 1 counts were dropped" in capsys.readouterr().err
+
+
+def test_the_other_commands(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = place / "model"
+    found = ask(capsys, "perplexity", model, place / "texts")
+    assert 2.0 < found["perplexity"] < 23.0
+    drawn = ask(capsys, "generate", model, "-n", 3, "--length", 40)
+    assert [sum(document.values()) for document in drawn] == [40, 40, 40]
+    assert ask(capsys, "generate", model, "-n", 3, "--length", 40) == drawn
+    assert (
+        "theta2" in ask(capsys, "explain", model)["text"]
+        or "θ" in ask(capsys, "explain", model)["text"]
+    )
+    network = tmp_path / "network.json"
+    network.write_text(pgbn.zoo.pfa(3).to_json())
+    assert ask(capsys, "explain", network, "--format", "latex")["text"]
+    facts = ask(capsys, "info", model)
+    assert (facts["kind"], facts["documents"]) == ("training", 60)
+    page = ask(capsys, "report", model, "-o", tmp_path / "r.html")
+    assert page["bytes"] == (tmp_path / "r.html").stat().st_size
+    assert "harbour" in (tmp_path / "r.html").read_text("utf-8")
+    for words in (["generate", str(model)], ["explain", str(model)], ["info", str(model)],
+                  ["perplexity", str(model), str(place / "plain.txt")]):  # fmt: skip
+        capsys.readouterr()
+        assert run(words) == 0
+        assert capsys.readouterr().out.strip()
+
+
+def test_resume(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A training stopped by Ctrl-C in the middle of the second layer."""
+    corpus = read_corpus(place / "texts", stop_words="english", min_df=2, max_df=1.0)
+
+    def press(event: pgbn.Event) -> None:
+        if event.done == 37:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        checkpoint.train(corpus.counts, tmp_path / "m", 8, 2, burn_in=20, collect=10, seed=0,
+                         vocabulary=corpus.vocabulary, callback=press)  # fmt: skip
+    facts = ask(capsys, "info", tmp_path / "m")
+    assert (facts["kind"], facts["depth"], facts["sweep"]) == ("checkpoint", 2, 7)
+    assert run(["topics", str(tmp_path / "m")]) == 1
+    assert "pgbn resume" in capsys.readouterr().err
+    assert run(["fit", str(place / "texts"), "-o", str(tmp_path / "m")]) == 1
+    assert "pgbn resume" in capsys.readouterr().err
+    ask(capsys, "resume", tmp_path / "m")
+    one, two = open_saved(tmp_path / "m"), open_saved(place / "model")
+    assert one.vocabulary == two.vocabulary
+    assert np.array_equal(one.object.deepest.phi[1], two.object.deepest.phi[1])
+
+
+def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ask(capsys, "demo", "-o", tmp_path / "d", "--sweeps", 8, "--max-width", 20)
+    assert found["documents"] > 2000
+    assert len(found["widths"]) == 3
+    assert {"1", "2", "3"} == set(found["topics"])
+    assert (tmp_path / "d" / "report.html").stat().st_size < 1_000_000
+
+
+# ---- what can go wrong ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("words", "code", "says"), [
+    (["topics", "nowhere"], 1, "nowhere: no saved model there"),
+    (["topics", "MODEL", "--layer", "9"], 1, "layers are numbered from 1 to 2"),
+    (["topics", "MODEL", "--layer", "x"], 2, "layer"),
+    (["topics", "MODEL", "--top", "0"], 2, "top"),
+    (["topic"], 2, "topic"),
+    (["fit", "TEXTS"], 2, "output"),
+    (["fit", "TEXTS", "-o", "MODEL"], 1, "there is a model already"),
+    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "many"], 1, "--burn-in 'many'"),
+    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "5,5"], 1, "burn_in"),
+    (["fit", "TEXTS", "-o", "NEW", "--depth", "0"], 1, "depth=0"),
+    (["fit", "TEXTS", "-o", "NEW", "--max-width", "-3"], 1, "max_width=-3"),
+    (["fit", "TEXTS", "-o", "NEW", "--eta", "-1"], 1, "eta"),
+    (["fit", "TEXTS", "-o", "NEW", "--link", "cauchy"], 1, "link"),
+    (["fit", "TEXTS", "-o", "NEW", "--seed", "-1"], 1, "seed=-1"),
+    (["fit", "TEXTS", "-o", "NEW", "--threads", "0"], 1, "threads=0"),
+    (["fit", "TEXTS", "-o", "NEW", "--min-df", "lots"], 1, "--min-df 'lots'"),
+    (["fit", "TEXTS", "-o", "NEW", "--stop-words", "klingon"], 1, "--stop-words klingon"),
+    (["fit", "nowhere", "-o", "NEW"], 1, "no such file"),
+    (["fit", "TEXTS", "-o", "PLAIN"], 1, "could not be written"),
+    (["transform", "MODEL", "TEXTS", "-o", "x.doc"], 1, "must end in .csv"),
+    (["perplexity", "MODEL", "TEXTS", "--fraction", "2"], 1, "fraction=2.0"),
+    (["generate", "MODEL", "--c", "mode"], 1, "c='mode'"),
+    (["explain", "MODEL", "--format", "word"], 1, "format"),
+    (["explain", "PLAIN"], 1, "plain.txt"),
+    (["report", "MODEL", "-o", "nowhere/r.html"], 1, "nowhere/r.html"),
+    (["resume", "MODEL"], 1, "nothing to resume"),
+])  # fmt: skip
+def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                            words: list[str], code: int, says: str,
+                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    known = {"MODEL": place / "model", "TEXTS": place / "texts", "NEW": tmp_path / "new",
+             "PLAIN": place / "plain.txt"}  # fmt: skip
+    arguments = [str(known.get(word, word)) for word in words]
+    capsys.readouterr()
+    assert run(arguments) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    last = shown.err.strip().splitlines()[-1]
+    assert last.startswith("pgbn: ")
+    assert says in last
+    assert "Traceback" not in shown.err
+    assert run([*arguments, "--json"]) == code
+    assert says in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_debug_shows_the_traceback() -> None:
+    with pytest.raises(pgbn.StorageError):
+        run(["topics", "nowhere", "--debug"])
+
+
+def test_a_bug_is_one_line_too(capsys: pytest.CaptureFixture[str], place: Path,
+                               monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    def broken(*arguments: Any) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("pgbn.cli.use.topics_of", broken)
+    assert run(["topics", str(place / "model")]) == 1
+    assert capsys.readouterr().err == "pgbn: ZeroDivisionError: oops (a bug? --debug shows where)\n"
+
+
+@pytest.mark.parametrize("command", [
+    "demo", "fit", "resume", "info", "topics", "transform", "perplexity", "generate", "explain",
+    "report",
+])  # fmt: skip
+def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "Example" in text
+    assert f"pgbn {command}" in text
+
+
+def test_as_a_process(place: Path) -> None:
+    """`python -m pgbn`, its exit codes, and a reader that closes the pipe early."""
+    command = [sys.executable, "-m", "pgbn"]
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"pgbn {pgbn.__version__}\n"
+    done = subprocess.run([*command, "topics"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    pipe = f"{sys.executable} -m pgbn transform {place / 'model'} {place / 'texts'} | head -1"
+    done = subprocess.run(["sh", "-c", pipe], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("document,")
+    assert "Traceback" not in done.stderr
+
+
+def test_without_typer() -> None:
+    code = (
+        "import sys; sys.modules['typer'] = None; from pgbn.__main__ import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "pgbn: the command needs typer: pip install 'pgbn[cli]'\n"
