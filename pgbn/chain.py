@@ -15,7 +15,7 @@ from pgbn.data import cells_of, read_data
 from pgbn.errors import DataError, did_you_mean
 from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
 from pgbn.layer1 import choose, make_sampler
-from pgbn.nodes.base import Observed
+from pgbn.nodes.base import Latent, Observed
 from pgbn.program import Program
 from pgbn.random import stream_key, word_of
 
@@ -284,4 +284,7 @@ def _generate_latent(program: Program, seed: int, fixed: Mapping[str, NDArray[An
             program.values[name] = np.ascontiguousarray(fixed[name], np.float64)
         else:
             key = stream_key(seed, word_of("initial"), word_of(name))
-            program.values[name] = np.ascontiguousarray(program.prior_step(name)(key), np.float64)
+            node = program.network.nodes[name]
+            assert isinstance(node, Latent)
+            value = node.begin(program.prior_step(name)(key))
+            program.values[name] = np.ascontiguousarray(value, np.float64)

@@ -80,7 +80,7 @@ def _split(chains: NDArray[np.float64]) -> NDArray[np.float64]:
 def _normal_scores(chains: NDArray[np.float64]) -> NDArray[np.float64]:
     """z = Φ⁻¹((rank − 3/8) / (S + 1/4)) over all S draws; ties share their mean rank."""
     ranks = rankdata(chains, method="average").reshape(chains.shape)
-    return np.asarray(ndtri((ranks - 0.5) / (chains.size + 0.25)))
+    return np.asarray(ndtri((ranks - 0.375) / (chains.size + 0.25)))
 
 
 def _rhat(chains: NDArray[np.float64]) -> float:

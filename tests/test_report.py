@@ -79,6 +79,32 @@ def test_of_a_real_training_and_of_inferred_documents() -> None:
     assert report_data(model.deepest.without_state()).theta == ()
 
 
+def test_of_an_estimator() -> None:
+    estimators = pytest.importorskip("pgbn.estimators", reason="scikit-learn is not installed")
+    X = np.random.default_rng(0).poisson(0.4, size=(30, 20))
+    model = estimators.PGBN(5, 2, burn_in=3, collect=3, random_state=0).fit(X)
+    data = report_data(model)
+    assert data.widths == model.widths_
+    assert data.budget[0] == 5
+    np.testing.assert_array_equal(data.phi[0], model.components_)
+
+
+def test_the_settings_repeat_the_run() -> None:
+    arguments = {"max_width": "9", "depth": 2, "burn_in": "[4, 3]", "collect": 2, "seed": 5,
+                 "link": "poisson", "min_width": 1, "note": "not an argument"}  # fmt: skip
+    code = report_data(trained(), settings=arguments).repeat
+    assert "note" not in code
+    X = np.random.default_rng(0).poisson(0.4, size=(30, 20))
+    first, second = {"X": X}, {"X": X}
+    exec(code, first)
+    exec(code, second)
+    assert first["model"].deepest.sweeps == 4 + 2 + 3 + 2
+    for a, b in zip(first["model"].deepest.phi, second["model"].deepest.phi, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert report_data(trained()).repeat == ""
+    assert report_data(trained(), settings=arguments, repeat="mine").repeat == "mine"
+
+
 def test_from_draws() -> None:
     network = pg.zoo.pgbn([5, 3])
     X = np.random.default_rng(0).poisson(0.5, size=(12, 9))

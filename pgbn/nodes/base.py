@@ -137,6 +137,10 @@ class Node(Expression):
 class Latent(Node):
     """A node whose value is unknown and is drawn."""
 
+    def begin(self, value: Array) -> Array:
+        """Where a chain begins, from a draw of the prior. Any possible value will do."""
+        return value
+
 
 class Observed(Node):
     """A node whose value is data."""

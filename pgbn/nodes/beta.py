@@ -47,6 +47,9 @@ class BetaOdds(Beta):
 
     tag: ClassVar[str] = "beta_odds"
 
+    def begin(self, value: Array) -> Array:
+        return np.clip(value, 0.01, 100.0)
+
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.beta_odds(stream, slots["a"], slots["b"])
 

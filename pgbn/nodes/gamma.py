@@ -32,6 +32,11 @@ class Gamma(Latent):
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.gamma(stream, slots["shape"], slots["rate"])
 
+    def begin(self, value: Array) -> Array:
+        """A vague prior draws numbers such as 1e-200, from where a chain takes long to return;
+        an exact 0 is a gamma that is switched off, and stays."""
+        return np.where(value > 0, np.clip(value, 0.01, 100.0), value)
+
     def log_density(self, value: Array, **slots: Any) -> Array:
         shape, rate = np.broadcast_arrays(slots["shape"], slots["rate"])
         positive = shape > 0  # a gamma of shape 0 is a point mass at 0

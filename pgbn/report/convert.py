@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.errors import DataError
+from pgbn.evaluation import topic_weights
 from pgbn.report.data import Matrix, ReportData, Series, named
 
 if TYPE_CHECKING:
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["report_data", "report_data_from_draws"]
 
+_ARGUMENTS = (
+    "max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "layer1", "average",
+    "min_width", "min_count", "trace_every",
+)  # fmt: skip
 _READABLE = {"log_likelihood": "log likelihood", "width": "active topics of the top layer"}
 
 
@@ -38,12 +44,13 @@ def report_data(
 ) -> ReportData:
     """What a report shows of ``model``.
 
-    ``model`` is the result of `train_layerwise`, a trained network, or a list of either: chains
-    with different seeds on the same documents. Topics are those of the first chain, traces are of
+    ``model`` is the result of `train_layerwise`, a trained network, a fitted estimator, or a list
+    of such: chains with different seeds on the same documents. Topics are those of the first chain, traces are of
     all. The documents are those of the training where the state was kept; with ``X`` (documents ×
     terms) and no state they are inferred, with ``seed``. ``documents`` are their texts, ``titles``
     their names; ``max_width`` is the width that the first layer was given; ``settings`` and
-    ``repeat`` (code) are shown so that a reader can repeat the run.
+    ``repeat`` (code) are shown so that a reader can repeat the run; the code is made from the
+    settings if these have the arguments max_width, depth and seed.
     """
     if isinstance(model, ReportData):
         return model
@@ -51,18 +58,17 @@ def report_data(
     if not chains:
         raise DataError("model is an empty list; give at least one trained network")
     trained = chains[0][-1]
-    weights = tuple(trained.weights) or _implied(trained)
     facts = _facts(trained, X) | dict(settings or {})
-    stopped = getattr(model, "stopped", None)
+    stopped = getattr(getattr(model, "training_", model), "stopped", None)
     if stopped:
         facts.setdefault("training stopped", stopped)
     if len(chains) > 1:
         facts.setdefault("chains", len(chains))
     return ReportData(
         phi=trained.phi,
-        weights=tuple(_shares(weight) for weight in weights),
+        weights=tuple(topic_weights(trained, t) for t in range(1, trained.depth + 1)),
         active=tuple(_has_counts(phi) for phi in trained.phi),
-        budget=(max_width or 0, *trained.widths[:-1]),
+        budget=(max_width or getattr(model, "max_width", 0), *trained.widths[:-1]),
         vocabulary=_terms(vocabulary, trained.vocabulary_size),
         theta=_documents(trained, X, seed),
         titles=titles,
@@ -71,7 +77,7 @@ def report_data(
         stages=_borders(chains[0]),
         derivation=trained.network().explain("markdown"),
         settings=facts,
-        repeat=repeat,
+        repeat=repeat or _code(facts),
         title=title,
     )
 
@@ -104,7 +110,7 @@ def report_data_from_draws(
             units = units.swapaxes(1, 2)
         phi.append(np.asarray(loadings.mean(axis=0)))
         theta.append(np.asarray(_proportions(units).mean(axis=0)))
-    weights = tuple(_shares(units.sum(axis=0)) for units in theta)
+    weights = tuple(units.mean(axis=0) for units in theta)
     kept = {name: value for name, value in draws.attributes.items() if value is not None}
     shape = draws["phi1"].shape
     return ReportData(
@@ -130,13 +136,13 @@ def report_data_from_draws(
 
 def _stages(model: Any) -> tuple[TrainedNetwork, ...]:
     """The networks of depth 1, 2, … of one chain, or the one that there is."""
-    networks = getattr(model, "networks", None)
+    networks = getattr(getattr(model, "training_", model), "networks", None)
     if networks is not None:
         return tuple(networks)
     if not hasattr(model, "phi") or not hasattr(model, "widths"):
         raise DataError(
             f"model is {type(model).__name__}; give the result of train_layerwise, a trained "
-            "network, or a list of them"
+            "network, a fitted estimator, or a list of them"
         )
     return (model,)
 
@@ -146,19 +152,6 @@ def _has_counts(phi: Matrix) -> NDArray[np.bool_]:
     if phi.shape[1] == 1:
         return np.ones(phi.shape[0], np.bool_)
     return np.asarray(np.ptp(phi, axis=1) > 1e-12)
-
-
-def _implied(trained: TrainedNetwork) -> tuple[Matrix, ...]:
-    """The weights Φ^(t+1) ⋯ Φ^(T) r, where those of the documents are not known."""
-    weights = [trained.r]
-    for phi in reversed(trained.phi[1:]):
-        weights.insert(0, weights[0] @ phi)
-    return tuple(weights)
-
-
-def _shares(weight: Matrix) -> Matrix:
-    total = float(weight.sum())
-    return np.asarray(weight / total if total > 0 else np.full(weight.size, 1.0 / weight.size))
 
 
 def _proportions(units: Matrix) -> Matrix:
@@ -260,6 +253,24 @@ def _facts(trained: TrainedNetwork, X: Any) -> dict[str, Any]:
             first, second = getattr(trained.priors, name)
             facts[f"prior of {name}"] = f"({first:g}, {second:g})"
     return facts | _versions()
+
+
+def _code(settings: Mapping[str, Any]) -> str:
+    """The call of `train_layerwise` with these settings, where enough of them are known."""
+    if not {"max_width", "depth", "seed"} <= settings.keys():
+        return ""
+    given = {name: settings[name] for name in _ARGUMENTS if name in settings}
+    rows = [f"    {name}={_literal(value)}," for name, value in given.items()]
+    return "\n".join(["from pgbn.training import train_layerwise", "",
+                      "model = train_layerwise(", "    X,", *rows, ")"])  # fmt: skip
+
+
+def _literal(value: Any) -> str:
+    """A value as Python code; text that is code already, such as "[1, 2]", stays."""
+    try:
+        return repr(literal_eval(value) if isinstance(value, str) else value)
+    except (ValueError, SyntaxError):
+        return repr(value)
 
 
 def _versions() -> dict[str, str]:
