@@ -45,21 +45,23 @@ def report_data(
     """What a report shows of ``model``.
 
     ``model`` is the result of `train_layerwise`, a trained network, a fitted estimator, or a list
-    of such: chains with different seeds on the same documents. Topics are those of the first chain, traces are of
-    all. The documents are those of the training where the state was kept; with ``X`` (documents ×
-    terms) and no state they are inferred, with ``seed``. ``documents`` are their texts, ``titles``
-    their names; ``max_width`` is the width that the first layer was given; ``settings`` and
-    ``repeat`` (code) are shown so that a reader can repeat the run; the code is made from the
-    settings if these have the arguments max_width, depth and seed.
+    of such: chains with different seeds on the same documents. Topics are those of the first
+    chain, traces are of all. The documents are those of the training where the state was kept;
+    with ``X`` (documents × terms) and no state they are inferred, with ``seed``. ``documents`` are
+    their texts, ``titles`` their names; ``max_width`` is the width that the first layer was given;
+    ``settings`` and ``repeat`` (code) are shown so that a reader can repeat the run; the code is
+    made from the settings if these have the arguments max_width, depth and seed.
     """
     if isinstance(model, ReportData):
         return model
-    chains = [_stages(each) for each in (model if isinstance(model, (list, tuple)) else [model])]
-    if not chains:
+    models = list(model) if isinstance(model, (list, tuple)) else [model]
+    if not models:
         raise DataError("model is an empty list; give at least one trained network")
+    chains = [_stages(each) for each in models]
     trained = chains[0][-1]
+    given = int(max_width or getattr(models[0], "max_width", None) or 0)
     facts = _facts(trained, X) | dict(settings or {})
-    stopped = getattr(getattr(model, "training_", model), "stopped", None)
+    stopped = getattr(getattr(models[0], "training_", models[0]), "stopped", None)
     if stopped:
         facts.setdefault("training stopped", stopped)
     if len(chains) > 1:
@@ -68,7 +70,7 @@ def report_data(
         phi=trained.phi,
         weights=tuple(topic_weights(trained, t) for t in range(1, trained.depth + 1)),
         active=tuple(_has_counts(phi) for phi in trained.phi),
-        budget=(max_width or getattr(model, "max_width", 0), *trained.widths[:-1]),
+        budget=(given, *trained.widths[:-1]),
         vocabulary=_terms(vocabulary, trained.vocabulary_size),
         theta=_documents(trained, X, seed),
         titles=titles,
