@@ -76,7 +76,7 @@ def dense_sweep(tokens, row, word, z, n_wk, n_k, m, prior, eta):
         for k in range(topics):
             total += (eta + n_wk[w, k]) / (vocabulary * eta + n_k[k]) * (m[j, k] + prior[k])
             cumulative[k] = total
-        target = np.random.random() * total
+        target = np.random.random() * total  # noqa: NPY002 (the generator that numba has)
         k = 0
         while cumulative[k] < target:
             k += 1

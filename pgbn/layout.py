@@ -67,9 +67,7 @@ def shape4(node: str, dims: tuple[str, ...], sizes: Mapping[str, int], replicate
     return (replicates, shape[0], shape[1], shape[2])
 
 
-def align(
-    labelled: Labelled, dims: tuple[str, ...], sizes: Mapping[str, int]
-) -> Callable[[], Any]:
+def align(labelled: Labelled, dims: tuple[str, ...], sizes: Mapping[str, int]) -> Callable[[], Any]:
     """A function that gives the quantity as a 4-d array beside a node with storage ``dims``."""
     if labelled.value is not None:
         value = labelled.value

@@ -76,9 +76,7 @@ class Splitter:
                 continue
             word = np.uint64(stream_key(key, number + 1))
             pattern = (self.shape[1], self.shape[2], cells.indptr, cells.indices, share)
-            out.append(
-                self._run(part, cells.rows, share.size, partial(thin_cells, word), pattern)
-            )
+            out.append(self._run(part, cells.rows, share.size, partial(thin_cells, word), pattern))
         return out
 
     def cell_rate(self, cells: Cells, part: _Part) -> NDArray[np.float64]:

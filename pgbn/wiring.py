@@ -27,9 +27,7 @@ class Wiring(Reads):
             (node.name, slot): lower(node, slot) for node in nodes.values() for slot in node.slots()
         }
         self.rules = {}
-        self.sources = {
-            node.name: [] for node in nodes.values() if isinstance(node, Latent)
-        }
+        self.sources = {node.name: [] for node in nodes.values() if isinstance(node, Latent)}
         for node in nodes.values():
             for slot in node.slots():
                 self._connect(node, slot)

@@ -48,7 +48,7 @@ def one_sweep_law(kernel, state, word, row, prior, phi, topics, vocabulary):
             z = np.array(labels)
             conditional = dense_conditional(kernel, i, z, word, row, prior, phi, topics, vocabulary)
             for k in range(topics):
-                target = labels[:i] + (k,) + labels[i + 1 :]
+                target = (*labels[:i], k, *labels[i + 1 :])
                 after[target] = after.get(target, 0.0) + probability * conditional[k]
         law = after
     return law

@@ -100,7 +100,9 @@ def test_log_joint_is_the_sum_of_the_densities(data) -> None:
 
 def test_draws_have_names_and_shapes(data) -> None:
     net = pg.zoo.pgbn([4, 3])
-    draws = net.sample({"x": data}, burn_in=3, draws=5, thin=2, chains=2, seed=1, keep=["phi1", "r"])
+    draws = net.sample(
+        {"x": data}, burn_in=3, draws=5, thin=2, chains=2, seed=1, keep=["phi1", "r"]
+    )
     assert draws["phi1"].shape == (2, 5, 4, 25)
     assert draws.dims["phi1"] == ("chain", "draw", "topic1", "term")
     assert draws.mean("r").shape == (3,)

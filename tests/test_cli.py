@@ -259,6 +259,21 @@ def test_the_other_commands(
         assert capsys.readouterr().out.strip()
 
 
+def test_other_kinds_of_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgbn.save(pgbn.zoo.pfa(3), tmp_path / "network")
+    pgbn.save(pgbn.zoo.pfa(3).chain({"x": np.eye(4, dtype=int)}, 7).sweep(5), tmp_path / "chain")
+    pgbn.save(pgbn.PGBN(), tmp_path / "estimator")
+    assert ask(capsys, "info", tmp_path / "network")["kind"] == "network"
+    assert ask(capsys, "info", tmp_path / "chain")["sweeps"] == 5
+    assert ask(capsys, "info", tmp_path / "estimator")["kind"] == "estimator"
+    for kind in ("network", "chain"):
+        assert ask(capsys, "explain", tmp_path / kind)["text"]
+        assert run(["topics", str(tmp_path / kind)]) == 1
+        assert "needs a trained model" in capsys.readouterr().err
+    assert run(["explain", str(tmp_path / "estimator")]) == 1
+    assert "not fitted" in capsys.readouterr().err
+
+
 def test_resume(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A training stopped by Ctrl-C in the middle of the second layer."""
     corpus = read_corpus(place / "texts", stop_words="english", min_df=2, max_df=1.0)

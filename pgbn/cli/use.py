@@ -52,7 +52,10 @@ def info(model: Folder) -> None:
             key: content[key] for key in ("depth", "phase", "sweep", "sweeps", "done", "total")
         }
         facts |= {"arguments": content["arguments"], "resume": f"pgbn resume {model}"}
-    elif body["kind"] in ("training", "trained", "estimator"):
+    elif body["kind"] == "chain":
+        chain = content["object"]
+        facts |= {key: chain[key] for key in ("sweeps", "seed", "number", "layer1", "shapes")}
+    elif body["groups"] and body["kind"] in ("training", "trained", "estimator"):
         opened = open_model(model)
         network = opened.network
         facts |= {
@@ -256,8 +259,10 @@ def explain(
     else:
         saved = load(model)
         trained = getattr(getattr(saved, "training_", saved), "deepest", saved)
-        network = trained if isinstance(trained, Network) else trained.network
-        network = network if isinstance(network, Network) else network()
+        found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
+        if found is None:
+            raise DataError(f"{model}: an estimator that was not fitted has no network yet")
+        network = found if isinstance(found, Network) else found()
     text = network.explain(format)
     output.result({"format": format, "text": text}, lambda: print(text))
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from pgbn.explain.algebra import Formula, call, number, ratio
 from pgbn.explain.names import Symbol
 from pgbn.explain.symbols import DOT, At, Symbols, shift
-from pgbn.nodes.base import Node, Observed
-from pgbn.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.exposures import Source
+from pgbn.nodes.base import Node, Observed
 from pgbn.sumproduct import Operand, SumProduct, reduce_product
+from pgbn.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 
 __all__ = ["Notation"]
 

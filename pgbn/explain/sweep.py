@@ -9,9 +9,9 @@ from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.notation import Notation
 from pgbn.explain.steps import count_lines, draw_lines, link_lemma, random_slots
 from pgbn.nodes.base import Node
+from pgbn.reads import Read
 from pgbn.registry import find_link
 from pgbn.schedule import Step
-from pgbn.reads import Read
 
 __all__ = ["sweep"]
 

@@ -66,7 +66,8 @@ def _log_probability(drawn: Evidence, count: Array, concentration: Array, axis: 
     relation="collapsed",
     drawn=lambda node: node.dims,
     log_probability=_log_probability,
-    equation=r"\ell \sim \mathrm{CRT}(n, a),\quad q' = -\ln s,\ s \sim \mathrm{Beta}(a_\cdot, n_\cdot)",
+    equation=r"\ell \sim \mathrm{CRT}(n, a),\quad "
+    r"q' = -\ln s,\ s \sim \mathrm{Beta}(a_\cdot, n_\cdot)",
     reference="Zhou 2018; Zhao et al. 2018",
 )
 def _tables(stream: Stream, count: Array, concentration: Array) -> Evidence:

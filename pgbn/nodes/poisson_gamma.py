@@ -51,9 +51,7 @@ class PoissonGamma(Observed):
         return np.where(positive, density, -rate)
 
     def formula(self, **slots: str) -> str:
-        return (
-            rf"\mathrm{{Gam}}(n,\ {slots['noise']}),\ n \sim \mathrm{{Pois}}({slots['rate']})"
-        )
+        return rf"\mathrm{{Gam}}(n,\ {slots['noise']}),\ n \sim \mathrm{{Pois}}({slots['rate']})"
 
 
 @link_rule(

@@ -14,7 +14,7 @@ _SEARCH = 10.0  # sequential search below this mean
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _search(rng, n, p):
-    """Binomial(n, p) with n p <= 10 by inversion: P(k + 1) / P(k) = (n - k) p / ((k + 1) (1 - p))."""
+    """Binomial(n, p), n p <= 10, by inversion: P(k + 1) / P(k) = (n - k) p / ((k + 1) (1 - p))."""
     odds = p / (1.0 - p)
     probability = math.exp(n * math.log1p(-p))
     u = uniform(rng)

@@ -18,7 +18,7 @@ PARALLEL = 20_000  # elements; below it, threads cost more than they save
 
 
 def operand(value: ArrayLike, dtype: np.dtype, shape: tuple[int, int, int, int]) -> NDArray:
-    """``value`` as an array of 4 dimensions that a kernel accepts and that broadcasts to ``shape``."""
+    """``value`` as an array of 4 dimensions that a kernel accepts and broadcasts to ``shape``."""
     if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim != 4:
         array = np.asarray(value, dtype)
         if array.ndim < 4:

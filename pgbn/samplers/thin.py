@@ -81,9 +81,7 @@ def thin_dense(key, start, stop, counts, factors, targets, strides, offsets):
                 if not started:
                     restart(rng, key, row)
                     started = True
-                total = _weigh(
-                    factors, strides, offsets, row, column, second, third, base, weights
-                )
+                total = _weigh(factors, strides, offsets, row, column, second, third, base, weights)
                 _share(rng, count, weights, total, share, targets, base, offsets)
 
 
