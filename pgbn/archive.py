@@ -15,8 +15,6 @@ import json
 import os
 import re
 import stat
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -27,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.errors import StorageError
+from pgbn.npz import Arrays, file_digest, read_npz, write_npz
 
 __all__ = [
     "MANIFEST",
-    "Arrays",
     "Entry",
     "check_writable",
     "is_archive",
@@ -42,7 +40,6 @@ __all__ = [
 FORMAT, VERSION, MANIFEST = "pgbn-model", 1, "model.json"
 LARGEST_MANIFEST = 2**30
 
-Arrays = Mapping[str, NDArray[Any]]
 Entry = dict[str, Any]  # {"sha256": …, "bytes": …}
 
 _NAME = re.compile(r"[a-z]{1,20}-[0-9a-f]{16}\.npz")
@@ -142,17 +139,10 @@ def _write_arrays(folder: Path, group: str, arrays: Arrays) -> tuple[str, Entry]
     part = _part(folder / f"{group}.npz")
     try:
         with part.open("wb+") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                for name, array in arrays.items():
-                    info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: same content, same bytes
-                    with archive.open(info, "w", force_zip64=True) as member:
-                        np.lib.format.write_array(
-                            member, np.ascontiguousarray(array).reshape(np.shape(array)),
-                            allow_pickle=False,
-                        )  # fmt: skip
+            write_npz(file, arrays)
             file.flush()
             os.fsync(file.fileno())
-            digest, size = _file_digest(file)
+            digest, size = file_digest(file)
         name = f"{group}-{digest[:16]}.npz"
         part.replace(folder / name)
     finally:
@@ -293,62 +283,15 @@ def read_arrays(folder: str | Path, body: Mapping[str, Any], group: str) -> dict
                 raise StorageError(f"{path}: not a file")
             if os.fstat(file.fileno()).st_size != entry["bytes"]:
                 raise StorageError(f"{path}: damaged: it should have {entry['bytes']} bytes")
-            if _file_digest(file)[0] != entry.get("sha256"):
+            if file_digest(file)[0] != entry.get("sha256"):
                 raise StorageError(f"{path}: damaged (its checksum is wrong)")
-            return _read_npz(path, file)
+            return read_npz(path, file)
     except FileNotFoundError:
         raise StorageError(f"{path}: this file of the model is missing") from None
     except OSError as error:
         raise StorageError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
-    out: dict[str, NDArray[Any]] = {}
-    try:
-        with zipfile.ZipFile(file) as archive:
-            for info in archive.infolist():
-                # Stored as they are: an entry cannot be larger than the file.
-                if info.compress_type != zipfile.ZIP_STORED or info.filename[:-4] in out:
-                    raise StorageError(f"{path}: an entry is compressed or comes twice")
-                with archive.open(info) as member:
-                    out[info.filename.removesuffix(".npy")] = _read_npy(member, info.file_size)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
-            ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:  # fmt: skip
-        if isinstance(error, StorageError):
-            raise
-        raise StorageError(f"{path}: not arrays of pgbn ({error})") from None
-    return out
-
-
-def _read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
-    """One array; its shape is believed only if so many bytes are there, and no objects."""
-    version = np.lib.format.read_magic(member)
-    if version != (1, 0):
-        raise ValueError(f"array format {version}")
-    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
-    if dtype.kind not in "biuf":
-        raise ValueError(f"an array of dtype {dtype}")
-    room = size - member.tell()
-    count = 1
-    for length in shape:
-        count *= int(length)
-    if min(shape, default=0) < 0 or count * dtype.itemsize != room:
-        raise ValueError(f"an array of shape {shape} in {room} bytes")
-    data = bytearray(member.read(room))  # reading to the end also checks the CRC
-    if len(data) != room:
-        raise ValueError("an array that is cut off")
-    array = np.frombuffer(data, dtype)
-    return array.reshape(shape, order="F" if by_columns else "C")
-
-
 def _digest(body: Any) -> str:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _file_digest(file: IO[bytes]) -> tuple[str, int]:
-    file.seek(0)
-    digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
-    size = file.tell()
-    file.seek(0)
-    return digest.hexdigest(), size

@@ -25,13 +25,19 @@ from pgbn.evaluation import (
     topics,
 )
 from pgbn.inference import infer
+from pgbn.reportable import Reportable
 from pgbn.trained import Priors, TrainedNetwork, observed_node
 from pgbn.training import LayerwiseTraining, Progress, train_layerwise
 
 __all__ = ["PFA", "PGBN"]
 
 
-class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PGBN(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    Reportable,  # type: ignore[misc]
+):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters

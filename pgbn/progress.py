@@ -205,7 +205,10 @@ class _Meter:
         if now - self.shown < self.every and event.done < event.total:
             return
         self.shown = now
-        if now - self.measured > max(2.0, 50 * self.cost):
+        noted = getattr(getattr(event, "trace", None), "rows", [])
+        if noted:  # training has computed it anyway
+            self.likelihood = noted[-1][1] / max(event.tokens, 1)
+        elif now - self.measured > max(2.0, 50 * self.cost):
             self.likelihood = event.log_likelihood
             self.measured = time.monotonic()
             self.cost = self.measured - now

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.errors import DataError
+from pgbn.reportable import Reportable
 
 if TYPE_CHECKING:
     from pgbn.network import Network
@@ -37,7 +38,7 @@ class Priors:
 
 
 @dataclass(frozen=True)
-class TrainedNetwork:
+class TrainedNetwork(Reportable):
     """A PGBN of T layers with its parameters fixed.
 
     ``phi[t-1]`` is Φ^(t) with a topic a row, (K_t, K_{t-1}), K_0 = V: rows sum to one. ``r`` are

@@ -25,6 +25,7 @@ from pgbn.network import Network
 from pgbn.new_layer import start_of_layer
 from pgbn.per_layer import integers, positives
 from pgbn.progress import Clock, Event, live
+from pgbn.reportable import Reportable
 from pgbn.surgery import State, prune
 from pgbn.trained import Priors, TrainedNetwork, make_network
 
@@ -44,7 +45,7 @@ class Progress(Event):
 
 
 @dataclass(frozen=True)
-class LayerwiseTraining:
+class LayerwiseTraining(Reportable):
     """The networks of depth 1, 2, …, and why training stopped."""
 
     networks: tuple[TrainedNetwork, ...]

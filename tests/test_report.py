@@ -274,3 +274,16 @@ def test_map_positions() -> None:
     assert document_positions(np.ones((5, 1))).tolist() == [[0.0, 0.0]] * 5
     assert even_choice(5, 9).tolist() == [0, 1, 2, 3, 4]
     assert even_choice(100, 3).tolist() == [0, 50, 99]
+
+
+def test_results_write_their_own_report(tmp_path) -> None:
+    counts = np.random.default_rng(0).poisson(1.0, (20, 12))
+    result = pg.train_layerwise(counts, max_width=4, depth=1, burn_in=3, collect=2, seed=0)
+    for number, model in enumerate((result, result.deepest)):
+        page = model.report(tmp_path / f"{number}.html", counts)
+        assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+        assert "<div>" in model._repr_html_()
+    from pgbn.estimators import PFA
+
+    fitted = PFA(3, burn_in=3, collect=2, random_state=0).fit(counts)
+    assert fitted.report(tmp_path / "pfa.html").exists()

@@ -1,0 +1,82 @@
+"""Arrays in a .npz file, as numpy writes them, without pickles and without trust.
+
+`numpy.load` would allocate whatever a header asks for and inflate whatever is compressed; here an
+array is as large as its bytes in the file, and of numbers only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import StorageError
+
+__all__ = ["Arrays", "file_digest", "read_npz", "write_npz"]
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def write_npz(file: IO[bytes], arrays: Arrays) -> None:
+    """Write arrays by name, not compressed; the same arrays give the same bytes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, whatever the day
+            flat = np.ascontiguousarray(array).reshape(np.shape(array))
+            with archive.open(info, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, flat, allow_pickle=False)
+
+
+def read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
+    """The arrays of a file; ``path`` is for messages."""
+    out: dict[str, NDArray[Any]] = {}
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for info in archive.infolist():
+                # Stored as they are: an entry cannot be larger than the file.
+                if info.compress_type != zipfile.ZIP_STORED or info.filename[:-4] in out:
+                    raise StorageError(f"{path}: an entry is compressed or comes twice")
+                with archive.open(info) as member:
+                    out[info.filename.removesuffix(".npy")] = _read_npy(member, info.file_size)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
+            ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:  # fmt: skip
+        if isinstance(error, StorageError):
+            raise
+        raise StorageError(f"{path}: not arrays of pgbn ({error})") from None
+    return out
+
+
+def _read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
+    """One array; its shape is believed only if so many bytes are there, and no objects."""
+    version = np.lib.format.read_magic(member)
+    if version != (1, 0):
+        raise ValueError(f"array format {version}")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
+    if dtype.kind not in "biuf":
+        raise ValueError(f"an array of dtype {dtype}")
+    room = size - member.tell()
+    count = 1
+    for length in shape:
+        count *= int(length)
+    if min(shape, default=0) < 0 or count * dtype.itemsize != room:
+        raise ValueError(f"an array of shape {shape} in {room} bytes")
+    data = bytearray(member.read(room))  # reading to the end also checks the CRC
+    if len(data) != room:
+        raise ValueError("an array that is cut off")
+    array = np.frombuffer(data, dtype)
+    return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def file_digest(file: IO[bytes]) -> tuple[str, int]:
+    """The SHA-256 of a file and its size."""
+    file.seek(0)
+    digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
+    size = file.tell()
+    file.seek(0)
+    return digest.hexdigest(), size

@@ -1,0 +1,24 @@
+"""What every trained result offers: the report, and a summary in Jupyter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Reportable"]
+
+
+class Reportable:
+    """Adds `report` and the HTML that Jupyter shows."""
+
+    def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
+        """Write the HTML report; with documents ``X`` it has a map of them. The options are
+        those of `pgbn.report.report_data`, among them ``vocabulary`` and ``titles``."""
+        from pgbn.report import write_report
+
+        return write_report(self, path, X, **options)
+
+    def _repr_html_(self) -> str:
+        from pgbn.report import summary_html
+
+        return summary_html(self)
