@@ -32,12 +32,7 @@ from pgbn.training import LayerwiseTraining, Progress, train_layerwise
 __all__ = ["PFA", "PGBN"]
 
 
-class PGBN(
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
-    Reportable,  # type: ignore[misc]
-):
+class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Reportable):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters
