@@ -103,7 +103,7 @@ def sample(
             event = Event(chain, 1, phase, number, of, **clock.tick())
             for listener in heard:
                 listener(event)
-            stop.check()
+            stop.check(event)
 
         for number in range(chains):
             chain = network.chain(data, seed, number, layer1=layer1, threads=threads)

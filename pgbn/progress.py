@@ -101,7 +101,9 @@ class Clock:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, heeded after a sweep; the text says how to go on."""
+    """Ctrl-C, heeded after a sweep; the text says how to go on, ``chain`` is where it stands."""
+
+    chain: Chain | None = None
 
 
 class Stop:
@@ -109,10 +111,15 @@ class Stop:
 
     requested = False
 
-    def check(self, hint: str = "") -> None:
+    def check(self, event: Event) -> None:
         """Raise `Interrupted` if it was."""
         if self.requested:
-            raise Interrupted(hint or "stopped after a whole sweep")
+            stop = Interrupted(
+                f"stopped after sweep {event.done} of {event.total}; this exception has the chain: "
+                "pgbn.save(error.chain, path) keeps it, and error.chain.sweep(n) goes on"
+            )
+            stop.chain = event.chain
+            raise stop
 
 
 @contextmanager

@@ -26,8 +26,8 @@ from pgbn.training import Progress
 
 CALLS = 18  # at least as many as a write makes
 ARGUMENTS = {
-    "burn_in": 80,
-    "collect": 40,
+    "burn_in": 200,
+    "collect": 60,
     "average": 3,
     "seed": 5,
     "min_width": 1,
