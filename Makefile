@@ -2,6 +2,7 @@
 #             the installed numpy and scipy
 # make test   set it up and run the tests
 # make check  format, lint and types
+# make docs   run the code of the documentation and build its pages in docs/_build/html
 # make long   the statistical tests at full power (about an hour)
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check long clean
+.PHONY: demo test check docs long clean
 
 demo: $(STAMP)
 	$(BIN)/pgbn demo
@@ -21,6 +22,11 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	$(BIN)/python -m sphinx -E -W --keep-going -q -j 2 docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -q -m long

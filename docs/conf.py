@@ -13,6 +13,8 @@ from typing import Any
 from docutils.nodes import SkipNode
 
 import pgbn
+from pgbn.nodes.base import Node
+from pgbn.nodes.expression import Expression
 from pgbn.report.mathml import aligned_mathml, inline_mathml
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -34,7 +36,7 @@ myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
@@ -46,10 +48,10 @@ html_title = f"pgbn {release}"
 html_static_path = ["_static"]
 html_css_files = ["pgbn.css"]
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 html_show_sourcelink = False
 html_math_renderer = "mathml"
-templates_path = ["_templates"]
 
 
 def inline_formula(self: Any, node: Any) -> None:
@@ -69,6 +71,40 @@ def process_docstring(
     lines[:] = to_rst(lines)
 
 
+def show_signature(
+    app: Any, what: str, name: str, value: Any, options: Any, signature: str, returns: str
+) -> tuple[str, str]:
+    """Nodes and expressions as one writes them, Gamma(name, shape, rate, *, dims=()); arrays of
+    any shape as NDArray."""
+    if what == "class" and issubclass(value, Expression):
+        signature = _slots(value)
+    arrays = re.compile(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]")
+    return arrays.sub(r"NDArray[\1]", signature or ""), arrays.sub(r"NDArray[\1]", returns or "")
+
+
+def _slots(cls: type[Expression]) -> str:
+    if cls is pgbn.Self:
+        return "(**names)"
+    fields = cls.model_fields
+    first = ["name", *cls.positional] if issubclass(cls, Node) else []
+    others = [field for field in fields if field not in first]
+    others.sort(key=lambda field: not fields[field].is_required())
+    shown = [
+        field if fields[field].is_required() else f"{field}={fields[field].default}"
+        for field in [*first, *others]
+    ]
+    if first and others:
+        shown.insert(len(first), "*")
+    return f"({', '.join(shown)})"
+
+
+def skip_member(
+    app: Any, what: str, name: str, value: Any, skipped: bool, options: Any
+) -> bool | None:
+    """scikit-learn adds methods for metadata that nobody asked for."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
 def unlink_repository(app: Any, name: str, source: list[str]) -> None:
     """Links to files outside docs/ work on the code's own pages; here only their text is shown."""
     source[0] = re.sub(r"\[([^\]\n]+)\]\((?:\.\./)+(?!docs)[^)\n]*\)", r"\1", source[0])
@@ -77,4 +113,6 @@ def unlink_repository(app: Any, name: str, source: list[str]) -> None:
 def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))
     app.connect("autodoc-process-docstring", process_docstring)
+    app.connect("autodoc-process-signature", show_signature)
+    app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", unlink_repository)

@@ -15,6 +15,7 @@ from pgbn.data import cells_of, read_data
 from pgbn.errors import DataError, did_you_mean
 from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
 from pgbn.layer1 import choose, make_sampler
+from pgbn.memory import check_bytes, check_network
 from pgbn.nodes.base import Latent, Observed
 from pgbn.program import Program
 from pgbn.random import stream_key, word_of
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pgbn.network import Network
 
 __all__ = ["Chain", "thread_count"]
+
+MOST_THREADS = 1024  # beyond it, systems refuse
+TOKEN_BYTES = 20  # of a token that has a label of its own: its word, label and place
 
 
 def thread_count(threads: int | None) -> int:
@@ -37,7 +41,9 @@ def thread_count(threads: int | None) -> int:
             threads = int(text)
         except ValueError:
             raise DataError(f"PGBN_THREADS={text!r} must be a positive integer") from None
-    return check_integer("threads", threads, 1)
+    if check_integer("threads", threads, 1) > MOST_THREADS:
+        raise DataError(f"threads={threads!r} must be at most {MOST_THREADS}")
+    return int(threads)
 
 
 def check_seed(seed: int, name: str = "seed") -> int:
@@ -69,6 +75,7 @@ class Chain:
         cells = read_data(network, data)
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes)
+        check_network(network, sizes)
         program = Program(network, cells, sizes, 1, thread_count(threads))
         start = _initial(program, init or {})
         _generate_latent(program, stream_key(self.seed, self.number), start)
@@ -90,7 +97,9 @@ class Chain:
         chain.network = network
         chain.seed, chain.number = check_seed(seed), 0
         every = complete_sizes(network, sizes, {})
-        program = Program(network, {}, every, int(replicates), thread_count(threads))
+        replicates = check_integer("replicates", replicates, 1)
+        check_network(network, every, replicates, data=True)
+        program = Program(network, {}, every, replicates, thread_count(threads))
         generate_into(program, chain.seed, {})
         chain._begin(program, layer1)
         return chain
@@ -112,6 +121,8 @@ class Chain:
         self.sweeps = 0
         self.layer1, self.schedule = choose(program, layer1)
         program.fused = layer1 != "composed"
+        if self.layer1 in ("collapsed", "partial"):
+            _check_tokens(program)
         sampler = self.sampler = make_sampler(program, self.layer1)
         self._steps: list[tuple[int, Callable[[int], None]]] = []
         self._later: dict[str, tuple[int, Callable[[int], None]]] = {}
@@ -237,6 +248,14 @@ class Chain:
         """The log density of the data given the latent values."""
         self.refresh()
         return float(sum(self.program.log_density(name)[0] for name in self.network.observed))
+
+
+def _check_tokens(program: Program) -> None:
+    """The samplers that label every token need room for them."""
+    for name, cells in program.cells.items():
+        tokens = int(cells.values.sum())
+        check_bytes(f"{name}: labels of {tokens} tokens", TOKEN_BYTES * tokens,
+                    "use layer1='blocked', which needs no labels")  # fmt: skip
 
 
 def _check_shape(path: str, value: NDArray[Any], shape: tuple[int, ...]) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer
 from pgbn.errors import DataError, PgbnError, did_you_mean
+from pgbn.memory import check_bytes
 from pgbn.progress import Callback, Clock, Event, live, stop_gently
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ def sample(
                 f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
             )
     out: dict[str, list[NDArray[np.float64]]] = {name: [] for name in kept}
+    begun = network.chain(data, seed, layer1=layer1, threads=threads)  # checks the arguments
+    each = sum(value.nbytes for value in begun.select(kept).values())
+    check_bytes(f"draws={draws} of {', '.join(kept)}, chains={chains},", each * draws * chains,
+                "keep fewer draws (draws=, thin=) or nodes (keep=)")  # fmt: skip
     clock = Clock((burn_in + draws * thin) * chains)
     chain: Chain | None = None
     with live(progress) as meter, stop_gently() as stop:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pgbn.data import cells_of
 from pgbn.errors import DataError, did_you_mean
+from pgbn.memory import check_network
 from pgbn.network import check_size
 from pgbn.nodes.base import Node, Observed
 from pgbn.program import Program
@@ -41,6 +42,7 @@ def generate(
             raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.nodes)}")
     arrays = {name: _array(network.nodes[name], value) for name, value in given.items()}
     every = complete_sizes(network, sizes, {n: a.shape for n, a in arrays.items()})
+    check_network(network, every, data=True)
     program = Program(network, {}, every)
     fixed = {name: to_storage(program, name, array[None]) for name, array in arrays.items()}
     data = generate_into(program, seed, fixed)

@@ -44,6 +44,9 @@ from pgbn.wiring import Wiring
 
 __all__ = ["Pattern", "choose", "find_pattern", "make_sampler", "variant_step"]
 
+# The cheapest first, as measured (docs/performance.md): the collapsed sampler also mixes best. The
+# choice must not depend on the threads or on the clock: the same seed gives the same chain.
+_PREFERRED = ("collapsed", "partial", "blocked")
 VARIANTS = ("auto", "collapsed", "partial", "blocked", "composed")
 
 
@@ -72,7 +75,8 @@ def find_pattern(wiring: Wiring) -> Pattern | str:
         return f"the {link.slot} of {node.name} is not a product of two nodes"
     term = polynomial.terms[0]
     nodes = [wiring.nodes.get(factor.name) for factor in term.factors]
-    loadings = next((n for n in nodes if isinstance(n, Dirichlet) and n.over == node.axes[-1]), None)
+    terms = node.axes[-1]
+    loadings = next((n for n in nodes if isinstance(n, Dirichlet) and n.over == terms), None)
     scores = next((n for n in nodes if n is not loadings), None)
     if loadings is None or not isinstance(scores, (Gamma, Dirichlet)):
         return f"the {link.slot} of {node.name} is not a Dirichlet times a Gamma or Dirichlet"
@@ -115,7 +119,9 @@ def variant_step(wiring: Wiring, step: Step, layer1: str) -> Step:
         reads |= {read for read in step.reads if read.name == pattern.loadings}
     else:
         out[pattern.loadings] = frozenset()
-        equation = r"P(z=k) \propto \frac{\eta + n^{-}_{vk}}{V\eta + n^{-}_{k}}(m^{-}_{jk} + a_{jk})"
+        equation = (
+            r"P(z=k) \propto \frac{\eta + n^{-}_{vk}}{V\eta + n^{-}_{k}}(m^{-}_{jk} + a_{jk})"
+        )
     return replace(
         step,
         reads=frozenset(reads),
@@ -145,19 +151,12 @@ def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
             f"layer1={layer1!r} is not available: {reason}; use layer1='auto' or 'blocked'"
         )
     if layer1 == "auto":
-        for variant in _preferred(program):
+        for variant in _PREFERRED:
             try:
                 return variant, program.network.schedule_for(variant)
             except StaleReadError:  # the user's order needs more values than this one keeps
                 continue
     return layer1, program.network.schedule_for(layer1)
-
-
-def _preferred(program: Program) -> tuple[str, ...]:
-    """The fastest first: the collapsed sampler mixes best and is cheapest on one thread."""
-    if program.threads == 1 or program.replicates > 1:
-        return ("collapsed", "partial", "blocked")
-    return ("partial", "collapsed", "blocked")
 
 
 def read_state(
@@ -201,7 +200,8 @@ class _Sampler:
         self.documents = int(np.prod(program.shape[pattern.scores][1:-1], dtype=np.int64))
         self.rows = self.replicates * self.documents
         node = program.network.nodes[pattern.loadings]
-        assert isinstance(node, Dirichlet) and isinstance(node.concentration, Constant)
+        assert isinstance(node, Dirichlet)
+        assert isinstance(node.concentration, Constant)
         self.eta = float(node.concentration.value)
         self._prior = program.slot(pattern.scores, pattern.slot).get
         self.m = np.zeros((self.rows, self.topics), np.int64)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Network"]
 
+MOST_NODES = 400  # the time to derive a schedule grows with the cube
+
 
 class Network:
     """All nodes that the observed nodes depend on, checked when it is built.
@@ -47,7 +49,15 @@ class Network:
                     f"Network(...): {node!r} is not an observed node; pass the data nodes, such as "
                     "a pgbn.Poisson: what they depend on is found by itself"
                 )
-        self.nodes: dict[str, Node] = _collect(observed)
+        try:
+            self.nodes: dict[str, Node] = _collect(observed)
+        except RecursionError:
+            raise NetworkError("Network(...): its nodes are nested too deeply") from None
+        if len(self.nodes) > MOST_NODES:
+            raise NetworkError(
+                f"Network(...): {len(self.nodes)} nodes, but at most {MOST_NODES} are supported; "
+                "put nodes of one kind into one node with another dim"
+            )
         self.observed = [n.name for n in self.nodes.values() if isinstance(n, Observed)]
         self.latent = [n.name for n in self.nodes.values() if isinstance(n, Latent)]
         self.sizes = self._check_sizes(sizes or {})

@@ -290,6 +290,12 @@ class Program:
             from pgbn.scan import chain_draw
 
             return chain_draw(self, node)
+        if self.fused:
+            from pgbn.fused import fused_draw
+
+            fused = fused_draw(self, node)
+            if fused is not None:
+                return fused
         posterior = self.wiring.draws[name].posterior
         needed = inspect.signature(posterior).parameters
         arguments = {argument: self.quantity(node, argument).get for argument in needed}
@@ -384,9 +390,7 @@ class Program:
         operands = [operand_of(factor) for factor in term.factors]
         return self.product(reduce_product(term.coefficient, operands, term.contracted))
 
-    def deliver(
-        self, node: Node, slot: str, shares: list[list[NDArray[np.int64] | None]]
-    ) -> None:
+    def deliver(self, node: Node, slot: str, shares: list[list[NDArray[np.int64] | None]]) -> None:
         """Keep the counts of each factor, added up over the terms that hold it."""
         fresh: dict[tuple[str, str], NDArray[np.int64]] = {}
         terms = self.wiring.polynomials[node.name, slot].terms

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.chain import Chain, check_seed
 from pgbn.checks import check_integer
 from pgbn.errors import DataError
+from pgbn.memory import check_network
 from pgbn.network import Network
 from pgbn.new_layer import start_of_layer
 from pgbn.per_layer import integers, positives
@@ -30,6 +32,9 @@ from pgbn.surgery import State, prune
 from pgbn.trained import Priors, TrainedNetwork, make_network
 
 __all__ = ["LayerwiseTraining", "Progress", "train_layerwise"]
+
+MOST_LAYERS = 100
+MOST_TOKENS = 2**28  # with a label each
 
 
 @dataclass(frozen=True)
@@ -107,15 +112,18 @@ def train_layerwise(
     network keeps its state, unless ``keep_states``. ``resume`` goes on from where a callback
     saw a training with the same arguments: see `pgbn.checkpoint`.
     """
+    if check_integer("depth", depth, 1) > MOST_LAYERS:
+        raise DataError(f"depth={depth!r} must be at most {MOST_LAYERS}")
+    depth, max_width = int(depth), check_integer("max_width", max_width, 1)
     plan = _Plan(
-        depth=check_integer("depth", depth, 1),
+        depth=depth,
         eta=positives("eta", eta, depth),
         burn_in=integers("burn_in", burn_in, depth),
         collect=integers("collect", collect, depth),
         link=link,
         seed=check_seed(seed),
         # A choice that does not look at the threads: the result must not depend on them.
-        layer1="collapsed" if layer1 == "auto" and link == "poisson" else layer1,
+        layer1=_sampler(X) if layer1 == "auto" and link == "poisson" else layer1,
         threads=threads,
         average=check_integer("average", average, 1),
         trace_every=check_integer("trace_every", trace_every, 0),
@@ -124,11 +132,26 @@ def train_layerwise(
         clock=Clock(0),
         networks=_beginning(start_from, link) if resume is None else list(resume.networks),
     )
-    check_integer("max_width", max_width, 1)
+    if not plan.networks:
+        _check_room(plan, X, max_width)
     plan.set_clock(resume)
     with live(progress) as meter:
         plan.callbacks.append(meter)
         return _train(plan, X, max_width, min_width, min_count, keep_states, resume)
+
+
+def _sampler(X: Any) -> str:
+    """The sampler of the first layer for counts; beyond so many tokens, one without labels."""
+    tokens = X.sum() if sp.issparse(X) or isinstance(X, np.ndarray) and X.dtype.kind in "iuf" else 0
+    return "blocked" if tokens > MOST_TOKENS else "collapsed"
+
+
+def _check_room(plan: _Plan, X: Any, max_width: int) -> None:
+    """Refuse a first layer that memory cannot hold."""
+    shape = np.shape(X)
+    if len(shape) == 2:
+        sizes = {"doc": shape[0], "term": shape[1], "topic1": max_width}
+        check_network(plan.network((max_width,)), sizes, argument=f"max_width={max_width}: ")
 
 
 def _train(

@@ -12,7 +12,9 @@ Expressions are specifications only; `pgbn.terms` brings them to a normal form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -34,6 +36,9 @@ __all__ = [
     "Sum",
     "to_expression",
 ]
+
+
+MOST_TERMS, DEEPEST = 10_000, 200
 
 
 def _as_dims(value: Any) -> Any:
@@ -72,6 +77,17 @@ class Expression(_Model):
             super().__init__(**fields)
         except ValidationError as error:
             raise NetworkError(_explain(type(self), fields.get("name"), error)) from None
+        terms, depth = self.extent
+        if terms > MOST_TERMS or depth > DEEPEST:
+            raise NetworkError(
+                f"{type(self).__name__}: an expression of {terms} terms, nested {depth} times, is "
+                f"too large (at most {MOST_TERMS} terms, {DEEPEST} times); sum along a dim instead"
+            )
+
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """The number of terms, multiplied out, and how deep expressions are nested."""
+        return 1, 0
 
     def __matmul__(self, other: Any) -> Mix:
         return Mix(factors=(self, to_expression(other)))
@@ -209,6 +225,10 @@ class Mix(Expression):
     factors: tuple[Slot, ...] = Field(min_length=1)
     over: Dims | None = None
 
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        return _extent(self.factors, prod)
+
     def __str__(self) -> str:
         return " @ ".join(_bracket(factor) for factor in self.factors)
 
@@ -219,6 +239,10 @@ class Product(Expression):
     tag: ClassVar[str] = "product"
     factors: tuple[Slot, ...] = Field(min_length=1)
 
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        return _extent(self.factors, prod)
+
     def __str__(self) -> str:
         return " * ".join(_bracket(factor) for factor in self.factors)
 
@@ -228,6 +252,10 @@ class Sum(Expression):
 
     tag: ClassVar[str] = "sum"
     terms: tuple[Slot, ...] = Field(min_length=1)
+
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        return _extent(self.terms, sum)
 
     def __str__(self) -> str:
         return " + ".join(str(term) for term in self.terms)
@@ -260,6 +288,10 @@ class Shift(Expression):
     def __init__(self, of: Any, **fields: Any) -> None:
         super().__init__(of=of, **fields)
 
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        return _extent((self.of, self.initial), sum)
+
     def __str__(self) -> str:
         return f"shift({self.of}, along {self.along})"
 
@@ -271,8 +303,19 @@ class Rename(Expression):
     of: Slot
     names: Mapping[str, str]
 
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        return _extent((self.of,), sum)
+
     def __str__(self) -> str:
         return str(self.of)
+
+
+def _extent(
+    parts: tuple[Expression, ...], combine: Callable[[Iterable[int]], int]
+) -> tuple[int, int]:
+    extents = [part.extent for part in parts]
+    return combine(terms for terms, _ in extents), 1 + max(depth for _, depth in extents)
 
 
 def _bracket(expression: Expression) -> str:

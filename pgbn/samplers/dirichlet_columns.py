@@ -2,7 +2,7 @@
 
     φ_k ~ Dir(η + n_1k, …, η + n_Vk),   φ_wk = g_wk / Σ_w g_wk,   g_wk ~ Gam(η + n_wk, 1)
 
-The row of a word has the stream (key, replicate · V + word).
+A block of words has one stream.
 """
 
 import math
@@ -15,7 +15,7 @@ from scipy.stats import gamma as gamma_law
 from pgbn.random import restart
 from pgbn.samplers.gamma import gamma, log_gamma
 from pgbn.samplers.listed import padded
-from pgbn.samplers.small_gammas import small_gammas
+from pgbn.samplers.row_gammas import fill_row, is_full, settle, workspace
 from pgbn.samplers.threads import run_rows
 
 __all__ = [
@@ -105,37 +105,33 @@ def _list_large(row, cut, slot, loadings, places):
 
 
 @njit(cache=True, nogil=True)
-def _draw_row(rng, counts, eta, words, ceiling, row):
-    """g_k ~ Gam(η + n_k, 1) for one word."""
-    if eta < 1.0:
-        small_gammas(rng, eta, words, ceiling, row)
-        for k in range(row.size):
-            if counts[k] > 0:
-                row[k] = gamma(rng, eta + counts[k])
-    else:
-        for k in range(row.size):
-            row[k] = gamma(rng, eta + counts[k])
-
-
-@njit(cache=True, nogil=True)
 def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
     """Gammas and lists of the words of blocks start..stop, and the blocks' column sums."""
     _, vocabulary, topics = n_wk.shape
     rng = np.empty(2, np.uint64)
-    words = np.empty((3, topics), np.uint64)
-    ceiling = np.empty(topics)
+    work = workspace(topics)
+    work.shape[:] = eta
     places = np.empty(topics + 1, np.int32)
     for block in range(start, stop):
         replicate = block // blocks
         first = (block % blocks) * _BLOCK
         total = sums[block]
         total[:] = 0.0
-        for w in range(first, min(first + _BLOCK, vocabulary)):
+        last = min(first + _BLOCK, vocabulary)
+        values = loadings.value[replicate]
+        flat = values.reshape(-1)
+        restart(rng, key, block)
+        for w in range(first, last):
+            fill_row(rng, work, 1.0, 0.0, w * topics, values[w])
+            if is_full(work):
+                settle(rng, work, 0.0, flat)
+        settle(rng, work, 0.0, flat)
+        for w in range(first, last):
             slot = replicate * vocabulary + w
-            counts = n_wk[replicate, w]
-            row = loadings.value[replicate, w]
-            restart(rng, key, slot)
-            _draw_row(rng, counts, eta, words, ceiling, row)
+            counts, row = n_wk[replicate, w], values[w]
+            for k in range(topics):
+                if counts[k] > 0:
+                    row[k] = gamma(rng, eta + counts[k])
             squares = tokens = 0  # integers: their sums may be vectorised
             for k in range(topics):
                 total[k] += row[k]

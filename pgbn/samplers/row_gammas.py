@@ -1,114 +1,158 @@
-"""A row of gamma variates, each with a shape of its own; cheap where the shapes are small.
+"""Rows of gamma variates, each with a shape of its own; cheap where the shapes are small.
 
     f(x) ∝ x^(a-1) e^-x,  a < 1
 
 by rejection (Ahrens and Dieter, 1974): propose x = (u (1 + a/e))^(1/a), accepted below 1 with
 probability e^-x; above 1 it is replaced by 1 + E, E ~ Exp(1), accepted with probability x^(a-1).
 Nearly all proposals are accepted because v < 1 - x < e^-x, and need only a power, computed for
-the whole row in loops that the compiler turns into vector instructions. Shapes from 1 on are
-drawn one at a time.
+the whole row in loops that the compiler turns into vector instructions. The others wait until
+there are some hundreds of them, and are then settled, and proposed anew, in such loops too.
+Shapes from 1 on are drawn one at a time.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from pgbn.random import mix, uniform
 from pgbn.samplers.gamma import gamma_from_one
+from pgbn.samplers.logarithms import exp2, log2
 
-__all__ = ["row_gammas"]
+__all__ = ["TINY", "Workspace", "fill_row", "is_full", "settle", "workspace"]
 
-_FRACTION = np.uint64(0x000FFFFFFFFFFFFF)
-_HALF_ROOT = np.uint64(0x3FE6A09E00000000)  # the bits of a number close to sqrt(1/2)
-_SHIFT = np.uint64(0x3FF0000000000000 - 0x3FE6A09E00000000)
-_52 = np.uint64(52)
+_0 = np.uint64(0)
 _12 = np.uint64(12)
 _LOW = np.uint64(4095)
-# log2 m = Σ_i L_i s^(2i + 1), s = (m - 1) / (m + 1), |s| < 0.172: the rest is below 1e-17.
-_L0, _L1, _L2, _L3, _L4, _L5, _L6, _L7, _L8, _L9 = (
-    2.0 / ((2 * i + 1) * math.log(2.0)) for i in range(10)
-)
-# 2^f = Σ_i E_i f^i, |f| <= 1/2: the rest is below 1e-17.
-_E1, _E2, _E3, _E4, _E5, _E6, _E7, _E8, _E9, _E10, _E11, _E12, _E13 = (
-    math.log(2.0) ** i / math.factorial(i) for i in range(1, 14)
-)
+_LOG2_E = math.log2(math.e)
+TINY = 2.2250738585072014e-308  # the smallest normal double
+_ROOM = 512  # proposals that wait, and one row more
+
+
+class Workspace(NamedTuple):
+    """The shapes of the row at hand, and scratch for its variates. The proposals that wait, in
+    number ``number[0]``: their shapes, values and ceilings, the place of the variate in the
+    output and what it is multiplied by there.
+
+    All are filled up to a multiple of eight: then loops have no remainder, whose entries would
+    be computed one by one.
+    """
+
+    shape: np.ndarray
+    x: np.ndarray
+    ceiling: np.ndarray
+    listed: np.ndarray
+    number: np.ndarray
+    place: np.ndarray
+    scale: np.ndarray
+    waiting_shape: np.ndarray
+    waiting_x: np.ndarray
+    waiting_ceiling: np.ndarray
+    weight: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def workspace(size):
+    """Room for rows of ``size`` gammas."""
+    row = (size + 7) // 8 * 8
+    room = row + _ROOM + 8
+    return Workspace(
+        np.full(row, 0.5),
+        np.empty(row),
+        np.empty(row),
+        np.empty(row + 1, np.uint64),
+        np.zeros(1, np.int64),
+        np.empty(room, np.int64),
+        np.empty(room),
+        np.empty(room),
+        np.empty(room),
+        np.empty(room),
+        np.empty(room),
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def powers(state, step, factor, exponent, words, ceiling, out):
-    """out_k = (factor_k · u_k)^exponent_k; ``ceiling`` = 1 - v rounded down to 12 bits.
-
-    u and v are the high and the low bits of the next words of the stream. ``words`` is scratch
-    (3, K): a number's bits are read through a second array on the same memory, and each loop
-    reads and writes different arrays, or the compiler would not vectorise it.
-    """
-    size = out.size
-    uniforms = words[0].view(np.float64)
-    fractions = words[1].view(np.float64)
-    scales = words[2].view(np.float64)
+def _propose(state, step, size, shape, ceiling, out):
+    """out_k = (u_k (1 + a_k / e))^(1 / a_k), and ceiling_k = 1 - v_k rounded down to 12 bits: u
+    and v are the high and the low bits of the next words of the stream."""
     for k in range(size):
         word = mix(state + step * np.uint64(k + 1))
         ceiling[k] = 1.0 - np.float64(np.int64(word & _LOW) + 1) * 2.0**-12
-        uniforms[k] = (np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52 * factor[k]
-    for k in range(size):
-        word = words[0, k] + _SHIFT
-        out[k] = np.float64(np.int64(word >> _52) - 1023)
-        words[1, k] = (word & _FRACTION) + _HALF_ROOT
-    for k in range(size):
-        s = (fractions[k] - 1.0) / (fractions[k] + 1.0)
-        t = s * s
-        p = (((((((((_L9 * t) + _L8) * t + _L7) * t + _L6) * t + _L5) * t + _L4) * t) + _L3) * t)
-        p = (((p + _L2) * t) + _L1) * t + _L0
-        y = min(max((out[k] + p * s) * exponent[k], -1080.0), 1000.0)
-        whole = math.floor(y + 0.5)
-        f = y - whole
-        p = ((((((_E13 * f) + _E12) * f + _E11) * f + _E10) * f + _E9) * f + _E8) * f
-        p = ((((((p + _E7) * f) + _E6) * f + _E5) * f + _E4) * f + _E3) * f
-        out[k] = ((p + _E2) * f + _E1) * f + 1.0
-        words[2, k] = np.uint64(max(np.int64(whole) + 1023, 0)) << _52
-    for k in range(size):
-        out[k] *= scales[k]
+        u = (np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52
+        out[k] = exp2(log2(u + u * shape[k] * (1.0 / math.e)) / shape[k])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def decide(rng, shape, x, high):
-    """Accept x, or draw anew; v is uniform between high - 2^-12 and high."""
-    v = high - uniform(rng) * 2.0**-12
-    while True:
-        if x < 1.0:
-            if v < math.exp(-x):
-                return x
-        else:
-            x = 1.0 - math.log(uniform(rng))
-            if v < math.pow(x, shape - 1.0):
-                return x
-        u = uniform(rng) * (1.0 + shape / math.e)
-        x = math.pow(u, 1.0 / shape) if u < 1.0 else 2.0
-        v = uniform(rng)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def row_gammas(rng, shape, factor, exponent, words, ceiling, out):
-    """out_k ~ Gam(shape_k, 1), independently, 0 where the shape is 0 and where x underflows.
-
-    Scratch: factor, exponent, ceiling (K,) and words (3, K) uint64.
+def fill_row(rng, work, scale, least, place, line):
+    """line_k = scale · x_k, x_k ~ Gam(shape_k, 1), or ``least`` where that is more; the shape
+    where it is 0 or NaN. Entries that wait are written by `settle`, at ``place`` + k.
     """
-    small = False
-    for k in range(out.size):
-        a = shape[k]
-        if a < 1.0:
-            small = True
-        factor[k] = 1.0 + a * (1.0 / math.e)
-        exponent[k] = 1.0 / a
-    if small:
-        powers(rng[0], rng[1], factor, exponent, words, ceiling, out)
-        rng[0] += rng[1] * np.uint64(out.size)
-    for k in range(out.size):
-        if shape[k] >= 1.0:
-            out[k] = gamma_from_one(rng, shape[k])
-        elif out[k] > ceiling[k]:
-            if shape[k] > 0.0:
-                out[k] = decide(rng, shape[k], out[k], 1.0 - ceiling[k])
-        if not shape[k] > 0.0:  # a NaN is handed on
-            out[k] = shape[k]
+    shape, x, ceiling, listed = work.shape, work.x, work.ceiling, work.listed
+    waiting_place, waiting_scale, waiting_shape = work.place, work.scale, work.waiting_shape
+    waiting_x, waiting_ceiling = work.waiting_x, work.waiting_ceiling
+    _propose(rng[0], rng[1], x.size, shape, ceiling, x)
+    rng[0] += rng[1] * np.uint64(x.size)
+    # Lists are made without branches, which would be guessed wrongly at every entry listed.
+    found = _0
+    for k in range(np.uint64(line.size)):
+        listed[found] = k
+        found += np.uint64((shape[k] >= 1.0) | (x[k] > ceiling[k]))
+    waiting, large = np.uint64(work.number[0]), _0
+    for p in range(found):
+        k = listed[p]
+        waiting_place[waiting] = place + np.int64(k)
+        waiting_scale[waiting] = scale
+        waiting_shape[waiting] = shape[k]
+        waiting_x[waiting] = x[k]
+        waiting_ceiling[waiting] = ceiling[k]
+        waiting += np.uint64(shape[k] < 1.0)
+        listed[large] = k
+        large += np.uint64(shape[k] >= 1.0)
+    for p in range(large):
+        x[listed[p]] = gamma_from_one(rng, shape[listed[p]])
+    work.number[0] = waiting
+    for k in range(line.size):
+        line[k] = max(x[k] * scale, least) if shape[k] > 0.0 else shape[k]
+
+
+@njit(cache=True, nogil=True)
+def is_full(work):
+    """Whether there may be no room for the proposals of another row."""
+    return work.number[0] > _ROOM
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _weigh(state, step, size, shape, x, weight):
+    """The probability of accepting the proposal x_p, where those above 1 are replaced."""
+    for p in range(size):
+        word = mix(state + step * np.uint64(p + 1))
+        beyond = 1.0 - log2((np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52) * math.log(2.0)
+        below = x[p] < 1.0
+        weight[p] = exp2(-x[p] * _LOG2_E if below else (shape[p] - 1.0) * log2(beyond))
+        x[p] = x[p] if below else beyond
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def settle(rng, work, least, out):
+    """Accept the proposals that wait, or propose anew until they are; ``out`` is flat."""
+    x, ceiling, shape = work.waiting_x, work.waiting_ceiling, work.waiting_shape
+    place, scale, weight = work.place, work.scale, work.weight
+    left = work.number[0]
+    while left > 0:
+        size = (left + 7) // 8 * 8
+        shape[left:size] = x[left:size] = 0.5
+        _weigh(rng[0], rng[1], size, shape, x, weight)
+        rng[0] += rng[1] * np.uint64(size)
+        number, left = left, 0
+        for p in range(number):
+            # v is uniform on its 2^-12 below 1 - ceiling
+            v = 1.0 - ceiling[p] - uniform(rng) * 2.0**-12
+            out[place[p]] = max(x[p] * scale[p], least)  # replaced later if it is refused
+            place[left], scale[left], shape[left] = place[p], scale[p], shape[p]
+            left += np.int64(v >= weight[p])
+        size = (left + 7) // 8 * 8
+        shape[left:size] = 0.5
+        _propose(rng[0], rng[1], size, shape, ceiling, x)
+        rng[0] += rng[1] * np.uint64(size)
+    work.number[0] = 0

@@ -25,7 +25,7 @@ from pgbn.samplers.gamma import log_gamma as draw_log_gamma
 from pgbn.samplers.multinomial import multinomial_lines
 from pgbn.samplers.poisson import poisson as draw_poisson
 from pgbn.samplers.poisson import truncated_poisson as draw_truncated_poisson
-from pgbn.samplers.row_gammas import row_gammas
+from pgbn.samplers.row_gammas import TINY, fill_row, settle, workspace
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.threads import run_rows
@@ -46,7 +46,6 @@ __all__ = [
     "truncated_poisson",
 ]
 
-_TINY = 2.2250738585072014e-308  # the smallest normal double
 _LOG_LIMIT = 300.0 * math.log(10.0)
 
 
@@ -57,23 +56,24 @@ _LOG_LIMIT = 300.0 * math.log(10.0)
 def _gamma(key, start, stop, shape, rate, out):
     size = out.shape[3]
     rng = np.empty(2, np.uint64)
-    shapes, factor = np.empty(size), np.empty(size)
-    exponent, ceiling = np.empty(size), np.empty(size)
-    words = np.empty((3, size), np.uint64)
+    work = workspace(size)
+    shapes = work.shape
+    flat = out.reshape(-1)
     for row in range(start, stop):
         restart(rng, key, row)
-        a, c, x = row_of(shape, row, out), row_of(rate, row, out), row_of(out, row, out)
+        a, c, line = row_of(shape, row, out), row_of(rate, row, out), row_of(out, row, out)
         if a.size == 1:
             shapes[:] = a[0]
         else:
-            shapes[:] = a
-        row_gammas(rng, shapes, factor, exponent, words, ceiling, x)
+            shapes[:size] = a
         if c.size == 1:
-            for i in range(size):
-                x[i] = max(x[i] / c[0], _TINY) if shapes[i] > 0.0 else x[i]
+            fill_row(rng, work, 1.0 / c[0], TINY, row * size, line)
+            settle(rng, work, TINY, flat)
         else:
+            fill_row(rng, work, 1.0, 0.0, row * size, line)
+            settle(rng, work, 0.0, flat)
             for i in range(size):
-                x[i] = max(x[i] / c[i], _TINY) if shapes[i] > 0.0 else x[i]
+                line[i] = max(line[i] * (1.0 / c[i]), TINY) if shapes[i] > 0.0 else shapes[i]
 
 
 @njit(cache=True, nogil=True)

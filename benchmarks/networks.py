@@ -1,0 +1,84 @@
+"""Whole sweeps of networks: what the benchmarks have in common."""
+
+import json
+import os
+import platform
+import time
+from pathlib import Path
+
+import numpy as np
+
+import pgbn
+
+__all__ = ["Sweeper", "least", "machine", "measure", "plot", "save"]
+
+
+class Sweeper:
+    """A chain of a belief network whose sweeps are timed."""
+
+    def __init__(self, counts, widths, threads=1, layer1="auto", burn_in=0, like=None):
+        network = pgbn.zoo.pgbn(widths)
+        self.chain = network.chain({"x": counts}, seed=1, layer1=layer1, threads=threads)
+        if like is not None:  # the same state, so that only the threads differ
+            self.chain.restore(like.chain.state(), like.chain.sweeps)
+        self.chain.sweep(burn_in)
+
+    def sweep(self):
+        self.chain.sweep()
+
+
+def measure(sides, repeats):
+    """{name: [(CPU seconds, wall seconds), ...]} of ``side.sweep()``, the sides in turn."""
+    times = {name: [] for name in sides}
+    for _ in range(repeats):
+        for name, side in sides.items():
+            if hasattr(side, "prepare"):
+                side.prepare()
+            cpu, wall = time.process_time(), time.perf_counter()
+            side.sweep()
+            times[name].append((time.process_time() - cpu, time.perf_counter() - wall))
+    return times
+
+
+def least(times):
+    """{name: (least CPU seconds, least wall seconds)}: the runs that others disturbed least."""
+    return {name: tuple(np.min(values, axis=0).tolist()) for name, values in times.items()}
+
+
+def machine():
+    """What a table of times should say about where they were taken."""
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    return f"{platform.machine()}, {os.cpu_count()} cores, load {load}, Python " + (
+        platform.python_version()
+    )
+
+
+def save(path, result):
+    """Write a result as JSON, where a path is given."""
+    if path:
+        Path(path).write_text(json.dumps(result, indent=1, default=str) + "\n")
+
+
+def plot(path, lines, x_label, y_label, log=True):
+    """{label: (x, y)} as a PNG, where a path is given and matplotlib is installed."""
+    if not path:
+        return
+    try:
+        import matplotlib
+    except ImportError:
+        print("matplotlib is not installed: no plot")
+        return
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 4))
+    for label, (x, y) in lines.items():
+        axes.plot(x, y, marker="o", label=label)
+    if log:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.legend()
+    figure.savefig(path, dpi=120, bbox_inches="tight")
+    plt.close(figure)

@@ -1,0 +1,69 @@
+"""Logarithms and powers of two without branches or calls: loops over them become vector
+instructions."""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+__all__ = ["exp2", "log2"]
+
+_FRACTION = np.uint64(0x000FFFFFFFFFFFFF)
+_HALF_ROOT = np.uint64(0x3FE6A09E00000000)  # the bits of a number close to sqrt(1/2)
+_SHIFT = np.uint64(0x3FF0000000000000 - 0x3FE6A09E00000000)
+_52 = np.uint64(52)
+# log2 m = Σ_i L_i s^(2i + 1), s = (m - 1) / (m + 1), |s| < 0.172: the rest is below 1e-17.
+_L0, _L1, _L2, _L3, _L4, _L5, _L6, _L7, _L8, _L9 = (
+    2.0 / ((2 * i + 1) * math.log(2.0)) for i in range(10)
+)
+# 2^f = Σ_i E_i f^i, |f| <= 1/2: the rest is below 1e-17.
+_E1, _E2, _E3, _E4, _E5, _E6, _E7, _E8, _E9, _E10, _E11, _E12, _E13 = (
+    math.log(2.0) ** i / math.factorial(i) for i in range(1, 14)
+)
+
+
+@intrinsic
+def _bits(typing_context, number):
+    """The 64 bits of a double."""
+
+    def code(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.uint64(types.float64), code
+
+
+@intrinsic
+def _double(typing_context, bits):
+    """The double of 64 bits."""
+
+    def code(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.uint64), code
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
+def log2(x):
+    """log2 of a positive normal double."""
+    word = _bits(x) + _SHIFT
+    whole = np.float64(np.int64(word >> _52) - 1023)
+    fraction = _double((word & _FRACTION) + _HALF_ROOT)
+    s = (fraction - 1.0) / (fraction + 1.0)
+    t = s * s
+    p = ((((((((_L9 * t) + _L8) * t + _L7) * t + _L6) * t + _L5) * t + _L4) * t) + _L3) * t
+    p = (((p + _L2) * t) + _L1) * t + _L0
+    return whole + p * s
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
+def exp2(y):
+    """2^y; 0 below the normal doubles, and 2^1000 at most."""
+    clipped = min(max(y, -1080.0), 1000.0)
+    whole = math.floor(clipped + 0.5)
+    f = clipped - whole
+    p = ((((((_E13 * f) + _E12) * f + _E11) * f + _E10) * f + _E9) * f + _E8) * f
+    p = ((((((p + _E7) * f) + _E6) * f + _E5) * f + _E4) * f + _E3) * f
+    scale = _double(np.uint64(max(np.int64(whole) + 1023, 0)) << _52)
+    return (((p + _E2) * f + _E1) * f + 1.0) * scale
