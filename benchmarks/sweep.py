@@ -1,21 +1,21 @@
-"""Seconds per layer-1 sweep: our kernels, the plain dense loop, and tomotopy's LDA.
+"""Seconds per sweep: our kernels and networks, the plain dense loop, and tomotopy's LDA.
 
     python -m benchmarks.sweep --data ../shared/data/20newsgroups.npz
     python -m benchmarks.sweep --data ../shared/data/20newsgroups.npz --vocabulary 2000 --topics 512
+    python -m benchmarks.sweep --data ../shared/data/20newsgroups.npz --widths 400 200 200 100 100
 
 All sides run in turn, several rounds, in one process, so that ratios survive a busy machine.
-Without ``--data`` a corpus is drawn from the model. The prior is r_k = 50 / K (T = 1).
+Without ``--data`` a corpus is drawn from the model. With ``--widths`` whole sweeps of a network
+are measured, else the kernels of the first layer alone, with the prior r_k = 50 / K.
 """
 
 import argparse
-import json
-import platform
-import time
 
 import numpy as np
 from numba import njit
 from scipy import sparse
 
+from benchmarks.networks import Sweeper, least, machine, measure, save
 from pgbn.random import stream_key
 from pgbn.samplers.allocate_blocked import split_cells
 from pgbn.samplers.allocate_collapsed import allocate_collapsed, word_topics
@@ -221,74 +221,85 @@ class Tomotopy:
         self.model.train(1, workers=1)
 
 
-def measure(sides, repeats):
-    """{name: [(CPU seconds, wall seconds), ...]}, the sides in turn."""
-    times = {name: [] for name in sides}
-    for _ in range(repeats):
-        for name, side in sides.items():
-            if hasattr(side, "prepare"):
-                side.prepare()
-            cpu, wall = time.process_time(), time.perf_counter()
-            side.sweep()
-            times[name].append((time.process_time() - cpu, time.perf_counter() - wall))
-    return times
+def first_layer(counts, topics, burn_in, repeats, threads):
+    """The kernels of the first layer alone, T = 1."""
+    collapsed = Collapsed(counts, topics)
+    for _ in range(burn_in):
+        collapsed.sweep()
+    z = collapsed.z
+    sides = {"dense": Dense(counts, topics, z)}
+    try:
+        sides["tomotopy"] = Tomotopy(counts, topics, burn_in)
+    except ImportError:
+        print("tomotopy is not installed")
+    sides["collapsed"] = Collapsed(counts, topics, z)
+    for number in threads:
+        suffix = "" if number == 1 else f" {number} threads"
+        sides["partial" + suffix] = Partial(counts, topics, z, number)
+        sides["blocked" + suffix] = Blocked(counts, topics, z, number)
+    measure({name: side for name, side in sides.items() if isinstance(side, Partial)}, 1)
+    return measure(sides, repeats)
+
+
+def networks(counts, widths, burn_in, repeats, threads):
+    """Whole sweeps: T = 1 with the first width, all widths with each number of threads, and the
+    dense loop over the first layer alone."""
+    deep = Sweeper(counts, widths, 1, burn_in=burn_in)
+    one = Sweeper(counts, widths[:1], 1, burn_in=burn_in)
+    sides = {"dense": Dense(counts, widths[0], deep.chain.sampler.labels)}
+    sides["T = 1"] = one
+    for number in threads:
+        name = f"T = {len(widths)}, {number} thread{'s' * (number > 1)}"
+        sides[name] = Sweeper(counts, widths, number, like=deep) if number > 1 else deep
+    measure(sides, 1)
+    return measure(sides, repeats)
+
+
+def show(times, counts, title):
+    """Least CPU and wall seconds, and how many times faster than the yardsticks."""
+    documents, vocabulary = counts.shape
+    print(f"{documents} documents, {vocabulary} terms, {int(counts.sum())} tokens; {title}")
+    found = least(times)
+    print(f"{'':20s}{'CPU s':>9s}{'wall s':>9s}{'dense ÷':>9s}{'tomotopy ÷':>12s}")
+    for name, (cpu, wall) in found.items():
+        ratio = f"{found['tomotopy'][0] / cpu:12.1f}" if "tomotopy" in found else ""
+        print(f"{name:20s}{cpu:9.3f}{wall:9.3f}{found['dense'][0] / cpu:9.1f}{ratio}")
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", help="an .npz file as in shared/data")
     parser.add_argument("--vocabulary", type=int, help="keep the most frequent terms")
-    parser.add_argument("--topics", type=int, default=400)
+    parser.add_argument("--topics", type=int, default=400, help="of the first layer alone")
+    parser.add_argument("--widths", type=int, nargs="+", help="whole sweeps of a network instead")
     parser.add_argument("--burn-in", type=int, default=50)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, nargs="*", default=[1])
+    parser.add_argument("--full", action="store_true", help="every row of docs/performance.md")
     parser.add_argument("--json", help="write the results to this file")
     arguments = parser.parse_args()
-    counts = load(arguments.data, arguments.vocabulary)
-    topics = arguments.topics
-    collapsed = Collapsed(counts, topics)
-    for _ in range(arguments.burn_in):
-        collapsed.sweep()
-    z = collapsed.z
-    sides = {"dense": Dense(counts, topics, z)}
-    try:
-        sides["tomotopy"] = Tomotopy(counts, topics, arguments.burn_in)
-    except ImportError:
-        print("tomotopy is not installed")
-    sides["collapsed"] = Collapsed(counts, topics, z)
-    for threads in arguments.threads:
-        suffix = "" if threads == 1 else f" {threads} threads"
-        sides["partial" + suffix] = Partial(counts, topics, z, threads)
-        sides["blocked" + suffix] = Blocked(counts, topics, z, threads)
-    measure({name: side for name, side in sides.items() if isinstance(side, Partial)}, 1)
-    times = measure(sides, arguments.repeats)
-    cpu = {name: float(np.median([t[0] for t in values])) for name, values in times.items()}
-    wall = {name: float(np.median([t[1] for t in values])) for name, values in times.items()}
-    least = {name: float(min(t[0] for t in values)) for name, values in times.items()}
-    documents, vocabulary = counts.shape
-    print(
-        f"{documents} documents, {vocabulary} terms, {int(counts.sum())} tokens, K = {topics}; "
-        f"median of {arguments.repeats} sweeps after {arguments.burn_in}; {platform.processor()}"
-    )
-    print(f"{'':20s}{'CPU s':>9s}{'least':>9s}{'wall s':>9s}{'dense ÷':>9s}{'tomotopy ÷':>12s}")
-    for name in sides:
-        ratio = f"{cpu['tomotopy'] / cpu[name]:12.1f}" if "tomotopy" in cpu else ""
-        print(
-            f"{name:20s}{cpu[name]:9.3f}{least[name]:9.3f}{wall[name]:9.3f}"
-            f"{cpu['dense'] / cpu[name]:9.1f}{ratio}"
-        )
-    if arguments.json:
-        result = {
-            "arguments": vars(arguments),
-            "machine": platform.platform(),
-            "tokens": int(counts.sum()),
-            "cpu": cpu,
-            "least_cpu": least,
-            "wall": wall,
-            "times": times,
-        }
-        with open(arguments.json, "w") as file:
-            json.dump(result, file, indent=1)
+    burn_in, repeats = arguments.burn_in, arguments.repeats
+    cases = [(arguments.vocabulary, arguments.widths or [arguments.topics], arguments.threads)]
+    if arguments.full:
+        cases = [
+            (None, [400], [1, 2]),
+            (2000, [512], [1, 2]),
+            (2000, [128] * 5, [1, 2]),
+            (2000, [512, 256, 256, 128, 128], [1, 2]),
+            (None, [400, 200, 200, 100, 100], [1, 2]),
+        ]
+    results = []
+    for vocabulary, widths, threads in cases:
+        counts = load(arguments.data, vocabulary)
+        if len(widths) > 1 or arguments.widths:
+            times = networks(counts, widths, burn_in, repeats, threads)
+        else:
+            times = first_layer(counts, widths[0], burn_in, repeats, threads)
+        title = f"widths {widths}, least of {repeats} sweeps after {burn_in}; {machine()}"
+        found = show(times, counts, title)
+        results.append({"title": title, "shape": counts.shape, "least": found, "times": times})
+    save(arguments.json, {"arguments": vars(arguments), "results": results})
 
 
 if __name__ == "__main__":

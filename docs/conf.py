@@ -73,13 +73,15 @@ def process_docstring(
 
 def show_signature(
     app: Any, what: str, name: str, value: Any, options: Any, signature: str, returns: str
-) -> tuple[str, str]:
+) -> tuple[str, str] | None:
     """Nodes and expressions as one writes them, Gamma(name, shape, rate, *, dims=()); arrays of
     any shape as NDArray."""
     if what == "class" and issubclass(value, Expression):
         signature = _slots(value)
+    if signature is None:  # a property
+        return None
     arrays = re.compile(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]")
-    return arrays.sub(r"NDArray[\1]", signature or ""), arrays.sub(r"NDArray[\1]", returns or "")
+    return arrays.sub(r"NDArray[\1]", signature), arrays.sub(r"NDArray[\1]", returns or "")
 
 
 def _slots(cls: type[Expression]) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn import archive, storage
+from pgbn.averages import Means, Trace
 from pgbn.codecs import (
     chain_content,
     chain_data,
@@ -33,7 +34,7 @@ from pgbn.errors import PgbnError, StorageError
 from pgbn.notices import PgbnWarning
 from pgbn.progress import Interrupted, stop_gently
 from pgbn.trained import Priors, TrainedNetwork
-from pgbn.training import LayerwiseTraining, Means, Progress, Trace, train_layerwise
+from pgbn.training import LayerwiseTraining, Progress, train_layerwise
 
 __all__ = ["Checkpoint", "Checkpoints", "read_checkpoint", "resume", "train"]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.memory import check_bytes
+from pgbn.notices import PgbnWarning
 from pgbn.progress import Callback, Clock, Event, live, stop_gently
 
 if TYPE_CHECKING:
@@ -23,11 +26,19 @@ __all__ = ["Draws", "sample"]
 
 @dataclass(frozen=True)
 class Draws:
-    """Posterior draws: ``values[name]`` has the dims ("chain", "draw", *dims of the node)."""
+    """Posterior draws: ``values[name]`` has the dims ("chain", "draw", *dims of the node).
+
+    ``interrupted``: Ctrl-C came before the end. ``values`` then has the draws that were kept:
+    those of the first chain so far, or of all whole chains, with those of the chain that was
+    not finished in ``unfinished``. ``chain`` is where it stands; ``chain.sweep(n)`` goes on.
+    """
 
     values: dict[str, NDArray[np.float64]]
     dims: dict[str, tuple[str, ...]]
     attributes: dict[str, Any] = field(default_factory=dict)
+    interrupted: bool = False
+    unfinished: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    chain: Chain | None = None
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         if name not in self.values:
@@ -54,7 +65,7 @@ class Draws:
 
     def __repr__(self) -> str:
         rows = [f"  {n}{list(self.dims[n])} {v.shape}" for n, v in self.values.items()]
-        return "\n".join(["Draws", *rows])
+        return "\n".join(["Draws (interrupted)" if self.interrupted else "Draws", *rows])
 
 
 def _need(*names: str) -> Any:
@@ -93,38 +104,85 @@ def sample(
             raise DataError(
                 f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
             )
-    out: dict[str, list[NDArray[np.float64]]] = {name: [] for name in kept}
-    begun = network.chain(data, seed, layer1=layer1, threads=threads)  # checks the arguments
-    each = sum(value.nbytes for value in begun.select(kept).values())
-    check_bytes(f"draws={draws} of {', '.join(kept)}, chains={chains},", each * draws * chains,
-                "keep fewer draws (draws=, thin=) or nodes (keep=)")  # fmt: skip
+    rows = _Rows(kept, draws, chains)
     clock = Clock((burn_in + draws * thin) * chains)
-    chain: Chain | None = None
+    stopped: KeyboardInterrupt | None = None
     with live(progress) as meter, stop_gently() as stop:
         heard = [meter] if callback is None else [meter, callback]
 
-        def sweep(chain: Chain, phase: str, number: int, of: int) -> None:
+        def sweep(chain: Chain, phase: str, number: int, of: int) -> Event:
             chain.sweep()
             event = Event(chain, 1, phase, number, of, **clock.tick())
             for listener in heard:
                 listener(event)
-            stop.check(event)
+            return event
 
-        for number in range(chains):
-            chain = network.chain(data, seed, number, layer1=layer1, threads=threads)
-            for done in range(1, burn_in + 1):
-                sweep(chain, "burn_in", done, burn_in)
-            rows: dict[str, NDArray[np.float64]] = {}
-            for draw in range(draws):
-                for done in range(draw * thin + 1, (draw + 1) * thin + 1):
-                    sweep(chain, "collect", done, draws * thin)
-                for name, value in chain.select(kept).items():
-                    if name not in rows:
-                        rows[name] = np.empty((draws, *value.shape))
-                    rows[name][draw] = value
-            for name, array in rows.items():
-                out[name].append(array)
-    assert chain is not None
+        try:
+            for number in range(chains):
+                chain = rows.begin(network.chain(data, seed, number, None, layer1, threads))
+                for done in range(1, burn_in + 1):
+                    stop.check(sweep(chain, "burn_in", done, burn_in))
+                for done in range(1, draws * thin + 1):
+                    event = sweep(chain, "collect", done, draws * thin)
+                    if done % thin == 0:
+                        rows.keep(chain)
+                    if event.done < event.total:
+                        stop.check(event)
+        except KeyboardInterrupt as error:
+            if not rows.count:
+                raise
+            stopped = error
     attributes = {"seed": seed, "burn_in": burn_in, "thin": thin, "layer1": chain.layer1}
     dims = {name: ("chain", "draw", *network.nodes[name].axes) for name in kept}
-    return Draws({name: np.stack(arrays) for name, arrays in out.items()}, dims, attributes)
+    if stopped is None:
+        return Draws(rows.complete(), dims, attributes)
+    warnings.warn(
+        f"stopped after sweep {clock.done} of {clock.total}: {rows.count} of {draws * chains} "
+        "draws were kept",
+        PgbnWarning,
+        stacklevel=3,
+    )
+    at = getattr(stopped, "chain", None)  # None if it was stopped in the middle of a sweep
+    if not rows.whole:
+        return Draws(rows.rest(), dims, attributes, True, chain=at)
+    return Draws(rows.complete(), dims, attributes, True, rows.rest(), at)
+
+
+class _Rows:
+    """The draws that were kept: those of whole chains, and those of the chain that runs."""
+
+    def __init__(self, names: list[str], draws: int, chains: int) -> None:
+        self.names, self.draws, self.chains = names, draws, chains
+        self.whole: list[dict[str, NDArray[np.float64]]] = []
+        self.open: dict[str, NDArray[np.float64]] = {}
+        self.filled = 0
+
+    @property
+    def count(self) -> int:
+        return len(self.whole) * self.draws + self.filled
+
+    def begin(self, chain: Chain) -> Chain:
+        """Make room for the draws of a chain, if there is any."""
+        if not self.whole:
+            each = 8 * sum(prod(chain.program.shape[name]) for name in self.names)
+            what = f"draws={self.draws}, chains={self.chains} of {', '.join(self.names)}"
+            check_bytes(what, each * self.draws * self.chains,
+                        "keep fewer draws (draws=, thin=) or nodes (keep=)")  # fmt: skip
+        self.open, self.filled = {}, 0
+        return chain
+
+    def keep(self, chain: Chain) -> None:
+        for name, value in chain.select(self.names).items():
+            if name not in self.open:
+                self.open[name] = np.empty((self.draws, *value.shape))
+            self.open[name][self.filled] = value
+        self.filled += 1
+        if self.filled == self.draws:
+            self.whole.append(self.open)
+            self.open, self.filled = {}, 0
+
+    def complete(self) -> dict[str, NDArray[np.float64]]:
+        return {name: np.stack([rows[name] for rows in self.whole]) for name in self.names}
+
+    def rest(self) -> dict[str, NDArray[np.float64]]:
+        return {name: rows[None, : self.filled] for name, rows in self.open.items() if self.filled}

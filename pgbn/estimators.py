@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError
 from pgbn.evaluation import (
     SyntheticDocuments,
@@ -25,9 +26,11 @@ from pgbn.evaluation import (
     topics,
 )
 from pgbn.inference import infer
+from pgbn.memory import check_bytes
+from pgbn.progress import Interrupted, stop_gently
 from pgbn.reportable import Reportable
 from pgbn.trained import Priors, TrainedNetwork, observed_node
-from pgbn.training import LayerwiseTraining, Progress, train_layerwise
+from pgbn.training import LayerwiseTraining, Progress, train_layerwise, trained_so_far
 
 __all__ = ["PFA", "PGBN"]
 
@@ -96,41 +99,70 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
     # ---- fitting ----------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Train on documents × terms, sparse or dense."""
+        """Train on documents × terms, sparse or dense.
+
+        Ctrl-C stops after the sweep with a `KeyboardInterrupt`; the estimator keeps what was
+        trained, and with ``warm_start`` another `fit` goes on from there.
+        """
         again = bool(self.warm_start) and hasattr(self, "training_")
         X = self._validate(X, reset=not again)
         width, depth = self._size()
         start = self.training_ if again else None
         if not again:
-            self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            self._seed = self._find_seed()
             self.link_ = self._find_link(X)
-        self.training_: LayerwiseTraining = train_layerwise(
-            X,
-            width,
-            depth,
-            eta=self.eta,
-            burn_in=self.burn_in,
-            collect=self.collect,
-            link=self.link_,
-            seed=self._seed,
-            layer1=self.layer1,
-            threads=self._threads(),
-            trace_every=10,
-            priors=Priors(),
-            callback=_Reporter(int(self.verbose)) if self.verbose else None,
-            progress=False,
-            start_from=start,
-        )
-        self.networks_: tuple[TrainedNetwork, ...] = self.training_.networks
-        self.widths_ = self.training_.widths
-        self.components_ = self.training_.deepest.phi[0]
-        self.n_iter_ = self.training_.deepest.sweeps
+        with stop_gently() as stop:
+
+            def each(event: Progress) -> None:
+                reporter(event)
+                if stop.requested:
+                    done = trained_so_far(event, self.eta, self.link_, Priors())
+                    self._keep(done)
+                    raise Interrupted(
+                        f"{done.stopped}; the estimator keeps what was trained, and "
+                        "set_params(warm_start=True).fit(X) goes on from there"
+                    )
+
+            reporter = _Reporter(self.verbose)
+            training = train_layerwise(
+                X,
+                width,
+                depth,
+                eta=self.eta,
+                burn_in=self.burn_in,
+                collect=self.collect,
+                link=self.link_,
+                seed=self._seed,
+                layer1=self.layer1,
+                threads=self._threads(),
+                trace_every=10,
+                priors=Priors(),
+                callback=each,
+                progress=False,
+                start_from=start,
+            )
+        return self._keep(training)
+
+    def _keep(self, training: LayerwiseTraining) -> Self:
+        self.training_ = training
+        self.networks_: tuple[TrainedNetwork, ...] = training.networks
+        self.widths_ = training.widths
+        self.components_ = training.deepest.phi[0]
+        self.n_iter_ = training.deepest.sweeps
         return self
 
     def _size(self) -> tuple[int, int]:
-        return self.max_width, self.depth
+        return check_integer("max_width", self.max_width, 1), self.depth
+
+    def _find_seed(self) -> int:
+        try:
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
+        except (ValueError, TypeError, OverflowError) as error:
+            raise DataError(f"random_state={self.random_state!r}: {error}") from None
 
     def _validate(self, X: Any, reset: bool) -> Any:
+        if sp.issparse(X):
+            check_bytes(f"X of shape {X.shape}", 8 * X.shape[0], "leave empty rows out")
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32, np.int64, np.int32],
             reset=reset, ensure_non_negative=True,
@@ -147,9 +179,9 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
     def _threads(self) -> int | None:
         if self.n_jobs is None:
             return 1
-        if self.n_jobs < 0:
-            return None
-        return int(self.n_jobs)
+        if not is_integral(self.n_jobs) or self.n_jobs == 0:
+            raise DataError(f"n_jobs={self.n_jobs!r} must be None, -1 or a positive integer")
+        return None if self.n_jobs < 0 else int(self.n_jobs)
 
     # ---- using ------------------------------------------------------------------------
 
@@ -314,16 +346,21 @@ class PFA(PGBN):
     output = "layer"
 
     def _size(self) -> tuple[int, int]:
-        return self.width, 1
+        return check_integer("width", self.width, 1), 1
 
 
 class _Reporter:
     """One line for every layer and phase, or, from verbose=2 on, for every 50 sweeps."""
 
-    def __init__(self, verbose: int) -> None:
-        self.verbose = verbose
+    def __init__(self, verbose: Any) -> None:
+        try:
+            self.verbose = int(verbose or 0)
+        except (ValueError, TypeError, OverflowError):
+            raise DataError(f"verbose={verbose!r} must be 0, 1 or 2") from None
 
     def __call__(self, progress: Progress) -> None:
+        if self.verbose < 1:
+            return
         if progress.sweep == progress.sweeps or (self.verbose > 1 and progress.sweep % 50 == 0):
             print(f"[pgbn] layer {progress.depth}, {progress.phase} "
                   f"{progress.sweep}/{progress.sweeps}, "

@@ -22,13 +22,13 @@ from pgbn.sumproduct import operand_of
 if TYPE_CHECKING:
     from pgbn.program import Program
 
-__all__ = ["fused_draw", "fused_tables"]
+__all__ = ["Mix", "Tables", "find_mix", "fused_draw", "fused_tables"]
 
 _PARALLEL = 20_000  # entries; below it, threads cost more than they save
 
 
 @dataclass(frozen=True, slots=True)
-class _Mix:
+class Mix:
     """coefficient · φ·θ: the names of the two nodes, and the size of the dim summed over."""
 
     coefficient: float
@@ -37,7 +37,7 @@ class _Mix:
     topics: int
 
 
-def _find_mix(program: Program, node: Node, slot: str) -> _Mix | None:
+def find_mix(program: Program, node: Node, slot: str) -> Mix | None:
     """The mix in a slot, if that is its form and if φ has the dims (last dim of the node, topic)
     and θ (the other dims, topic), in memory."""
     polynomial = program.wiring.polynomials[node.name, slot]
@@ -55,43 +55,61 @@ def _find_mix(program: Program, node: Node, slot: str) -> _Mix | None:
     phi, theta = factors.get((dims[-1], topic)), factors.get((*dims[:-1], topic))
     if phi is None or theta is None:
         return None
-    return _Mix(term.coefficient, phi, theta, program.sizes[topic])
+    return Mix(term.coefficient, phi, theta, program.sizes[topic])
 
 
 def _rows_of(program: Program, node: Node) -> int:
     return prod(program.sizes[dim] for dim in program.storage[node.name][:-1])
 
 
-def fused_tables(program: Program, node: Node, slot: str) -> Callable[[int], None] | None:
-    """CRT and split of a gamma whose shape is φ·θ, or None if the slot has another form."""
+class Tables:
+    """CRT and split of a gamma whose shape is φ·θ: a step, or `begin`, some `rows` and `end`."""
+
+    def __init__(self, program: Program, node: Node, mix: Mix) -> None:
+        self.program, self.node, self.mix = program, node.name, mix
+        self.documents = _rows_of(program, node)
+        self._heard = program.heard_count(node.name).get
+
+    def __call__(self, key: int) -> None:
+        threads, rows = self.program.threads, self.program.replicates * self.documents
+        self.begin(key)
+        blocks = blocks_of(rows, threads if self._m.size > _PARALLEL else 1)
+        run_calls(threads, [partial(self.rows, start, stop) for start, stop in blocks])
+        self.end()
+
+    def begin(self, key: int) -> None:
+        """Find the arrays; the counts that are split need not be there yet."""
+        program, mix, rows = self.program, self.mix, self.program.replicates * self.documents
+        self._key, self._m = np.uint64(key), self._heard().reshape(rows, -1)
+        self._theta = program.values[mix.theta].reshape(rows, mix.topics)
+        self._phi = _padded(program.values[mix.phi])
+        self._n_theta = np.empty((rows, mix.topics), np.int64)
+        self._shares: list[NDArray[np.int64]] = []
+        # Known from now on, so that the tables of the next layer can follow row by row.
+        program.counts[self.node, mix.theta] = self._n_theta.reshape(program.shape[mix.theta])
+
+    def rows(self, start: int, stop: int) -> None:
+        """Draw the tables of some rows."""
+        share = np.zeros(self.program.shape[self.mix.phi], np.int64)
+        self._shares.append(share)
+        share_tables(self._key, start, stop, self.documents, self.mix.coefficient, self._m,
+                     self._theta, self._phi, share, self._n_theta)  # fmt: skip
+
+    def end(self) -> None:
+        """Hand on the counts of φ: integers, whose sum does not depend on the order of blocks."""
+        program, mix = self.program, self.mix
+        total = self._shares.pop()
+        for share in self._shares:
+            total += share
+        program.counts[self.node, mix.phi] = total
+
+
+def fused_tables(program: Program, node: Node, slot: str) -> Tables | None:
+    """The tables of a gamma whose shape is φ·θ, or None if the slot has another form."""
     if program.wiring.rules[node.name, slot].count is not tables_of_gamma:
         return None
-    mix = _find_mix(program, node, slot)
-    if mix is None:
-        return None
-    heard = program.heard_count(node.name).get
-    documents = _rows_of(program, node)
-    rows = program.replicates * documents
-    values, counts = program.values, program.counts
-
-    def run(key: int) -> None:
-        m = heard().reshape(rows, -1)
-        scores = values[mix.theta].reshape(rows, mix.topics)
-        phi = _padded(values[mix.phi])
-        n_theta = np.empty((rows, mix.topics), np.int64)
-        blocks = blocks_of(rows, program.threads if m.size > _PARALLEL else 1)
-        shares = [np.zeros(program.shape[mix.phi], np.int64) for _ in blocks]
-        run_calls(program.threads, [
-            partial(share_tables, np.uint64(key), start, stop, documents, mix.coefficient, m,
-                    scores, phi, share, n_theta)
-            for (start, stop), share in zip(blocks, shares, strict=True)
-        ])  # fmt: skip
-        for share in shares[1:]:
-            shares[0] += share
-        counts[node.name, mix.phi] = shares[0]
-        counts[node.name, mix.theta] = n_theta.reshape(program.shape[mix.theta])
-
-    return run
+    mix = find_mix(program, node, slot)
+    return None if mix is None else Tables(program, node, mix)
 
 
 def _padded(phi: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,7 +128,7 @@ def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:
     count, shape = program.heard_count(node.name), program.slot(node.name, "shape")
     if dims[-1] in rate.dims | exposure.dims or count.dims != frozenset(dims):
         return None
-    mix = _find_mix(program, node, "shape")
+    mix = find_mix(program, node, "shape")
     if mix is None and shape.dims - {dims[-1]}:
         return None
     rows, replicates = _rows_of(program, node), program.replicates

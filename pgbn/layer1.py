@@ -13,7 +13,7 @@ the kernels are tested against, and the only one for networks of another form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.errors import DataError, NetworkError, StaleReadError
+from pgbn.fused import Tables, find_mix
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant
@@ -28,8 +29,14 @@ from pgbn.nodes.gamma import Gamma
 from pgbn.program import Program
 from pgbn.registry import find_link
 from pgbn.samplers.allocate_blocked import draw_labels, split_cells
-from pgbn.samplers.allocate_collapsed import allocate_collapsed, dense_counts, word_topics
+from pgbn.samplers.allocate_collapsed import (
+    allocate_collapsed,
+    allocate_rows,
+    dense_counts,
+    word_topics,
+)
 from pgbn.samplers.allocate_partial import allocate_partial
+from pgbn.samplers.contract import contract
 from pgbn.samplers.dirichlet_columns import (
     draw_loadings,
     draw_phi,
@@ -37,15 +44,17 @@ from pgbn.samplers.dirichlet_columns import (
     listed_loadings,
     loadings_of,
 )
-from pgbn.samplers.threads import run_rows
+from pgbn.samplers.threads import run_behind, run_rows
 from pgbn.samplers.tokens import Tokens, count_rows, count_words, expand, word_order
 from pgbn.schedule import Schedule, Step
+from pgbn.splitting import blocks_of
 from pgbn.wiring import Wiring
 
 __all__ = ["Pattern", "choose", "find_pattern", "make_sampler", "variant_step"]
 
 # The cheapest first, as measured (docs/performance.md): the collapsed sampler also mixes best. The
 # choice must not depend on the threads or on the clock: the same seed gives the same chain.
+_BLOCKS = 16  # of rows, where other threads work beside the collapsed sampler
 _PREFERRED = ("collapsed", "partial", "blocked")
 VARIANTS = ("auto", "collapsed", "partial", "blocked", "composed")
 
@@ -217,6 +226,12 @@ class _Sampler:
         """Draw the counts of the data."""
         raise NotImplementedError
 
+    def step_before(self, key: int, tables: Sequence[tuple[Tables, int]]) -> None:
+        """Draw the counts and, as the next steps, the tables of the layers above, with keys."""
+        self.step(key)
+        for part, own_key in tables:
+            part(own_key)
+
     def draw(self, name: str) -> Callable[[int], None] | None:
         """How ``name`` is drawn, if not by the general rule."""
         return None
@@ -290,15 +305,48 @@ class _Collapsed(_Labelled):
             self.tokens, self.labels, self.documents, self.vocabulary, self.topics, self.order
         )
         shape = (self.replicates, self.documents, self.topics)
+        self.mix = find_mix(self.program, self.program.network.nodes[self.pattern.scores],
+                            self.pattern.slot)  # fmt: skip
+        self.shapes = np.empty(shape if self.mix is not None else (0, 0, 0))
         self.totals = np.ascontiguousarray(self.m.reshape(shape).sum(axis=1))
         self.deliver()
 
     def step(self, key: int) -> None:
-        prior, share = self.prior()
-        run_rows(allocate_collapsed, self.replicates, self.threads, key, self.documents,
-                 *self.tokens, self.labels, self.table, self.totals, self.m, prior, share,
-                 self.eta)  # fmt: skip
+        self.step_before(key, ())
+
+    def step_before(self, key: int, tables: Sequence[tuple[Tables, int]]) -> None:
+        mix = self.mix if self.replicates == 1 else None
+        shared = (*self.tokens, self.labels, self.table, self.totals, self.m)
+        if mix is None:
+            prior, share = self.prior()
+            run_rows(allocate_collapsed, self.replicates, self.threads, key, self.documents,
+                     *shared, prior, share, self.eta)  # fmt: skip
+            self.deliver()
+            for part, own_key in tables:
+                part(own_key)
+            return
+        values, shapes = self.program.values, self.shapes
+        theta = values[mix.theta].reshape(1, self.rows, mix.topics)
+        phi = values[mix.phi] if mix.coefficient == 1.0 else mix.coefficient * values[mix.phi]
+        ranges = blocks_of(self.rows, min(self.rows, _BLOCKS) if self.threads > 1 else 1)
         self.deliver()
+        for part, own_key in tables:
+            part.begin(own_key)
+
+        def before(block: int) -> None:
+            contract(np.uint64(0), *ranges[block], theta, phi, shapes)
+
+        def middle(block: int) -> None:
+            allocate_rows(np.uint64(key), *ranges[block], self.documents, *shared, shapes[0], 1,
+                          self.eta)  # fmt: skip
+
+        def after(block: int) -> None:
+            for part, _ in tables:
+                part.rows(*ranges[block])
+
+        run_behind(self.threads, before, middle, after, len(ranges))
+        for part, _ in tables:
+            part.end()
 
     def _places(self) -> NDArray[np.int64]:
         """Where the lists of the words are in the table, one after the other."""

@@ -185,7 +185,9 @@ class Network:
     ) -> Draws:
         """Run chains and keep draws of the nodes in ``keep`` (all latent nodes if left out).
 
-        ``callback`` gets a `pgbn.Event` after every sweep.
+        ``callback`` gets a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the draws
+        that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
+        if there are none.
         """
         from pgbn.draws import sample
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from pgbn.nodes.base import Observed
 
 __all__ = ["Priors", "TrainedNetwork"]
-
-FORMAT = "pgbn-trained/1"
 
 
 @dataclass(frozen=True)
@@ -107,49 +104,21 @@ class TrainedNetwork(Reportable):
     # ---- files ------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one compressed .npz file, without pickle."""
-        head = {"format": FORMAT, "eta": list(self.eta), "link": self.link, "noise": self.noise,
-                "priors": {n: list(getattr(self.priors, n)) for n in Priors.__annotations__},
-                "depth": self.depth, "sweeps": self.sweeps}  # fmt: skip
-        arrays: dict[str, Any] = {"head": np.array(json.dumps(head)), "r": self.r, "c": self.c}
-        arrays |= {f"phi/{t}": phi for t, phi in enumerate(self.phi)}
-        arrays |= {f"weights/{t}": value for t, value in enumerate(self.weights)}
-        arrays |= {f"traces/{name}": value for name, value in self.traces.items()}
-        arrays |= {f"state/{name}": value for name, value in self.state.items()}
-        target = Path(path)
-        partial = target.with_name(target.name + ".part")
-        with partial.open("wb") as file:  # written whole or not at all
-            np.savez_compressed(file, **arrays)
-        partial.replace(target)
+        """Write everything to a folder, as `pgbn.save` does."""
+        from pgbn.storage import save
+
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> TrainedNetwork:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            if "head" not in file:
-                raise DataError(f"{path}: not a trained network (no entry 'head')")
-            head = json.loads(str(file["head"]))
-            if head.get("format") != FORMAT:
-                raise DataError(f"{path}: format {head.get('format')!r}, expected {FORMAT!r}")
-            part = {name: file[name] for name in file.files if name != "head"}
-        layers = range(head["depth"])
-        return cls(
-            phi=tuple(part[f"phi/{t}"] for t in layers),
-            r=part["r"],
-            c=part["c"],
-            eta=tuple(head["eta"]),
-            link=head["link"],
-            noise=float(head["noise"]),
-            priors=Priors(**{name: tuple(pair) for name, pair in head["priors"].items()}),
-            weights=tuple(part[f"weights/{t}"] for t in layers if f"weights/{t}" in part),
-            traces=_under("traces/", part),
-            state=_under("state/", part),
-            sweeps=int(head["sweeps"]),
-        )
+        """The network that was saved in a folder; the deepest one of a training."""
+        from pgbn.storage import load
 
-
-def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+        found = load(path)
+        network = getattr(getattr(found, "training_", found), "deepest", found)
+        if not isinstance(network, cls):
+            raise DataError(f"{path}: holds a {type(found).__name__}, not a trained network")
+        return network
 
 
 def make_network(

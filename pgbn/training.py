@@ -11,14 +11,14 @@ and train C_T sweeps more. Reference: Zhou, Cong & Chen 2015, Algorithm 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from pgbn.averages import Means, Trace
 from pgbn.chain import Chain, check_seed
 from pgbn.checks import check_integer
 from pgbn.errors import DataError
@@ -107,7 +107,7 @@ def train_layerwise(
     early at a layer of at most ``min_width`` factors, or with fewer than ``min_count`` counts
     in all. ``trace_every`` sweeps the log likelihood and the active width are noted (0: never).
     ``layer1`` is the sampler of the first layer (`Network.chain`); "auto": "collapsed" for counts.
-    ``start_from`` is a network trained on the same documents, or its file: layers are added
+    ``start_from`` is a network trained on the same documents, or its folder: layers are added
     to it, or, if it has ``depth`` layers already, it is trained C_T sweeps more. Only the deepest
     network keeps its state, unless ``keep_states``. ``resume`` goes on from where a callback
     saw a training with the same arguments: see `pgbn.checkpoint`.
@@ -142,8 +142,9 @@ def train_layerwise(
 
 def _sampler(X: Any) -> str:
     """The sampler of the first layer for counts; beyond so many tokens, one without labels."""
-    tokens = X.sum() if sp.issparse(X) or isinstance(X, np.ndarray) and X.dtype.kind in "iuf" else 0
-    return "blocked" if tokens > MOST_TOKENS else "collapsed"
+    numbers = sp.issparse(X) or isinstance(X, np.ndarray)
+    many = numbers and X.dtype.kind in "iuf" and X.sum() > MOST_TOKENS
+    return "blocked" if many else "collapsed"
 
 
 def _check_room(plan: _Plan, X: Any, max_width: int) -> None:
@@ -272,31 +273,49 @@ def _collect(
 ) -> TrainedNetwork:
     """Run C_T sweeps and take the parameters from the last of them."""
     top = len(widths)
-    etas, budget = plan.eta[:top], plan.collect[top - 1]
     means, done = (Means(), 0) if at is None else (at.means, at.sweep)
     _run(plan, chain, trace, means, top, "collect", done)
-    last = min(plan.average, budget)
-    state = chain.values
+    last, settings = min(plan.average, plan.collect[top - 1]), (plan.link, plan.priors)
+    trained = _trained(chain, means, last, trace, plan.eta[:top], *settings)
+    return replace(trained, sweeps=sweeps + plan.collect[top - 1])
+
+
+def _trained(
+    chain: Chain,
+    means: Means,
+    samples: int,
+    trace: Trace,
+    eta: tuple[float, ...],
+    link: str,
+    priors: Priors,
+) -> TrainedNetwork:
+    """The network at the state of a chain, with means over some samples."""
+    state, top = chain.values, len(eta)
     rates = [state["p2" if t == 2 else f"c{t}"] for t in range(2, top + 2)]
     return TrainedNetwork(
-        phi=tuple(np.ascontiguousarray(matrix / last) for matrix in means.phi),
-        r=means.r / last,
+        phi=tuple(np.ascontiguousarray(matrix / samples) for matrix in means.phi),
+        r=means.r / samples,
         c=np.array([np.median(rate) for rate in rates]),
-        eta=etas,
-        link=plan.link,
+        eta=eta,
+        link=link,
         noise=float(state["noise"]) if "noise" in state else 1.0,
-        priors=plan.priors,
+        priors=priors,
         weights=tuple(state[f"theta{t}"].sum(axis=0) for t in range(1, top + 1)),
         traces=trace.arrays(),
         state=state,
-        sweeps=sweeps + budget,
+        sweeps=chain.number + chain.sweeps,
     )
 
 
-def _mean_of(counts: NDArray[np.int64], eta: float) -> NDArray[np.float64]:
-    """E φ_k = (η + x_vk) / Σ_v (η + x_vk), a topic a row."""
-    shape = counts + eta
-    return np.asarray(shape / shape.sum(axis=1, keepdims=True))
+def trained_so_far(
+    at: Progress, eta: float | Sequence[float], link: str, priors: Priors
+) -> LayerwiseTraining:
+    """What a training that was stopped has: the layers below, and the new one as it stands."""
+    etas, means = positives("eta", eta, at.depth), Means()
+    means.add(at.chain, etas)
+    network = _trained(at.chain, means, 1, at.trace, etas, link, priors)
+    below = tuple(each for each in at.networks if each.depth < at.depth)
+    return LayerwiseTraining((*below, network), f"interrupted at sweep {at.done} of {at.total}")
 
 
 def _run(
@@ -325,43 +344,12 @@ def _beginning(
     if isinstance(start, (str, Path)):
         from pgbn.storage import load
 
-        start = load(start) if Path(start).is_dir() else TrainedNetwork.load(start)
-        if not isinstance(start, (TrainedNetwork, LayerwiseTraining)):
-            raise DataError("start_from: a folder with a trained network is needed")
+        start = load(start)
+    if not isinstance(start, (TrainedNetwork, LayerwiseTraining)):
+        raise DataError(
+            f"start_from={start!r}: give a trained network, a training, or the folder of one"
+        )
     networks = [start] if isinstance(start, TrainedNetwork) else list(start.networks)
     if networks[-1].link != link:
         raise DataError(f"start_from: its link is {networks[-1].link!r}, not link={link!r}")
     return networks
-
-
-@dataclass
-class Trace:
-    """The log likelihood and the number of active factors of the top layer, now and then."""
-
-    every: int
-    sweep: int = 0
-    rows: list[tuple[float, float, float]] = field(default_factory=list)
-
-    def note(self, chain: Chain, top: int) -> None:
-        self.sweep += 1
-        if self.every and self.sweep % self.every == 0:
-            width = int((chain.counts[f"theta{top}"].sum(axis=0) > 0).sum())
-            self.rows.append((self.sweep, chain.log_likelihood(), width))
-
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
-        table = np.array(self.rows).reshape(-1, 3)
-        return {name: table[:, i] for i, name in enumerate(("sweep", "log_likelihood", "width"))}
-
-
-@dataclass
-class Means:
-    """The sums of E φ^(t) and of r over the last sweeps."""
-
-    phi: list[NDArray[np.float64]] = field(default_factory=list)
-    r: Any = 0.0
-
-    def add(self, chain: Chain, etas: Sequence[float]) -> None:
-        counts = chain.counts
-        means = [_mean_of(counts[f"phi{t}"], eta) for t, eta in enumerate(etas, 1)]
-        self.phi = [a + b for a, b in zip(self.phi, means, strict=True)] if self.phi else means
-        self.r = self.r + chain.select(["r"])["r"]

@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,14 +24,13 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 def run_commands(text: str) -> None:
-    """Run lines such as ``pgbn fit …`` with the Python of the tests."""
+    """Run lines such as ``pgbn fit …``."""
+    from pgbn.cli import run
+
     for line in text.strip().splitlines():
         program, *arguments = line.split()
         assert program == "pgbn", line
-        done = subprocess.run(
-            [sys.executable, "-m", "pgbn", *arguments], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        assert run(arguments) == 0, line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

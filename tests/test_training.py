@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn.errors import DataError
+from pgbn.errors import DataError, StorageError
 from pgbn.surgery import grow, prune
 from pgbn.trained import TrainedNetwork
 from pgbn.training import train_layerwise
@@ -224,11 +224,11 @@ def test_every_link(link):
 
 
 def test_a_saved_network_goes_on_as_if_nothing_had_happened(trained, tmp_path):
-    trained[2].save(tmp_path / "two.npz")
-    loaded = TrainedNetwork.load(tmp_path / "two.npz")
+    trained[2].save(tmp_path / "two")
+    loaded = TrainedNetwork.load(tmp_path / "two")
     assert loaded.widths == trained[2].widths
     assert loaded.priors == trained[2].priors
-    resumed = train_layerwise(X, 12, 3, seed=3, start_from=tmp_path / "two.npz", **QUICK)
+    resumed = train_layerwise(X, 12, 3, seed=3, start_from=tmp_path / "two", **QUICK)
     assert [network.depth for network in resumed.networks] == [2, 3]
     np.testing.assert_array_equal(resumed.deepest.r, trained.deepest.r)
     np.testing.assert_array_equal(resumed.deepest.phi[0], trained.deepest.phi[0])
@@ -302,10 +302,17 @@ def test_budgets_and_eta_may_differ_by_layer():
             ((1, "burn_in"), (1, "collect"), (2, "burn_in"), (2, "collect"))] == [3, 2, 5, 1]  # fmt: skip
 
 
-def test_a_file_that_is_not_a_network(tmp_path):
+def test_a_file_that_is_not_a_network(tmp_path, trained):
     np.savez(tmp_path / "x.npz", a=np.ones(3))
-    with pytest.raises(DataError, match="not a trained network"):
+    with pytest.raises(StorageError, match="no saved model there"):
         TrainedNetwork.load(tmp_path / "x.npz")
+    pgbn.save(pgbn.zoo.pfa(3), tmp_path / "network")
+    with pytest.raises(DataError, match="holds a Network, not a trained network"):
+        TrainedNetwork.load(tmp_path / "network")
+    pgbn.save(trained, tmp_path / "training")
+    assert TrainedNetwork.load(tmp_path / "training").widths == trained.widths
+    with pytest.raises(DataError, match="start_from=3: give a trained network"):
+        train_layerwise(X, 12, 3, start_from=3)
 
 
 def test_a_trained_network_is_checked():

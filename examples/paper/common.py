@@ -138,9 +138,9 @@ def train_depths(
         burn_in, collect = [20] * options.depth, 20
     below: Path | None = None
     for depth in range(1, options.depth + 1):
-        path = options.out / "networks" / f"{name}-K{width}-seed{seed}-T{depth}.npz"
+        path = options.out / "networks" / f"{name}-K{width}-seed{seed}-T{depth}"
         seconds = 0.0
-        if path.exists() and done(depth):
+        if (path / "model.json").exists() and done(depth):
             network = pgbn.TrainedNetwork.load(path)
         else:
             began = time.monotonic()

@@ -27,7 +27,7 @@ from pgbn.samplers.listed import (
 )
 from pgbn.samplers.tokens import Tokens, WordOrder, word_order
 
-__all__ = ["WordTopics", "allocate_collapsed", "dense_counts", "word_topics"]
+__all__ = ["WordTopics", "allocate_collapsed", "allocate_rows", "dense_counts", "word_topics"]
 
 _1 = np.uint64(1)
 _4 = np.uint64(4)
@@ -111,16 +111,12 @@ def dense_counts(table, n_wk):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def allocate_collapsed(
-    key, start, stop, documents, row_start, word, z, table, n_k, m, prior, share, eta
-):
-    """One sweep over the tokens of replicates start..stop; z, table, n_k, m change in place.
-
-    Replicates are independent, the documents of one are not: a thread takes whole replicates,
-    that is rows start · documents .. stop · documents. Row j has the prior
-    ``prior[j // share]``; ``n_k`` is (R, K), ``m`` (rows, K).
+def allocate_rows(key, low, high, documents, row_start, word, z, table, n_k, m, prior, share, eta):
+    """One sweep over the tokens of rows low..high of one replicate, low // documents; z, table,
+    n_k, m change in place. ``n_k`` is (R, K), ``m`` (rows, K); row j has ``prior[j // share]``.
     """
     replicates, topics = n_k.shape
+    replicate = low // documents
     vocabulary = table.start.size // replicates
     smoothing = vocabulary * eta
     topic = table.topic
@@ -129,94 +125,108 @@ def allocate_collapsed(
     inverse = np.empty(topics)
     weight = np.zeros((topics + 7) // 8 * 8)
     before = np.empty(weight.size // 8)
-    for replicate in range(start, stop):
-        totals = n_k[replicate]
+    totals = n_k[replicate]
+    for k in range(topics):
+        inverse[k] = 1.0 / (smoothing + totals[k])
+    base = np.uint64(replicate * vocabulary)
+    for row in range(low, high):
+        token = np.uint64(row_start[row])
+        end = np.uint64(row_start[row + 1])
+        if token == end:
+            continue
+        counts = m[row]
+        shape = prior[row // share]
         for k in range(topics):
-            inverse[k] = 1.0 / (smoothing + totals[k])
-        base = np.uint64(replicate * vocabulary)
-        for row in range(replicate * documents, (replicate + 1) * documents):
-            token = np.uint64(row_start[row])
-            end = np.uint64(row_start[row + 1])
-            if token == end:
-                continue
-            counts = m[row]
-            shape = prior[row // share]
-            for k in range(topics):
-                weight[k] = (counts[k] + shape[k]) * inverse[k]
-            total = sum_dense(weight)
-            restart(rng, key, row)
-            state = rng[0]
-            step = rng[1]
-            while token < end:
-                # The lists are too many for the caches: fetch what will be read four tokens on.
-                later = np.uint64(table.start[base + np.uint64(word[min(token + _4, end - _1)])])
-                prefetch_list(topic, count, later)
-                # The weights without this token, put back if its label does not change.
-                old = np.uint64(z[token])
-                weight_before = weight[old]
-                total_before = total
-                inverse_old = 1.0 / (smoothing + (totals[old] - 1))
-                weight[old] = (counts[old] - 1 + shape[old]) * inverse_old
-                total += weight[old] - weight_before
-                if total < 1e-6 * weight_before:
-                    # Nearly all was cancelled: sum anew, lest rounding decide.
-                    total = sum_dense(weight)
-                slot = base + np.uint64(word[token])
-                begin = np.uint64(table.start[slot])
-                length = np.uint64(table.length[slot])
-                place_old = begin + np.uint64(table.place[token])
-                if place_old >= begin + length or topic[place_old] != old:
-                    place_old = begin
-                    while topic[place_old] != old:
-                        place_old += _1
-                count[place_old] -= 1
-                listed = sum_listed(topic, count, begin, length, weight, before)
-                state += step
-                target = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
-                target *= listed + eta * total
-                if target < listed:
-                    place = pick_listed(topic, count, begin, length, weight, before, target)
-                    new = np.uint64(topic[place])
-                else:
-                    new = pick_dense(weight, (target - listed) / eta)
-                    if new == np.uint64(weight.size):  # no topic is possible without the token
-                        new = old
-                    place = begin
-                    while place < begin + length and topic[place] != new:
-                        place += _1
-                if new == old:
-                    count[place_old] += 1
-                    weight[old] = weight_before
-                    total = total_before
-                    token += _1
-                    continue
-                z[token] = new
-                counts[old] -= 1
-                counts[new] += 1
-                totals[old] -= 1
-                totals[new] += 1
-                inverse[old] = inverse_old
-                inverse[new] = 1.0 / (smoothing + totals[new])
-                weight_new = (counts[new] + shape[new]) * inverse[new]
-                total += weight_new - weight[new]
-                weight[new] = weight_new
-                if place == begin + length:
-                    if count[place_old] == 0:
-                        place = place_old
-                    else:
-                        length += _1
-                    topic[place] = new
-                    count[place] = 1
-                else:
-                    count[place] += 1
-                    if count[place_old] == 0:
-                        length -= _1
-                        last = begin + length
-                        topic[place_old] = topic[last]
-                        count[place_old] = count[last]
-                        count[last] = 0
-                        if place == last:
-                            place = place_old
-                table.place[token] = place - begin
-                table.length[slot] = length
+            weight[k] = (counts[k] + shape[k]) * inverse[k]
+        total = sum_dense(weight)
+        restart(rng, key, row)
+        state = rng[0]
+        step = rng[1]
+        while token < end:
+            # The lists are too many for the caches: fetch what will be read four tokens on.
+            later = np.uint64(table.start[base + np.uint64(word[min(token + _4, end - _1)])])
+            prefetch_list(topic, count, later)
+            # The weights without this token, put back if its label does not change.
+            old = np.uint64(z[token])
+            weight_before = weight[old]
+            total_before = total
+            inverse_old = 1.0 / (smoothing + (totals[old] - 1))
+            weight[old] = (counts[old] - 1 + shape[old]) * inverse_old
+            total += weight[old] - weight_before
+            if total < 1e-6 * weight_before:
+                # Nearly all was cancelled: sum anew, lest rounding decide.
+                total = sum_dense(weight)
+            slot = base + np.uint64(word[token])
+            begin = np.uint64(table.start[slot])
+            length = np.uint64(table.length[slot])
+            place_old = begin + np.uint64(table.place[token])
+            if place_old >= begin + length or topic[place_old] != old:
+                place_old = begin
+                while topic[place_old] != old:
+                    place_old += _1
+            count[place_old] -= 1
+            listed = sum_listed(topic, count, begin, length, weight, before)
+            state += step
+            target = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
+            target *= listed + eta * total
+            if target < listed:
+                place = pick_listed(topic, count, begin, length, weight, before, target)
+                new = np.uint64(topic[place])
+            else:
+                new = pick_dense(weight, (target - listed) / eta)
+                if new == np.uint64(weight.size):  # no topic is possible without the token
+                    new = old
+                place = begin
+                while place < begin + length and topic[place] != new:
+                    place += _1
+            if new == old:
+                count[place_old] += 1
+                weight[old] = weight_before
+                total = total_before
                 token += _1
+                continue
+            z[token] = new
+            counts[old] -= 1
+            counts[new] += 1
+            totals[old] -= 1
+            totals[new] += 1
+            inverse[old] = inverse_old
+            inverse[new] = 1.0 / (smoothing + totals[new])
+            weight_new = (counts[new] + shape[new]) * inverse[new]
+            total += weight_new - weight[new]
+            weight[new] = weight_new
+            if place == begin + length:
+                if count[place_old] == 0:
+                    place = place_old
+                else:
+                    length += _1
+                topic[place] = new
+                count[place] = 1
+            else:
+                count[place] += 1
+                if count[place_old] == 0:
+                    length -= _1
+                    last = begin + length
+                    topic[place_old] = topic[last]
+                    count[place_old] = count[last]
+                    count[last] = 0
+                    if place == last:
+                        place = place_old
+            table.place[token] = place - begin
+            table.length[slot] = length
+            token += _1
+
+
+@njit(cache=True, nogil=True)
+def allocate_collapsed(
+    key, start, stop, documents, row_start, word, z, table, n_k, m, prior, share, eta
+):
+    """`allocate_rows` for all rows of replicates start..stop.
+
+    Replicates are independent, the documents of one are not: a thread takes whole replicates.
+    """
+    for replicate in range(start, stop):
+        allocate_rows(
+            key, replicate * documents, (replicate + 1) * documents, documents, row_start, word, z,
+            table, n_k, m, prior, share, eta,
+        )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["run_calls", "run_rows"]
+__all__ = ["run_behind", "run_calls", "run_rows"]
 
 _BLOCKS_PER_THREAD = 4  # rows differ in cost: a thread that finishes early takes another block
 
@@ -50,3 +50,32 @@ def run_calls(threads: int, calls: list[Callable[[], Any]]) -> list[Any]:
     futures = [_pool(threads).submit(call) for call in calls]
     wait(futures)
     return [future.result() for future in futures]
+
+
+def run_behind(
+    threads: int,
+    before: Callable[[int], Any],
+    middle: Callable[[int], Any],
+    after: Callable[[int], Any],
+    number: int,
+) -> None:
+    """``before(i)``, then ``middle(i)``, then ``after(i)`` for i < number: the middle ones in
+    order, in this thread, while other threads prepare the next ones and finish the last ones."""
+    if threads <= 1:
+        for i in range(number):
+            before(i)
+            middle(i)
+            after(i)
+        return
+    pool = _pool(threads - 1)
+    ready = [pool.submit(before, i) for i in range(number)]
+    done = []
+    try:
+        for i in range(number):
+            ready[i].result()
+            middle(i)
+            done.append(pool.submit(after, i))
+    finally:
+        wait([*ready, *done])
+    for future in done:
+        future.result()

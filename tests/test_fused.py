@@ -1,0 +1,182 @@
+"""Fused kernels against the composed rules and exact expectations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from models import pgbn, sizes_of
+from scipy import sparse, stats
+
+from pgbn import zoo
+from pgbn.fused import Tables
+from pgbn.samplers.contract import contract
+from pgbn.samplers.gamma_layer import BLOCK, draw_layer, draw_top
+from pgbn.samplers.logarithms import exp2, log2
+from pgbn.samplers.tables import LANES, share_tables
+from pgbn.samplers.threads import run_behind
+from pgbn.testing import geweke
+
+KEY = np.uint64(11)
+
+
+def close(sample, mean, variance, slack=0.0):
+    """|z| < 5 for the means of independent draws; ``slack`` draws more or less do not count."""
+    number = len(sample)
+    error = 5 * np.sqrt(variance / number) + slack / number
+    return bool(np.all(np.abs(sample.mean(axis=0) - mean) <= error))
+
+
+@pytest.mark.parametrize(("columns", "inner"), [(1, 1), (7, 3), (32, 8), (33, 40), (100, 65)])
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_contract_is_the_product(columns, inner, replicates):
+    rng = np.random.default_rng(columns)
+    a, b = rng.gamma(0.1, size=(replicates, 70, inner)), rng.random((replicates, columns, inner))
+    out = np.empty((replicates, 70, columns))
+    contract(KEY, 0, replicates * 70, a, b, out)
+    np.testing.assert_allclose(out, np.einsum("rik,rjk->rij", a, b), rtol=1e-12, atol=1e-300)
+    again = np.empty_like(out)
+    for start, stop in [(0, 5), (5, 64), (64, replicates * 70)]:
+        contract(KEY, start, stop, a, b, again)
+    assert np.array_equal(out, again)
+
+
+def test_logarithms_are_exact_to_rounding():
+    x = np.exp(np.random.default_rng(0).uniform(-700, 700, 2000))
+    np.testing.assert_allclose([log2(v) for v in x], np.log2(x), rtol=2e-15)
+    y = np.random.default_rng(1).uniform(-1000, 900, 2000)
+    np.testing.assert_allclose([exp2(v) for v in y], np.exp2(y), rtol=1e-15)
+    assert exp2(-1e9) == exp2(-np.inf) == 0.0
+
+
+@pytest.mark.parametrize("shape", [0.02, 0.2, 0.7, 0.999, 1.0, 3.5])
+def test_a_layer_is_gamma_distributed(shape):
+    rows, columns = 4000, 9
+    theta, phi = np.full((1, rows, 2), shape / 2), np.ones((1, columns, 2))
+    m, rate = np.zeros((1, rows, columns), np.int64), np.full((1, rows), 2.0)
+    out = np.empty((1, rows, columns))
+    draw_layer(KEY, 0, -(-rows // BLOCK), 1.0, theta, phi, m, rate, out)
+    assert stats.kstest(out.ravel(), stats.gamma(shape, scale=0.5).cdf).pvalue > 1e-4
+    other = np.empty_like(out)
+    draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, other)
+    np.testing.assert_allclose(out, other, rtol=1e-9)
+
+
+def test_a_layer_adds_shapes_and_counts_and_divides_by_rates():
+    rng = np.random.default_rng(0)
+    rows, columns, repeats = 40, 5, 4000
+    theta, phi = (
+        rng.gamma(0.5, size=(1, rows, 3)),
+        rng.dirichlet(np.ones(columns), 3).T[None].copy(),
+    )
+    m, rate = rng.poisson(0.5, (1, rows, columns)), rng.gamma(3.0, size=(1, rows))
+    out = np.empty((repeats, rows, columns))
+    for i in range(repeats):
+        draw_layer(np.uint64(i), 0, 2, 1.5, theta, phi, m, rate, out[i : i + 1])
+    shape = 1.5 * theta[0] @ phi[0].T + m[0]
+    assert close(out, shape / rate[0][:, None], shape / rate[0][:, None] ** 2)
+
+
+def test_zero_shapes_give_zeros():
+    theta, phi = np.zeros((1, 40, 3)), np.ones((1, 6, 3))
+    m, rate, out = np.zeros((1, 40, 6), np.int64), np.ones((1, 40)), np.ones((1, 40, 6))
+    m[0, 3, 2] = 4
+    draw_layer(KEY, 0, 2, 1.0, theta, phi, m, rate, out)
+    assert out[0, 3, 2] > 0
+    out[0, 3, 2] = 0
+    assert not out.any()
+
+
+def tables(m, theta, phi, repeats, coefficient=1.0):
+    padded = np.zeros((*phi.shape[:2], -(-phi.shape[2] // LANES) * LANES))
+    padded[:, :, : phi.shape[2]] = phi
+    up, down = [], []
+    for i in range(repeats):
+        n_phi = np.zeros(phi.shape, np.int64)
+        n_theta = np.full(theta.shape, -1)  # written, not added to
+        share_tables(np.uint64(i), 0, len(m), len(m), coefficient, m, theta, padded, n_phi, n_theta)
+        up.append(n_theta)
+        down.append(n_phi[0])
+    return np.array(up), np.array(down)
+
+
+@pytest.mark.parametrize("topics", [1, 3, 16, 37])
+def test_tables_and_their_split_have_the_exact_mean(topics):
+    rng = np.random.default_rng(topics)
+    m = rng.poisson(1.0, (6, 4))
+    m[0] = 0
+    m[1, 2] = 300
+    theta, phi = rng.gamma(0.4, size=(6, topics)), rng.dirichlet(np.ones(4), topics).T[None]
+    shape = 0.7 * theta @ phi[0].T
+    expected = np.array([
+        [sum(a / (a + i) for i in range(n)) for n, a in zip(*row, strict=True)]
+        for row in zip(m, shape, strict=True)
+    ])  # fmt: skip
+    up, down = tables(m, theta, phi, 6000, 0.7)
+    assert not up[:, 0].any()
+    share = phi[0][None] * theta[:, None, :] / (theta @ phi[0].T)[:, :, None]
+    mean = expected[:, :, None] * share
+    # sums of Bernoulli variables: the variance is at most the mean
+    assert close(up, mean.sum(1), mean.sum(1), 5)
+    assert close(down, mean.sum(0), mean.sum(0), 5)
+    assert np.array_equal(up.sum((1, 2)), down.sum((1, 2)))
+
+
+def test_tables_where_every_unit_underflowed():
+    up, down = tables(np.array([[1, 0, 5]]), np.zeros((1, 4)), np.full((1, 3, 4), 1 / 3), 200)
+    assert (up.sum((1, 2)) == 2).all()
+    assert (down[:, 1] == 0).all()
+
+
+def corpus(seed=0, documents=1500, terms=60):
+    rng = np.random.default_rng(seed)
+    x = rng.poisson(rng.gamma(0.2, 1.0, (documents, terms)))
+    x[5] = 0
+    return sparse.csr_matrix(x)
+
+
+@pytest.mark.parametrize("layer1", ["auto", "collapsed", "partial", "blocked", "composed"])
+def test_bits_do_not_depend_on_the_threads(layer1):
+    network, x = zoo.pgbn([24, 20, 17]), corpus()
+    chains = [network.chain({"x": x}, seed=3, layer1=layer1, threads=t).sweep(3) for t in (1, 2, 5)]
+    first = chains[0].values
+    assert chains[0].layer1 == chains[1].layer1 == ("collapsed" if layer1 == "auto" else layer1)
+    for chain in chains[1:]:
+        assert all(np.array_equal(first[name], v) for name, v in chain.values.items())
+    assert all(np.isfinite(v).all() for v in first.values())
+
+
+def test_overlapping_the_steps_changes_nothing():
+    network, x = zoo.pgbn([24, 20, 17]), corpus()
+    usual, plain = (network.chain({"x": x}, seed=3, threads=2) for _ in range(2))
+    plain.sampler.mix = None  # one step after the other
+    usual.sweep(2), plain.sweep(2)
+    assert np.array_equal(usual.sampler.labels, plain.sampler.labels)
+    for name, value in plain.values.items():
+        assert np.array_equal(usual.values[name], value)
+
+
+def test_the_kernels_are_used_where_they_fit():
+    chain = zoo.pgbn([4, 3, 2]).chain({"x": corpus(documents=20)}, layer1="blocked")
+    fused = [run for _, run in chain._steps if "fused" in getattr(run, "__module__", "")]
+    assert [run for run in fused if not isinstance(run, Tables)]
+    composed = zoo.pgbn([4, 3, 2]).chain({"x": corpus(documents=20)}, layer1="composed")
+    assert not any("fused" in getattr(run, "__module__", "") for _, run in composed._steps)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked", "composed"])
+def test_same_posterior(depth, layer1):
+    network = pgbn(depth)
+    result = geweke(network, sizes_of(network), 4000, 6, seed=5, layer1=layer1)
+    assert result.worst < 4, result
+
+
+def test_work_behind_runs_in_order_and_passes_errors_on():
+    seen = []
+    run_behind(2, lambda i: seen.append(("a", i)), lambda i: seen.append(("b", i)),
+               lambda i: seen.append(("c", i)), 3)  # fmt: skip
+    assert [i for step, i in seen if step == "b"] == [0, 1, 2]
+    for i in range(3):
+        assert seen.index(("a", i)) < seen.index(("b", i)) < seen.index(("c", i))
+    with pytest.raises(ZeroDivisionError):
+        run_behind(2, lambda i: None, lambda i: None, lambda i: 1 // 0, 2)
