@@ -37,5 +37,5 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) build dist docs/_build *.egg-info
 	find . -name '*.nb[ic]' -delete

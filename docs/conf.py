@@ -23,7 +23,7 @@ from docstring_markup import to_rst
 project = "pgbn"
 author = "The pgbn developers"
 release = version = pgbn.__version__
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "myst_nb"]
+extensions = ["sphinx.ext.autodoc", "myst_nb"]
 exclude_patterns = ["_build"]
 
 # Code cells run when the pages are built; what they print is what the software does.
@@ -35,7 +35,6 @@ nb_merge_streams = True
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 
-autosummary_generate = True
 autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

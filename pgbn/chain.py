@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer
 from pgbn.data import cells_of, read_data
 from pgbn.errors import DataError, did_you_mean
+from pgbn.fused import Tables
 from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
 from pgbn.layer1 import choose, make_sampler
 from pgbn.memory import check_bytes, check_network
@@ -147,11 +149,24 @@ class Chain:
         if sampler is not None:
             sampler.start(stream_key(self.seed, self.number, word_of("labels")))
 
+    def _joined(self) -> Iterator[tuple[int, Callable[[int], None]]]:
+        """The steps, where tables of gamma layers that come right after the counts of the data are
+        left to the sampler of the first layer: other threads draw them while it works."""
+        sampler, steps = self.sampler, deque(self._steps)
+        while steps:
+            base, run = steps.popleft()
+            if sampler is not None and run == sampler.step:
+                tables: list[tuple[Tables, int]] = []
+                while steps and isinstance(part := steps[0][1], Tables):
+                    tables.append((part, stream_key(steps.popleft()[0], self.sweeps)))
+                run = partial(sampler.step_before, tables=tables)
+            yield base, run
+
     def sweep(self, n: int = 1) -> Chain:
         """Run ``n`` sweeps."""
         for _ in range(check_integer("sweep: n", n, 0)):
             self.sweeps += 1
-            for base, run in self._steps:
+            for base, run in self._joined():
                 run(stream_key(base, self.sweeps))
             self._pending = set(self._later)
         return self
@@ -224,7 +239,7 @@ class Chain:
         wanted = list(names)
         self.refresh(wanted)
         values = self.program.values
-        return {name: to_axes(self.program, name, values[name])[0] for name in wanted}
+        return {name: _read_only(to_axes(self.program, name, values[name])[0]) for name in wanted}
 
     @property
     def counts(self) -> dict[str, NDArray[np.int64]]:
@@ -266,6 +281,13 @@ def _check_shape(path: str, value: NDArray[Any], shape: tuple[int, ...]) -> None
         )
 
 
+def _read_only(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A view through which the chain cannot be changed."""
+    view = np.asarray(value).view()  # a node without dims gives a plain number
+    view.flags.writeable = False
+    return view
+
+
 def _initial(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
     """Checked initial values, in storage order."""
     out = {}
@@ -285,13 +307,11 @@ def _initial(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.
         if array.ndim != len(program.network.nodes[name].axes):
             axes = program.network.nodes[name].axes
             raise DataError(f"init: {name} has shape {array.shape}, but its dims are {axes}")
-        if not np.isfinite(array).all() or (array < 0).any():
-            raise DataError(f"init: {name} must be finite and non-negative")
         node = program.network.nodes[name]
-        if node.simplex is not None:
-            sums = array.sum(axis=node.axes.index(node.simplex))
-            if not np.allclose(sums, 1.0):
-                raise DataError(f"init: {name} must sum to one over {node.simplex!r}")
+        assert isinstance(node, Latent)
+        complaint = node.refuses(array)
+        if complaint:
+            raise DataError(f"init: {name} {complaint}")
         out[name] = to_storage(program, name, array[None])
     return out
 

@@ -104,8 +104,10 @@ def _wide(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _typed(values: NDArray[Any]) -> NDArray[Any]:
-    """Integral values as int64, others as float64."""
-    if values.dtype.kind in "iub" or bool((values == np.floor(values)).all()):
+    """Integral values as int64 where they fit, others as float64."""
+    if values.dtype.kind in "iub" or bool(
+        (values == np.floor(values)).all() and (values < 2.0**53).all()
+    ):
         return values.astype(np.int64)
     return values.astype(np.float64)
 

@@ -13,7 +13,8 @@ class Evidence:
     """What a node hears about its value λ from below.
 
     For the kind "poisson" it is the likelihood λ^count · exp(−exposure·λ); for the kind
-    "odds", about a probability p, it is p^count · (1−p)^exposure. Evidence adds.
+    "probability", about a probability p, it is p^count · (1−p)^exposure, and "odds" is the same
+    about the p of a value (1−p)/p. Evidence adds.
     """
 
     count: Any

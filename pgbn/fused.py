@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.nodes.base import Node
-from pgbn.nodes.gamma import Gamma, tables_of_gamma
+from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
 from pgbn.samplers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.tables import LANES, share_tables
 from pgbn.samplers.threads import run_calls, run_rows
@@ -122,7 +122,7 @@ def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:
     """The draw of a layer of gammas whose shape is φ·θ, or the same for all its rows, and whose
     rate and exposure are the same along its last dim; None if it has another form."""
     dims = program.storage[node.name]
-    if type(node) is not Gamma or len(dims) < 2:
+    if program.wiring.draws[node.name].posterior is not posterior_of_gamma or len(dims) < 2:
         return None
     rate, exposure = program.slot(node.name, "rate"), program.exposure(node.name)
     count, shape = program.heard_count(node.name), program.slot(node.name, "shape")

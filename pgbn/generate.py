@@ -13,7 +13,7 @@ from pgbn.data import cells_of
 from pgbn.errors import DataError, did_you_mean
 from pgbn.memory import check_network
 from pgbn.network import check_size
-from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.program import Program
 from pgbn.random import stream_key, word_of
 
@@ -43,6 +43,11 @@ def generate(
     arrays = {name: _array(network.nodes[name], value) for name, value in given.items()}
     every = complete_sizes(network, sizes, {n: a.shape for n, a in arrays.items()})
     check_network(network, every, data=True)
+    for name, array in arrays.items():
+        node = network.nodes[name]
+        complaint = node.refuses(array) if isinstance(node, Latent) else None
+        if complaint:
+            raise DataError(f"given: {name} {complaint}")
     program = Program(network, {}, every)
     fixed = {name: to_storage(program, name, array[None]) for name, array in arrays.items()}
     data = generate_into(program, seed, fixed)

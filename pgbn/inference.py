@@ -32,6 +32,7 @@ from pgbn.trained import TrainedNetwork, observed_node
 __all__ = ["HiddenUnits", "align_terms", "infer"]
 
 Matrix = NDArray[np.float64]
+MOST_TOKENS = 10**8
 _LINKS = {"poisson": POISSON, "bernoulli": BERNOULLI, "gamma": GAMMA}
 
 
@@ -87,6 +88,8 @@ def infer(
     cells = read_array(observed_node(model.link), X)
     if cells.missing is not None:
         raise DataError("X: masked cells are not supported here; fill them, e.g. X.filled(0)")
+    if model.link == "poisson":
+        _check_lengths(cells)
     rows = cells.rows
     column, places = np.full(model.depth, -1, np.int64), 0
     for t in chosen:
@@ -115,6 +118,16 @@ def infer(
         unknown_terms=unknown_terms,
         unknown_tokens=unknown_tokens,
     )
+
+
+def _check_lengths(cells: Cells) -> None:
+    """Every token of a document gets a label in every sweep: a limit to what can be waited for."""
+    lengths = cells.total(cells.values, ("doc",))[0]
+    if lengths.size and lengths.max() > MOST_TOKENS:
+        raise DataError(
+            f"X: document {int(lengths.argmax())} has {int(lengths.max())} tokens, but inference "
+            f"takes at most {MOST_TOKENS} a document; scale its counts down"
+        )
 
 
 def _run(

@@ -84,7 +84,7 @@ def find_pattern(wiring: Wiring) -> Pattern | str:
         return f"the {link.slot} of {node.name} is not a product of two nodes"
     term = polynomial.terms[0]
     nodes = [wiring.nodes.get(factor.name) for factor in term.factors]
-    terms = node.axes[-1]
+    terms = node.axes[-1] if node.axes else ""
     loadings = next((n for n in nodes if isinstance(n, Dirichlet) and n.over == terms), None)
     scores = next((n for n in nodes if n is not loadings), None)
     if loadings is None or not isinstance(scores, (Gamma, Dirichlet)):
@@ -151,6 +151,8 @@ def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
     if not reason and isinstance(pattern, Pattern):
         if program.cells[pattern.observed].missing is not None:
             reason = "some cells are missing"
+        elif program.cells[pattern.observed].values.sum() >= 2**31:
+            reason = "there are 2^31 tokens or more"
         elif program.shape[pattern.loadings][-1] >= 2**16:
             reason = "there are more than 65,535 topics"
     if reason:

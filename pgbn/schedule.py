@@ -117,6 +117,7 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
     equations, references = [], []
     link = find_link(node)
     if link is not None:
+        reads |= wiring.slot_reads(node, link.slot)  # unknown cells are imputed from it
         if link.counts is not None:
             equations.append(link.equation)
             references.append(link.reference)

@@ -34,6 +34,11 @@ class Wiring(Reads):
         self._exposures = {}
         for name in self.sources:
             self._check_node(nodes[name])
+        for name in self.sources:
+            self._check_reads(name)
+        for node in nodes.values():
+            for slot in node.positive_slots:
+                self._check_positive(node, slot)
 
     # ---- connections ------------------------------------------------------------------
 
@@ -162,13 +167,62 @@ class Wiring(Reads):
                     f"integer counts can be passed on; make {slot} of {node.name} a number"
                 )
 
+    def _check_reads(self, name: str) -> None:
+        """The evidence of a node may not depend on its value, nor on what it integrates out."""
+        read = {read.name for read in self.evidence_reads(name)}
+        wrong = sorted(read & (self.marginalised(name) | {name}))
+        if wrong:
+            children = ", ".join(dict.fromkeys(s.child.name for s in self.sources[name]))
+            raise MissingRuleError(
+                f"{name} has no conjugate update: what it hears from {children} depends on "
+                f"{', '.join(wrong)}, which its update would change or integrate out; use {name} "
+                f"in one place only, or make it a number"
+            )
+        slots: dict[str, set[str]] = {}
+        for source in self.sources[name]:
+            slots.setdefault(source.child.name, set()).add(source.slot)
+        for child, used in slots.items():
+            if len(used) > 1:
+                raise MissingRuleError(
+                    f"{name} stands in the slots {', '.join(sorted(used))} of {child}, which has "
+                    f"no conjugate update; use another node in one of them"
+                )
+
+    def may_be_zero(self, name: str) -> bool:
+        """Whether a node's value can be exactly 0: a gate, or a gamma that a gate switches off."""
+        node = self.nodes[name]
+        return node.has_zeros or any(
+            not self.is_positive(node, slot) for slot in node.slots() if slot == "shape"
+        )
+
+    def is_positive(self, node: Node, slot: str) -> bool:
+        """Whether some term of a slot is always positive."""
+        return any(
+            all(
+                (factor.constant > 0).all()
+                if factor.constant is not None
+                else factor.name == "self" or not self.may_be_zero(factor.name)
+                for factor in term.factors
+            )
+            for term in self.polynomials[node.name, slot].terms
+        )
+
+    def _check_positive(self, node: Node, slot: str) -> None:
+        if not self.is_positive(node, slot):
+            raise NetworkError(
+                f"{node.name}: {slot} = {getattr(node, slot)} can be 0, and a {slot} must be "
+                f"positive; add a positive number to it, as in {slot}=... + 0.1, or put the gate "
+                "into the shape of a Gamma"
+            )
+
     def _check_unit(self, node: Node, slot: str) -> None:
         heard = self.exposure(node.name)
-        if not (len(heard) == 1 and heard[0].is_one):
+        chained = any(self.polynomials[node.name, other].along for other in node.slots())
+        if chained or not (len(heard) == 1 and heard[0].is_one):
             parent = self.polynomials[node.name, slot].names[0]
             raise MissingRuleError(
                 f"{parent} is the {slot} of {node.name}, whose exposure is "
-                f"{describe(heard)} instead of 1, so the beta prior is not conjugate; "
+                f"{'passed on from row to row' if chained else describe(heard)} instead of 1, so the beta prior is not conjugate; "
                 f"make {parent} a Gamma: pgbn.Gamma({parent!r}, 1, 1, dims=...)"
             )
 

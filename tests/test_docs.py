@@ -1,10 +1,16 @@
 """The code in the README and the documentation runs."""
 
+import inspect
 import os
+import pydoc
 import re
 from pathlib import Path
 
 import pytest
+
+import pgbn
+from pgbn import testing
+from pgbn.samplers import vectorised
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -56,6 +62,18 @@ def test_tutorials_have_cells() -> None:
         cells = page.read_text(encoding="utf-8").count("```{code-cell}")
         assert cells >= 5
         assert len(blocks(page)) >= cells
+
+
+def test_reference_is_complete() -> None:
+    """Every public name is in the API reference, and nothing that is gone."""
+    text = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    entries = re.findall(r"^\.\. auto\w+:: (\S+)", text, re.MULTILINE)
+    shown = {entry.rpartition(".")[2] for entry in entries}
+    for module in (pgbn, pgbn.zoo, testing, vectorised):
+        names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+        assert set(names) <= shown, f"{module.__name__}: {sorted(set(names) - shown)}"
+    for entry in entries:
+        assert pydoc.locate(entry) is not None, entry
 
 
 def test_pictures_exist() -> None:

@@ -208,10 +208,10 @@ def test_shift() -> None:
 
 
 def test_shift_beside_other_terms() -> None:
-    step = Shift(Self(), along="time", initial=gamma("nu", "topic")) * gamma("tau") + 0.5
+    step = Shift(Self(), along="time", initial=gamma("nu", "topic")) * 3.0 + 0.5
     shape, v = chain_slot(step, time=4, topic=2)
     before = np.concatenate([v["nu"][None], v["theta"][:-1]])
-    np.testing.assert_allclose(shape, before * v["tau"] + 0.5)
+    np.testing.assert_allclose(shape, before * 3.0 + 0.5)
 
 
 def test_shift_of_a_mix() -> None:

@@ -279,9 +279,9 @@ CONJUGACY: dict[str, Case] = {
         MissingRuleError,
         [
             "b (Beta) stands in the shape of g (Gamma)",
-            "Beta hears ['odds']",
+            "Beta hears ['probability']",
             "Gamma.shape tells 'poisson' evidence to",
-            "Gamma.rate tells 'odds' evidence to Beta",
+            "Gamma.rate tells 'odds' evidence to BetaOdds",
             "@pgbn.evidence_rule(Gamma, 'shape')",
             "make the parameter a number",
         ],

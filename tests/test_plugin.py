@@ -182,7 +182,7 @@ refused(lambda: Switch("s", 0.5, 3, 1), "Switch('s')", "low=3", "high=1")
 refused(lambda: Switch("s", 0.5, 0, 1), "low", "positive", "got 0")
 refused(lambda: NegativeBinomial("x", 1, 1.5), "p", "probability", "1.5")
 refused(lambda: pgbn.Network(pgbn.Poisson("x", Switch("s", 0.5, gamma, 9))),
-        "low (Gamma) stands in the low of s (Switch)", "Switch.probability tells 'odds'",
+        "low (Gamma) stands in the low of s (Switch)", "Switch.probability tells 'probability'",
         "@pgbn.evidence_rule(Switch, 'low')")
 net = pgbn.Network(NegativeBinomial("x", pgbn.Gamma("r", 1, 1), 0.5, dims=("doc", "term")))
 import numpy as np
@@ -296,7 +296,7 @@ class SparseNegativeBinomial(pgbn.Observed):
 
 pgbn.counts_are_data(SparseNegativeBinomial, "p")
 pgbn.evidence_rule(
-    SparseNegativeBinomial, "p", relation="held", kind="odds", count="count", exposure="r"
+    SparseNegativeBinomial, "p", relation="held", kind="probability", count="count", exposure="r"
 )
 
 

@@ -19,6 +19,7 @@ from pgbn.chain import Chain, check_seed, thread_count
 from pgbn.data import read_array
 from pgbn.errors import DataError
 from pgbn.inference import infer
+from pgbn.memory import check_bytes
 from pgbn.notices import PgbnWarning
 from pgbn.random import stream_key, word_of
 from pgbn.samplers.held_out import add_rates
@@ -41,6 +42,8 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
         raise DataError(f"fraction={fraction!r} must lie between 0 and 1, e.g. 0.3")
     cells = read_array(observed_node("poisson"), X)
     counts = cells.values
+    total = int(counts.sum())
+    check_bytes(f"X: splitting {total} tokens", 80 * total, "scale the counts down")
     tokens = np.repeat(np.arange(counts.size), counts)
     rows = np.repeat(cells.cell_rows(), counts)
     per_row = np.bincount(rows, minlength=cells.rows)

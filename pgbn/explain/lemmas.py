@@ -202,7 +202,7 @@ _RULE_LEMMAS: dict[tuple[type[Node], str, str], tuple[str, ...]] = {
     (Gamma, "rate", "odds"): ("odds",),
     (PoissonGamma, "noise", "poisson"): ("rate",),
     (Dirichlet, "concentration", "poisson"): ("dirichlet",),
-    (Bernoulli, "probability", "odds"): ("bernoulli",),
+    (Bernoulli, "probability", "probability"): ("bernoulli",),
     (Multinomial, "probability", "poisson"): ("multinomial",),
 }
 _DRAW_LEMMAS: dict[type[Node], str] = {Gamma: "gamma", Dirichlet: "dirichlet", Bernoulli: "gate"}

@@ -39,7 +39,9 @@ class Node(Expression):
     """
 
     positional: ClassVar[tuple[str, ...]] = ()
-    letter: ClassVar[str] = ""
+    # slots whose value must be positive, and whether the node's own value can be exactly 0
+    positive_slots: ClassVar[tuple[str, ...]] = ()
+    has_zeros: ClassVar[bool] = False
 
     name: str
     dims: Dims = ()
@@ -136,6 +138,18 @@ class Node(Expression):
 
 class Latent(Node):
     """A node whose value is unknown and is drawn."""
+
+    def refuses(self, value: Array) -> str | None:
+        """What keeps these values (in the order of the axes) from being possible, or None."""
+        if not np.isfinite(value).all() or (value < 0).any():
+            bad = value[~(np.isfinite(value) & (value >= 0))].flat[0]
+            return f"has the value {bad:g}; give finite values of at least 0"
+        if self.simplex is not None:
+            sums = value.sum(axis=self.axes.index(self.simplex))
+            if not np.allclose(sums, 1.0):
+                worst = float(np.ravel(sums)[np.argmax(np.abs(sums - 1.0))])
+                return f"sums to {worst:g} over {self.simplex!r}; divide by the sum, to make it 1"
+        return None
 
     def begin(self, value: Array) -> Array:
         """Where a chain begins, from a draw of the prior. Any possible value will do."""

@@ -22,10 +22,15 @@ class Bernoulli(Latent):
 
     tag: ClassVar[str] = "bernoulli"
     positional: ClassVar[tuple[str, ...]] = ("probability",)
+    has_zeros: ClassVar[bool] = True
 
     probability: Slot
 
     _range = field_validator("probability")(check_probability)
+
+    def refuses(self, value: Array) -> str | None:
+        bad = value[(value != 0) & (value != 1)]
+        return f"has the value {bad.flat[0]:g}; a gate is 0 or 1" if bad.size else None
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.bernoulli(stream, slots["probability"])
@@ -42,7 +47,7 @@ evidence_rule(
     Bernoulli,
     "probability",
     relation="held",
-    kind="odds",
+    kind="probability",
     count="value",
     exposure=lambda value: 1.0 - value,
     equation=r"\pi^{h}(1-\pi)^{1-h}",

@@ -17,16 +17,21 @@ from pgbn.samplers.stream import Stream
 __all__ = ["Beta", "BetaOdds"]
 
 
-class Beta(Latent):
-    """p ~ Beta(a, b)."""
+class _BetaParameters(Latent):
+    """What the two have in common: the parameters of p ~ Beta(a, b)."""
 
-    tag: ClassVar[str] = "beta"
     positional: ClassVar[tuple[str, ...]] = ("a", "b")
 
     a: Slot
     b: Slot
 
     _positive = field_validator("a", "b")(check_positive)
+
+
+class Beta(_BetaParameters):
+    """p ~ Beta(a, b), a probability: that of a gate, say."""
+
+    tag: ClassVar[str] = "beta"
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.beta(stream, slots["a"], slots["b"])
@@ -39,7 +44,7 @@ class Beta(Latent):
         return rf"\mathrm{{Beta}}({slots['a']},\ {slots['b']})"
 
 
-class BetaOdds(Beta):
+class BetaOdds(_BetaParameters):
     """c = (1−p)/p with p ~ Beta(a, b): the rate of a gamma that makes its counts NB(·, p).
 
     The value is c, drawn as a ratio of gammas in log space, so p near 0 or 1 loses nothing.
@@ -62,9 +67,16 @@ class BetaOdds(Beta):
         return rf"(1-p)/p,\ p \sim \mathrm{{Beta}}({slots['a']},\ {slots['b']})"
 
 
+# p^m (1−p)^n is heard by both, but as "odds" only where the child means the rate (1−p)/p
+@draw_rule(
+    BetaOdds,
+    kind="odds",
+    equation=r"\mathrm{Beta}(a + m,\ b + n)",
+    reference="beta–negative binomial conjugacy",
+)
 @draw_rule(
     Beta,
-    kind="odds",
+    kind="probability",
     equation=r"\mathrm{Beta}(a + m,\ b + n)",
     reference="beta–binomial conjugacy",
 )

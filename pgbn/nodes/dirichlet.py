@@ -18,12 +18,15 @@ from pgbn.samplers.stream import Stream
 
 __all__ = ["Dirichlet"]
 
+_TINY = float(np.finfo(np.float64).tiny)  # an entry that underflowed is not impossible
+
 
 class Dirichlet(Latent):
     """φ ~ Dir(a_1, …, a_V) along the dim ``over``, one vector for each entry of ``dims``."""
 
     tag: ClassVar[str] = "dirichlet"
     positional: ClassVar[tuple[str, ...]] = ("concentration",)
+    positive_slots: ClassVar[tuple[str, ...]] = ("concentration",)
 
     concentration: Slot
     over: str
@@ -45,7 +48,7 @@ class Dirichlet(Latent):
         axis = slots["axis"]
         concentration = np.broadcast_to(slots["concentration"], value.shape)
         total = concentration.sum(axis=axis, keepdims=True)
-        each = xlogy(concentration - 1, value) - gammaln(concentration)
+        each = xlogy(concentration - 1, np.maximum(value, _TINY)) - gammaln(concentration)
         return each + gammaln(total) / value.shape[axis]
 
     def formula(self, **slots: str) -> str:

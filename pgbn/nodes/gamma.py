@@ -15,7 +15,7 @@ from pgbn.registry import draw_rule, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 
-__all__ = ["Gamma", "tables_of_gamma"]
+__all__ = ["Gamma", "posterior_of_gamma", "tables_of_gamma"]
 
 
 class Gamma(Latent):
@@ -23,6 +23,7 @@ class Gamma(Latent):
 
     tag: ClassVar[str] = "gamma"
     positional: ClassVar[tuple[str, ...]] = ("shape", "rate")
+    positive_slots: ClassVar[tuple[str, ...]] = ("rate",)
 
     shape: Slot
     rate: Slot
@@ -41,7 +42,9 @@ class Gamma(Latent):
         shape, rate = np.broadcast_arrays(slots["shape"], slots["rate"])
         positive = shape > 0  # a gamma of shape 0 is a point mass at 0
         safe = np.where(positive, shape, 1.0)
-        density = xlogy(safe, rate) - gammaln(safe) + xlogy(safe - 1, value) - rate * value
+        # Γ(a) = Γ(1+a)/a stays finite in logs where a is as small as a double can be
+        log_gamma = gammaln(1.0 + safe) - np.log(safe)
+        density = xlogy(safe, rate) - log_gamma + xlogy(safe - 1, value) - rate * value
         return np.where(positive, density, np.where(value == 0, 0.0, -np.inf))
 
     def formula(self, **slots: str) -> str:
@@ -91,5 +94,7 @@ evidence_rule(
     equation=r"\mathrm{Gam}(a + m,\ c + q)",
     reference="gamma–Poisson conjugacy",
 )
-def _posterior(count: Array, exposure: Array, shape: Array, rate: Array) -> dict[str, Array]:
+def posterior_of_gamma(
+    count: Array, exposure: Array, shape: Array, rate: Array
+) -> dict[str, Array]:
     return {"shape": shape + count, "rate": rate + exposure}

@@ -24,6 +24,7 @@ class PoissonGamma(Observed):
 
     tag: ClassVar[str] = "poisson_gamma"
     positional: ClassVar[tuple[str, ...]] = ("rate", "noise")
+    positive_slots: ClassVar[tuple[str, ...]] = ("noise",)
 
     rate: Slot
     noise: Slot

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from pgbn.chain import Chain
+from pgbn.testing.geweke import refuse_large_counts
 from pgbn.errors import NetworkError
 from pgbn.evidence import Evidence
 from pgbn.nodes.base import Node, Observed
@@ -80,6 +81,7 @@ def check_conjugacy(
     drawn: dict[tuple[str, str], list[Any]] = {}
     network = _recording(network, drawn)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, "composed", 1)
+    refuse_large_counts(chain, "check_conjugacy", 2000)  # tables of Stirling numbers grow as m²
     for _ in range(2):
         drawn.clear()
         chain.sweep()

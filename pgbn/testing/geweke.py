@@ -73,13 +73,7 @@ def geweke(
     replicates = check_integer("replicates", replicates, 2)
     sweeps = check_integer("sweeps", sweeps, 1)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads)
-    for name in network.observed:
-        values = chain.program.cells[name].values
-        if values.size and values.max() > LARGEST_RATE:
-            raise DataError(
-                f"geweke: {name} has values up to {values.max():.3g}, more than can be counted; "
-                "give the network priors of lighter tails, e.g. p_prior=(2, 4) in zoo.pgbn"
-            )
+    refuse_large_counts(chain, "geweke", LARGEST_RATE)
     if broken is not None:
         broken(chain)
     exact = _statistics(chain)
@@ -101,6 +95,17 @@ def geweke(
             z[name] = float(change.mean()) / spread if spread > 0 else np.inf
             shifts[name] = float(change.mean()) / max(float(before.std()), 1e-300)
     return GewekeResult(z, shifts, replicates, sweeps)
+
+
+def refuse_large_counts(chain: Chain, caller: str, largest: float) -> None:
+    """Data that a test cannot work with, in words."""
+    for name in chain.network.observed:
+        values = chain.program.cells[name].values
+        if values.size and values.max() > largest:
+            raise DataError(
+                f"{caller}: {name} has values up to {values.max():.3g}, more than {largest:g}; "
+                "give the network priors of lighter tails, e.g. p_prior=(2, 4) in zoo.pgbn"
+            )
 
 
 def _redraw_data(chain: Chain, number: int) -> None:
