@@ -35,7 +35,8 @@ def pgbn(
 
     φᵗ_k ~ Dir(η), r_k ~ Gam(γ0/K_T, c0), c²_j = (1−p²_j)/p²_j with p²_j ~ Beta, and
     cᵗ_j, c0, γ0 ~ Gam; T = len(widths). Nodes: x, phi1…phiT, theta1…thetaT, r, gamma0, c0, p2,
-    c3…c{T+1}, and ``noise`` if link="gamma". The defaults are the paper's.
+    c3…c{T+1}, and ``noise`` if link="gamma"; the value of p2 is the rate c² = (1−p²)/p². The
+    defaults are the paper's.
 
     Reference: Zhou, Cong & Chen, The Poisson gamma belief network, NIPS 2015; Augmentable gamma
     belief networks, JMLR 17(163), 2016.
