@@ -14,6 +14,7 @@ import json
 import sys
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +24,9 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
+from pgbn.data import check_sparse
 from pgbn.errors import DataError, did_you_mean
+from pgbn.memory import check_bytes
 
 __all__ = ["FORMATS", "Corpus", "count_terms", "read_corpus"]
 
@@ -81,6 +84,9 @@ def read_corpus(
                     f"{terms or path}: {len(names)} names of terms, but the matrix has "
                     f"{counts.shape[1]} columns"
                 )
+            if names is not None and len(set(names)) < len(names):
+                twice = next(name for name, n in Counter(names).items() if n > 1)
+                raise DataError(f"{terms or path}: two columns are called {twice!r}; rename one")
             labels = [str(row) for row in range(counts.shape[0])]
             return Corpus(counts, names, labels)
         named = dict(_read_texts(path, kind, column, label, encoding))
@@ -170,7 +176,7 @@ def _read_folder(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
     texts = [p for p in files if p.suffix.lower() in (".txt", ".md", ".rst", ".text")] or files
     for file in texts:
         try:
-            yield str(file.relative_to(path)), file.read_text(encoding)
+            yield str(file.relative_to(path)), file.read_text(_marked(encoding))
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{file}: not {encoding} at byte {error.start}; give the encoding, e.g. latin-1"
@@ -182,7 +188,13 @@ def _lines(path: Path, encoding: str) -> list[str]:
         return [line for line in file.read().split("\n") if line.strip()]
 
 
+def _marked(encoding: str) -> str:
+    """UTF-8 with or without a byte order mark."""
+    return "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
+
+
 def _open(path: Path, encoding: str) -> Any:
+    encoding = _marked(encoding)
     if path.suffix.lower() == ".gz":
         return gzip.open(path, "rt", encoding=encoding, newline="")
     return path.open(encoding=encoding, newline="")
@@ -214,7 +226,10 @@ def _read_json(
                 row = json.loads(line)
             except (ValueError, RecursionError) as error:
                 raise DataError(f"{path}: line {number} is not JSON ({error})") from None
-            if not isinstance(row, dict) or not isinstance(row.get(column), str):
+            if isinstance(row, dict) and column in row and not isinstance(row[column], str):
+                kind = type(row[column]).__name__
+                raise DataError(f"{path}: line {number}: {column!r} is no text but a {kind}")
+            if not isinstance(row, dict) or column not in row:
                 known = row if isinstance(row, dict) else ()
                 raise DataError(
                     f"{path}: line {number} has no text {column!r}.{did_you_mean(column, known)}"
@@ -238,8 +253,8 @@ def _read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]
         return _read_npz(path)
     except ImportError:
         raise DataError(f"{path}: svmlight needs scikit-learn: pip install 'pgbn[cli]'") from None
-    except (ValueError, TypeError, KeyError, OverflowError, MemoryError, EOFError,
-            zipfile.BadZipFile, zlib.error, NotImplementedError) as error:  # fmt: skip
+    except (ValueError, TypeError, KeyError, OverflowError, MemoryError, EOFError, AttributeError,
+            IndexError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:  # fmt: skip
         if isinstance(error, DataError):
             raise
         detail = str(error).strip().splitlines() or [type(error).__name__]
@@ -248,6 +263,9 @@ def _read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]
 
 def _read_npz(path: Path) -> tuple[sp.csr_array, list[str] | None]:
     """What scipy.sparse.save_npz wrote, or an array ``X``, and perhaps ``vocabulary``."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    check_bytes(f"{path}: its arrays", 2 * size, "store them as a sparse matrix")
     with np.load(path, allow_pickle=False) as file:
         names = [str(term) for term in file["vocabulary"]] if "vocabulary" in file else None
         if "format" not in file:
@@ -263,10 +281,17 @@ def _counts(path: Path, matrix: Any) -> sp.csr_array:
     if not sp.issparse(matrix):
         matrix = np.asarray(matrix)
     if matrix.ndim != 2 or matrix.dtype.kind not in "iufb" or 0 in matrix.shape:
-        raise DataError(f"{path}: an array of shape {matrix.shape}; give documents × terms")
+        raise DataError(
+            f"{path}: an array of shape {matrix.shape} and dtype {matrix.dtype}; give numbers, "
+            "documents × terms"
+        )
+    if sp.issparse(matrix):
+        check_sparse(str(path), matrix)
     out = sp.csr_array(matrix)
     if not np.isfinite(out.data).all():
         raise DataError(f"{path}: the matrix has values that are not finite")
+    if out.data.size and out.data.min() < 0:
+        raise DataError(f"{path}: the matrix has negative values (least: {out.data.min():g})")
     if out.indices.size and (out.indices.min() < 0 or out.indices.max() >= out.shape[1]):
         raise DataError(f"{path}: damaged: a column number is out of range")
     if out.dtype.kind != "f" or bool((out.data == np.floor(out.data)).all()):

@@ -11,13 +11,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.errors import DataError, did_you_mean
+from pgbn.memory import check_bytes
 from pgbn.nodes.base import Node, Observed
 from pgbn.registry import find_link
 
 if TYPE_CHECKING:
     from pgbn.network import Network
 
-__all__ = ["Cells", "read_data"]
+__all__ = ["Cells", "check_sparse", "read_data"]
 
 
 class Cells:
@@ -178,8 +179,23 @@ def read_array(node: Observed, value: Any) -> Cells:
     return cells if mask is None or not mask.any() else _with_missing(cells, mask)
 
 
+def check_sparse(name: str, matrix: Any) -> None:
+    """Refuse a sparse matrix whose indices point outside it (scipy would follow them), or whose
+    rows do not fit into memory."""
+    check_bytes(f"{name} of shape {matrix.shape}", 40 * matrix.shape[0],
+                "leave empty rows out")  # fmt: skip
+    try:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+        elif matrix.format == "coo":
+            matrix._check()
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(f"{name}: a damaged sparse matrix ({error})") from None
+
+
 def _read_sparse(node: Observed, value: Any) -> Cells:
     _check_shape(node, value.shape)
+    check_sparse(node.name, value)
     if value.dtype.kind not in "iufb":
         raise DataError(f"{node.name}: sparse data of dtype {value.dtype}; give integers or floats")
     if value.dtype.kind != "b":  # small integers could overflow where duplicates are added

@@ -5,17 +5,19 @@ Needs the extra ``pgbn[sklearn]``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pgbn.checks import check_integer, is_integral
+from pgbn.data import check_sparse
 from pgbn.errors import DataError
 from pgbn.evaluation import (
     SyntheticDocuments,
@@ -26,7 +28,6 @@ from pgbn.evaluation import (
     topics,
 )
 from pgbn.inference import infer
-from pgbn.memory import check_bytes
 from pgbn.progress import Interrupted, stop_gently
 from pgbn.reportable import Reportable
 from pgbn.trained import Priors, TrainedNetwork, observed_node
@@ -162,11 +163,12 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
 
     def _validate(self, X: Any, reset: bool) -> Any:
         if sp.issparse(X):
-            check_bytes(f"X of shape {X.shape}", 8 * X.shape[0], "leave empty rows out")
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32, np.int64, np.int32],
-            reset=reset, ensure_non_negative=True,
-        )  # fmt: skip
+            check_sparse("X", X)
+        with _blaming("X"):
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=[np.float64, np.float32, np.int64, np.int32],
+                reset=reset, ensure_non_negative=True,
+            )  # fmt: skip
         return sp.csr_array(X) if sp.issparse(X) else X
 
     def _find_link(self, X: Any) -> str:
@@ -231,9 +233,8 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
         """The term proportions Ψ^(t) θ^(t)/θ^(t)_· that features of a layer stand for."""
         check_is_fitted(self)
         layer, output = self._choice(layer, None)
-        features = np.asarray(Z, np.float64)
-        if features.ndim != 2:
-            raise DataError(f"features of shape {features.shape}; give documents × factors")
+        with _blaming("Z"):
+            features = check_array(Z, dtype=np.float64, input_name="Z")
         if output == "concat" and features.shape[1] == sum(self.widths_):
             layer, features = 1, features[:, : self.widths_[0]]
         if features.shape[1] != self.widths_[layer - 1]:
@@ -347,6 +348,18 @@ class PFA(PGBN):
 
     def _size(self) -> tuple[int, int]:
         return check_integer("width", self.width, 1), 1
+
+
+@contextmanager
+def _blaming(name: str) -> Iterator[None]:
+    """Errors of scikit-learn that do not say which argument is wrong get its name."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if name in str(error):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else DataError
+        raise kind(f"{name}: {error}") from error
 
 
 class _Reporter:

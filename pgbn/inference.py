@@ -10,6 +10,7 @@ for a document is the same in any batch, in any order, on any number of threads.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -214,6 +215,10 @@ def align_terms(
         raise DataError(f"terms: {len(terms)} names for {X.shape[1]} columns of X")
     if len(vocabulary) != size:
         raise DataError(f"vocabulary: {len(vocabulary)} names for the {size} terms of the model")
+    for argument, given in (("terms", terms), ("vocabulary", vocabulary)):
+        twice = next((name for name, n in Counter(given).items() if n > 1), None)
+        if twice is not None:
+            raise DataError(f"{argument}: {twice!r} names two columns; give every term once")
     number = {term: i for i, term in enumerate(vocabulary)}
     target = np.array([number.get(term, -1) for term in terms], np.int64)
     X = sp.csr_array(X)

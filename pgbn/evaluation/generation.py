@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pgbn.chain import check_seed
 from pgbn.checks import check_integer
 from pgbn.errors import DataError
+from pgbn.memory import check_bytes
 from pgbn.random import stream_key, word_of
 from pgbn.samplers import Stream, vectorised
 from pgbn.trained import TrainedNetwork
@@ -56,7 +57,9 @@ def generate_documents(
     """``n`` documents. ``length``: None for Poisson counts, or the number of tokens (one, or one a
     document), which are then multinomial. ``c``: "median" of the training documents, the c of
     training documents at "random", or a draw from the "prior"."""
-    check_integer("n", n, 1)
+    n = check_integer("n", n, 1)
+    lengths = None if length is None else _lengths(length, n)
+    check_bytes(f"n={n}: the units of the documents", 32 * n * sum(model.widths), "draw fewer")
     key = stream_key(check_seed(seed), word_of("documents"))
 
     def stream(name: str, columns: int) -> Stream:
@@ -72,11 +75,23 @@ def generate_documents(
         if t > 1:
             shape = units @ model.phi[t - 1]
     blocks = [
-        _counts(model, theta[0][start : start + _BLOCK], length, stream_key(key, start), start, n)
+        _counts(model, theta[0][start : start + _BLOCK], lengths, stream_key(key, start), start)
         for start in range(0, n, _BLOCK)
     ]
     counts = sp.csr_array(sp.vstack(blocks, format="csr"))
     return SyntheticDocuments(counts, tuple(theta), rates, model.phi[0])
+
+
+def _lengths(length: Any, n: int) -> NDArray[np.int64]:
+    """The number of tokens of each document."""
+    try:
+        found = np.asarray(length)
+    except ValueError:
+        found = np.empty(0, object)
+    good = found.dtype.kind in "iuf" and found.shape in ((), (n,))
+    if not good or not (np.isfinite(found) & (found >= 0) & (found < 2**31)).all():
+        raise DataError(f"length={length!r}: give a number of tokens, or {n} of them, below 2^31")
+    return np.broadcast_to(found.astype(np.int64), n)
 
 
 def _rates(model: TrainedNetwork, n: int, c: str, key: int) -> NDArray[np.float64]:
@@ -103,10 +118,9 @@ def _rates(model: TrainedNetwork, n: int, c: str, key: int) -> NDArray[np.float6
 def _counts(
     model: TrainedNetwork,
     theta: NDArray[np.float64],
-    length: int | Sequence[int] | None,
+    length: NDArray[np.int64] | None,
     key: int,
     start: int,
-    n: int,
 ) -> sp.csr_array:
     """The data of some documents given their first layer."""
     rate = theta @ model.phi[0]
@@ -122,10 +136,8 @@ def _counts(
             )
         return sp.csr_array(counts)
     if model.link != "poisson":
-        raise DataError(f"length={length!r}: only documents of counts have a length")
-    lengths = np.broadcast_to(np.asarray(length, np.int64), n)[start : start + len(rate)]
-    if (lengths < 0).any():
-        raise DataError(f"length={length!r} must not be negative")
+        raise DataError(f"length={length[0]}: only documents of counts have a length")
+    lengths = length[start : start + len(rate)]
     # A document of N tokens: N Poisson counts given their sum, drawn by a keyed multinomial.
     share = rate / np.maximum(rate.sum(axis=1, keepdims=True), 1e-300)
     draws = Stream(key, shape)

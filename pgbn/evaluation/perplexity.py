@@ -9,6 +9,7 @@ over posterior samples s, y the held-out counts: a ratio of sums over samples, n
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
     A document of N tokens keeps max(1, round(fraction · N)) of them, all choices equally likely.
     The split of a document depends on its counts and the seed only.
     """
-    if not 0.0 < fraction < 1.0:
+    if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
         raise DataError(f"fraction={fraction!r} must lie between 0 and 1, e.g. 0.3")
     cells = read_array(observed_node("poisson"), X)
     counts = cells.values

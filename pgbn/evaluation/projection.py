@@ -14,6 +14,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_integer
 from pgbn.errors import DataError
 from pgbn.trained import TrainedNetwork
 
@@ -67,7 +68,7 @@ def topics(
     vocabulary: Sequence[str] | None = None,
 ) -> list[Topic]:
     """The topics of a layer, the weightiest first, each with its ``top`` terms."""
-    names = _names(model, vocabulary)
+    names, top = _names(model, vocabulary), check_integer("top", top, 1)
     psi, weight = project(model, layer), topic_weights(model, layer)
     out = []
     for k in np.argsort(-weight, kind="stable"):
@@ -126,6 +127,8 @@ def check_layer(model: TrainedNetwork, layer: int) -> int:
 def _names(model: TrainedNetwork, vocabulary: Sequence[str] | None) -> Sequence[str]:
     if vocabulary is None:
         return [f"term{v}" for v in range(model.vocabulary_size)]
-    if len(vocabulary) != model.vocabulary_size:
+    if isinstance(vocabulary, str) or not hasattr(vocabulary, "__len__"):
+        raise DataError(f"vocabulary={vocabulary!r}: give a list with the name of each term")
+    if np.size(vocabulary) != model.vocabulary_size:
         raise DataError(f"vocabulary: {len(vocabulary)} names for {model.vocabulary_size} terms")
     return [str(name) for name in vocabulary]

@@ -45,14 +45,23 @@ class PoissonGamma(Observed):
         rate, noise = slots["rate"], slots["noise"]
         positive = value > 0
         y = np.where(positive, value, 1.0)
-        alpha = 2 * np.sqrt(noise * rate * y)
         with np.errstate(divide="ignore"):
-            bessel = np.log(ive(1, alpha)) + alpha
-            density = 0.5 * np.log(noise * rate / y) + bessel - rate - noise * y
-        return np.where(positive, density, -rate)
+            ratio = np.log(noise) + np.log(rate) - np.log(y)
+            log_alpha = math.log(2.0) + 0.5 * ratio + np.log(y)
+        # α − λ − ay as one square: the three may be huge and their sum small.
+        rest = -((np.sqrt(rate) - np.sqrt(noise) * np.sqrt(y)) ** 2)
+        return np.where(positive, 0.5 * ratio + _log_bessel(log_alpha) + rest, -rate)
 
     def formula(self, **slots: str) -> str:
         return rf"\mathrm{{Gam}}(n,\ {slots['noise']}),\ n \sim \mathrm{{Pois}}({slots['rate']})"
+
+
+def _log_bessel(log_alpha: Array) -> Array:
+    """ln[I₁(α) e^{−α}]: α/2 where α is tiny, 1/√(2πα) where it is huge."""
+    moderate = np.log(ive(1, np.exp(np.clip(log_alpha, -15.0, 15.0))))
+    ends = np.where(log_alpha < 0, log_alpha - math.log(2.0),
+                    -0.5 * (math.log(2 * math.pi) + log_alpha))  # fmt: skip
+    return np.where(np.abs(log_alpha) > 15.0, ends, moderate)
 
 
 @link_rule(
