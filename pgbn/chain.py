@@ -16,7 +16,8 @@ from pgbn.data import cells_of, read_data
 from pgbn.errors import DataError, did_you_mean
 from pgbn.fused import Tables
 from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
-from pgbn.layer1 import choose, make_sampler
+from pgbn.layer1 import choose
+from pgbn.layer1_samplers import make_sampler
 from pgbn.memory import check_bytes, check_network
 from pgbn.nodes.base import Latent, Observed
 from pgbn.program import Program

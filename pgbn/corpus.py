@@ -8,6 +8,7 @@ Texts are cut into terms by scikit-learn's CountVectorizer (the extra ``pgbn[cli
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import json
@@ -72,7 +73,11 @@ def read_corpus(
     stop_words, token_pattern, lowercase, ngram_range.
     """
     path = Path(path)
-    if not path.exists():
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, TypeError, ValueError) as error:
+        raise DataError(f"encoding={encoding!r}: {error}") from None
+    if not _exists(path):
         raise DataError(f"{path}: no such file or folder")
     kind = _format(path, format)
     try:
@@ -101,6 +106,13 @@ def read_corpus(
     if not named:
         raise DataError(f"{path}: no documents in it")
     return count_terms(named, vocabulary=vocabulary, **options)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # what no file can be called
+        return False
 
 
 def count_terms(

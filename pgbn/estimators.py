@@ -242,7 +242,7 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
                 f"features have {features.shape[1]} columns; layer {layer} has "
                 f"{self.widths_[layer - 1]}"
             )
-        return features @ project(self.training_.deepest, layer)
+        return np.asarray(features @ project(self.training_.deepest, layer))
 
     def perplexity(self, X: Any, X_held: Any = None, fraction: float = 0.5) -> float:
         """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of

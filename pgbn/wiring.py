@@ -220,9 +220,10 @@ class Wiring(Reads):
         chained = any(self.polynomials[node.name, other].along for other in node.slots())
         if chained or not (len(heard) == 1 and heard[0].is_one):
             parent = self.polynomials[node.name, slot].names[0]
+            given = "passed on from row to row" if chained else describe(heard)
             raise MissingRuleError(
-                f"{parent} is the {slot} of {node.name}, whose exposure is "
-                f"{'passed on from row to row' if chained else describe(heard)} instead of 1, so the beta prior is not conjugate; "
+                f"{parent} is the {slot} of {node.name}, whose exposure is {given} instead of 1, "
+                f"so the beta prior is not conjugate; "
                 f"make {parent} a Gamma: pgbn.Gamma({parent!r}, 1, 1, dims=...)"
             )
 

@@ -103,9 +103,7 @@ def test_a_concentration_needs_a_positive_part() -> None:
 def test_unknown_cells_are_imputed_from_current_values() -> None:
     """With θ integrated out analytically, masked cells must not change what r hears."""
     r = pg.Gamma("r", 4, 4, dims="k")
-    network = pg.Network(
-        pg.Poisson("x", pg.Gamma("t", r, 1.0, dims=("d", "k")), dims=("d", "k"))
-    )
+    network = pg.Network(pg.Poisson("x", pg.Gamma("t", r, 1.0, dims=("d", "k")), dims=("d", "k")))
     data = np.random.default_rng(0).poisson(8.0, (10, 2))
     mask = np.zeros((10, 2), bool)
     mask[5:] = True

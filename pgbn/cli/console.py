@@ -84,6 +84,8 @@ def _plain(value: Any) -> Any:
 
 def guarded(run: Callable[[], Any], output: Output) -> int:
     """Run a command: errors in one line, and the exit code."""
+    if hasattr(sys.stdout, "reconfigure"):  # half characters in a text must not stop a listing
+        sys.stdout.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:

@@ -192,5 +192,5 @@ def _stop_words(text: str) -> str | list[str] | None:
         return None if text == "none" else text
     try:
         return Path(text).read_text("utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise DataError(f"--stop-words {text}: give english, none or a file ({error})") from None

@@ -153,7 +153,7 @@ def _write_features(to: Path, features: NDArray[Any], names: list[str], labels: 
     part = to.with_name(to.name + ".part")
     try:
         if to.suffix == ".csv":
-            with part.open("w", encoding="utf-8", newline="") as file:
+            with part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
                 _write_csv(file, features, names, labels)
         else:
             with part.open("wb") as binary:

@@ -10,7 +10,7 @@ from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.symbols import DOT, At
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.beta import Beta, BetaOdds
+from pgbn.nodes.beta import BetaOdds
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.registry import find_link
 
@@ -79,7 +79,9 @@ def distribution(
     r"""``&\sim \mathrm{Gam}(\ldots)``: the family of a node with given slots."""
     filled = {slot: _vector_slot(notation, node, slot, value) for slot, value in slots.items()}
     marks = {slot: f"@{number}@" for number, slot in enumerate(filled)}
-    formula = Beta.formula(node, **marks) if isinstance(node, BetaOdds) else node.formula(**marks)
+    formula = node.formula(**marks)
+    if isinstance(node, BetaOdds):  # the value, (1-p)/p, has a line of its own
+        formula = rf"\mathrm{{Beta}}({marks['a']},\ {marks['b']})"
     formula = clean_math(formula)
     link = find_link(node)
     if link is not None and link.counts is not None:

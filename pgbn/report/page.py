@@ -23,6 +23,8 @@ def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) ->
     The file is written whole or not at all.
     """
     target = Path(path)
+    if not target.name:
+        raise PgbnError(f"path={str(path)!r}: give the name of a file for the report")
     partial = target.with_name(target.name + ".part")
     page = report_html(model, X, **options)
     try:

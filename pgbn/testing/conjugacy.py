@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from pgbn.chain import Chain
-from pgbn.testing.geweke import refuse_large_counts
 from pgbn.errors import NetworkError
 from pgbn.evidence import Evidence
 from pgbn.nodes.base import Node, Observed
 from pgbn.program import Program
 from pgbn.random import stream_key
 from pgbn.registry import find_link
+from pgbn.testing.geweke import refuse_large_counts
 
 if TYPE_CHECKING:
     from pgbn.network import Network
