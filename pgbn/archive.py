@@ -222,14 +222,21 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     """The manifest, checked: its format, version and checksum, and the names in it."""
     folder = Path(folder)
     path = folder / MANIFEST
+    missing = StorageError(
+        f"{folder}: no saved model there (no {MANIFEST}); save one with pgbn.save(model, path)"
+    )
+    try:
+        os.fsencode(path)
+    except UnicodeError:  # what no file can be called
+        raise missing from None
+    if "\0" in str(path):
+        raise missing
     try:
         if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > LARGEST_MANIFEST:
             raise StorageError(f"{path}: not a manifest of pgbn")
         document = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
-        raise StorageError(
-            f"{folder}: no saved model there (no {MANIFEST}); save one with pgbn.save(model, path)"
-        ) from None
+        raise missing from None
     except OSError as error:
         raise StorageError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:

@@ -206,6 +206,7 @@ def encode_networks(networks: tuple[TrainedNetwork, ...]) -> tuple[list[dict[str
             "noise": network.noise,
             "priors": asdict(network.priors),
             "sweeps": network.sweeps,
+            "labels": [[layer, topic, text] for (layer, topic), text in network.labels.items()],
         })  # fmt: skip
         own = {"r": network.r, "c": network.c}
         own |= {f"phi/{t}": phi for t, phi in enumerate(network.phi)}
@@ -236,6 +237,7 @@ def _trained(content: Mapping[str, Any], part: Group) -> TrainedNetwork:
         traces=_under("traces/", part),
         state=_under("state/", part),
         sweeps=int(content["sweeps"]),
+        labels={(int(t), int(k)): str(text) for t, k, text in content.get("labels", ())},
     )
 
 

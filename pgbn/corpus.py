@@ -99,8 +99,8 @@ def read_corpus(
         raise DataError(
             f"{path}: not {encoding} at byte {error.start}; give the encoding, e.g. latin-1"
         ) from None
-    except LookupError as error:
-        raise DataError(f"encoding={encoding!r}: {error}") from None
+    except (LookupError, UnicodeError) as error:
+        raise DataError(f"{path}: encoding={encoding!r}: {error}") from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
     if not named:
@@ -240,7 +240,7 @@ def _read_json(
                 raise DataError(f"{path}: line {number} is not JSON ({error})") from None
             if isinstance(row, dict) and column in row and not isinstance(row[column], str):
                 kind = type(row[column]).__name__
-                raise DataError(f"{path}: line {number}: {column!r} is no text but a {kind}")
+                raise DataError(f"{path}: line {number} has no text {column!r}, but a {kind}")
             if not isinstance(row, dict) or column not in row:
                 known = row if isinstance(row, dict) else ()
                 raise DataError(

@@ -96,7 +96,7 @@ def sample(
     """Burn in, then keep every ``thin``-th of the following sweeps, for each chain."""
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
-    if not isinstance(keep, Iterable | None):
+    if keep is not None and not np.iterable(keep):
         raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
     kept = list(network.latent) if keep is None else [keep] if isinstance(keep, str) else list(keep)
     for name in kept:

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pgbn.chain import MOST_THREADS
 from pgbn.checks import check_integer, is_integral
 from pgbn.data import check_sparse
 from pgbn.errors import DataError
@@ -181,9 +182,17 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
     def _threads(self) -> int | None:
         if self.n_jobs is None:
             return 1
-        if not is_integral(self.n_jobs) or self.n_jobs == 0:
-            raise DataError(f"n_jobs={self.n_jobs!r} must be None, -1 or a positive integer")
+        if not is_integral(self.n_jobs) or self.n_jobs == 0 or self.n_jobs > MOST_THREADS:
+            raise DataError(
+                f"n_jobs={self.n_jobs!r} must be None, -1 or an integer from 1 to {MOST_THREADS}"
+            )
         return None if self.n_jobs < 0 else int(self.n_jobs)
+
+    def _sweeps(self) -> dict[str, Any]:
+        return {
+            "burn_in": check_integer("transform_burn_in", self.transform_burn_in, 0),
+            "samples": check_integer("transform_samples", self.transform_samples, 1),
+        }
 
     # ---- using ------------------------------------------------------------------------
 
@@ -200,8 +209,7 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
             model,
             X,
             layers=None if output == "concat" else layer,
-            burn_in=self.transform_burn_in,
-            samples=self.transform_samples,
+            **self._sweeps(),
             seed=self._seed,
             threads=self._threads(),
             units=False,
@@ -256,8 +264,7 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
             X,
             X_held,
             fraction=fraction,
-            burn_in=self.transform_burn_in,
-            samples=self.transform_samples,
+            **self._sweeps(),
             seed=self._seed,
             threads=self._threads(),
         )
@@ -271,9 +278,9 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
             return -float(np.log(self.perplexity(X)))
         X = self._validate(X, reset=False)
         model = self.training_.deepest
-        found = infer(model, X, layers=1, burn_in=self.transform_burn_in,
-                      samples=self.transform_samples, seed=self._seed,
-                      threads=self._threads())  # fmt: skip
+        found = infer(
+            model, X, layers=1, seed=self._seed, threads=self._threads(), **self._sweeps()
+        )
         node = observed_node(self.link_)
         rate = np.maximum(found.units[1] @ model.phi[0], 1e-300)
         value = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)

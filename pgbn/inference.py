@@ -179,7 +179,7 @@ def _pack(model: TrainedNetwork) -> Layers:
 def _layers(model: TrainedNetwork, layers: int | Iterable[int] | None) -> tuple[int, ...]:
     if layers is None:
         return tuple(range(1, model.depth + 1))
-    chosen = (layers,) if isinstance(layers, (int, np.integer)) else tuple(layers)
+    chosen: tuple[Any, ...] = tuple(layers) if np.iterable(layers) else (layers,)
     for t in chosen:
         if isinstance(t, bool) or t not in range(1, model.depth + 1):
             raise DataError(f"layers={layers!r}: layers are numbered from 1 to {model.depth}")

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
+import numpy as np
 
 from pgbn.checks import is_integral
 from pgbn.errors import NetworkError, did_you_mean
@@ -62,7 +63,7 @@ class Network:
         self.latent = [n.name for n in self.nodes.values() if isinstance(n, Latent)]
         self.sizes = self._check_sizes(sizes or {})
         self.wiring = Wiring(self.nodes)
-        if isinstance(order, str) or not isinstance(order, Iterable | None):
+        if order is not None and (isinstance(order, str) or not np.iterable(order)):
             raise NetworkError(f"order={order!r}: give a list of the names of steps")
         self.order = None if order is None else tuple(map(str, order))
         _ = self.schedule

@@ -316,8 +316,17 @@ def load_plugins() -> None:
         _loaded = True
 
 
+class _Text(str):
+    """Text that a prompt shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def rules() -> str:
-    """The table of all rules, as text."""
+    """The table of all rules; it shows itself at a prompt, and ``print`` does the same."""
     load_plugins()
     lines = ["Evidence: what a node tells a slot"]
     for rule in _evidence.values():
@@ -334,4 +343,4 @@ def rules() -> str:
         sorted(cls.__name__ for cls in node_types().values() if issubclass(cls, Latent | Observed))
     )
     lines.append(f"Node types: {types}")
-    return "\n".join(lines)
+    return _Text("\n".join(lines))

@@ -42,7 +42,8 @@ class TrainedNetwork(Reportable):
     the shapes of the top layer, ``c[t-2]`` is the median over the training documents of
     c^(t)_j, t = 2…T+1. ``weights[t-1]`` are Σ_j θ^(t)_kj of the last sweep. ``traces`` has
     arrays "sweep", "log_likelihood", "width" (active factors of the top layer). ``state`` is the
-    last state of the chain, to go on from; it may be empty. ``sweeps`` were run in all.
+    last state of the chain, to go on from; it may be empty. ``sweeps`` were run in all. ``labels``
+    are names of topics (layer, number) that a reader has given, see `with_labels`.
     """
 
     phi: tuple[NDArray[np.float64], ...]
@@ -56,6 +57,7 @@ class TrainedNetwork(Reportable):
     traces: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     state: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     sweeps: int = 0
+    labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         below = None
@@ -75,6 +77,13 @@ class TrainedNetwork(Reportable):
             raise DataError(
                 f"TrainedNetwork: c has shape {self.c.shape}, expected ({len(self.phi)},)"
             )
+        places = {(t, k) for t, width in enumerate(self.widths, 1) for k in range(width)}
+        for place, text in self.labels.items():
+            if place not in places or not isinstance(text, str):
+                raise DataError(
+                    f"labels: {place!r}: {text!r}; a label is a text for (layer, topic), of layers "
+                    f"1 to {self.depth} with {self.widths} topics"
+                )
 
     @property
     def depth(self) -> int:
@@ -92,6 +101,16 @@ class TrainedNetwork(Reportable):
     def network(self) -> Network:
         """The network of nodes with these widths and priors."""
         return make_network(self.widths, self.eta or 0.05, self.link, self.priors)
+
+    def with_labels(self, labels: Mapping[tuple[int, int], str]) -> TrainedNetwork:
+        """The same with names for some topics: ``{(1, 0): "weather", (2, 3): "travel"}``.
+
+        They are saved with it and shown with the topics; an empty name takes a label away.
+        """
+        if not isinstance(labels, Mapping):
+            raise DataError(f"labels={labels!r}: give a dict such as {{(1, 0): 'weather'}}")
+        both = {**self.labels, **labels}
+        return replace(self, labels={place: text for place, text in both.items() if text != ""})
 
     def without_state(self) -> TrainedNetwork:
         """The same without the training documents' hidden units: small, but not to be resumed."""

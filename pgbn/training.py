@@ -115,6 +115,12 @@ def train_layerwise(
     if check_integer("depth", depth, 1) > MOST_LAYERS:
         raise DataError(f"depth={depth!r} must be at most {MOST_LAYERS}")
     depth, max_width = int(depth), check_integer("max_width", max_width, 1)
+    min_width = check_integer("min_width", min_width, 0)
+    min_count = check_integer("min_count", min_count, 0)
+    if not isinstance(priors, Priors | None):
+        raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
+    if callback is not None and not callable(callback):
+        raise DataError(f"callback={callback!r}: give a function of one argument")
     plan = _Plan(
         depth=depth,
         eta=positives("eta", eta, depth),

@@ -146,3 +146,10 @@ def test_values_that_cannot_be() -> None:
 def test_check_conjugacy_refuses_counts_beyond_its_tables() -> None:
     with pytest.warns(pg.PgbnWarning), pytest.raises(pg.DataError, match="check_conjugacy"):
         check_conjugacy(pg.zoo.pgbn([2, 2]), {"doc": 3, "term": 4}, replicates=300)
+
+
+def test_the_table_of_rules_shows_itself() -> None:
+    table = pg.rules()
+    assert repr(table) == str(table)
+    for word in ("Gamma.shape", "CRT", "Dirichlet.concentration", "BernoulliPoisson.rate", "Beta"):
+        assert word in table

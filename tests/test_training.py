@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
+import pgbn.report
 from pgbn.errors import DataError, StorageError
 from pgbn.surgery import grow, prune
 from pgbn.trained import TrainedNetwork
@@ -320,3 +321,22 @@ def test_a_trained_network_is_checked():
         TrainedNetwork((np.ones((2, 3)),), np.ones(2), np.ones(1))
     with pytest.raises(DataError, match="r has shape"):
         TrainedNetwork((np.full((2, 4), 0.25),), np.ones(3), np.ones(1))
+
+
+def test_labels_of_topics_are_saved_and_shown(trained, tmp_path):
+    named = trained.deepest.with_labels({(1, 0): "weather \u202e", (2, 1): "<b>travel"})
+    pgbn.save(named, tmp_path / "named", vocabulary=[f"w{v}" for v in range(30)])
+    loaded = pgbn.load(tmp_path / "named")
+    assert loaded.labels == {(1, 0): "weather \u202e", (2, 1): "<b>travel"}
+    shown = {topic.index: topic for topic in pgbn.evaluation.topics(loaded, 2)}
+    assert shown[1].label == "<b>travel"
+    assert ") <b>travel: term" in str(shown[1])
+    assert shown[0].label == ""
+    page = loaded.report(tmp_path / "report.html").read_text("utf-8")
+    assert '"labels":{"0":"weather' in page
+    assert "\\u003cb\\u003etravel" in page
+    assert "&lt;b&gt;travel" in pgbn.report.summary_html(loaded, topics=99)
+    assert loaded.with_labels({(1, 0): ""}).labels == {(2, 1): "<b>travel"}
+    for wrong in ({(9, 0): "x"}, {(1, 99): "x"}, {(1, 0): 3}, {"a": "b"}, 3):
+        with pytest.raises(DataError, match="labels"):
+            loaded.with_labels(wrong)

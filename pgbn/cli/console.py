@@ -84,8 +84,9 @@ def _plain(value: Any) -> Any:
 
 def guarded(run: Callable[[], Any], output: Output) -> int:
     """Run a command: errors in one line, and the exit code."""
-    if hasattr(sys.stdout, "reconfigure"):  # half characters in a text must not stop a listing
-        sys.stdout.reconfigure(errors="backslashreplace")
+    for stream in (sys.stdout, sys.stderr):  # half a character in a text must not stop a listing
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
@@ -165,7 +166,8 @@ def open_model(path: Path) -> Model:
 
 def topic_row(topic: Topic) -> dict[str, Any]:
     """A topic as JSON."""
-    return {"layer": topic.layer, "topic": topic.index, "weight": topic.weight,
+    label = {"label": topic.label} if topic.label else {}
+    return {"layer": topic.layer, "topic": topic.index, **label, "weight": topic.weight,
             "terms": dict(zip(topic.terms, topic.probabilities, strict=True))}  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from pgbn.cli.options import (
     Threads,
 )  # fmt: skip
 from pgbn.errors import DataError
-from pgbn.evaluation import completion_perplexity, generate_documents
+from pgbn.evaluation import Topic, completion_perplexity, generate_documents
 from pgbn.evaluation import topics as topics_of
 from pgbn.inference import infer
 from pgbn.network import Network
@@ -95,11 +95,15 @@ def topics(
 
     def text() -> None:
         for t, every in found.items():
-            rows = [(each.index, f"{each.weight:.1%}", " ".join(each.terms)) for each in every]
+            rows = [(each.index, f"{each.weight:.1%}", _terms(each)) for each in every]
             title = f"\nLayer {t}: {opened.network.widths[t - 1]} topics"
             output.table(title, ("topic", "weight", "terms"), rows)
 
     output.result([topic_row(each) for every in found.values() for each in every], text)
+
+
+def _terms(topic: Topic) -> str:
+    return f"{topic.label + ': ' if topic.label else ''}{' '.join(topic.terms)}"
 
 
 def transform(

@@ -23,16 +23,19 @@ __all__ = ["Topic", "project", "topic_dag", "topic_weights", "topics"]
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic of a layer: its number, its share of the layer's weight and its leading terms."""
+    """A topic of a layer: its number, its share of the layer's weight, its leading terms, and
+    the label that somebody gave it, if any."""
 
     layer: int
     index: int
     weight: float
     terms: tuple[str, ...]
     probabilities: tuple[float, ...]
+    label: str = ""
 
     def __str__(self) -> str:
-        return f"{self.layer}/{self.index} ({self.weight:.1%}) {' '.join(self.terms)}"
+        label = f"{self.label}: " if self.label else ""
+        return f"{self.layer}/{self.index} ({self.weight:.1%}) {label}{' '.join(self.terms)}"
 
 
 def project(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
@@ -75,7 +78,8 @@ def topics(
         leading = np.argsort(-psi[k], kind="stable")[:top]
         terms = tuple(names[v] for v in leading)
         shares = tuple(float(psi[k, v]) for v in leading)
-        out.append(Topic(layer, int(k), float(weight[k]), terms, shares))
+        label = model.labels.get((layer, int(k)), "")
+        out.append(Topic(layer, int(k), float(weight[k]), terms, shares, label))
     return out
 
 
@@ -127,8 +131,8 @@ def check_layer(model: TrainedNetwork, layer: int) -> int:
 def _names(model: TrainedNetwork, vocabulary: Sequence[str] | None) -> Sequence[str]:
     if vocabulary is None:
         return [f"term{v}" for v in range(model.vocabulary_size)]
-    if isinstance(vocabulary, str) or not hasattr(vocabulary, "__len__"):
+    if isinstance(vocabulary, (str, bytes)) or not np.iterable(vocabulary):
         raise DataError(f"vocabulary={vocabulary!r}: give a list with the name of each term")
-    if np.size(vocabulary) != model.vocabulary_size:
+    if len(vocabulary) != model.vocabulary_size:
         raise DataError(f"vocabulary: {len(vocabulary)} names for {model.vocabulary_size} terms")
     return [str(name) for name in vocabulary]

@@ -25,7 +25,7 @@ _RENDERERS = {"text": to_text, "markdown": to_markdown, "latex": to_latex}
 
 def explain(network: Network, format: str = "text") -> str:
     """The model, its augmentation, every conditional in sweep order, and references."""
-    if format not in _RENDERERS:
+    if not isinstance(format, str) or format not in _RENDERERS:
         allowed = ", ".join(repr(name) for name in _RENDERERS)
         hint = did_you_mean(str(format), _RENDERERS)
         raise NetworkError(f"explain(format={format!r}): format must be one of {allowed}.{hint}")

@@ -57,10 +57,13 @@ class PoissonGamma(Observed):
 
 
 def _log_bessel(log_alpha: Array) -> Array:
-    """ln[I₁(α) e^{−α}]: α/2 where α is tiny, 1/√(2πα) where it is huge."""
+    """ln[I₁(α) e^{−α}]: of α/2 · e^{−α} where α is tiny, of (1 − 3/8α)/√(2πα) where it is huge."""
     moderate = np.log(ive(1, np.exp(np.clip(log_alpha, -15.0, 15.0))))
-    ends = np.where(log_alpha < 0, log_alpha - math.log(2.0),
-                    -0.5 * (math.log(2 * math.pi) + log_alpha))  # fmt: skip
+    low = log_alpha - math.log(2.0) - np.exp(np.minimum(log_alpha, 0.0))
+    high = np.log1p(-0.375 * np.exp(-np.maximum(log_alpha, 0.0))) - 0.5 * (
+        math.log(2 * math.pi) + log_alpha
+    )
+    ends = np.where(log_alpha < 0, low, high)
     return np.where(np.abs(log_alpha) > 15.0, ends, moderate)
 
 

@@ -81,6 +81,7 @@ def report_data(
         settings=facts,
         repeat=repeat or _code(facts),
         title=title,
+        labels=trained.labels,
     )
 
 

@@ -56,7 +56,7 @@ class ReportData:
     criterion told in ``active_means``; ``budget[t-1]`` is the width that the layer was given, 0 if
     unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. ``stages``
     are (sweep, label) where another layer was put on top; ``derivation`` is Markdown, as
-    `Network.explain` writes it.
+    `Network.explain` writes it. ``labels`` are names that somebody gave to topics (layer, number).
     """
 
     phi: tuple[Matrix, ...]
@@ -74,6 +74,7 @@ class ReportData:
     repeat: str = ""
     title: str = "Topics by layer"
     active_means: str = "topics that hold at least one count"
+    labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.phi:

@@ -99,6 +99,9 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
         "topics": topics,
         "documents": [],
     }
+    labels = {k: clean_text(text) for (layer, k), text in data.labels.items() if layer == t}
+    if labels:
+        out["labels"] = labels
     if data.theta:
         theta = data.theta[t - 1]
         order = np.argsort(-theta, axis=0, kind="stable")[:LEADING].T

@@ -39,6 +39,9 @@ def _layer(data: ReportData, t: int, topics: int, words: int) -> str:
         named = " ".join(
             f"<bdi>{escape(clean_text(data.vocabulary[v]))}</bdi>" for v in leading.tolist()
         )
+        label = data.labels.get((t, int(k)))
+        if label:
+            named = f"<strong><bdi>{escape(clean_text(label))}</bdi></strong> {named}"
         rows.append(
             f'<tr><td style="{_CELL}">{t}/{k}</td><td style="{_CELL}">{weight[k]:.1%}</td>'
             f'<td style="{_CELL}">{named}</td></tr>'

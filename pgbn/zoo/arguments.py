@@ -42,7 +42,7 @@ def check_width(width: Any, name: str = "width") -> int:
 
 def check_widths(widths: Any) -> list[int]:
     """One width for each layer, the one nearest to the data first."""
-    if isinstance(widths, (str, Mapping)) or not hasattr(widths, "__iter__"):
+    if isinstance(widths, (str, bytes, Mapping)) or not np.iterable(widths):
         raise NetworkError(
             f"widths={widths!r}: give a list with the width of each layer, such as widths=[100, 50]"
         )

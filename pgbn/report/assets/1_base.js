@@ -35,8 +35,11 @@ function wordsOf(layer, topic, relevance = 1, count = data.shown) {
 }
 // Names are the most frequent words, or, if the reader wants, the most distinctive ones.
 const naming = { relevance: 1 };
-const nameOf = (layer, topic, count = 3) => wordsOf(layer, topic, naming.relevance, count).map((row) => row.word);
-const sayTopic = (layer, topic) => `Layer ${layer}, topic ${topic}`;
+// A label that somebody gave to a topic comes first: [] or [label].
+const labelOf = (layer, topic) => [data.layers[layer - 1].labels?.[topic]].filter((label) => label);
+const nameOf = (layer, topic, count = 3) => labelOf(layer, topic).concat(
+  wordsOf(layer, topic, naming.relevance, count).map((row) => row.word)).slice(0, count);
+const sayTopic = (layer, topic) => [`Layer ${layer}, topic ${topic}`, ...labelOf(layer, topic).map(isolate)].join(": ");
 const mixed = (words) => words.map(isolate).join(" ");
 
 // Links between the layers, both ways: {topic, share} with the strongest first.
