@@ -37,6 +37,11 @@ class Exposures:
     sources: dict[str, list[Source]]
     _exposures: dict[str, tuple[SumProduct, ...]]
 
+    def chain_dim(self, name: str) -> str | None:
+        """The dim along which a node is a Markov chain, if it is one."""
+        slots = self.nodes[name].slots()
+        return next((a for slot in slots if (a := self.polynomials[name, slot].along)), None)
+
     def exposure(self, name: str) -> tuple[SumProduct, ...]:
         """The exposure that a latent node hears, one sum of products for each source."""
         if name not in self._exposures:

@@ -126,9 +126,8 @@ class Program:
 
     def _previous(self, name: str) -> NDArray[np.float64]:
         """A chain's value one row before; zero in the first row."""
-        along = next(
-            p.along for (n, _), p in self.wiring.polynomials.items() if n == name and p.along
-        )
+        along = self.wiring.chain_dim(name)
+        assert along is not None
         axis = self.storage[name].index(along) + 1
         value = np.roll(self.values[name], 1, axis=axis)
         value[(slice(None),) * axis + (0,)] = 0.0
@@ -280,8 +279,7 @@ class Program:
 
     def is_chain(self, name: str) -> bool:
         """Whether a node is a Markov chain along one of its dims."""
-        node = self.network.nodes[name]
-        return any(self.wiring.polynomials[name, slot].along for slot in node.slots())
+        return self.wiring.chain_dim(name) is not None
 
     def draw_step(self, name: str) -> Callable[[int], None]:
         """The function that draws a latent node, given a key."""

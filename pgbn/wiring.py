@@ -217,7 +217,7 @@ class Wiring(Reads):
 
     def _check_unit(self, node: Node, slot: str) -> None:
         heard = self.exposure(node.name)
-        chained = any(self.polynomials[node.name, other].along for other in node.slots())
+        chained = self.chain_dim(node.name) is not None
         if chained or not (len(heard) == 1 and heard[0].is_one):
             parent = self.polynomials[node.name, slot].names[0]
             given = "passed on from row to row" if chained else describe(heard)

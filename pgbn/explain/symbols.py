@@ -122,8 +122,7 @@ class Symbols:
 
     def along(self, node: Node) -> str | None:
         """The dim along which a node is a Markov chain."""
-        found = (self.wiring.polynomials[node.name, slot].along for slot in node.slots())
-        return next((dim for dim in found if dim is not None), None)
+        return self.wiring.chain_dim(node.name)
 
     def rows(self, node: Node) -> list[tuple[At, str, str]]:
         """(indices, phase, condition): one for a plain node; the first and the later rows of

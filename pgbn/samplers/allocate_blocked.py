@@ -3,7 +3,9 @@
     (x_jw1, …, x_jwK) ~ Mult(x_jw; φ_wk θ_jk)
 
 for every non-zero cell, all cells independent (Zhou, Cong and Chen 2016, eq. (multinomial)).
-`allocate_blocked` splits cells, `draw_labels` draws the same law as a label a token.
+`allocate_blocked` splits cells, `draw_labels` draws the same law as a label a token. The draw of a
+topic is written out in both and in `allocate_partial`: a helper with several exits, called in the
+innermost loop, costs more than the draw itself (numba counts references around such calls).
 """
 
 import numpy as np

@@ -225,8 +225,8 @@ def _stack(program: Program, node: Node, rows: list[Any]) -> Any:
 
 
 def _along_axis(program: Program, node: Node) -> int:
-    polynomials = program.wiring.polynomials
-    along = next(a for s in node.slots() if (a := polynomials[node.name, s].along) is not None)
+    along = program.wiring.chain_dim(node.name)
+    assert along is not None
     return program.storage[node.name].index(along) + 1
 
 
