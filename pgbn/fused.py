@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
 from pgbn.samplers.gamma_layer import BLOCK, draw_layer, draw_top
-from pgbn.samplers.tables import LANES, share_tables
+from pgbn.samplers.lanes import LANES
+from pgbn.samplers.tables import share_tables
 from pgbn.samplers.threads import run_calls, run_rows
 from pgbn.splitting import blocks_of
 from pgbn.sumproduct import operand_of
@@ -82,7 +83,8 @@ class Tables:
         program, mix, rows = self.program, self.mix, self.program.replicates * self.documents
         self._key, self._m = np.uint64(key), self._heard().reshape(rows, -1)
         self._theta = program.values[mix.theta].reshape(rows, mix.topics)
-        self._phi = _padded(program.values[mix.phi])
+        self._phi, largest = _padded(program.values[mix.phi])
+        self._scale = mix.coefficient * largest
         self._n_theta = np.empty((rows, mix.topics), np.int64)
         self._shares: list[NDArray[np.int64]] = []
         # Known from now on, so that the tables of the next layer can follow row by row.
@@ -92,7 +94,7 @@ class Tables:
         """Draw the tables of some rows."""
         share = np.zeros(self.program.shape[self.mix.phi], np.int64)
         self._shares.append(share)
-        share_tables(self._key, start, stop, self.documents, self.mix.coefficient, self._m,
+        share_tables(self._key, start, stop, self.documents, self._scale, self._m,
                      self._theta, self._phi, share, self._n_theta)  # fmt: skip
 
     def end(self) -> None:
@@ -112,10 +114,13 @@ def fused_tables(program: Program, node: Node, slot: str) -> Tables | None:
     return None if mix is None else Tables(program, node, mix)
 
 
-def _padded(phi: NDArray[np.float64]) -> NDArray[np.float64]:
-    """φ with zeros up to whole lanes."""
-    missing = -phi.shape[2] % LANES
-    return np.pad(phi, ((0, 0), (0, 0), (0, missing))) if missing else phi
+def _padded(phi: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
+    """φ divided by its largest entry, as float32 with zeros up to whole lanes; that entry."""
+    replicates, rows, topics = phi.shape
+    out = np.zeros((replicates, rows, topics + -topics % LANES), np.float32)
+    largest = max(float(phi.max(initial=0.0)), float(np.finfo(np.float64).tiny))
+    np.divide(phi, largest, out=out[:, :, :topics], casting="same_kind")
+    return out, largest
 
 
 def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:

@@ -191,7 +191,7 @@ class _Collapsed(_Labelled):
             part.begin(own_key)
 
         def before(block: int) -> None:
-            contract(np.uint64(0), *ranges[block], theta, phi, shapes)
+            contract(np.uint64(0), *ranges[block], theta, phi, shapes, np.float32)
 
         def middle(block: int) -> None:
             allocate_rows(np.uint64(key), *ranges[block], self.documents, *shared, shapes[0], 1,

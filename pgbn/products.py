@@ -87,7 +87,8 @@ def _matrix_product(
         left, right = get_a(), get_b()
         if left is not last[0] or right is not last[1]:
             out = np.empty((replicates, size, columns))
-            run_rows(contract, rows, use, 0, left.reshape(shape_a), right.reshape(shape_b), out)
+            run_rows(contract, rows, use, 0, left.reshape(shape_a), right.reshape(shape_b), out,
+                     np.float64)  # fmt: skip
             last[:] = left, right, out.reshape(shape)
         return last[2]
 

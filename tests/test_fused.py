@@ -11,8 +11,9 @@ from pgbn import zoo
 from pgbn.fused import Tables
 from pgbn.samplers.contract import contract
 from pgbn.samplers.gamma_layer import BLOCK, draw_layer, draw_top
-from pgbn.samplers.logarithms import exp2, log2
-from pgbn.samplers.tables import LANES, share_tables
+from pgbn.samplers.lanes import LANES
+from pgbn.samplers.logarithms import exp2, exp2_single, log2, log2_single
+from pgbn.samplers.tables import share_tables
 from pgbn.samplers.threads import run_behind
 from pgbn.testing import geweke
 
@@ -28,15 +29,16 @@ def close(sample, mean, variance, slack=0.0):
 
 @pytest.mark.parametrize(("columns", "inner"), [(1, 1), (7, 3), (32, 8), (33, 40), (100, 65)])
 @pytest.mark.parametrize("replicates", [1, 3])
-def test_contract_is_the_product(columns, inner, replicates):
+@pytest.mark.parametrize(("kind", "precision"), [(np.float64, 1e-12), (np.float32, 2e-6)])
+def test_contract_is_the_product(columns, inner, replicates, kind, precision):
     rng = np.random.default_rng(columns)
     a, b = rng.gamma(0.1, size=(replicates, 70, inner)), rng.random((replicates, columns, inner))
     out = np.empty((replicates, 70, columns))
-    contract(KEY, 0, replicates * 70, a, b, out)
-    np.testing.assert_allclose(out, np.einsum("rik,rjk->rij", a, b), rtol=1e-12, atol=1e-300)
+    contract(KEY, 0, replicates * 70, a, b, out, kind)
+    np.testing.assert_allclose(out, np.einsum("rik,rjk->rij", a, b), rtol=precision, atol=1e-300)
     again = np.empty_like(out)
     for start, stop in [(0, 5), (5, 64), (64, replicates * 70)]:
-        contract(KEY, start, stop, a, b, again)
+        contract(KEY, start, stop, a, b, again, kind)
     assert np.array_equal(out, again)
 
 
@@ -46,6 +48,23 @@ def test_logarithms_are_exact_to_rounding():
     y = np.random.default_rng(1).uniform(-1000, 900, 2000)
     np.testing.assert_allclose([exp2(v) for v in y], np.exp2(y), rtol=1e-15)
     assert exp2(-1e9) == exp2(-np.inf) == 0.0
+    single = np.exp(np.random.default_rng(2).uniform(-80, 80, 2000)).astype(np.float32)
+    np.testing.assert_allclose([log2_single(v) for v in single], np.log2(single), rtol=3e-7)
+    single = np.random.default_rng(3).uniform(-126, 120, 2000).astype(np.float32)
+    np.testing.assert_allclose([exp2_single(v) for v in single], np.exp2(single), rtol=3e-7)
+    assert exp2_single(np.float32(-1e9)) == 0.0
+
+
+def test_single_logarithms_near_one_keep_their_digits():
+    x = np.float32(1.0) - np.arange(1, 500, dtype=np.float32) * np.float32(2.0**-22)
+    np.testing.assert_allclose([log2_single(v) for v in x], np.log2(x.astype(float)), rtol=3e-7)
+
+
+def check_gammas(sample, law, least=1e-36):
+    """The law of those above ``least``, and how many there are: smaller ones are not resolved."""
+    seen, tail = sample[sample > least], law.sf(least)
+    assert abs(seen.size - tail * sample.size) <= 5 * np.sqrt(tail * (1 - tail) * sample.size)
+    assert stats.kstest(1 - law.sf(seen) / tail, "uniform").pvalue > 1e-4
 
 
 @pytest.mark.parametrize("shape", [0.02, 0.2, 0.7, 0.999, 1.0, 3.5])
@@ -55,10 +74,22 @@ def test_a_layer_is_gamma_distributed(shape):
     m, rate = np.zeros((1, rows, columns), np.int64), np.full((1, rows), 2.0)
     out = np.empty((1, rows, columns))
     draw_layer(KEY, 0, -(-rows // BLOCK), 1.0, theta, phi, m, rate, out)
-    assert stats.kstest(out.ravel(), stats.gamma(shape, scale=0.5).cdf).pvalue > 1e-4
+    check_gammas(out, stats.gamma(shape, scale=0.5))
     other = np.empty_like(out)
     draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, other)
-    np.testing.assert_allclose(out, other, rtol=1e-9)
+    np.testing.assert_allclose(out, other, rtol=1e-4)
+
+
+def test_gammas_of_tiny_shape_have_the_right_tail():
+    rows, columns, shape = 20_000, 16, 1e-3
+    m, rate, out = (
+        np.zeros((1, rows, columns), np.int64),
+        np.ones((1, rows)),
+        np.empty((1, rows, 16)),
+    )
+    draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, out)
+    check_gammas(out, stats.gamma(shape))
+    assert out.min() > 0
 
 
 def test_a_layer_adds_shapes_and_counts_and_divides_by_rates():
@@ -87,7 +118,7 @@ def test_zero_shapes_give_zeros():
 
 
 def tables(m, theta, phi, repeats, coefficient=1.0):
-    padded = np.zeros((*phi.shape[:2], -(-phi.shape[2] // LANES) * LANES))
+    padded = np.zeros((*phi.shape[:2], -(-phi.shape[2] // LANES) * LANES), np.float32)
     padded[:, :, : phi.shape[2]] = phi
     up, down = [], []
     for i in range(repeats):

@@ -12,7 +12,7 @@ __all__ = ["crt"]
 _DIRECT = 16  # so many customers are seated one by one
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def crt(rng, m, r):
     """l = [m > 0] + sum_{i=1}^{m-1} Bernoulli(r / (r + i)): l ~ CRT(m, r), Zhou and Carin (2015).
 

@@ -15,7 +15,7 @@ from scipy.stats import gamma as gamma_law
 from pgbn.random import restart
 from pgbn.samplers.gamma import gamma, log_gamma
 from pgbn.samplers.listed import padded
-from pgbn.samplers.row_gammas import fill_row, is_full, settle, workspace
+from pgbn.samplers.row_gammas import fill_rows, workspace
 from pgbn.samplers.threads import run_rows
 
 __all__ = [
@@ -109,7 +109,7 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
     """Gammas and lists of the words of blocks start..stop, and the blocks' column sums."""
     _, vocabulary, topics = n_wk.shape
     rng = np.empty(2, np.uint64)
-    work = workspace(topics)
+    work, once = workspace(1, topics, np.float64), np.ones(_BLOCK)
     work.shape[:] = eta
     places = np.empty(topics + 1, np.int32)
     for block in range(start, stop):
@@ -121,11 +121,7 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
         values = loadings.value[replicate]
         flat = values.reshape(-1)
         restart(rng, key, block)
-        for w in range(first, last):
-            fill_row(rng, work, 1.0, 0.0, w * topics, values[w])
-            if is_full(work):
-                settle(rng, work, 0.0, flat)
-        settle(rng, work, 0.0, flat)
+        fill_rows(rng, work, last - first, once, 0.0, first * topics, flat)
         for w in range(first, last):
             slot = replicate * vocabulary + w
             counts, row = n_wk[replicate, w], values[w]

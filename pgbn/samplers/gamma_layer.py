@@ -2,7 +2,9 @@
 
     θ_jv ~ Gam(a_jv + m_jv, rate c_j + q_j),   a_jv = s Σ_k φ_vk θ'_jk
 
-The shapes never leave the cache. A block of rows has one stream.
+The shapes never leave the cache. A block of rows has one stream. Shapes and gammas are float32
+numbers: the former have a relative error of 1e-7, gammas of 1e-5 at most, and those below 1e-38
+become the smallest number there is, where 1e-16 of a row's sum is already negligible.
 """
 
 import numpy as np
@@ -10,25 +12,27 @@ from numba import njit
 
 from pgbn.random import restart
 from pgbn.samplers.contract import BLOCK, contract_rows, load_matrix, product
-from pgbn.samplers.row_gammas import TINY, fill_row, is_full, settle, workspace
+from pgbn.samplers.row_gammas import TINY, fill_rows, workspace
 
 __all__ = ["BLOCK", "draw_layer", "draw_top"]
 
+# A shape is not 0 unless all of the layer above is: its gamma is TINY, and has a logarithm.
+_TINY = float(np.finfo(np.float32).tiny)
+_LEAST = np.float32(1e-37)
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _draw_rows(rng, work, first, rows, coefficient, prior, m, rate, out):
-    """Rows first … first + rows of ``out``; row i has the line i, or the only one, of prior."""
+def _draw_rows(rng, work, first, rows, prior, factor, m, rate, scale, out):
+    """Rows first … first + rows of ``out``; row i has the prior shapes factor_i · prior_i, or
+    those of the only line."""
     columns = out.shape[1]
-    shape, flat = work.shape, out.reshape(-1)
     for i in range(rows):
-        row = first + i
-        line, counts = prior[min(i, prior.shape[0] - 1)], m[row]
+        line, counts, shape = prior[min(i, prior.shape[0] - 1)], m[first + i], work.shape[i]
+        times, scale[i] = factor[min(i, factor.size - 1)], 1.0 / rate[first + i]
         for v in range(columns):
-            shape[v] = coefficient * line[v] + counts[v]
-        fill_row(rng, work, 1.0 / rate[row], TINY, row * columns, out[row])
-        if is_full(work):
-            settle(rng, work, TINY, flat)
-    settle(rng, work, TINY, flat)
+            part = times * line[v]
+            shape[v] = max(part, _TINY if part > 0.0 else 0.0) + counts[v]
+    fill_rows(rng, work, rows, scale, TINY, first * columns, out.reshape(-1))
 
 
 @njit(cache=True, nogil=True)
@@ -37,8 +41,8 @@ def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out):
     theta (R, J, K), phi (R, V, K), the counts m (R, J, V) and the rates c + q (R, J)."""
     _, size, columns = out.shape
     blocks = (size + BLOCK - 1) // BLOCK
-    matrix = product(columns, theta.shape[2])
-    work = workspace(columns)
+    matrix = product(columns, theta.shape[2], np.float32)
+    work, scale = workspace(BLOCK, columns, np.float32), np.empty(BLOCK)
     rng = np.empty(2, np.uint64)
     current = -1
     for block in range(start, stop):
@@ -46,8 +50,11 @@ def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out):
         rows = min(BLOCK, size - first)
         current = load_matrix(matrix, phi, r, current)
         contract_rows(theta[r], first, rows, matrix)
+        prior, factor = matrix.out, matrix.sums
+        np.maximum(prior, _LEAST, prior)
+        factor *= coefficient
         restart(rng, key, block)
-        _draw_rows(rng, work, first, rows, coefficient, matrix.out, m[r], rate[r], out[r])
+        _draw_rows(rng, work, first, rows, prior, factor, m[r], rate[r], scale, out[r])
 
 
 @njit(cache=True, nogil=True)
@@ -55,10 +62,10 @@ def draw_top(key, start, stop, prior, m, rate, out):
     """The same where the rows of a replicate share their prior shapes (R, V)."""
     _, size, columns = out.shape
     blocks = (size + BLOCK - 1) // BLOCK
-    work = workspace(columns)
+    work, scale, once = workspace(BLOCK, columns, np.float32), np.empty(BLOCK), np.ones(1)
     rng = np.empty(2, np.uint64)
     for block in range(start, stop):
         r, first = block // blocks, block % blocks * BLOCK
-        restart(rng, key, block)
         rows = min(BLOCK, size - first)
-        _draw_rows(rng, work, first, rows, 1.0, prior[r : r + 1], m[r], rate[r], out[r])
+        restart(rng, key, block)
+        _draw_rows(rng, work, first, rows, prior[r : r + 1], once, m[r], rate[r], scale, out[r])

@@ -1,86 +1,128 @@
-"""Eight doubles at a time, in a register.
+"""Sixteen numbers at a time, in registers.
 
 The compiler turns simple loops into vector instructions by itself, but keeps a sum over rows in
-memory; these few operations keep it in registers. Machines with shorter vectors do the same in
-two or four instructions, with the same results. Indices are those of flat arrays, unsigned and
-unchecked.
+memory and does not make lists; these few operations do. Machines with shorter vectors do the same
+in two, four or eight instructions, with the same results. Arrays are flat, of float32 or float64,
+or pointers into them; indices are unsigned and unchecked.
 """
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, register_model
 
-__all__ = ["add_product", "broadcast", "load", "store", "zeros"]
+__all__ = [
+    "LANES",
+    "above",
+    "add",
+    "add_product",
+    "broadcast",
+    "load",
+    "lowest_bit",
+    "nonzero",
+    "pointer",
+    "store",
+    "zeros",
+]
 
-_DOUBLE = ir.DoubleType()
-_LANES = ir.VectorType(_DOUBLE, 8)
+LANES = 16
 
 
 class _Lanes(types.Type):
-    def __init__(self):
-        super().__init__(name="Lanes")
-
-
-_lanes = _Lanes()
+    def __init__(self, element):
+        self.element = element
+        super().__init__(name=f"Lanes({element})")
 
 
 @register_model(_Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, _LANES)
+        super().__init__(manager, kind, _vector(kind.element))
 
 
-def _place(context, builder, array_type, array, index):
-    """The address of eight neighbours in a flat array."""
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _LANES.as_pointer())
+def _vector(element):
+    """The machine's type of sixteen elements."""
+    return ir.VectorType(ir.FloatType() if element == types.float32 else ir.DoubleType(), LANES)
+
+
+def _place(context, builder, kind, source, index, vector):
+    """The address of sixteen neighbours, by the flat array that they are in or a pointer."""
+    if isinstance(kind, types.Array):
+        source = context.make_array(kind)(context, builder, source).data
+    return builder.bitcast(builder.gep(source, [index]), vector.as_pointer())
 
 
 @intrinsic
-def zeros(typing_context):
-    """Eight zeros."""
+def pointer(typing_context, array):
+    """Where the numbers of a contiguous array begin: p[i] is its i-th number.
+
+    Passing an array to a function counts a reference up and down, which takes longer than ten
+    sums; a pointer is free. The array must be an argument of the function that takes its
+    pointer: then the caller keeps it.
+    """
 
     def code(context, builder, signature, arguments):
-        return ir.Constant(_LANES, [0.0] * 8)
+        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
 
-    return _lanes(), code
+    return types.CPointer(array.dtype)(array), code
+
+
+@intrinsic
+def zeros(typing_context, array):
+    """Sixteen zeros of the kind that an array holds."""
+
+    def code(context, builder, signature, arguments):
+        return ir.Constant(_vector(signature.args[0].dtype), [0.0] * LANES)
+
+    return _Lanes(array.dtype)(array), code
 
 
 @intrinsic
 def broadcast(typing_context, number):
-    """A number, eight times."""
+    """A number, sixteen times."""
 
     def code(context, builder, signature, arguments):
-        empty = ir.Constant(_LANES, ir.Undefined)
-        first = ir.IntType(32)(0)
-        one = builder.insert_element(empty, arguments[0], first)
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8)
+        vector = _vector(signature.args[0])
+        empty = ir.Constant(vector, ir.Undefined)
+        one = builder.insert_element(empty, arguments[0], ir.IntType(32)(0))
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
         return builder.shuffle_vector(one, empty, mask)
 
-    return _lanes(types.float64), code
+    return _Lanes(number)(number), code
 
 
 @intrinsic
 def load(typing_context, array, index):
-    """array[index : index + 8]."""
+    """array[index : index + 16]."""
 
     def code(context, builder, signature, arguments):
-        place = _place(context, builder, signature.args[0], *arguments)
-        return builder.load(place, align=8)
+        vector = _vector(signature.args[0].dtype)
+        place = _place(context, builder, signature.args[0], *arguments, vector)
+        return builder.load(place, align=signature.args[0].dtype.bitwidth // 8)
 
-    return _lanes(array, types.uint64), code
+    return _Lanes(array.dtype)(array, types.uint64), code
 
 
 @intrinsic
 def store(typing_context, array, index, lanes):
-    """array[index : index + 8] = lanes."""
+    """array[index : index + 16] = lanes."""
 
     def code(context, builder, signature, arguments):
-        place = _place(context, builder, signature.args[0], *arguments[:2])
-        builder.store(arguments[2], place, align=8)
+        vector = _vector(signature.args[0].dtype)
+        place = _place(context, builder, signature.args[0], *arguments[:2], vector)
+        builder.store(arguments[2], place, align=signature.args[0].dtype.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(array, types.uint64, lanes), code
+
+
+@intrinsic
+def add(typing_context, a, b):
+    """a + b."""
+
+    def code(context, builder, signature, arguments):
+        return builder.fadd(*arguments)
+
+    return a(a, b), code
 
 
 @intrinsic
@@ -92,4 +134,40 @@ def add_product(typing_context, total, a, b):
         product = builder.fmul(a, b, flags=("contract",))
         return builder.fadd(total, product, flags=("contract",))
 
-    return _lanes(_lanes, _lanes, _lanes), code
+    return total(total, a, b), code
+
+
+@intrinsic
+def above(typing_context, a, b):
+    """Which of the sixteen a are greater than their b: a bit each, the first the lowest."""
+
+    def code(context, builder, signature, arguments):
+        flags = builder.fcmp_ordered(">", *arguments)
+        return builder.zext(builder.bitcast(flags, ir.IntType(LANES)), ir.IntType(64))
+
+    return types.uint64(a, b), code
+
+
+@intrinsic
+def nonzero(typing_context, array, index):
+    """Which of array[index : index + 16], integers, are not 0: a bit each, as in `above`."""
+
+    def code(context, builder, signature, arguments):
+        kind = signature.args[0]
+        integers = ir.VectorType(ir.IntType(kind.dtype.bitwidth), LANES)
+        place = _place(context, builder, kind, *arguments, integers)
+        value = builder.load(place, align=kind.dtype.bitwidth // 8)
+        flags = builder.icmp_signed("!=", value, ir.Constant(integers, [0] * LANES))
+        return builder.zext(builder.bitcast(flags, ir.IntType(LANES)), ir.IntType(64))
+
+    return types.uint64(array, types.uint64), code
+
+
+@intrinsic
+def lowest_bit(typing_context, word):
+    """The place of the lowest bit that is set; the word must not be 0."""
+
+    def code(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.uint64(types.uint64), code

@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["exp2", "log2"]
+__all__ = ["exp2", "exp2_single", "log2", "log2_single"]
 
 _FRACTION = np.uint64(0x000FFFFFFFFFFFFF)
 _HALF_ROOT = np.uint64(0x3FE6A09E00000000)  # the bits of a number close to sqrt(1/2)
@@ -26,22 +26,24 @@ _E1, _E2, _E3, _E4, _E5, _E6, _E7, _E8, _E9, _E10, _E11, _E12, _E13 = (
 
 @intrinsic
 def _bits(typing_context, number):
-    """The 64 bits of a double."""
+    """The bits of a double or a single."""
+    word = types.uint64 if number == types.float64 else types.uint32
 
     def code(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.IntType(64))
+        return builder.bitcast(arguments[0], ir.IntType(word.bitwidth))
 
-    return types.uint64(types.float64), code
+    return word(number), code
 
 
 @intrinsic
-def _double(typing_context, bits):
-    """The double of 64 bits."""
+def _number(typing_context, bits):
+    """The double of 64 bits, or the single of 32."""
+    number = types.float64 if bits == types.uint64 else types.float32
 
     def code(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.DoubleType())
+        return builder.bitcast(arguments[0], context.get_value_type(number))
 
-    return types.float64(types.uint64), code
+    return number(bits), code
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
@@ -49,7 +51,7 @@ def log2(x):
     """log2 of a positive normal double."""
     word = _bits(x) + _SHIFT
     whole = np.float64(np.int64(word >> _52) - 1023)
-    fraction = _double((word & _FRACTION) + _HALF_ROOT)
+    fraction = _number((word & _FRACTION) + _HALF_ROOT)
     s = (fraction - 1.0) / (fraction + 1.0)
     t = s * s
     p = ((((((((_L9 * t) + _L8) * t + _L7) * t + _L6) * t + _L5) * t + _L4) * t) + _L3) * t
@@ -65,5 +67,39 @@ def exp2(y):
     f = clipped - whole
     p = ((((((_E13 * f) + _E12) * f + _E11) * f + _E10) * f + _E9) * f + _E8) * f
     p = ((((((p + _E7) * f) + _E6) * f + _E5) * f + _E4) * f + _E3) * f
-    scale = _double(np.uint64(max(np.int64(whole) + 1023, 0)) << _52)
+    scale = _number(np.uint64(max(np.int64(whole) + 1023, 0)) << _52)
     return (((p + _E2) * f + _E1) * f + 1.0) * scale
+
+
+# ---- the same in single precision. Sums of 32-bit integers are 64 bits wide in numba, and are
+# cut; every number is a single, or the sum would be a double. ----
+
+_FRACTION_1 = np.uint32(0x007FFFFF)
+_HALF_ROOT_1 = np.uint32(0x3F3504F3)
+_SHIFT_1 = np.uint32(0x3F800000 - 0x3F3504F3)
+_23, _BIAS = np.uint32(23), np.float32(127.0)
+_S0, _S1, _S2, _S3, _S4 = (np.float32(c) for c in (_L0, _L1, _L2, _L3, _L4))
+_D1, _D2, _D3, _D4, _D5, _D6, _D7 = (np.float32(c) for c in (_E1, _E2, _E3, _E4, _E5, _E6, _E7))
+_HALF, _ONE, _LEAST, _MOST = (np.float32(c) for c in (0.5, 1.0, -127.0, 126.0))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
+def log2_single(x):
+    """log2 of a positive normal single; the rest of the series is below 1e-8."""
+    word = np.uint32(_bits(x) + _SHIFT_1)
+    whole = np.float32(np.int32(word >> _23)) - _BIAS
+    fraction = _number(np.uint32((word & _FRACTION_1) + _HALF_ROOT_1))
+    s = (fraction - _ONE) / (fraction + _ONE)
+    t = s * s
+    return whole + ((((_S4 * t + _S3) * t + _S2) * t + _S1) * t + _S0) * s
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
+def exp2_single(y):
+    """2^y; 0 below the normal singles, and 2^126 at most."""
+    clipped = min(max(y, _LEAST), _MOST)
+    whole = np.floor(clipped + _HALF)
+    f = clipped - whole
+    p = ((((_D7 * f + _D6) * f + _D5) * f + _D4) * f + _D3) * f
+    scale = _number(np.uint32(np.uint32(np.int32(whole + _BIAS)) << _23))
+    return (((p + _D2) * f + _D1) * f + _ONE) * scale

@@ -14,112 +14,109 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 from pgbn.random import mix, uniform
 from pgbn.samplers.gamma import gamma_from_one
-from pgbn.samplers.logarithms import exp2, log2
+from pgbn.samplers.lanes import LANES, above, broadcast, load, lowest_bit, pointer
+from pgbn.samplers.logarithms import exp2, exp2_single, log2, log2_single
 
-__all__ = ["TINY", "Workspace", "fill_row", "is_full", "settle", "workspace"]
+__all__ = ["TINY", "Workspace", "fill_rows", "workspace"]
 
-_0 = np.uint64(0)
-_12 = np.uint64(12)
+_0, _1, _LANES, _ALL = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(2**LANES - 1)
+_BELOW_ONE = float(np.nextafter(np.float32(1.0), np.float32(0.0)))
+_12, _32 = np.uint64(12), np.uint64(32)
 _LOW = np.uint64(4095)
 _LOG2_E = math.log2(math.e)
+_HALF, _ONE, _GRID, _CELL = (np.float32(c) for c in (0.5, 1.0, 2.0**-32, 2.0**-12))
+# log2(1 + t) = t (T1 + T2 t + … + T6 t^5) to 7e-8 for 0 <= t <= 1/e, by Chebyshev's points
+_T1, _T2, _T3, _T4, _T5, _T6 = (
+    np.float32(c)
+    for c in (1.44269494, -0.72132767, 0.48024438, -0.35263732, 0.24207382, -0.10405888)
+)
+_LOG2_E_SINGLE, _OVER_E = np.float32(_LOG2_E), np.float32(1.0 / math.e)
 TINY = 2.2250738585072014e-308  # the smallest normal double
-_ROOM = 512  # proposals that wait, and one row more
+_ROOM = np.uint64(512)  # proposals that wait, and one row more
 
 
 class Workspace(NamedTuple):
-    """The shapes of the row at hand, and scratch for its variates. The proposals that wait, in
-    number ``number[0]``: their shapes, values and ceilings, the place of the variate in the
-    output and what it is multiplied by there.
+    """The shapes of some rows of ``columns`` gammas, or of one that all share; scratch for the
+    variates of a row; and the proposals that wait: their shapes, values and ceilings, the place
+    of the variate in the output and what it is multiplied by there.
 
-    All are filled up to a multiple of eight: then loops have no remainder, whose entries would
-    be computed one by one.
+    Rows are filled up to a multiple of sixteen with shapes of 1/2: then loops have no remainder,
+    whose entries would be computed one by one.
     """
 
+    columns: int
     shape: np.ndarray
     x: np.ndarray
     ceiling: np.ndarray
-    listed: np.ndarray
-    number: np.ndarray
     place: np.ndarray
     scale: np.ndarray
     waiting_shape: np.ndarray
     waiting_x: np.ndarray
     waiting_ceiling: np.ndarray
     weight: np.ndarray
+    below_one: np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def workspace(size):
-    """Room for rows of ``size`` gammas."""
-    row = (size + 7) // 8 * 8
-    room = row + _ROOM + 8
+def workspace(rows, columns, kind):
+    """Room for rows of gammas, drawn as numbers of a kind: float64, or float32 where a relative
+    error of 1e-5 and 0 in place of 1e-38 do no harm."""
+    padded = (columns + LANES - 1) // LANES * LANES
+    room = padded + np.int64(_ROOM) + 8
     return Workspace(
-        np.full(row, 0.5),
-        np.empty(row),
-        np.empty(row),
-        np.empty(row + 1, np.uint64),
-        np.zeros(1, np.int64),
-        np.empty(room, np.int64),
+        columns,
+        np.full((rows, padded), 0.5).astype(kind),
+        np.empty(padded, kind),
+        np.empty(padded, kind),
+        np.empty(room, np.uint64),
         np.empty(room),
+        np.empty(room, kind),
+        np.empty(room, kind),
+        np.empty(room, kind),
         np.empty(room),
-        np.empty(room),
-        np.empty(room),
-        np.empty(room),
+        np.array([_BELOW_ONE]).astype(kind),
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _propose(state, step, size, shape, ceiling, out):
+def _proposal(word, shape):
+    """(u (1 + a / e))^(1 / a), u from the high bits of a word, in the precision of the shape."""
+    raise NotImplementedError
+
+
+def _double(word, shape):
+    u = (np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52
+    return exp2(log2(u + u * shape * (1.0 / math.e)) / shape)
+
+
+def _single(word, shape):
+    # 1 - u is what matters where the shape is small: it has all its digits, and what is lost in
+    # u itself comes back as a correction of the logarithm.
+    rest = (np.float32(np.uint32(word >> _32)) + _HALF) * _GRID
+    u = _ONE - rest
+    log_u = log2_single(u) + ((_ONE - u) - rest) * _LOG2_E_SINGLE
+    t = shape * _OVER_E  # log2(1 + t), t < 0.37
+    p = ((((_T6 * t + _T5) * t + _T4) * t + _T3) * t + _T2) * t
+    return exp2_single((log_u + (p + _T1) * t) / shape)
+
+
+@overload(_proposal, inline="always")
+def _choose_proposal(word, shape):
+    return _single if shape == types.float32 else _double
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
+def _propose(state, step, size, shape, first, ceiling, out):
     """out_k = (u_k (1 + a_k / e))^(1 / a_k), and ceiling_k = 1 - v_k rounded down to 12 bits: u
     and v are the high and the low bits of the next words of the stream."""
     for k in range(size):
         word = mix(state + step * np.uint64(k + 1))
-        ceiling[k] = 1.0 - np.float64(np.int64(word & _LOW) + 1) * 2.0**-12
-        u = (np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52
-        out[k] = exp2(log2(u + u * shape[k] * (1.0 / math.e)) / shape[k])
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def fill_row(rng, work, scale, least, place, line):
-    """line_k = scale · x_k, x_k ~ Gam(shape_k, 1), or ``least`` where that is more; the shape
-    where it is 0 or NaN. Entries that wait are written by `settle`, at ``place`` + k.
-    """
-    shape, x, ceiling, listed = work.shape, work.x, work.ceiling, work.listed
-    waiting_place, waiting_scale, waiting_shape = work.place, work.scale, work.waiting_shape
-    waiting_x, waiting_ceiling = work.waiting_x, work.waiting_ceiling
-    _propose(rng[0], rng[1], x.size, shape, ceiling, x)
-    rng[0] += rng[1] * np.uint64(x.size)
-    # Lists are made without branches, which would be guessed wrongly at every entry listed.
-    found = _0
-    for k in range(np.uint64(line.size)):
-        listed[found] = k
-        found += np.uint64((shape[k] >= 1.0) | (x[k] > ceiling[k]))
-    waiting, large = np.uint64(work.number[0]), _0
-    for p in range(found):
-        k = listed[p]
-        waiting_place[waiting] = place + np.int64(k)
-        waiting_scale[waiting] = scale
-        waiting_shape[waiting] = shape[k]
-        waiting_x[waiting] = x[k]
-        waiting_ceiling[waiting] = ceiling[k]
-        waiting += np.uint64(shape[k] < 1.0)
-        listed[large] = k
-        large += np.uint64(shape[k] >= 1.0)
-    for p in range(large):
-        x[listed[p]] = gamma_from_one(rng, shape[listed[p]])
-    work.number[0] = waiting
-    for k in range(line.size):
-        line[k] = max(x[k] * scale, least) if shape[k] > 0.0 else shape[k]
-
-
-@njit(cache=True, nogil=True)
-def is_full(work):
-    """Whether there may be no room for the proposals of another row."""
-    return work.number[0] > _ROOM
+        ceiling[k] = _ONE - (np.float32(np.uint32(word & _LOW)) + _ONE) * _CELL
+        out[k] = _proposal(word, shape[first + k])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -134,11 +131,11 @@ def _weigh(state, step, size, shape, x, weight):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def settle(rng, work, least, out):
+def _settle(rng, work, left, least, out):
     """Accept the proposals that wait, or propose anew until they are; ``out`` is flat."""
     x, ceiling, shape = work.waiting_x, work.waiting_ceiling, work.waiting_shape
     place, scale, weight = work.place, work.scale, work.weight
-    left = work.number[0]
+    left = np.int64(left)
     while left > 0:
         size = (left + 7) // 8 * 8
         shape[left:size] = x[left:size] = 0.5
@@ -153,6 +150,49 @@ def settle(rng, work, least, out):
             left += np.int64(v >= weight[p])
         size = (left + 7) // 8 * 8
         shape[left:size] = 0.5
-        _propose(rng[0], rng[1], size, shape, ceiling, x)
+        _propose(rng[0], rng[1], np.uint64(size), pointer(shape), _0, pointer(ceiling), pointer(x))
         rng[0] += rng[1] * np.uint64(size)
-    work.number[0] = 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fill_rows(rng, work, rows, scale, least, place, out):
+    """out[place + i · columns + k] = scale_i · x_ik, x_ik ~ Gam(shape_ik, 1), or ``least`` where
+    that is more; the shape where it is 0 or NaN. Row i has the line i of ``work.shape``, or the
+    only one; ``out`` is flat.
+    """
+    columns, padded = np.uint64(work.columns), np.uint64(work.x.size)
+    x, ceiling, result = pointer(work.x), pointer(work.ceiling), pointer(out)
+    places, scales, shapes = pointer(work.place), pointer(work.scale), pointer(work.waiting_shape)
+    waiting_x, waiting_ceiling = pointer(work.waiting_x), pointer(work.waiting_ceiling)
+    below_one, waiting = broadcast(work.below_one[0]), _0
+    every = pointer(work.shape)
+    for row in range(np.uint64(rows)):
+        first = min(row, np.uint64(work.shape.shape[0] - 1)) * padded
+        begin, times = np.uint64(place) + row * columns, scale[row]
+        _propose(rng[0], rng[1], padded, every, first, ceiling, x)
+        rng[0] += rng[1] * padded
+        k = _0
+        while k < columns:
+            # Sixteen comparisons give a word of bits: a branch for each would be guessed wrongly.
+            inside = _ALL >> max(k + _LANES, columns) - columns
+            large = above(load(every, first + k), below_one) & inside
+            refused = above(load(x, k), load(ceiling, k)) & inside & ~large
+            while refused:
+                i = k + lowest_bit(refused)
+                places[waiting], scales[waiting] = begin + i, times
+                shapes[waiting], waiting_x[waiting] = every[first + i], x[i]
+                waiting_ceiling[waiting] = ceiling[i]
+                waiting += _1
+                refused &= refused - _1
+            while large:
+                i = k + lowest_bit(large)
+                x[i] = gamma_from_one(rng, np.float64(every[first + i]))
+                large &= large - _1
+            k += _LANES
+        for i in range(columns):
+            shape = every[first + i]
+            result[begin + i] = max(x[i] * times, least) if shape > 0.0 else np.float64(shape)
+        if waiting > _ROOM:
+            _settle(rng, work, waiting, least, out)
+            waiting = _0
+    _settle(rng, work, waiting, least, out)

@@ -25,7 +25,7 @@ from pgbn.samplers.gamma import log_gamma as draw_log_gamma
 from pgbn.samplers.multinomial import multinomial_lines
 from pgbn.samplers.poisson import poisson as draw_poisson
 from pgbn.samplers.poisson import truncated_poisson as draw_truncated_poisson
-from pgbn.samplers.row_gammas import TINY, fill_row, settle, workspace
+from pgbn.samplers.row_gammas import TINY, fill_rows, workspace
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.threads import run_rows
@@ -56,8 +56,8 @@ _LOG_LIMIT = 300.0 * math.log(10.0)
 def _gamma(key, start, stop, shape, rate, out):
     size = out.shape[3]
     rng = np.empty(2, np.uint64)
-    work = workspace(size)
-    shapes = work.shape
+    work, scale = workspace(1, size, np.float64), np.ones(1)
+    shapes = work.shape[0]
     flat = out.reshape(-1)
     for row in range(start, stop):
         restart(rng, key, row)
@@ -67,11 +67,11 @@ def _gamma(key, start, stop, shape, rate, out):
         else:
             shapes[:size] = a
         if c.size == 1:
-            fill_row(rng, work, 1.0 / c[0], TINY, row * size, line)
-            settle(rng, work, TINY, flat)
+            scale[0] = 1.0 / c[0]
+            fill_rows(rng, work, 1, scale, TINY, row * size, flat)
         else:
-            fill_row(rng, work, 1.0, 0.0, row * size, line)
-            settle(rng, work, 0.0, flat)
+            scale[0] = 1.0
+            fill_rows(rng, work, 1, scale, 0.0, row * size, flat)
             for i in range(size):
                 line[i] = max(line[i] * (1.0 / c[i]), TINY) if shapes[i] > 0.0 else shapes[i]
 
