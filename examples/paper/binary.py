@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from common import Results, arguments, classify, features, load_newsgroups, train_depths
+from common import Results, add_stages, arguments, classify_depths, train_depths
+from corpora import load_newsgroups
 
 TASKS = {
     "hardware": ("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
@@ -31,34 +33,24 @@ def task_of(corpus: dict[str, Any], name: str) -> dict[str, Any]:
     return out | {part: sp.csr_array(out[part][:, kept]) for part in ("train", "test")}
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     def more(parser: Any) -> None:
         parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+        add_stages(parser)
 
-    options = arguments(__doc__ or "", [25, 50, 100, 200, 400, 600, 800], 8, more)
+    options = arguments(__doc__ or "", [25, 50, 100, 200, 400, 600, 800], 8, argv, more)
     results = Results(options.out / "binary.json")
-    corpus = load_newsgroups(options)
+    newsgroups = load_newsgroups(options.data, quick=options.quick)
     for task in options.tasks:
-        part = task_of(corpus, task)
+        corpus = task_of(newsgroups, task)
         for seed in options.seeds:
             for width in options.widths:
-                for network, seconds in train_depths(
-                    part["train"], width, options, f"binary-{task}", seed,
+                layers = train_depths(
+                    corpus["train"], width, options, f"binary-{task}", seed,
                     burn_in=[1000] * options.depth, collect=1000, eta=0.01,
-                ):  # fmt: skip
-                    key = f"{task} K1max={width} T={network.depth} seed={seed}"
-                    if key in results:
-                        continue
-                    accuracy, strength = classify(
-                        features(network, part["train"], seed, options), part["train_labels"],
-                        features(network, part["test"], seed, options), part["test_labels"],
-                        options.quick,
-                    )  # fmt: skip
-                    results.add(
-                        key, accuracy=accuracy, C=strength, task=task, max_width=width,
-                        depth=network.depth, seed=seed, widths=network.widths,
-                        training_seconds=seconds, sweeps=network.sweeps,
-                    )  # fmt: skip
+                )  # fmt: skip
+                classify_depths(corpus, layers, f"{task} K1max={width}", seed, results, options,
+                                task=task, max_width=width)  # fmt: skip
 
 
 if __name__ == "__main__":

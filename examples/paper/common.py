@@ -1,4 +1,13 @@
-"""What the experiments share: corpora, a results file, training that resumes, the classifier."""
+"""What the experiments share: the command line, the file of results, and work that resumes.
+
+An experiment is many pieces of work: a layer to train, features to infer, a classifier to fit.
+Each leaves a file when it is done, and a piece whose file is there is not done again:
+
+    OUT/networks/NAME-K128-seed0-T1         a trained network (pgbn.load), OUT/networks/….json
+                                            beside it the seconds it took
+    OUT/features/NAME-K128-seed0-T1-train.npy   the features of documents, the same beside it
+    OUT/NAME.json                           the results
+"""
 
 from __future__ import annotations
 
@@ -7,40 +16,61 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from logistic import STRENGTHS, classify
 
 import pgbn
 
 MIN_WIDTH = 4  # no layer is put on top of one as narrow as this
+STAGES = ("train", "features", "classify")
 
 
 def arguments(
-    description: str, widths: list[int], depth: int, more: Callable[[Any], None] | None = None
+    description: str,
+    widths: list[int],
+    depth: int,
+    argv: Sequence[str] | None = None,
+    more: Callable[[Any], None] | None = None,
 ) -> argparse.Namespace:
     """The command line of an experiment."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True, help="the corpus, an .npz file")
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder of results")
     parser.add_argument("--widths", type=int, nargs="+", default=widths, help="K1max")
     parser.add_argument("--depth", type=int, default=depth, help="layers at most")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--minutes", type=float, default=float("inf"),
+                        help="begin nothing new after so many minutes")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="a tiny version, to see it run")
     if more is not None:
         more(parser)
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     if not options.data.is_file():
         parser.error(f"--data {options.data}: there is no such file")
     if options.quick:
         options.widths, options.depth, options.seeds = [10], min(options.depth, 2), [0]
         options.out = options.out / "quick"
-    (options.out / "networks").mkdir(parents=True, exist_ok=True)
+    options.deadline = time.monotonic() + 60 * options.minutes
+    options.stages = getattr(options, "stages", STAGES)
+    for folder in ("networks", "features"):
+        (options.out / folder).mkdir(parents=True, exist_ok=True)
     return options
+
+
+def add_stages(parser: Any) -> None:
+    parser.add_argument(
+        "--stages", nargs="+", choices=STAGES, default=STAGES, help="do only this, as far as it can"
+    )
 
 
 class Results:
@@ -48,24 +78,36 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.records: dict[str, dict[str, Any]] = {}
-        if path.exists():
-            self.records = json.loads(path.read_text())
+        self.records = read_json(path)
 
     def __contains__(self, key: str) -> bool:
         return key in self.records
 
     def add(self, key: str, **record: Any) -> None:
-        record["commit"] = _commit()
-        self.records[key] = record
-        partial = self.path.with_suffix(".part")
-        partial.write_text(json.dumps(self.records, indent=1))
-        partial.replace(self.path)
+        # Read again: another process may have added results of other networks.
+        self.records = read_json(self.path) | {key: record | {"commit": commit()}}
+        write_json(self.path, self.records)
         shown = {name: value for name, value in record.items() if np.isscalar(value)}
         print(f"{key}: {shown}", flush=True)
 
 
-def _commit() -> str:
+def read_json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """The old file or the new one, never half of it."""
+    partial = path.with_name(f"{path.name}.part")
+    partial.write_text(json.dumps(content, indent=1))
+    partial.replace(path)
+
+
+def beside(path: Path) -> Path:
+    """Where the facts about a file are kept."""
+    return path.with_name(f"{path.name}.json")
+
+
+def commit() -> str:
     try:
         command = ["git", "-C", os.path.dirname(__file__), "rev-parse", "--short", "HEAD"]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -73,48 +115,33 @@ def _commit() -> str:
         return "unknown"
 
 
-# ---- corpora --------------------------------------------------------------------------
-
-
-def load_newsgroups(options: argparse.Namespace) -> dict[str, Any]:
-    """The 20newsgroups corpus: train, test (CSR), their labels, groups, vocabulary."""
-    with np.load(options.data, allow_pickle=False) as file:
-        terms = file["vocabulary"].size
-        out: dict[str, Any] = {"groups": file["groups"], "vocabulary": file["vocabulary"]}
-        for part in ("train", "test"):
-            cells = (file[f"{part}_data"].astype(np.int64), file[f"{part}_indices"],
-                     file[f"{part}_indptr"])  # fmt: skip
-            out[part] = sp.csr_array(cells, shape=(cells[2].size - 1, terms))
-            out[f"{part}_labels"] = file[f"{part}_labels"]
-    if options.quick:
-        for part in ("train", "test"):
-            out[part], out[f"{part}_labels"] = out[part][::40], out[f"{part}_labels"][::40]
-        out = keep_terms(out, 300)
-    return out
-
-
-def keep_terms(corpus: dict[str, Any], terms: int) -> dict[str, Any]:
-    """Only the terms with the largest total count over train and test together."""
-    total = np.asarray(corpus["train"].sum(axis=0) + corpus["test"].sum(axis=0)).ravel()
-    kept = np.sort(np.argsort(-total, kind="stable")[:terms])
-    changed = {part: sp.csr_array(corpus[part][:, kept]) for part in ("train", "test")}
-    return corpus | changed | {"vocabulary": corpus["vocabulary"][kept]}
-
-
-def load_nips(options: argparse.Namespace, terms: int = 2000) -> tuple[sp.csr_array, Any]:
-    """NIPS12 with its most frequent terms, and their names."""
-    with np.load(options.data, allow_pickle=False) as file:
-        size = file["vocabulary"].size
-        cells = (file["data"].astype(np.int64), file["indices"], file["indptr"])
-        X = sp.csr_array(cells, shape=(cells[2].size - 1, size))
-        vocabulary = file["vocabulary"]
-    if options.quick:
-        X, terms = X[::30], 300
-    kept = np.sort(np.argsort(-np.asarray(X.sum(axis=0)).ravel(), kind="stable")[:terms])
-    return sp.csr_array(X[:, kept]), vocabulary[kept]
+def work(
+    options: argparse.Namespace, task: Callable[..., Any], *inputs: Any, **settings: Any
+) -> tuple[Any, dict[str, Any]]:
+    """What the task returns, and what it cost; past the deadline no task is begun."""
+    if time.monotonic() > options.deadline:
+        print("time is up: the same command goes on from here", flush=True)
+        raise SystemExit(0)
+    began, cpu = time.monotonic(), time.process_time()
+    value = task(*inputs, **settings)
+    cost = {"seconds": round(time.monotonic() - began, 2),
+            "cpu_seconds": round(time.process_time() - cpu, 2)}  # fmt: skip
+    return value, cost | {"commit": commit()}
 
 
 # ---- training -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network in a folder, read when it is needed, and the facts about its training."""
+
+    path: Path
+    facts: dict[str, Any]
+
+    @cached_property
+    def network(self) -> pgbn.TrainedNetwork:
+        return pgbn.TrainedNetwork.load(self.path)
 
 
 def train_depths(
@@ -123,87 +150,102 @@ def train_depths(
     options: argparse.Namespace,
     name: str,
     seed: int,
+    *,
     burn_in: list[int],
     collect: int,
     eta: float,
     callback: Callable[[pgbn.Progress], None] | None = None,
-    done: Callable[[int], bool] = lambda depth: True,
-) -> Iterator[tuple[pgbn.TrainedNetwork, float]]:
-    """The networks of 1, 2, … layers and the seconds each new layer took.
+    measure: Mapping[str, Callable[[], Any]] | None = None,
+) -> Iterator[Trained]:
+    """The networks of 1, 2, … layers.
 
-    Layers that were saved are read, unless ``done(depth)`` says that their result is missing and
-    needs the sweeps themselves.
+    A network that was saved is used as it is. ``measure`` are further facts, taken when a layer
+    is trained: where they are missing, it must be trained again.
     """
+    measure = measure or {}
     if options.quick:
         burn_in, collect = [20] * options.depth, 20
     below: Path | None = None
     for depth in range(1, options.depth + 1):
         path = options.out / "networks" / f"{name}-K{width}-seed{seed}-T{depth}"
-        seconds = 0.0
-        if (path / "model.json").exists() and done(depth):
-            network = pgbn.TrainedNetwork.load(path)
-        else:
-            began = time.monotonic()
-            network = pgbn.train_layerwise(
-                X, width, depth, eta=eta, burn_in=burn_in[:depth], collect=collect, seed=seed,
-                threads=options.threads, trace_every=50, callback=callback, start_from=below,
-            ).deepest  # fmt: skip
-            seconds = time.monotonic() - began
-            network.save(path)
-        yield network, seconds
-        if network.widths[-1] <= MIN_WIDTH:
+        facts = read_json(beside(path))
+        if not (path / "model.json").exists() or measure.keys() - facts.keys():
+            if "train" not in options.stages:
+                return
+            training, cost = work(
+                options, pgbn.train_layerwise, X, width, depth, eta=eta, burn_in=burn_in[:depth],
+                collect=collect, seed=seed, threads=options.threads, trace_every=50,
+                callback=callback, start_from=below,
+            )  # fmt: skip
+            facts = cost | shape_of(training.deepest)
+            facts |= {fact: ask() for fact, ask in measure.items()}
+            # The facts first: where there is a network, there are its facts.
+            write_json(beside(path), facts)
+            training.deepest.save(path)
+        elif "widths" not in facts:  # trained by other means: perhaps nobody knows how long it took
+            facts |= shape_of(pgbn.TrainedNetwork.load(path))
+            write_json(beside(path), facts)
+        yield Trained(path, facts)
+        if facts["widths"][-1] <= MIN_WIDTH:
             return
         below = path
 
 
+def shape_of(network: pgbn.TrainedNetwork) -> dict[str, Any]:
+    return {"widths": list(network.widths), "sweeps": network.sweeps}
+
+
+# ---- features and classes -------------------------------------------------------------
+
+
 def features(
-    network: pgbn.TrainedNetwork, X: sp.csr_array, seed: int, options: argparse.Namespace
-) -> np.ndarray:
-    """The posterior means of θ^(1)/θ^(1)_·, 500 samples after 500 of burn-in."""
-    sweeps = 20 if options.quick else 500
-    return pgbn.infer(network, X, layers=1, burn_in=sweeps, samples=sweeps, seed=seed,
-                      threads=options.threads, units=False).features(1)  # fmt: skip
+    trained: Trained, X: sp.csr_array, part: str, seed: int, options: argparse.Namespace
+) -> tuple[np.ndarray, float] | None:
+    """The posterior means of θ^(1)/θ^(1)_·, 500 samples after 500 of burn-in, and their seconds;
+    None if they are not there and not to be inferred now."""
+    path = options.out / "features" / f"{trained.path.name}-{part}.npy"
+    if not path.exists():
+        if "features" not in options.stages:
+            return None
+        sweeps = 20 if options.quick else 500
+        units, cost = work(
+            options, pgbn.infer, trained.network, X, layers=1, burn_in=sweeps, samples=sweeps,
+            seed=seed, threads=options.threads, units=False,
+        )  # fmt: skip
+        write_json(beside(path), cost)
+        partial = path.with_suffix(".part")
+        with partial.open("wb") as file:
+            np.save(file, units.features(1).astype(np.float32))
+        partial.replace(path)
+    return np.load(path).astype(np.float64), read_json(beside(path)).get("seconds", 0.0)
 
 
-# ---- classifier -----------------------------------------------------------------------
-
-
-def classify(
-    train: np.ndarray,
-    train_labels: np.ndarray,
-    test: np.ndarray,
-    test_labels: np.ndarray,
-    quick: bool = False,
-) -> tuple[float, float]:
-    """Test accuracy in percent of L2 logistic regression, and its C.
-
-    C is chosen on the training set among 2^-10 … 2^15 by 5-fold cross-validation; along this path
-    each fit starts from the one before.
-    """
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import StratifiedKFold
-
-    grid = [2.0**power for power in range(-10, 16, 5 if quick else 1)]
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    right = np.zeros(len(grid))
-    for seen, held in folds.split(train, train_labels):
-        model = LogisticRegression(warm_start=True, max_iter=100)
-        for i, strength in enumerate(grid):
-            _fit(model.set_params(C=strength), train[seen], train_labels[seen])
-            right[i] += (model.predict(train[held]) == train_labels[held]).sum()
-    best = int(np.argmax(right))
-    model = LogisticRegression(warm_start=True, max_iter=100)
-    for strength in grid[: best + 1]:
-        _fit(model.set_params(C=strength), train, train_labels)
-    return 100.0 * float((model.predict(test) == test_labels).mean()), grid[best]
-
-
-def _fit(model: Any, X: np.ndarray, y: np.ndarray) -> None:
-    """Fit; a path of 26 fits need not converge to the last digit."""
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, y)
+def classify_depths(
+    corpus: dict[str, Any],
+    layers: Iterator[Trained],
+    key: str,
+    seed: int,
+    results: Results,
+    options: argparse.Namespace,
+    **about: Any,
+) -> None:
+    """The test accuracy of each network in ``layers``; ``about`` goes into the records."""
+    for depth, trained in enumerate(layers, 1):
+        name = f"{key} T={depth} seed={seed}"
+        if name in results or set(options.stages) == {"train"}:
+            continue
+        train = features(trained, corpus["train"], "train", seed, options)
+        test = features(trained, corpus["test"], "test", seed, options)
+        if train is None or test is None or "classify" not in options.stages:
+            continue
+        (accuracy, strength), cost = work(
+            options, classify, train[0], corpus["train_labels"], test[0], corpus["test_labels"],
+            STRENGTHS[::5] if options.quick else STRENGTHS,
+        )  # fmt: skip
+        results.add(
+            name, accuracy=accuracy, C=strength, depth=depth, seed=seed, **about,
+            widths=trained.facts["widths"], sweeps=trained.facts["sweeps"],
+            training_seconds=trained.facts.get("seconds"),
+            training_commit=trained.facts.get("commit", "unknown"),
+            feature_seconds=train[1] + test[1], classifier_seconds=cost["seconds"],
+        )  # fmt: skip

@@ -5,48 +5,33 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 from typing import Any
 
-from common import Results, arguments, classify, features, keep_terms, load_newsgroups, train_depths
+from common import Results, add_stages, arguments, classify_depths, train_depths
+from corpora import load_newsgroups
 
-WIDTHS = {2000: [128, 256, 512], 0: [50, 100, 200, 400, 800]}
+WIDTHS = {2000: [128, 256, 512], 0: [50, 100, 200, 400, 600, 800]}
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     def more(parser: Any) -> None:
         parser.add_argument("--terms", type=int, default=2000, help="most frequent terms; 0: all")
+        add_stages(parser)
 
-    options = arguments(__doc__ or "", [], 5, more)
+    options = arguments(__doc__ or "", [], 5, argv, more)
     results = Results(options.out / "multiclass.json")
-    corpus = load_newsgroups(options)
-    if options.terms and not options.quick:
-        corpus = keep_terms(corpus, options.terms)
+    corpus = load_newsgroups(options.data, options.terms, options.quick)
     terms = corpus["train"].shape[1]
     for seed in options.seeds:
         for width in options.widths or WIDTHS.get(options.terms, WIDTHS[0]):
-            first, later = 1000, 1000 if width <= 400 else 500
-            name = f"multiclass-V{terms}"
-            for network, seconds in train_depths(
-                corpus["train"], width, options, name, seed,
-                burn_in=[first, *[later] * (options.depth - 1)], collect=500, eta=0.05,
-            ):  # fmt: skip
-                key = f"V={terms} K1max={width} T={network.depth} seed={seed}"
-                if key in results:
-                    continue
-                began = time.monotonic()
-                train = features(network, corpus["train"], seed, options)
-                test = features(network, corpus["test"], seed, options)
-                found = time.monotonic()
-                accuracy, strength = classify(
-                    train, corpus["train_labels"], test, corpus["test_labels"], options.quick
-                )
-                results.add(
-                    key, accuracy=accuracy, C=strength, terms=terms, max_width=width,
-                    depth=network.depth, seed=seed, widths=network.widths,
-                    training_seconds=seconds, feature_seconds=found - began,
-                    classifier_seconds=time.monotonic() - found, sweeps=network.sweeps,
-                )  # fmt: skip
+            later = 1000 if width <= 400 else 500
+            layers = train_depths(
+                corpus["train"], width, options, f"multiclass-V{terms}", seed,
+                burn_in=[1000, *[later] * (options.depth - 1)], collect=500, eta=0.05,
+            )  # fmt: skip
+            classify_depths(corpus, layers, f"V={terms} K1max={width}", seed, results, options,
+                            terms=terms, max_width=width)  # fmt: skip
 
 
 if __name__ == "__main__":

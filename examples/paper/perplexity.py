@@ -6,45 +6,54 @@ B_1 = 1000, B_t = 500 above, C_t = 500; one sample in five of the last 500 sweep
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 
-from common import Results, arguments, load_nips, train_depths
+from common import Results, arguments, train_depths
+from corpora import load_nips
 
 import pgbn
 
 
-def main() -> None:
-    options = arguments(__doc__ or "", [25, 50, 100, 200, 400, 600, 800], 5)
+class Samples:
+    """A callback of the training: one sample in five of what is collected."""
+
+    def __init__(self, held: pgbn.HeldOutPerplexity) -> None:
+        self.held = held
+
+    def __call__(self, progress: pgbn.Progress) -> None:
+        if progress.phase == "burn_in" and progress.sweep == 1:
+            self.held.reset()  # samples of two depths, or from before a prune, never mix
+        if progress.phase == "collect" and progress.sweep % 5 == 0:
+            self.held.add_chain(progress.chain)
+
+    def count(self) -> int:
+        return self.held.samples
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    options = arguments(__doc__ or "", [25, 50, 100, 200, 400, 600, 800], 5, argv)
     results = Results(options.out / "perplexity.json")
-    X, _ = load_nips(options)
+    X, _ = load_nips(options.data, quick=options.quick)
     for seed in options.seeds:
         train, held_out = pgbn.split_tokens(X, 0.3, seed)
         held = pgbn.HeldOutPerplexity(held_out, options.threads)
-
-        def collect(progress: pgbn.Progress, held: pgbn.HeldOutPerplexity = held) -> None:
-            if progress.phase == "burn_in" and progress.sweep == 1:
-                held.reset()  # samples of two depths, or from before a prune, never mix
-            if progress.phase == "collect" and progress.sweep % 5 == 0:
-                held.add_chain(progress.chain)
-
+        samples = Samples(held)
+        # Saved beside the network, because nothing else of the samples is kept.
+        measure = {"perplexity": held.perplexity, "last": held.last, "samples": samples.count}
         for width in options.widths:
-
-            def key_of(depth: int, width: int = width, seed: int = seed) -> str:
-                return f"K1max={width} T={depth} seed={seed}"
-
-            for network, seconds in train_depths(
+            layers = train_depths(
                 train, width, options, "perplexity", seed,
                 burn_in=[1000, *[500] * (options.depth - 1)], collect=500, eta=0.05,
-                callback=collect, done=lambda depth, key_of=key_of: key_of(depth) in results,
-            ):  # fmt: skip
-                key = key_of(network.depth)
-                if key in results:
-                    continue
-                results.add(
-                    key, perplexity=held.perplexity(), last=held.last(), samples=held.samples,
-                    max_width=width, depth=network.depth, seed=seed, widths=network.widths,
-                    training_seconds=seconds, sweeps=network.sweeps, at=time.strftime("%F %T"),
-                )  # fmt: skip
+                callback=samples, measure=measure,
+            )  # fmt: skip
+            for depth, trained in enumerate(layers, 1):
+                key, facts = f"K1max={width} T={depth} seed={seed}", trained.facts
+                if key not in results:
+                    results.add(
+                        key, **{name: facts[name] for name in (*measure, "widths", "sweeps")},
+                        max_width=width, depth=depth, seed=seed, training_seconds=facts["seconds"],
+                        training_commit=facts["commit"],
+                    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 """Pictures of what the other scripts found: accuracy and perplexity against depth.
 
-Needs matplotlib. Reads FOLDER/*.json and writes FOLDER/*.png.
+Needs matplotlib. Reads OUT/*.json and writes IMAGES/paper-*.png, which table.py puts on the page.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from common import read_json
 
 
 def curves(records: list[dict[str, Any]], value: str) -> dict[int, dict[int, list[float]]]:
@@ -25,21 +27,23 @@ def draw(
 ) -> None:
     """A line for each width; with ``relative``, a second panel of differences to one layer."""
     figure, axes = plt.subplots(1, 2 if relative else 1, figsize=(10 if relative else 5, 4))
-    panels = list(axes) if relative else [axes]
+    sides = list(axes) if relative else [axes]
     for width, by_depth in sorted(curves(records, value).items()):
         depths = sorted(by_depth)
         means = [sum(by_depth[depth]) / len(by_depth[depth]) for depth in depths]
-        panels[0].plot(depths, means, marker="o", label=f"$K_{{1max}}={width}$")
+        sides[0].plot(depths, means, marker="o", label=f"$K_{{1max}}={width}$")
         if relative:
-            panels[1].plot(depths, [mean - means[0] for mean in means], marker="o")
-    for panel in panels:
+            sides[1].plot(depths, [mean - means[0] for mean in means], marker="o")
+    depths = sorted({record["depth"] for record in records})
+    for panel in sides:
         panel.set_xlabel("layers T")
-    panels[0].set_ylabel(title)
+        panel.set_xticks(depths)
+    sides[0].set_ylabel(title)
     if relative:
-        panels[1].set_ylabel(f"{title}, minus T=1")
-    panels[0].legend()
+        sides[1].set_ylabel(f"{title}, minus T=1")
+    sides[0].legend()
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120, metadata={"Software": None})
     plt.close(figure)
 
 
@@ -52,14 +56,32 @@ def boxes(plt: Any, records: list[dict[str, Any]], title: str, path: Path) -> No
     axis.set_xlabel("layers T")
     axis.set_ylabel(title)
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120, metadata={"Software": None})
     plt.close(figure)
 
 
-def main() -> None:
+def panels(out: Path) -> Iterator[tuple[str, list[dict[str, Any]], str, str]]:
+    """(name of the picture, records, value, title) of everything that there is to draw."""
+    by_terms: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in read_json(out / "multiclass.json").values():
+        by_terms["full" if record["terms"] > 30_000 else f"V{record['terms']}"].append(record)
+    for name, records in sorted(by_terms.items()):
+        yield f"multiclass-{name}", records, "accuracy", "accuracy, %"
+    by_task: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in read_json(out / "binary.json").values():
+        by_task[record["task"]].append(record)
+    for name, records in sorted(by_task.items()):
+        yield f"binary-{name}", records, "accuracy", "accuracy, %"
+    records = list(read_json(out / "perplexity.json").values())
+    if records:
+        yield "perplexity", records, "perplexity", "perplexity"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder of results")
-    options = parser.parse_args()
+    parser.add_argument("--images", type=Path, default=None, help="folder of pictures; else OUT")
+    options = parser.parse_args(argv)
     try:
         import matplotlib
 
@@ -67,21 +89,14 @@ def main() -> None:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError:
         raise SystemExit("plots.py needs matplotlib: pip install matplotlib") from None
-    groups = {"multiclass": ("terms", "accuracy, %"), "binary": ("task", "accuracy, %"),
-              "perplexity": (None, "perplexity")}  # fmt: skip
-    for name, (by, title) in groups.items():
-        path = options.out / f"{name}.json"
-        if not path.exists():
-            continue
-        records = list(json.loads(path.read_text()).values())
-        value = "perplexity" if name == "perplexity" else "accuracy"
-        for group in sorted({record[by] if by else "" for record in records}, key=str):
-            chosen = [record for record in records if not by or record[by] == group]
-            target = options.out / f"{name}{f'-{group}' if by else ''}.png"
-            draw(plt, chosen, value, title, target, relative=name == "perplexity")
-            print(target)
-            if name == "binary":
-                boxes(plt, chosen, title, target.with_stem(f"{target.stem}-boxes"))
+    images = options.images or options.out
+    images.mkdir(parents=True, exist_ok=True)
+    for name, records, value, title in panels(options.out):
+        path = images / f"paper-{name}.png"
+        draw(plt, records, value, title, path, relative=name == "perplexity")
+        if name.startswith("binary"):
+            boxes(plt, records, title, path.with_stem(f"{path.stem}-boxes"))
+        print(path)
 
 
 if __name__ == "__main__":
