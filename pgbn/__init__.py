@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pgbn import checkpoint, evaluation, zoo
+from pgbn import checkpoint, evaluation, plot, zoo
 from pgbn.chain import Chain
 from pgbn.checkpoint import resume
 from pgbn.draws import Draws
@@ -105,6 +105,7 @@ __all__ = [
     "infer",
     "link_rule",
     "load",
+    "plot",
     "prune",
     "resume",
     "rules",

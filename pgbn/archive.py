@@ -79,9 +79,8 @@ def write(
         if isinstance(error, StorageError):
             raise
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        raise StorageError(
-            f"{folder}: could not be written ({reason}); what was saved there before is intact"
-        ) from error
+        before = "; what was saved there before is intact" if is_archive(folder) else ""
+        raise StorageError(f"{folder}: could not be written ({reason}){before}") from error
 
 
 def check_writable(folder: str | Path) -> None:
@@ -221,9 +220,10 @@ def _plain(value: Any) -> Any:
 def read_manifest(folder: str | Path) -> dict[str, Any]:
     """The manifest, checked: its format, version and checksum, and the names in it."""
     folder = Path(folder)
-    path = folder / MANIFEST
+    path = folder if folder.name == MANIFEST else folder / MANIFEST
     missing = StorageError(
-        f"{folder}: no saved model there (no {MANIFEST}); save one with pgbn.save(model, path)"
+        f"{folder}: no saved model there (no {MANIFEST}); pgbn.save(model, path) and the command "
+        "pgbn fit write one"
     )
     try:
         os.fsencode(path)
@@ -246,7 +246,9 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise StorageError(f"{path}: this file was not written by pgbn")
     version = document.get("version")
-    if not isinstance(version, int) or version != VERSION:
+    if not isinstance(version, int):
+        raise StorageError(f"{path}: damaged: it does not tell the version of its format")
+    if version != VERSION:
         raise StorageError(
             f"{path}: format version {version!r}, but this pgbn reads version {VERSION}; "
             "install a newer pgbn"
@@ -289,9 +291,9 @@ def read_arrays(folder: str | Path, body: Mapping[str, Any], group: str) -> dict
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise StorageError(f"{path}: not a file")
             if os.fstat(file.fileno()).st_size != entry["bytes"]:
-                raise StorageError(f"{path}: damaged: it should have {entry['bytes']} bytes")
+                raise StorageError(f"{path}: damaged: not of {entry['bytes']} bytes; use a copy")
             if file_digest(file)[0] != entry.get("sha256"):
-                raise StorageError(f"{path}: damaged (its checksum is wrong)")
+                raise StorageError(f"{path}: damaged (its checksum is wrong); use a copy")
             return read_npz(path, file)
     except FileNotFoundError:
         raise StorageError(f"{path}: this file of the model is missing") from None

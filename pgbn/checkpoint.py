@@ -13,42 +13,30 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from pgbn import archive, storage
-from pgbn.averages import Means, Trace
 from pgbn.codecs import (
     chain_content,
     chain_data,
     chain_state,
-    decode_chain,
-    decode_networks,
     encode_networks,
 )
 from pgbn.errors import PgbnError, StorageError
 from pgbn.notices import PgbnWarning
 from pgbn.progress import Interrupted, stop_gently
+from pgbn.stopped import Checkpoint, read_checkpoint
 from pgbn.trained import Priors, TrainedNetwork
 from pgbn.training import LayerwiseTraining, Progress, train_layerwise
 
 __all__ = ["Checkpoint", "Checkpoints", "read_checkpoint", "resume", "train"]
 
 Listener = Callable[[Progress], None]
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A training that was stopped: its data, its arguments, and where it stands."""
-
-    data: Any
-    arguments: dict[str, Any]
-    progress: Progress
-    context: dict[str, Any]
 
 
 class Checkpoints:
@@ -69,8 +57,9 @@ class Checkpoints:
         context: Mapping[str, Any] | None = None,
     ) -> None:
         self.path, self.arguments, self.context = Path(path), dict(arguments), dict(context or {})
-        self.minutes, self.sweeps, self.share = minutes, sweeps, share
+        self.minutes, self.sweeps, self.share = _interval(minutes), sweeps, share
         self.written, self.cost, self.count, self.spent = time.monotonic(), 0.0, 0, 0.0
+        self.saved = False
         self._files: dict[str, str] = {}
         self._networks: tuple[TrainedNetwork, ...] | None = None
 
@@ -125,61 +114,20 @@ class Checkpoints:
             arrays["model"] = trained
         self._files = archive.write(self.path, "checkpoint", content, arrays, keep)
         self._networks, self.count, self.written = progress.networks, 0, time.monotonic()
-        self.cost = self.written - start
+        self.cost, self.saved = self.written - start, True
         self.spent += self.cost
+
+
+def _interval(minutes: float | None) -> float | None:
+    if minutes is not None and (not isinstance(minutes, Real) or not float(minutes) >= 0.0):
+        raise StorageError(
+            f"minutes={minutes!r}: give a number of at least 0, or None for no checkpoints by time"
+        )
+    return minutes
 
 
 def _same(old: Sequence[TrainedNetwork] | None, new: Sequence[TrainedNetwork]) -> bool:
     return old is not None and len(old) == len(new) and all(map(lambda a, b: a is b, old, new))
-
-
-def read_checkpoint(path: str | Path, *, threads: int | None = None) -> Checkpoint:
-    """The last complete checkpoint in a folder."""
-
-    def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Checkpoint:
-        content = body["content"]
-        if body["kind"] != "checkpoint":
-            raise StorageError(
-                f"{path}: nothing to resume: it holds a finished {body['kind']}; load it with "
-                f"pgbn.load({str(path)!r})"
-            )
-        state = files("state")
-        means = Means()
-        for t in range(sum(name.startswith("mean/") for name in state) - 1):
-            means.phi.append(state.pop(f"mean/{t}"))
-        if means.phi:
-            means.r = state.pop("mean/r")
-        chain = decode_chain(
-            content["chain"], lambda group: state if group == "state" else files(group), threads
-        )
-        numbers = {
-            name: int(content[name]) for name in ("depth", "sweep", "sweeps", "done", "total")
-        }
-        trace = content["trace"]
-        progress = Progress(
-            chain=chain,
-            phase=content["phase"],
-            seconds=0.0,
-            sweep_seconds=0.0,
-            networks=decode_networks(content["networks"], files("model")),
-            trace=Trace(trace["every"], trace["sweep"], [tuple(row) for row in trace["rows"]]),
-            means=means,
-            **numbers,
-        )
-        return Checkpoint(
-            _matrix(chain.program.cells["x"]), dict(content["arguments"]), progress,
-            dict(content["context"]),
-        )  # fmt: skip
-
-    return storage.read_folder(path, read)
-
-
-def _matrix(cells: Any) -> Any:
-    """The data as they were given: sparse, or masked where cells are missing."""
-    if cells.missing is not None:
-        unknown = cells.dense(cells.missing)[0]
-        return np.ma.masked_array(cells.dense()[0], mask=unknown)
-    return sp.csr_array((cells.values, cells.indices, cells.indptr), shape=cells.shape)
 
 
 def train(
@@ -232,6 +180,7 @@ def resume(
     writer = Checkpoints(
         path, at.arguments, minutes=minutes, sweeps=sweeps, share=share, context=at.context
     )
+    writer.saved = True
     return _run(writer, at.data, callback, threads, progress, resume=at.progress)
 
 
@@ -272,8 +221,16 @@ def _run(
         "seconds": writer.context["seconds"],
     }
     context = writer.context
-    storage.save(result, writer.path, vocabulary=context.get("vocabulary"),
-                 labels=context.get("labels"), record=record, data=X)  # fmt: skip
+    try:
+        storage.save(result, writer.path, vocabulary=context.get("vocabulary"),
+                     labels=context.get("labels"), record=record, data=X)  # fmt: skip
+    except StorageError as error:
+        if writer.saved:
+            raise StorageError(
+                f"{error}; make room, then go on from the last checkpoint with the command pgbn "
+                f"resume {writer.path}"
+            ) from error
+        raise
     return result
 
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import json
 import sys
-import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 
-from pgbn.data import check_sparse
+from pgbn.bounded import open_text
+from pgbn.count_files import MATRICES, read_matrix
 from pgbn.errors import DataError, did_you_mean
-from pgbn.memory import check_bytes
+from pgbn.memory import check_bytes, memory
 
 __all__ = ["FORMATS", "Corpus", "count_terms", "read_corpus"]
 
@@ -36,6 +34,7 @@ FORMATS = {
     ".mtx": "mtx", ".npz": "npz", ".svmlight": "svmlight", ".libsvm": "svmlight",
     ".svm": "svmlight",
 }  # fmt: skip
+ROW = 300  # bytes that a document takes beside its text
 TOKEN = r"(?u)\b\w\w+\b"
 
 
@@ -80,10 +79,11 @@ def read_corpus(
     if not _exists(path):
         raise DataError(f"{path}: no such file or folder")
     kind = _format(path, format)
+    _check_options(path, kind, column, label, terms)
     try:
-        if kind in ("mtx", "npz", "svmlight"):
-            counts, inside = _read_matrix(path, kind)
-            names = _lines(Path(terms), encoding) if terms is not None else inside
+        if kind in MATRICES:
+            counts, inside = read_matrix(path, kind)
+            names = list(_lines(Path(terms), encoding)) if terms is not None else inside
             if names is not None and len(names) != counts.shape[1]:
                 raise DataError(
                     f"{terms or path}: {len(names)} names of terms, but the matrix has "
@@ -106,6 +106,17 @@ def read_corpus(
     if not named:
         raise DataError(f"{path}: no documents in it")
     return count_terms(named, vocabulary=vocabulary, **options)
+
+
+def _check_options(path: Path, kind: str, column: str, label: Any, terms: Any) -> None:
+    """Refuse what would be ignored: the user expects it to do something."""
+    fields = kind in ("csv", "jsonl")
+    if label is not None and not fields:
+        raise DataError(f"label={label!r}: {path} ({kind}) has no columns; leave it out")
+    if column != "text" and not fields:
+        raise DataError(f"column={column!r}: {path} ({kind}) has no columns; leave it out")
+    if terms is not None and kind not in MATRICES:
+        raise DataError(f"terms={str(terms)!r}: {path} ({kind}) has texts, which give the terms")
 
 
 def _exists(path: Path) -> bool:
@@ -138,7 +149,8 @@ def count_terms(
             vectorizer = CountVectorizer(**chosen)
             counts = vectorizer.fit_transform(texts.values())
     except Exception as error:  # a bad pattern or range, or no terms left: in its own words
-        shown = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
+        named = [name for name in chosen if name in str(error)]
+        shown = ", ".join(f"{name}={chosen[name]!r}" for name in named or chosen)
         raise DataError(f"no terms could be counted ({shown}): {error}") from None
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     matrix = sp.csr_array(counts, dtype=np.int64)
@@ -165,20 +177,23 @@ def _format(path: Path, format: str | None) -> str:
 def _read_texts(
     path: Path, kind: str, column: str, label: str | None, encoding: str
 ) -> Iterator[tuple[str, str]]:
-    if kind == "folder":
-        yield from _read_folder(path, encoding)
-        return
-    if path.is_dir():
+    if path.is_dir() and kind != "folder":
         raise DataError(f"{path}: a folder, but format={kind!r} needs a file")
     rows: Iterator[tuple[str, str]]
-    if kind == "lines":
+    if kind == "folder":
+        rows = _read_folder(path, encoding)
+    elif kind == "lines":
         rows = ((str(n), line) for n, line in enumerate(_lines(path, encoding), 1))
     elif kind == "csv":
         rows = _read_table(path, column, label, encoding)
     else:
         rows = _read_json(path, column, label, encoding)
     seen: dict[str, int] = {}
+    need = 0
     for name, text in rows:
+        need += 4 * len(text) + ROW
+        if need > memory():
+            check_bytes(f"{path}: its documents", need, "give a part of them")
         seen[name] = seen.get(name, 0) + 1
         yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), text
 
@@ -188,16 +203,20 @@ def _read_folder(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
     texts = [p for p in files if p.suffix.lower() in (".txt", ".md", ".rst", ".text")] or files
     for file in texts:
         try:
-            yield str(file.relative_to(path)), file.read_text(_marked(encoding))
+            with open_text(file, _marked(encoding)) as opened:
+                yield str(file.relative_to(path)), opened.read()
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{file}: not {encoding} at byte {error.start}; give the encoding, e.g. latin-1"
             ) from None
 
 
-def _lines(path: Path, encoding: str) -> list[str]:
-    with _open(path, encoding) as file:
-        return [line for line in file.read().split("\n") if line.strip()]
+def _lines(path: Path, encoding: str) -> Iterator[str]:
+    """The lines of a file that are not empty."""
+    with open_text(path, _marked(encoding), newline="\n") as file:
+        for line in file:
+            if line.strip():
+                yield line.rstrip("\r\n")
 
 
 def _marked(encoding: str) -> str:
@@ -205,19 +224,12 @@ def _marked(encoding: str) -> str:
     return "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
 
 
-def _open(path: Path, encoding: str) -> Any:
-    encoding = _marked(encoding)
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding=encoding, newline="")
-    return path.open(encoding=encoding, newline="")
-
-
 def _read_table(
     path: Path, column: str, label: str | None, encoding: str
 ) -> Iterator[tuple[str, str]]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
-    with _open(path, encoding) as file:
+    with open_text(path, _marked(encoding)) as file:
         reader = csv.DictReader(file, delimiter="\t" if tabs else ",")
         known = [name for name in reader.fieldnames or [] if name]
         for wanted in (column, label):
@@ -230,7 +242,7 @@ def _read_table(
 def _read_json(
     path: Path, column: str, label: str | None, encoding: str
 ) -> Iterator[tuple[str, str]]:
-    with _open(path, encoding) as file:
+    with open_text(path, _marked(encoding)) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
@@ -247,65 +259,3 @@ def _read_json(
                     f"{path}: line {number} has no text {column!r}.{did_you_mean(column, known)}"
                 )
             yield str(row.get(label, number)) if label else str(number), row[column]
-
-
-# ---- counts ---------------------------------------------------------------------------
-
-
-def _read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
-    if path.is_dir():
-        raise DataError(f"{path}: a folder, but format={kind!r} needs a file")
-    try:
-        if kind == "mtx":
-            return _counts(path, scipy.io.mmread(path)), None
-        if kind == "svmlight":
-            from sklearn.datasets import load_svmlight_file
-
-            return _counts(path, load_svmlight_file(str(path))[0]), None
-        return _read_npz(path)
-    except ImportError:
-        raise DataError(f"{path}: svmlight needs scikit-learn: pip install 'pgbn[cli]'") from None
-    except (ValueError, TypeError, KeyError, OverflowError, MemoryError, EOFError, AttributeError,
-            IndexError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:  # fmt: skip
-        if isinstance(error, DataError):
-            raise
-        detail = str(error).strip().splitlines() or [type(error).__name__]
-        raise DataError(f"{path}: not a matrix in the format {kind} ({detail[0]})") from None
-
-
-def _read_npz(path: Path) -> tuple[sp.csr_array, list[str] | None]:
-    """What scipy.sparse.save_npz wrote, or an array ``X``, and perhaps ``vocabulary``."""
-    with zipfile.ZipFile(path) as archive:
-        size = sum(entry.file_size for entry in archive.infolist())
-    check_bytes(f"{path}: its arrays", 2 * size, "store them as a sparse matrix")
-    with np.load(path, allow_pickle=False) as file:
-        names = [str(term) for term in file["vocabulary"]] if "vocabulary" in file else None
-        if "format" not in file:
-            key = "X" if "X" in file else file.files[0] if len(file.files) == 1 else None
-            if key is None:
-                raise DataError(f"{path}: no array 'X'.{did_you_mean('X', file.files)}")
-            return _counts(path, file[key]), names
-    return _counts(path, sp.load_npz(path)), names
-
-
-def _counts(path: Path, matrix: Any) -> sp.csr_array:
-    """Whole numbers as integers; other numbers are left to the model's check."""
-    if not sp.issparse(matrix):
-        matrix = np.asarray(matrix)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "iufb" or 0 in matrix.shape:
-        raise DataError(
-            f"{path}: an array of shape {matrix.shape} and dtype {matrix.dtype}; give numbers, "
-            "documents × terms"
-        )
-    if sp.issparse(matrix):
-        check_sparse(str(path), matrix)
-    out = sp.csr_array(matrix)
-    if not np.isfinite(out.data).all():
-        raise DataError(f"{path}: the matrix has values that are not finite")
-    if out.data.size and out.data.min() < 0:
-        raise DataError(f"{path}: the matrix has negative values (least: {out.data.min():g})")
-    if out.indices.size and (out.indices.min() < 0 or out.indices.max() >= out.shape[1]):
-        raise DataError(f"{path}: damaged: a column number is out of range")
-    if out.dtype.kind != "f" or bool((out.data == np.floor(out.data)).all()):
-        out = out.astype(np.int64)
-    return out

@@ -366,7 +366,9 @@ def _blaming(name: str) -> Iterator[None]:
         if name in str(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else DataError
-        raise kind(f"{name}: {error}") from error
+        hint = "; are these texts? count their terms first, with CountVectorizer"
+        texts = str(error).startswith("could not convert string")
+        raise kind(f"{name}: {error}{hint if texts else ''}") from error
 
 
 class _Reporter:

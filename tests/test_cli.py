@@ -26,6 +26,7 @@ from pgbn.cli import run
 from pgbn.corpus import count_terms, read_corpus
 from pgbn.docstrings import docstrings
 from pgbn.errors import DataError
+from pgbn.report import report_data
 from pgbn.storage import open_saved
 
 WORDS = {
@@ -165,6 +166,42 @@ def test_bad_data(tmp_path: Path) -> None:
     sp.save_npz(tmp_path / "v.npz", matrix)
     with pytest.raises(DataError):
         read_corpus(tmp_path / "v.npz")
+
+
+@pytest.mark.parametrize(("name", "line"), [
+    ("a.txt.gz", b"sea ship sail\n"), ("b.csv.gz", b'text,\n"sea",\n'),
+    ("c.jsonl.gz", b'{"text": "sea ship"}\n'), ("d.mtx.gz", b"% a comment\n"),
+    ("e.svmlight.gz", b"0 1:1 2:1\n"), ("f.txt", b"sea ship sail\n"),
+])  # fmt: skip
+def test_what_unpacks_to_more_than_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: bytes
+) -> None:
+    """A small file of two megabytes, where a quarter of the memory is one."""
+    header = b"%%MatrixMarket matrix coordinate integer general\n" if "mtx" in name else b""
+    data = header + line * (2_000_000 // len(line))
+    (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
+    monkeypatch.setattr("pgbn.bounded.memory", lambda: 4_000_000)
+    with pytest.raises(DataError, match=rf"{name}: .*more than 0\.0 GB.*give a part"):
+        read_corpus(tmp_path / name)
+
+
+def test_packed_matrices(place: Path, tmp_path: Path) -> None:
+    for name in ("counts.mtx", "counts.svmlight"):
+        packed = tmp_path / f"{name}.gz"
+        packed.write_bytes(gzip.compress((place / name).read_bytes()))
+        one, two = read_corpus(packed), read_corpus(place / name)
+        assert np.array_equal(one.counts.toarray(), two.counts.toarray())
+
+
+def test_a_folder_larger_than_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(3):
+        (tmp_path / f"{n}.txt").write_text("sea ship " * 1000)
+    (tmp_path / "x.csv").write_text("text\n" + "sea\n" * 1000)  # small texts take room too
+    for module in ("memory", "corpus"):
+        monkeypatch.setattr(f"pgbn.{module}.memory", lambda: 60_000)
+    for path in (tmp_path, tmp_path / "x.csv"):
+        with pytest.raises(DataError, match="its documents would need"):
+            read_corpus(path)
 
 
 def test_docstrings() -> None:
@@ -315,9 +352,20 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (["topics", "MODEL", "--top", "0"], 2, "top"),
     (["topic"], 2, "topic"),
     (["fit", "TEXTS"], 2, "output"),
+    (["fit"], 2, "see pgbn fit --help"),
     (["fit", "TEXTS", "-o", "MODEL"], 1, "there is a model already"),
     (["fit", "TEXTS", "-o", "NEW", "--burn-in", "many"], 1, "--burn-in 'many'"),
-    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "5,5"], 1, "burn_in"),
+    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "5,5"], 1, "--burn-in 5,5: 2 numbers"),
+    (["fit", "TEXTS", "-o", "NEW", "--eta", "1,1,1,1"], 1, "--eta 1,1,1,1: 4 numbers"),
+    (["fit", "TEXTS", "-o", "NEW", "--minutes", "-1"], 1, "minutes=-1.0"),
+    (["fit", "TEXTS", "-o", "NEW", "--minutes", "nan"], 1, "minutes=nan"),
+    (["fit", "TEXTS", "-o", "NEW", "--column", "review"], 1, "column='review'"),
+    (["fit", "PLAIN", "-o", "NEW", "--label", "id"], 1, "label='id'"),
+    (["fit", "TEXTS", "-o", "NEW", "--terms", "PLAIN"], 1, "has texts"),
+    (["fit", "COUNTS", "-o", "NEW", "--max-features", "9"], 1, "--max-features: only for texts"),
+    (["fit", "COUNTS", "-o", "NEW", "--stop-words", "none"], 1, "--stop-words: only for texts"),
+    (["demo", "-o", "MODEL"], 1, "not of the demo"),
+    (["report", "MODEL", "MODEL"], 1, "the same chain as"),
     (["fit", "TEXTS", "-o", "NEW", "--depth", "0"], 1, "depth=0"),
     (["fit", "TEXTS", "-o", "NEW", "--max-width", "-3"], 1, "max_width=-3"),
     (["fit", "TEXTS", "-o", "NEW", "--eta", "-1"], 1, "eta"),
@@ -329,6 +377,7 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (["fit", "nowhere", "-o", "NEW"], 1, "no such file"),
     (["fit", "TEXTS", "-o", "PLAIN"], 1, "could not be written"),
     (["transform", "MODEL", "TEXTS", "-o", "x.doc"], 1, "must end in .csv"),
+    (["transform", "MODEL", "TEXTS", "-o", "no/x.csv"], 1, "no/x.csv: could not be written (No"),
     (["perplexity", "MODEL", "TEXTS", "--fraction", "2"], 1, "fraction=2.0"),
     (["generate", "MODEL", "--c", "mode"], 1, "c='mode'"),
     (["explain", "MODEL", "--format", "word"], 1, "format"),
@@ -341,7 +390,7 @@ def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureF
                             monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     known = {"MODEL": place / "model", "TEXTS": place / "texts", "NEW": tmp_path / "new",
-             "PLAIN": place / "plain.txt"}  # fmt: skip
+             "PLAIN": place / "plain.txt", "COUNTS": place / "counts.npz"}  # fmt: skip
     arguments = [str(known.get(word, word)) for word in words]
     capsys.readouterr()
     assert run(arguments) == code
@@ -353,6 +402,66 @@ def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert "Traceback" not in shown.err
     assert run([*arguments, "--json"]) == code
     assert says in json.loads(capsys.readouterr().out)["error"]
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_nothing_but_the_name_shows_the_help(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert run(words) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("Usage: pgbn")
+    assert "..." not in shown.out.partition("Commands:")[2]  # every command is told in full
+    assert shown.err == ""
+
+
+def test_few_terms_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Frequent terms are left out, which may be all of a small corpus."""
+    (tmp_path / "x.txt").write_text("sea ship sail\nsea ship\nsail court\ncourt ship sea")
+    assert run(["fit", str(tmp_path / "x.txt"), "-o", str(tmp_path / "m"), *FAST]) == 0
+    assert "few terms are left; --min-df 1" in capsys.readouterr().err
+    np.savez(tmp_path / "zero.npz", X=np.zeros((3, 4), int))
+    assert run(["fit", str(tmp_path / "zero.npz"), "-o", str(tmp_path / "z"), *FAST]) == 0
+    assert "all counts are zero" in capsys.readouterr().err
+
+
+def test_report_of_several_chains(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R-hat and effective sample size are those of all chains."""
+    fit = ["fit", str(place / "texts"), *FAST, "--max-df", "1.0"]
+    assert run([*fit, "-o", str(tmp_path / "b"), "--seed", "1"]) == 0
+    chains = [place / "model", tmp_path / "b"]
+    found = ask(capsys, "report", *chains, "-o", tmp_path / "r.html")
+    expected = report_data([open_saved(chain).object for chain in chains]).series
+    assert not any(np.isfinite(series.ess) for series in expected)  # so few sweeps
+    assert {q["ess"] for q in found["quantities"]} == {None}  # NaN is not JSON
+    assert run(["report", *map(str, chains), "-o", str(tmp_path / "r.html")]) == 0
+    assert "log likelihood: too few sweeps" in capsys.readouterr().out
+
+    chains = [tmp_path / "long0", tmp_path / "long1"]
+    for seed, chain in enumerate(chains):
+        assert run([*fit, "-o", str(chain), "--seed", str(seed), "--collect", "80"]) == 0
+    words = [*chains, "-o", tmp_path / "r.html", "--title", "Two <chains>"]
+    found = ask(capsys, "report", *words)
+    expected = report_data([open_saved(chain).object for chain in chains]).series
+    assert found["chains"] == 2
+    assert [q["name"] for q in found["quantities"]] == [series.name for series in expected]
+    assert [q["ess"] for q in found["quantities"]] == [series.ess for series in expected]
+    assert [q["rhat"] for q in found["quantities"]] == [series.rhat for series in expected]
+    assert expected[0].values.shape[0] == 2
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "seeds of the chains" in page
+    assert '<h1 dir="auto">Two &lt;chains&gt;</h1>' in page
+    assert run(["report", *map(str, chains), "-o", str(tmp_path / "r.html")]) == 0
+    assert "log likelihood: R-hat" in capsys.readouterr().out
+    assert run([*fit, "-o", str(tmp_path / "c"), "--seed", "2", "--eta", "0.1"]) == 0
+    assert run(["report", str(place / "model"), str(tmp_path / "c")]) == 1
+    assert "eta=0.1, but eta=0.05" in capsys.readouterr().err
+    counts = ["fit", str(place / "counts.npz"), "-o", str(tmp_path / "d"), *FAST]
+    assert run(counts) == 0
+    assert run(["report", str(place / "model"), str(tmp_path / "d")]) == 1
+    assert "other terms or documents" in capsys.readouterr().err
 
 
 def test_debug_shows_the_traceback() -> None:
@@ -392,6 +501,17 @@ def test_as_a_process(place: Path) -> None:
     done = subprocess.run(["sh", "-c", pipe], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("document,")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("words", [["topics", "MODEL"], ["info", "MODEL", "--json"], ["--help"]])
+def test_a_full_disk_behind_standard_output(place: Path, words: list[str]) -> None:
+    arguments = [str(place / "model") if word == "MODEL" else word for word in words]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "pgbn", *arguments], stdout=full,
+                              stderr=subprocess.PIPE, text=True, check=False)  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "pgbn: [Errno 28] No space left on device\n"
 
 
 def test_without_typer() -> None:

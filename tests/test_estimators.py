@@ -196,3 +196,8 @@ def test_pgbn_can_be_imported_without_scikit_learn():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'pgbn[sklearn]'" in out.stdout
+
+
+def test_texts_are_not_counts() -> None:
+    with pytest.raises(DataError, match=r"X: .*CountVectorizer"):
+        PGBN().fit(["a text of some words", "another"])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from report_models import trained, vocabulary
 
-from pgbn import figures
+from pgbn import plot
 from pgbn.errors import DataError
+from pgbn.plot.figures import _plain
 from pgbn.report import report_data
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -25,7 +26,7 @@ def drawn(ax) -> None:
 
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_topic_graph(data) -> None:
-    ax = figures.topic_graph(data, topics=5, links=2)
+    ax = plot.topic_graph(data, topics=5, links=2)
     drawn(ax)
     labels = [text.get_text() for text in ax.texts]
     assert {"Layer 1", "Layer 2", "Layer 3"} <= set(labels)
@@ -36,13 +37,13 @@ def test_topic_graph(data) -> None:
 
 
 def test_layer_widths(data) -> None:
-    ax = figures.layer_widths(data)
+    ax = plot.layer_widths(data)
     drawn(ax)
     assert [text.get_text().strip() for text in ax.texts] == ["12 of 20", "6 of 12", "3 of 6"]
 
 
 def test_traces(data) -> None:
-    axes = figures.traces(data)
+    axes = plot.traces(data)
     drawn(axes[0])
     assert len(axes) == 2
     chains = [line for line in axes[0].lines if len(line.get_xdata()) == 60]
@@ -52,31 +53,43 @@ def test_traces(data) -> None:
 
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_document_map(data) -> None:
-    ax = figures.document_map(data)
+    ax = plot.document_map(data)
     drawn(ax)
     assert sum(len(points.get_offsets()) for points in ax.collections) == 80
     assert len(ax.get_legend().get_texts()) == 3
     with pytest.raises(DataError, match="numbered from 1 to 3"):
-        figures.document_map(data, layer=4)
+        plot.document_map(data, layer=4)
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_top_words(data) -> None:
-    ax = figures.top_words(data, 2, 4, top=6)
+    ax = plot.top_words(data, 2, 4, top=6)
     drawn(ax)
     widths = [bar.get_width() for bar in ax.patches]
     np.testing.assert_allclose(widths, np.sort(data.project(2)[4])[::-1][:6])
     labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert labels == [figures._plain(word) for word in data.words(2, 4, 6)]
-    assert figures._plain("a$\x00\ud800") == r"a\$ ?"
+    assert labels == [_plain(word) for word in data.words(2, 4, 6)]
+    assert _plain("a$\x00\ud800") == r"a\$ ?"
     with pytest.raises(DataError, match="topic=99"):
-        figures.top_words(data, 2, 99)
+        plot.top_words(data, 2, 99)
 
 
 def test_what_is_missing_is_said(data) -> None:
     bare = type(data)(phi=data.phi, weights=data.weights, active=data.active, budget=data.budget,
                       vocabulary=data.vocabulary)  # fmt: skip
     with pytest.raises(DataError, match="trace_every"):
-        figures.traces(bare)
-    with pytest.raises(DataError, match="give X"):
-        figures.document_map(bare)
+        plot.traces(bare)
+    with pytest.raises(DataError, match="X="):
+        plot.document_map(bare)
+
+
+def test_a_model_will_do() -> None:
+    """Figures take a trained model as they take the data of a report."""
+    model = trained()
+    ax = plot.topic_graph(model, vocabulary=vocabulary(), topics=3, links=1)
+    assert len(ax.texts) == 3 + 3 + 3 + 3
+    ax = plot.layer_widths(model, max_width=20)
+    assert ax.texts[0].get_text().strip() == "12 of 20"
+    with pytest.raises(DataError, match="model is int"):
+        plot.traces(3)
+    matplotlib.pyplot.close("all")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-import types
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import checkpoint, progress, zoo
+from pgbn import checkpoint, meters, zoo
 from pgbn.progress import Event, Interrupted, live, stop_gently
 
 
@@ -111,42 +112,89 @@ def test_quiet_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
 def test_terminal(monkeypatch: pytest.MonkeyPatch, rich: bool) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(progress._Meter, "every", 0.0)
+    monkeypatch.setattr(meters.Meter, "every", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     if not rich:
         monkeypatch.setitem(sys.modules, "rich.console", None)
     pgbn.train_layerwise(counts(), 6, 2, burn_in=4, collect=2, min_width=1)
     shown = screen.getvalue()
-    for part in ("12/12", "layer 2", "collect 2/2", "widths 6-", "tokens/s", "log p -", "left"):
+    for part in ("preparing", "layer 2 collect 2/2", "widths 6-", "tokens/s", "log p -", "left"):
         assert part in shown, (part, shown)
     assert ("\x1b[" in shown) == rich
     screen.truncate(0)
+    screen.seek(0)
     zoo.pfa(3).sample({"x": counts()}, 5, 5, progress=False)
-    assert "sweep" not in screen.getvalue()
+    assert screen.getvalue() == ""
 
 
-def test_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines: list[str] = []
+SCRIPT = """
+import numpy as np, pgbn
+rng = np.random.default_rng(0)
+X = rng.poisson(rng.gamma(0.3, 1, (40, 5)) @ rng.dirichlet([0.1] * 50, 5) * 12)
+"""
+LINE = re.compile(
+    r"layer 2 collect 20/20 · 0:00 left · widths \d+-\d+ · [\d.]+ [kM]? ?tokens/s · "
+    r"log p -\d+\.\d+ a token"
+)
 
-    class Handle:
-        def update(self, data: dict[str, str], raw: bool) -> None:
-            lines.append(data["text/plain"])
 
-    def display(data: dict[str, str], raw: bool, display_id: bool) -> Handle:
-        lines.append(data["text/plain"])
-        return Handle()
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.parametrize("columns", [80, 140])
+def test_real_terminal(columns: int) -> None:
+    """A process whose standard error is a pseudo-terminal: every part of the line is shown whole,
+    in two rows where the terminal is narrow, and nothing is left when the run is over."""
+    import fcntl
+    import pty
+    import struct
+    import termios
 
-    shell = type("ZMQInteractiveShell", (), {})()
-    ipython: Any = types.ModuleType("IPython")
-    ipython.get_ipython = lambda: shell
-    ipython.display = types.ModuleType("IPython.display")
-    ipython.display.display = display
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setitem(sys.modules, "IPython.display", ipython.display)
-    zoo.pfa(3).sample({"x": counts()}, 5, 5)
-    assert "10/10" in lines[-1]
-    assert "█" * 30 in lines[-1]
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    code = SCRIPT + "pgbn.train_layerwise(X, 6, 2, burn_in=20, collect=20, min_width=1)"
+    environment = {**os.environ, "TERM": "xterm"}
+    environment.pop("COLUMNS", None)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # how the end of a pseudo-terminal is told
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    os.close(ours)
+    assert process.communicate()[0] == b""
+    text = " ".join(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).split())
+    assert LINE.search(text), text
+    assert ("━ layer 2" in text) == (columns > 100)
+    assert "\x1b[2K" in shown.decode().rpartition("token")[2]  # the line is wiped out
+
+
+def test_real_notebook(tmp_path: Path) -> None:
+    """A notebook in a real kernel: one output that is replaced, and Ctrl-C stops the cell."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    cells = [
+        SCRIPT + "model = pgbn.train_layerwise(X, 6, 2, burn_in=20, collect=20, min_width=1)",
+        "model",
+        "import os, signal\n"
+        "def press(event):\n"
+        "    if event.sweep == 3: os.kill(os.getpid(), signal.SIGINT)\n"
+        "try:\n"
+        "    pgbn.zoo.pfa(3).sample({'x': X}, 10, 1, callback=press)\n"
+        "except KeyboardInterrupt as stop:\n"
+        "    print(stop)",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    here = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=here).execute()
+    [line] = notebook.cells[0].outputs
+    assert LINE.search(line["data"]["text/plain"]), line
+    assert line["data"]["text/plain"].startswith("█" * 30)
+    assert "Layer 2" in notebook.cells[1].outputs[0]["data"]["text/html"]
+    printed = "".join(o["text"] for o in notebook.cells[2].outputs if o.output_type == "stream")
+    assert "stopped after sweep 3 of 11" in printed
 
 
 def test_the_line_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,6 +333,28 @@ def test_a_full_disk_does_not_end_a_training(
     with pytest.warns(pgbn.PgbnWarning, match="training goes on: No space left"):
         checkpoint.train(counts(), tmp_path / "m", 5, 1, **options)
     assert pgbn.load(tmp_path / "m").deepest.depth == 1
+
+
+def test_a_full_disk_at_the_end_keeps_the_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result cannot be written: the error says how to get it all the same."""
+    real, full = checkpoint.archive.write, [True]
+
+    def write(*arguments: Any) -> Any:
+        if full[0] and arguments[1] != "checkpoint":
+            raise pgbn.StorageError("No space left on device")
+        return real(*arguments)
+
+    monkeypatch.setattr(checkpoint.archive, "write", write)
+    monkeypatch.setattr(checkpoint.storage, "write", write)
+    options = {"burn_in": 3, "collect": 2, "seed": 3}
+    with pytest.raises(pgbn.StorageError, match=r"make room, then go on.*pgbn resume"):
+        checkpoint.train(counts(), tmp_path / "m", 5, 1, sweeps=2, share=1e9, **options)
+    with pytest.raises(pgbn.StorageError, match=r"No space left on device$"):
+        checkpoint.train(counts(), tmp_path / "n", 5, 1, **options)
+    full[0] = False
+    same(pgbn.resume(tmp_path / "m"), pgbn.train_layerwise(counts(), 5, 1, **options))
 
 
 def test_a_bad_folder_is_noticed_before_training(tmp_path: Path) -> None:

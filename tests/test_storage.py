@@ -242,7 +242,7 @@ def test_foreign_and_newer_files(tmp_path: Path, trained: pgbn.LayerwiseTraining
         b"PK\3\4": "not JSON", b"[" * 200_000: "not JSON", b"\xff\xfe": "not JSON",
         b'{"format": "pgbn-model", "version": 99, "stuff": 1}': "newer pgbn",
         b'{"format": "pgbn-model", "version": 1}': "damaged",
-        b'{"format": "pgbn-model", "version": "1"}': "newer pgbn",
+        b'{"format": "pgbn-model", "version": "1"}': "damaged",
     }  # fmt: skip
     for text, words in texts.items():
         (tmp_path / "model.json").write_bytes(text)

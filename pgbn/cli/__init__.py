@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 import pgbn
-from pgbn.cli import train, use
+from pgbn.cli import pages, train, use
 from pgbn.cli.console import guarded, output
 
 __all__ = ["app", "run"]
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -27,14 +26,14 @@ app = typer.Typer(
 
 for _command in (
     train.demo, train.fit, train.resume, use.info, use.topics, use.transform, use.perplexity,
-    use.generate, use.explain, use.report,
+    use.generate, pages.explain, pages.report,
 ):  # fmt: skip
     app.command()(_command)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
-    words = [word for word in arguments if word not in ("--json", "--debug")]
+    words = [word for word in arguments if word not in ("--json", "--debug")] or ["--help"]
     output.json, output.debug = "--json" in arguments, "--debug" in arguments
     return guarded(lambda: app(words, prog_name="pgbn", standalone_mode=False), output)
 

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,11 @@ class Output:
     def result(self, document: Any, text: Callable[[], None]) -> None:
         """Print a result in the form that was asked for."""
         if self.json:
-            print(json.dumps(document, ensure_ascii=False, default=_plain))
+            shown = json.dumps(document, ensure_ascii=False, default=_plain)
+            if "NaN" in shown or "Infinity" in shown:  # perhaps not JSON
+                document = json.loads(shown, parse_constant=_unknown)
+                shown = json.dumps(document, ensure_ascii=False)
+            print(shown)
         else:
             text()
 
@@ -82,6 +86,10 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def _unknown(constant: str) -> None:
+    """What is not a number is null in JSON."""
+
+
 def guarded(run: Callable[[], Any], output: Output) -> int:
     """Run a command: errors in one line, and the exit code."""
     for stream in (sys.stdout, sys.stderr):  # half a character in a text must not stop a listing
@@ -94,8 +102,17 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             sys.stdout.flush()
             return code if isinstance(code, int) else OK
         except BrokenPipeError:  # the reader of our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             return CLOSED
+        except OSError as error:
+            if output.debug:
+                raise
+            code = _complain(error, output)
+            try:
+                sys.stdout.flush()
+            except OSError:  # a full disk: what is left in the buffer cannot be written
+                _discard_output()
+            return code
         except KeyboardInterrupt:
             output.note("pgbn: interrupted")
             return INTERRUPTED
@@ -105,6 +122,11 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             if output.debug:
                 raise
             return _complain(error, output)
+
+
+def _discard_output() -> None:
+    """So that Python does not complain once more when it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
@@ -120,11 +142,14 @@ def interruptible() -> Iterator[None]:
 def _complain(error: Exception, output: Output) -> int:
     usage = hasattr(error, "format_message")  # errors of typer, whichever click it carries
     message = str(error.format_message() if usage else error)  # type: ignore[attr-defined]
+    if usage and getattr(error, "ctx", None) is not None:
+        message = f"{message.rstrip('.')}; see {error.ctx.command_path} --help"  # type: ignore[attr-defined]
     if not isinstance(error, (PgbnError, OSError)) and not usage:
         message = f"{type(error).__name__}: {message} (a bug? --debug shows where)"
     line = " ".join(message.split())
     if output.json:
-        print(json.dumps({"error": line}, ensure_ascii=False))
+        with suppress(OSError):  # the error may be that nothing can be printed
+            print(json.dumps({"error": line}, ensure_ascii=False), flush=True)
     output.note(f"pgbn: {line}")
     return USAGE if usage else FAILED
 
@@ -134,12 +159,17 @@ def _show_warning(message: Any, category: type[Warning], *rest: Any) -> None:
         print(f"pgbn: note: {message}", file=sys.stderr)
 
 
-def numbers(name: str, text: str, kind: type) -> Any:
-    """From "300" or "300,200,100" to one number, or one a layer."""
+def numbers(name: str, text: str, kind: type, depth: int) -> Any:
+    """From "300" or "300,200,100" to one number, or one for each of ``depth`` layers."""
     try:
         values = [kind(part) for part in text.split(",")]
     except ValueError:
         raise DataError(f"--{name} {text!r}: give a number, or one a layer: 300,200,100") from None
+    if len(values) not in (1, depth):
+        raise DataError(
+            f"--{name} {text}: {len(values)} numbers, but --depth {depth}; give one number, or one "
+            "a layer"
+        )
     return values[0] if len(values) == 1 else values
 
 

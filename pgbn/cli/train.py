@@ -12,12 +12,18 @@ from pgbn import checkpoint
 from pgbn.archive import is_archive, read_manifest
 from pgbn.cli.console import interruptible, numbers, open_model, output, topic_row
 from pgbn.cli.options import Column, Data, Encoding, Folder, Format, Label, Seed, Terms, Threads
-from pgbn.cli.use import write_page
+from pgbn.cli.pages import page_data
 from pgbn.corpus import Corpus, count_terms, read_corpus
 from pgbn.errors import DataError, StorageError
 from pgbn.evaluation import topics as topics_of
+from pgbn.report import write_report
 
 __all__ = ["demo", "fit", "resume"]
+
+DEMO = "pgbn demo"
+FEW_TERMS = 20
+# What these options are if they are not given; for counts they would do nothing.
+MIN_DF, MAX_DF, STOP_WORDS = "2", "0.5", "english"
 
 
 def demo(
@@ -31,7 +37,9 @@ def demo(
     seed: Seed = 0,
     threads: Threads = None,
 ) -> None:
-    """Fit three layers to the docstrings of numpy and scipy: no download, under two minutes.
+    """Fit three layers to the docstrings of numpy and scipy.
+
+    That needs no download, and under two minutes.
 
     Example:
 
@@ -39,13 +47,15 @@ def demo(
     """
     from pgbn.docstrings import docstrings
 
+    if is_archive(to) and _command(to) != DEMO:
+        raise StorageError(f"{to}: there is a model that is not of the demo; use another folder")
     start = time.monotonic()
     output.note("reading the docstrings of numpy and scipy …")
     corpus = count_terms(
         docstrings(), stop_words="english", min_df=5, max_df=0.25, token_pattern="[A-Za-z]{3,}"
     )
     documents, terms = corpus.counts.shape
-    output.note(f"{documents} documents, {terms} terms, {corpus.counts.sum()} tokens")
+    _describe(corpus)
     each = [max(sweeps, 4), max(sweeps // 2, 4), max(sweeps // 2, 4)]
     with interruptible():
         checkpoint.train(
@@ -59,11 +69,11 @@ def demo(
             threads=threads,
             vocabulary=corpus.vocabulary,
             labels=corpus.labels,
-            record={"vectorizer": corpus.options, "command": "pgbn demo"},
+            record={"vectorizer": corpus.options, "command": DEMO},
         )
     model = open_model(to)
     page = to / "report.html"
-    write_page(model, page, corpus.texts)
+    write_report(page_data([model], corpus.texts, title="Docstrings of numpy and scipy"), page)
     seconds = time.monotonic() - start
     layers = range(model.network.depth, 0, -1)
     found = {layer: topics_of(model.network, layer, 8, model.vocabulary) for layer in layers}
@@ -104,11 +114,11 @@ def fit(
     encoding: Encoding = "utf-8",
     terms: Terms = None,
     min_df: Annotated[str, typer.Option(help="Leave out terms in fewer documents; a number, or a "
-                                        "share below 1.")] = "2",
-    max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = "0.5",
+                                        "share below 1.")] = MIN_DF,
+    max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = MAX_DF,
     max_features: Annotated[int | None, typer.Option(help="Keep so many terms.")] = None,
     stop_words: Annotated[str, typer.Option(help="english, none, or a file with a word a line.")]
-    = "english",
+    = STOP_WORDS,
     token_pattern: Annotated[str | None, typer.Option(help="What a term looks like (regular "
                                                       "expression).")] = None,
     ngrams: Annotated[int, typer.Option(help="Also count phrases of so many words.")] = 1,
@@ -116,7 +126,9 @@ def fit(
     minutes: Annotated[float, typer.Option(help="Minutes between checkpoints.")] = 5.0,
     overwrite: Annotated[bool, typer.Option(help="Replace a model that is there.")] = False,
 ) -> None:  # fmt: skip
-    """Fit a belief network, layer by layer, with checkpoints; Ctrl-C stops and saves.
+    """Fit a belief network to texts or counts, layer by layer.
+
+    A checkpoint is written now and then; Ctrl-C stops and saves, and pgbn resume goes on.
 
     Examples:
 
@@ -135,13 +147,20 @@ def fit(
         max_features=max_features, stop_words=_stop_words(stop_words),
         token_pattern=token_pattern, ngram_range=(1, ngrams), lowercase=not keep_case,
     )  # fmt: skip
-    documents, size = corpus.counts.shape
-    output.note(f"{documents} documents, {size} terms")
+    if corpus.texts is None:
+        _refuse_for_counts(
+            data, min_df=min_df != MIN_DF, max_df=max_df != MAX_DF, max_features=max_features,
+            stop_words=stop_words != STOP_WORDS, token_pattern=token_pattern, ngrams=ngrams != 1,
+            keep_case=keep_case,
+        )  # fmt: skip
+    _describe(corpus)
     with interruptible():
         checkpoint.train(
             corpus.counts, to, max_width, depth,
-            burn_in=numbers("burn-in", burn_in, int), collect=numbers("collect", collect, int),
-            eta=numbers("eta", eta, float), link=link, seed=seed, threads=threads, minutes=minutes,
+            burn_in=numbers("burn-in", burn_in, int, depth),
+            collect=numbers("collect", collect, int, depth),
+            eta=numbers("eta", eta, float, depth),
+            link=link, seed=seed, threads=threads, minutes=minutes,
             vocabulary=corpus.vocabulary, labels=corpus.labels, record=_record(data, corpus),
         )  # fmt: skip
     _finished(to)
@@ -152,7 +171,9 @@ def resume(
     threads: Threads = None,
     minutes: Annotated[float, typer.Option(help="Minutes between checkpoints.")] = 5.0,
 ) -> None:
-    """Go on with a training that was stopped, from its last checkpoint: the very same chain.
+    """Go on with a training that was stopped.
+
+    It begins at the last checkpoint, and gives the very same chain as without the stop.
 
     Example:
 
@@ -173,6 +194,33 @@ def _finished(folder: Path) -> None:
             f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn topics {folder}"
         ),
     )
+
+
+def _describe(corpus: Corpus) -> None:
+    """The size of a corpus, and whether too much was left out of it."""
+    documents, terms = corpus.counts.shape
+    output.note(f"documents: {documents}, terms: {terms}, total count: {corpus.counts.sum():.10g}")
+    if corpus.texts is not None and terms < FEW_TERMS:
+        output.note(
+            "pgbn: note: few terms are left; --min-df 1, --max-df 1.0 and --stop-words none leave "
+            "out fewer"
+        )
+    if not corpus.counts.sum():
+        output.note("pgbn: note: all counts are zero; there are no topics to find")
+
+
+def _refuse_for_counts(data: Path, **given: Any) -> None:
+    for name, value in given.items():
+        if value:
+            option = name.replace("_", "-")
+            raise DataError(f"--{option}: only for texts, but {data} holds counts; leave it out")
+
+
+def _command(folder: Path) -> str | None:
+    """The command that began a model."""
+    content = read_manifest(folder)["content"]
+    record = content.get("context", content).get("record") or {}
+    return str(record.get("command"))
 
 
 def _record(data: Path, corpus: Corpus) -> dict[str, Any]:

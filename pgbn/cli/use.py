@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ import typer
 from numpy.typing import NDArray
 
 from pgbn.archive import read_manifest
-from pgbn.cli.console import Model, open_model, output, read_for, topic_row
+from pgbn.cli.console import open_model, output, read_for, topic_row
 from pgbn.cli.options import (
     BurnIn,
     Column,
@@ -31,10 +32,8 @@ from pgbn.errors import DataError
 from pgbn.evaluation import Topic, completion_perplexity, generate_documents
 from pgbn.evaluation import topics as topics_of
 from pgbn.inference import infer
-from pgbn.network import Network
-from pgbn.storage import load
 
-__all__ = ["explain", "generate", "info", "perplexity", "report", "topics", "transform"]
+__all__ = ["generate", "info", "perplexity", "topics", "transform"]
 
 
 def info(model: Folder) -> None:
@@ -80,7 +79,7 @@ def topics(
     layer: Annotated[int | None, typer.Option(help="One layer; all if left out.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Terms of each topic.")] = 10,
     number: Annotated[
-        int | None, typer.Option("-n", min=1, help="The weightiest topics only.")
+        int | None, typer.Option("--number", "-n", min=1, help="The weightiest topics only.")
     ] = None,
 ) -> None:
     """List the topics of a model by weight.
@@ -167,8 +166,11 @@ def _write_features(to: Path, features: NDArray[Any], names: list[str], labels: 
                     np.savez(binary, features=features, columns=np.array(names),
                              documents=np.array(labels))  # fmt: skip
         part.replace(to)
+    except OSError as error:
+        raise DataError(f"{to}: could not be written ({error.strerror or error})") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 def _write_csv(file: Any, features: NDArray[Any], names: list[str], labels: list[str]) -> None:
@@ -192,7 +194,9 @@ def perplexity(
     encoding: Encoding = "utf-8",
     terms: Terms = None,
 ) -> None:
-    """Perplexity of the rest of new documents, given a part of their tokens.
+    """Say how well a model predicts new documents.
+
+    It sees a part of the tokens of each; what is printed is the perplexity of the others, a token.
 
     Example:
 
@@ -210,7 +214,7 @@ def perplexity(
 
 def generate(
     model: Folder,
-    number: Annotated[int, typer.Option("-n", min=1, help="Documents.")] = 5,
+    number: Annotated[int, typer.Option("--number", "-n", min=1, help="Documents.")] = 5,
     length: Annotated[int | None, typer.Option(min=1, help="Tokens of each; drawn if left out.")]
     = None,
     c: Annotated[str, typer.Option(help="Rates: median, random (of training documents) or prior.")]
@@ -236,71 +240,7 @@ def generate(
 
     def text() -> None:
         for n, document in enumerate(documents, 1):
-            print(
-                f"{n}. "
-                + " ".join(f"{term}×{count:g}" for term, count in list(document.items())[:top])
-            )
+            terms = [f"{term}×{count:g}" for term, count in list(document.items())[:top]]
+            print(f"{n}. {' '.join(terms) or '(empty)'}")
 
     output.result(documents, text)
-
-
-def explain(
-    model: Annotated[Path, typer.Argument(help="A saved model, or a network in a JSON file.",
-                                          show_default=False)],
-    format: Annotated[str, typer.Option(help="text, markdown or latex.")] = "text",
-) -> None:  # fmt: skip
-    """Print the model and the derivation of its sampler.
-
-    Example:
-
-      pgbn explain model --format latex > derivation.tex
-    """
-    if model.is_file() and model.suffix == ".json" and model.name != "model.json":
-        try:
-            network = Network.from_json(model.read_text("utf-8"))
-        except UnicodeDecodeError:
-            raise DataError(f"{model}: not a network in JSON") from None
-    else:
-        saved = load(model)
-        trained = getattr(getattr(saved, "training_", saved), "deepest", saved)
-        found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
-        if found is None:
-            raise DataError(f"{model}: an estimator that was not fitted has no network yet")
-        network = found if isinstance(found, Network) else found()
-    text = network.explain(format)
-    output.result({"format": format, "text": text}, lambda: print(text))
-
-
-def report(
-    model: Folder,
-    to: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path(
-        "report.html"
-    ),
-) -> None:
-    """Write one self-contained HTML page about a model.
-
-    Example:
-
-      pgbn report model -o report.html
-    """
-    page = write_page(open_model(model), to)
-    output.result({"report": str(page), "bytes": page.stat().st_size}, lambda: print(page))
-
-
-def write_page(model: Model, to: Path, texts: list[str] | None = None) -> Path:
-    """The HTML report of a saved model."""
-    from pgbn.report import write_report
-
-    record = dict(model.saved.record)
-    arguments = record.pop("arguments", {})
-    settings = {key: value for key, value in {**arguments, **record}.items() if value is not None}
-    return write_report(
-        model.result,
-        to,
-        model.saved.data,
-        vocabulary=model.vocabulary,
-        documents=texts,
-        titles=model.saved.labels,
-        max_width=arguments.get("max_width"),
-        settings={key: str(value) for key, value in settings.items()},
-    )

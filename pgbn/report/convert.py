@@ -59,6 +59,9 @@ def report_data(
         raise DataError("model is an empty list; give at least one trained network")
     chains = [_stages(each) for each in models]
     trained = chains[0][-1]
+    sizes = {stages[-1].vocabulary_size for stages in chains}
+    if len(sizes) > 1:
+        raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
     given = int(max_width or getattr(models[0], "max_width", None) or 0)
     facts = _facts(trained, X) | dict(settings or {})
     stopped = getattr(getattr(models[0], "training_", models[0]), "stopped", None)

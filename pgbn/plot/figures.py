@@ -1,8 +1,12 @@
 """Figures for papers: matplotlib twins of the pictures of the report (extra ``pgbn[plots]``).
 
-Every function takes what `pgbn.report.report_data` returns, draws on ``ax`` (a new one if left
-out) and returns it; `traces` has one of them for each quantity. Nothing is shown or saved:
-``topic_graph(data).figure.savefig("graph.pdf")``.
+    ax = pgbn.plot.topic_graph(model, vocabulary=terms)
+    ax.figure.savefig("graph.pdf")
+
+Every function takes a trained model (or a list of chains, or what `pgbn.report.report_data`
+returned), draws on ``ax`` (a new one if left out) and returns it; `traces` has one of them for
+each quantity. Further arguments, such as ``vocabulary`` and ``X``, are those of `report_data`.
+Nothing is shown or saved.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.errors import DataError, PgbnError
+from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
 from pgbn.report.embedding import document_positions
 from pgbn.report.payload import clean_text
@@ -26,12 +31,19 @@ _GREY, _LIGHT = "#8a949e", "#d5e4f2"
 
 
 def topic_graph(
-    data: ReportData, ax: Axes | None = None, *, topics: int = 20, links: int = 3, words: int = 3
+    model: Any,
+    ax: Axes | None = None,
+    *,
+    topics: int = 20,
+    links: int = 3,
+    words: int = 3,
+    **options: Any,
 ) -> Axes:
     """The ``topics`` heaviest topics of every layer and the ``links`` strongest links of each.
 
     The top layer is at the left; topics linked to each other lie at similar heights.
     """
+    data = report_data(model, **options)
     shown = [_heaviest(weight, topics) for weight in data.weights]
     order = _arrange(data, shown)
     rows = max(len(layer) for layer in order)
@@ -61,8 +73,9 @@ def topic_graph(
     return ax
 
 
-def layer_widths(data: ReportData, ax: Axes | None = None) -> Axes:
-    """Active topics of every layer against the width that it was given."""
+def layer_widths(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
+    """Active topics of every layer against the width that it was given (``max_width``)."""
+    data = report_data(model, **options)
     ax = _axes(ax, (4.5, 0.5 * data.depth + 0.8))
     layers = np.arange(1, data.depth + 1)
     given = [max(budget, width) for budget, width in zip(data.budget, data.widths, strict=True)]
@@ -78,8 +91,9 @@ def layer_widths(data: ReportData, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def traces(data: ReportData) -> list[Axes]:
+def traces(model: Any, **options: Any) -> list[Axes]:
     """Every label-free quantity along the sweeps, a line a chain, with ESS and R-hat."""
+    data = report_data(model, **options)
     if not data.series:
         raise DataError("traces: no traces were kept; train with trace_every > 0")
     rows = len(data.series)
@@ -105,14 +119,17 @@ def traces(data: ReportData) -> list[Axes]:
     return list(axes[:, 0])
 
 
-def document_map(data: ReportData, ax: Axes | None = None, *, layer: int | None = None) -> Axes:
+def document_map(
+    model: Any, ax: Axes | None = None, *, layer: int | None = None, **options: Any
+) -> Axes:
     """Documents by the principal components of √θ, coloured by their leading topic of a layer.
 
     The eight topics that lead in most documents have colours, all others are grey; the top layer
     if ``layer`` is left out.
     """
+    data = report_data(model, **options)
     if not data.theta:
-        raise DataError("document_map: the documents are not known; give X to report_data")
+        raise DataError("document_map: the documents are not known; give them as X=")
     chosen = data.depth if layer is None else layer
     if chosen not in range(1, data.depth + 1):
         raise DataError(f"layer={layer!r}: layers are numbered from 1 to {data.depth}")
@@ -136,9 +153,16 @@ def document_map(data: ReportData, ax: Axes | None = None, *, layer: int | None 
 
 
 def top_words(
-    data: ReportData, layer: int, topic: int, ax: Axes | None = None, *, top: int = 15
+    model: Any,
+    layer: int,
+    topic: int,
+    ax: Axes | None = None,
+    *,
+    top: int = 15,
+    **options: Any,
 ) -> Axes:
     """The probabilities of the leading words of a topic, projected to the vocabulary."""
+    data = report_data(model, **options)
     psi = data.project(layer)
     if topic not in range(psi.shape[0]):
         raise DataError(f"topic={topic!r}: topics of layer {layer} are 0 to {psi.shape[0] - 1}")
