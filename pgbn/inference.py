@@ -25,8 +25,16 @@ from pgbn.data import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.notices import PgbnWarning
 from pgbn.random import stream_key, word_of
-from pgbn.samplers.infer import Layers, Moments, hash_documents, infer_documents
+from pgbn.samplers.infer import (
+    Layers,
+    Moments,
+    hash_documents,
+    infer_documents,
+    project_terms,
+)
 from pgbn.samplers.infer_first import BERNOULLI, GAMMA, POISSON
+from pgbn.samplers.infer_lanes import aligned
+from pgbn.samplers.infer_units import TILE
 from pgbn.samplers.threads import run_rows
 from pgbn.trained import TrainedNetwork, observed_node
 
@@ -147,10 +155,14 @@ def _run(
     run_rows(hash_documents, cells.rows, threads, 0, cells.indptr, cells.indices,
              values.view(np.uint64), hashes)  # fmt: skip
     phi, indices = _rows_of_phi(model, cells.indices)
+    layers = _pack(model)
+    terms, width = (phi.shape[0], layers.at[2] - layers.at[1]) if model.depth > 1 else (0, 0)
+    projected = aligned(int(terms * width)).reshape(int(terms), int(width))
+    run_rows(project_terms, int(terms), threads, 0, phi, layers, projected)
     key = stream_key(check_seed(seed), word_of("infer"))
     run_rows(infer_documents, cells.rows, threads, key, cells.indptr, indices,
-             values.astype(np.float64), hashes, link, float(model.noise), phi,
-             _pack(model), int(burn_in), int(samples), moments)  # fmt: skip
+             values.astype(np.float64), hashes, link, float(model.noise), phi, projected,
+             layers, int(burn_in), int(samples), moments)  # fmt: skip
 
 
 def _rows_of_phi(
@@ -162,18 +174,37 @@ def _rows_of_phi(
 
 
 def _pack(model: TrainedNetwork) -> Layers:
-    upper = model.phi[1:]
-    ends = [phi.size for phi in upper]
+    filled = [-(-width // TILE) * TILE for width in model.widths]
+    down, down_at = _fill(list(model.phi[1:]))
+    up, up_at = _fill([phi.T for phi in model.phi[1:]])
     prior = (*model.priors.p, *model.priors.c)
-    blank = np.zeros(0)
     return Layers(
-        at=np.concatenate(([0], np.cumsum(model.widths))).astype(np.int64),
-        place=np.concatenate(([0], np.cumsum(ends))).astype(np.int64),
-        down=np.concatenate([phi.ravel() for phi in upper]) if upper else blank,
-        up=np.concatenate([phi.T.ravel() for phi in upper]) if upper else blank.copy(),
+        width=np.array(model.widths, np.int64),
+        at=_edges(filled),
+        down_at=down_at,
+        down=down,
+        up_at=up_at,
+        up=up,
         r=np.array(model.r, np.float64),
         prior=np.array(prior, np.float64),
     )
+
+
+def _fill(matrices: Sequence[Matrix]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Matrices one after another, with columns of zeros up to a multiple of 32, and their edges.
+
+    Entries below 1e-20 become 0: products with them would be too small for float32.
+    """
+    shapes = [(len(matrix), -(-matrix.shape[1] // TILE) * TILE) for matrix in matrices]
+    edges = _edges([rows * columns for rows, columns in shapes])
+    out: NDArray[np.float32] = aligned(int(edges[-1]))
+    for matrix, shape, start, stop in zip(matrices, shapes, edges, edges[1:], strict=False):
+        out[start:stop].reshape(shape)[:, : matrix.shape[1]] = np.where(matrix < 1e-20, 0, matrix)
+    return out, edges
+
+
+def _edges(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
 def _layers(model: TrainedNetwork, layers: int | Iterable[int] | None) -> tuple[int, ...]:

@@ -20,30 +20,31 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pgbn.random import exponential, mix, restart, uniform
+from pgbn.random import mix, restart
 from pgbn.samplers.beta import log_beta_odds
-from pgbn.samplers.crt import crt
-from pgbn.samplers.gamma import gamma_from_one, gamma_rate
-from pgbn.samplers.infer_first import POISSON, label_tokens, split_cells, sum_prior
-from pgbn.samplers.multinomial import multinomial
+from pgbn.samplers.gamma import gamma_rate
+from pgbn.samplers.infer_first import POISSON, label_tokens, split_cells
+from pgbn.samplers.infer_lanes import aligned
+from pgbn.samplers.infer_pick import pass_up, sums_of
+from pgbn.samplers.infer_units import TILE, active_units, draw_units, list_units, mix_units
 
-__all__ = ["Layers", "Moments", "hash_documents", "infer_documents"]
-
-_TINY = 1e-290
-# Unsigned, or numba would allow for negative indices in the innermost loops.
-_1, _2, _3, _4, _5, _6, _7 = (np.uint64(i) for i in range(1, 8))
+__all__ = ["Layers", "Moments", "hash_documents", "infer_documents", "project_terms"]
 
 
 class Layers(NamedTuple):
-    """The layers above the first, packed: layer t has the places at[t] … at[t + 1] of a vector.
+    """The layers above the first, packed (here and below, t is counted from 0).
 
-    ``down`` and ``up`` hold, from place[t] on, Φ^(t+1) as (K_{t+1}, K_t) and its transpose, for
-    t = 1 … T-1 (here and below, t is counted from 0). ``prior`` is (a0, b0, e0, f0).
+    Layer t has ``width[t]`` units in the places at[t] … at[t + 1] of a vector, filled with zeros to
+    a multiple of 32. ``down`` and ``up`` hold, from down_at[t] and up_at[t] on, Φ^(t+1) as
+    (K_{t+1}, K_t) and its transpose, for t = 0 … T-2, each line filled up likewise, in float32.
+    ``prior`` is (a0, b0, e0, f0).
     """
 
+    width: np.ndarray
     at: np.ndarray
-    place: np.ndarray
+    down_at: np.ndarray
     down: np.ndarray
+    up_at: np.ndarray
     up: np.ndarray
     r: np.ndarray
     prior: np.ndarray
@@ -75,185 +76,113 @@ def hash_documents(_key, start, stop, indptr, indices, data, out):
 
 
 @njit(cache=True, nogil=True)
-def _pick_factor(line, theta, target):
-    """Where the running sum of φ_l θ_l passes ``target``; -1 if all are 0."""
-    size = np.uint64(line.size)
-    k = np.uint64(0)
-    while k + _7 < size:
-        part = (
-            (line[k] * theta[k] + line[k + _1] * theta[k + _1])
-            + (line[k + _2] * theta[k + _2] + line[k + _3] * theta[k + _3])
-        ) + (
-            (line[k + _4] * theta[k + _4] + line[k + _5] * theta[k + _5])
-            + (line[k + _6] * theta[k + _6] + line[k + _7] * theta[k + _7])
-        )
-        if target < part:
-            break
-        target -= part
-        k += _7 + _1
-    while k < size:
-        target -= line[k] * theta[k]
-        if target < 0.0:
-            return np.int64(k)
-        k += _1
-    for i in range(line.size - 1, -1, -1):  # rounding led beyond the last
-        if line[i] * theta[i] > 0.0:
-            return i
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def _pass_up(rng, m_below, a_below, phi_up, theta, m, product):
-    """Tables of every factor k below, each given to a factor l of this layer ∝ φ_kl θ_l.
-
-    a_k = Σ_l φ_kl θ_l is known, so that one table needs no sum over l.
-    """
-    m[:] = 0
-    for k in range(m_below.size):
-        if m_below[k]:
-            tables = crt(rng, m_below[k], a_below[k])
-            line = phi_up[k]
-            if tables <= 8:
-                for _ in range(tables):
-                    chosen = _pick_factor(line, theta, uniform(rng) * a_below[k])
-                    if chosen < 0:  # all products underflowed
-                        chosen = np.int64(uniform(rng) * m.size)
-                    m[chosen] += 1
-            else:
-                for i in range(m.size):
-                    product[i] = line[i] * theta[i]
-                multinomial(rng, tables, product[: m.size], m)
-
-
-@njit(cache=True, nogil=True)
 def _down(layers, t):
-    """Φ between the layers t and t + 1, a factor of the upper one a row."""
-    at = layers.at
-    flat = layers.down[layers.place[t] : layers.place[t + 1]]
-    return flat.reshape((at[t + 2] - at[t + 1], at[t + 1] - at[t]))
+    """Φ between the layers t and t + 1, flat, a unit of the upper one a line."""
+    return layers.down[layers.down_at[t] : layers.down_at[t + 1]]
 
 
 @njit(cache=True, nogil=True)
 def _up(layers, t):
-    """Φ between the layers t - 1 and t, a factor of the lower one a row."""
+    """Φ between the layers t - 1 and t, flat, a unit of the lower one a line."""
+    return layers.up[layers.up_at[t - 1] : layers.up_at[t]]
+
+
+@njit(cache=True, nogil=True)
+def project_terms(_key, start, stop, phi, layers, out):
+    """out_wl = Σ_k φ^(1)_wk φ^(2)_kl for the terms start..stop."""
     at = layers.at
-    flat = layers.up[layers.place[t - 1] : layers.place[t]]
-    return flat.reshape((at[t] - at[t - 1], at[t + 1] - at[t]))
+    active, parts = active_units(at[1]), aligned(at[1])
+    for term in range(start, stop):
+        total = np.float32(list_units(phi[term], parts, active))
+        mix_units(active, _up(layers, 1), at[2] - at[1], out[term])
+        for k in range(out.shape[1]):
+            out[term, k] *= total
 
 
 @njit(cache=True, nogil=True)
-def _mix_down(theta, phi_down, out):
-    """out = Σ_l θ_l φ_l: the shapes of the layer below."""
-    out[:] = 0.0
-    for i in range(theta.size):
-        weight = theta[i]
-        if weight > 0.0:
-            line = phi_down[i]
-            for k in range(out.size):
-                out[k] += weight * line[k]
+def _scale(mixed, total, out):
+    """out_k = mixed_k · total."""
+    for k in range(out.size):
+        out[k] = np.float64(mixed[k]) * total
 
 
 @njit(cache=True, nogil=True)
-def _total(vector):
-    total = 0.0
-    for k in range(vector.size):
-        total += vector[k]
-    return total
+def _draw_rates(rng, prior, count, top, theta, c, q):
+    """c[t] and q[t]: rate and exposure of layer t, θ^(t) ~ Gam(a, c[t]) heard through q[t].
 
-
-@njit(cache=True, nogil=True)
-def _draw_rates(rng, layers, theta, a, m, c, q):
-    """c[t] and q[t]: rate and exposure of layer t, θ^(t) ~ Gam(a, c[t]) heard through q[t]."""
-    at, prior = layers.at, layers.prior
-    depth = at.size - 1
-    count = 0
-    for k in range(at[1]):
-        count += m[k]
-    log_odds = log_beta_odds(rng, prior[0] + count, prior[1] + _total(a[: at[1]]))
+    ``theta[t]`` is Σ_k θ^(t)_k, and Σ_k a^(t)_k = Σ_l θ^(t+1)_l because the columns of Φ sum to
+    one; at the top it is ``top``. ``count`` is the number of tokens.
+    """
+    depth = c.size
+    above = theta[1] if depth > 1 else top
+    log_odds = log_beta_odds(rng, prior[0] + count, prior[1] + above)
     c[0] = math.exp(log_odds)
     q[0] = 1.0
     # The exposure of the second layer is ln(1 + 1/c), without forming 1/c.
     log_one_plus = math.log1p(math.exp(-abs(log_odds))) + max(-log_odds, 0.0)
     for t in range(1, depth):
         q[t] = log_one_plus if t == 1 else math.log1p(q[t - 1] / c[t - 1])
-        above = layers.r if t == depth - 1 else theta[at[t + 1] : at[t + 2]]
-        shape = prior[2] + _total(above)
-        c[t] = gamma_rate(rng, shape, prior[3] + _total(theta[at[t] : at[t + 1]]))
+        above = top if t == depth - 1 else theta[t + 1]
+        c[t] = gamma_rate(rng, prior[2] + above, prior[3] + theta[t])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _draw_units(rng, a, m, rate, theta):
-    """θ_k ~ Gam(a_k + m_k, rate).
-
-    A unit of shape a < 1 without counts is Gam(a + 1, rate) e^{-E/a}, E ~ Exp(1). Beyond
-    E/a = 100 it is below 1e-43 and set to 0, which saves most draws of the inner layers. If all
-    units vanish, one is kept as a tiny number, k with probability a_k / a_·: that is the limit of
-    θ/θ_· ~ Dir(a) as a → 0, so that the shares of a document without counts stay right.
-    """
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _add_up(a, m):
     total = 0.0
-    for k in range(theta.size):
-        if m[k] == 0 and a[k] < 1.0:
-            decay = exponential(rng)
-            if decay < 100.0 * a[k]:
-                theta[k] = gamma_from_one(rng, a[k] + 1.0) / rate * math.exp(-decay / a[k])
-            else:
-                theta[k] = 0.0
-        else:
-            theta[k] = gamma_from_one(rng, a[k] + m[k]) / rate
-        total += theta[k]
-    if total == 0.0:
-        target = uniform(rng) * _total(a)
-        chosen = 0
-        for k in range(theta.size):
-            if a[k] > 0.0:
-                chosen = k
-                target -= a[k]
-                if target < 0.0:
-                    break
-        theta[chosen] = _TINY
+    for k in range(a.size):
+        total += a[k] + m[k]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _add_moments(a, m, first, second, mean, square):
+    """Add first · α and second · α (α + 1), α = a + m."""
+    for k in range(mean.size):
+        alpha = a[k] + m[k]
+        mean[k] += first * alpha
+        square[k] += second * alpha * (alpha + 1.0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _record(row, layers, moments, a, m, c, q, scale):
     """Add the conditional moments of every layer that is asked for, times ``scale``."""
-    for t in range(layers.at.size - 1):
-        column = moments.column[t]
-        if column < 0:
+    for t in range(layers.width.size):
+        if moments.column[t] < 0:
             continue
-        first, last = layers.at[t], layers.at[t + 1]
-        size = last - first
-        total = 0.0
-        for i in range(first, last):
-            total += a[i] + m[i]
+        here = slice(layers.at[t], layers.at[t] + layers.width[t])
+        columns = slice(moments.column[t], moments.column[t] + layers.width[t])
+        shape, counts = a[here], m[here]
         if moments.share.shape[1]:
-            # A document without counts whose shapes all underflowed tells nothing of shares.
-            mean, square = moments.share[row], moments.share_square[row]
-            for i in range(size):
-                alpha = a[first + i] + m[first + i]
-                part = alpha / total if total > 0.0 else 1.0 / size
-                mean[column + i] += scale * part
-                square[column + i] += scale * part * ((alpha + 1.0) / (total + 1.0))
+            mean, square = moments.share[row, columns], moments.share_square[row, columns]
+            total = _add_up(shape, counts)
+            if total > 0.0:
+                first = scale / total
+                _add_moments(shape, counts, first, first / (total + 1.0), mean, square)
+            else:  # a document without counts whose shapes all underflowed: no news of shares
+                mean += scale / mean.size
+                square += scale / mean.size
         if moments.unit.shape[1]:
-            rate = c[t] + q[t]
-            mean, square = moments.unit[row], moments.unit_square[row]
-            for i in range(size):
-                alpha = a[first + i] + m[first + i]
-                mean[column + i] += scale * (alpha / rate)
-                square[column + i] += scale * (alpha / rate) * ((alpha + 1.0) / rate)
+            first = scale / (c[t] + q[t])
+            _add_moments(
+                shape, counts, first, first / (c[t] + q[t]),
+                moments.unit[row, columns], moments.unit_square[row, columns],
+            )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
 def infer_documents(
-    key, start, stop, indptr, indices, data, hashes, link, noise, phi, layers, burn_in, samples,
-    moments,
+    key, start, stop, indptr, indices, data, hashes, link, noise, phi, projected, layers, burn_in,
+    samples, moments,
 ):  # fmt: skip
     """All sweeps of documents start..stop; their moments are written to their rows.
 
-    ``phi`` is Φ^(1) with a term a row, (V, K_1).
+    ``phi`` is Φ^(1) with a term a row, (V, K_1), and ``projected`` Φ^(1)Φ^(2), float32, filled up
+    with zeros to a multiple of 32 columns; it has no rows if there is no second layer. With it,
+    Σ_k φ^(1)_wk a_k is a sum over the few active units of the second layer.
     """
-    at = layers.at
-    depth, topics = at.size - 1, at[1]
-    longest, distinct, width = 1, 1, 0
+    at, width = layers.at, layers.width
+    depth, topics = width.size, width[0]
+    longest, distinct, widest = 1, 1, 0
     for row in range(start, stop):
         tokens = 0.0
         if link == POISSON:
@@ -262,54 +191,92 @@ def infer_documents(
         longest = max(longest, np.int64(tokens))
         distinct = max(distinct, indptr[row + 1] - indptr[row])
     for t in range(depth):
-        width = max(width, at[t + 1] - at[t])
-    padded = (topics + 7) // 8 * 8
+        widest = max(widest, at[t + 1] - at[t])
+    filled = (distinct + TILE - 1) // TILE * TILE
+    second = at[2] - at[1] if depth > 1 else 0
     rng = np.empty(2, np.uint64)
     z = np.empty(longest, np.int32)
-    rows, edges = np.zeros((distinct, padded)), np.zeros((distinct, padded // 8))
-    used, place = np.zeros(topics + 1, np.int32), np.zeros(topics, np.int32)
-    held, running, prior = np.zeros(topics + 1), np.zeros(topics + 1), np.zeros(padded)
-    m = np.zeros(at[-1], np.int64)
-    a, theta = np.zeros(at[-1]), np.zeros(at[-1])
-    c, q = np.ones(depth), np.ones(depth)
-    product = np.zeros(width)
+    rows, smooth = aligned(distinct * at[1]).reshape((distinct, at[1])), np.zeros(filled)
+    columns, mixed, parts = aligned(second * filled), aligned(max(filled, widest)), aligned(at[-1])
+    used, place = np.zeros((depth, widest + 1), np.int32), np.zeros(topics, np.int32)
+    held, running = np.zeros(topics + 1), np.zeros(topics + 1)
+    a, m, prior = np.zeros(at[-1]), np.zeros(at[-1]), aligned(at[1])
+    peak, c, q, theta = np.ones(distinct), np.ones(depth), np.ones(depth), np.zeros(depth)
+    product, split = np.zeros(topics), np.zeros(topics, np.int64)
+    active, sums = active_units(widest), sums_of(widest)
     for row in range(start, stop):
         first, last = indptr[row], indptr[row + 1]
+        terms = (last - first + TILE - 1) // TILE * TILE
+        count = 0.0
         restart(rng, key ^ hashes[row], 0)
         z[:] = -1
-        m[:] = 0
-        used[0] = 0
+        m[:] = 0.0
+        used[:, 0] = 0
         place[:] = 0
         for cell in range(first, last):
-            rows[cell - first, :topics] = phi[indices[cell]]
+            count += data[cell]
+            line, i = phi[indices[cell]], cell - first
+            peak[i] = max(line.max(), 1e-300)
+            for k in range(topics):
+                rows[i, k] = line[k] / peak[i]
+            for k in range(second):
+                columns[k * terms + i] = projected[indices[cell], k] / peak[i]
         # Start where every unit has the expectation that r implies for c = 1.
-        theta[at[depth - 1] :] = layers.r
-        a[at[depth - 1] :] = layers.r
-        for t in range(depth - 2, -1, -1):
-            _mix_down(theta[at[t + 1] : at[t + 2]], _down(layers, t), a[at[t] : at[t + 1]])
-            theta[at[t] : at[t + 1]] = a[at[t] : at[t + 1]]
+        a[at[depth - 1] : at[depth - 1] + width[depth - 1]] = layers.r
+        for t in range(depth - 1, -1, -1):
+            here = slice(at[t], at[t + 1])
+            if t < depth - 1:
+                mix_units(active, _down(layers, t), at[t + 1] - at[t], mixed)
+                _scale(mixed, theta[t + 1], a[here])
+            if t == 0 and depth > 1:
+                prior[:] = mixed[: at[1]]
+                mix_units(active, columns, terms, mixed)
+                _scale(mixed, theta[1], smooth[:terms])
+            theta[t] = list_units(a[here], parts[here], active)
+        top = theta[depth - 1]
+        if depth == 1:
+            prior[:] = parts
+            for cell in range(last - first):
+                smooth[cell] = 0.0
+                for k in range(topics):
+                    smooth[cell] += rows[cell, k] * a[k]
         for sweep in range(burn_in + samples):
             if link == POISSON:
-                if sweep == 0 or depth > 1:
-                    prior[:topics] = a[:topics]
-                    sum_prior(rows, last - first, prior, edges)
                 label_tokens(
-                    rng, first, last, data, rows, edges, prior, z, used, held, place, running
-                )
-                m[:topics] = 0
-                for i in range(1, used[0] + 1):
-                    m[used[i]] = np.int64(held[i])
+                    rng, first, last, data, rows, smooth, prior, z, used[0], held, place, running,
+                    sums,
+                )  # fmt: skip
+                m[: at[1]] = 0.0
+                for i in range(1, used[0, 0] + 1):
+                    m[used[0, i]] = held[i]
             else:
-                split_cells(rng, first, last, data, link, noise, rows, theta, m[:topics], product)
+                split_cells(
+                    rng, first, last, data, link, noise, rows, peak, parts, theta[0], split, product
+                )
+                used[0, 0], count = 0, 0.0
+                for k in range(topics):
+                    m[k] = split[k]
+                    count += m[k]
+                    if split[k]:
+                        used[0, 0] += 1
+                        used[0, used[0, 0]] = k
             for t in range(1, depth):
                 below, here = slice(at[t - 1], at[t]), slice(at[t], at[t + 1])
-                _pass_up(rng, m[below], a[below], _up(layers, t), theta[here], m[here], product)
-            _draw_rates(rng, layers, theta, a, m, c, q)
+                pass_up(
+                    rng, m[below], used[t - 1], a[below], _up(layers, t), parts[here], width[t],
+                    m[here], used[t], sums,
+                )  # fmt: skip
+            _draw_rates(rng, layers.prior, count, top, theta, c, q)
             for t in range(depth - 1, -1, -1):
                 here = slice(at[t], at[t + 1])
                 if t < depth - 1:
-                    _mix_down(theta[at[t + 1] : at[t + 2]], _down(layers, t), a[here])
+                    mix_units(active, _down(layers, t), at[t + 1] - at[t], mixed)
+                    _scale(mixed, theta[t + 1], a[here])
+                    if t == 0 and link == POISSON:
+                        prior[:] = mixed[: at[1]]
+                        mix_units(active, columns, terms, mixed)
+                        _scale(mixed, theta[1], smooth[:terms])
                 if t > 0 or link != POISSON:
-                    _draw_units(rng, a[here], m[here], c[t] + q[t], theta[here])
+                    theta[t] = draw_units(rng, a[here], m[here], c[t] + q[t], parts[here], active)
             if sweep >= burn_in:
                 _record(row, layers, moments, a, m, c, q, 1.0 / samples)
