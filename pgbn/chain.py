@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer
 from pgbn.data import cells_of, read_data
+from pgbn.density import log_density
 from pgbn.errors import DataError, did_you_mean
 from pgbn.fused import Tables
 from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
@@ -258,12 +259,12 @@ class Chain:
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""
         self.refresh()
-        return float(sum(self.program.log_density(name)[0] for name in self.network.nodes))
+        return float(sum(log_density(self.program, name)[0] for name in self.network.nodes))
 
     def log_likelihood(self) -> float:
         """The log density of the data given the latent values."""
         self.refresh()
-        return float(sum(self.program.log_density(name)[0] for name in self.network.observed))
+        return float(sum(log_density(self.program, name)[0] for name in self.network.observed))
 
 
 def _check_tokens(program: Program) -> None:

@@ -71,6 +71,8 @@ def add_stages(parser: Any) -> None:
     parser.add_argument(
         "--stages", nargs="+", choices=STAGES, default=STAGES, help="do only this, as far as it can"
     )
+    parser.add_argument("--classify", type=int, nargs="+", default=None, metavar="T",
+                        help="features and classes of these depths only")  # fmt: skip
 
 
 class Results:
@@ -232,7 +234,9 @@ def classify_depths(
     """The test accuracy of each network in ``layers``; ``about`` goes into the records."""
     for depth, trained in enumerate(layers, 1):
         name = f"{key} T={depth} seed={seed}"
-        if name in results or set(options.stages) == {"train"}:
+        if name in results or depth not in (options.classify or [depth]):
+            continue
+        if set(options.stages) == {"train"}:
             continue
         train = features(trained, corpus["train"], "train", seed, options)
         test = features(trained, corpus["test"], "test", seed, options)

@@ -60,7 +60,8 @@ def run_behind(
     number: int,
 ) -> None:
     """``before(i)``, then ``middle(i)``, then ``after(i)`` for i < number: the middle ones in
-    order, in this thread, while other threads prepare the next ones and finish the last ones."""
+    order, in this thread, while other threads prepare the next ones and finish the last ones.
+    At the end this thread helps them, from the back."""
     if threads <= 1:
         for i in range(number):
             before(i)
@@ -75,7 +76,11 @@ def run_behind(
             ready[i].result()
             middle(i)
             done.append(pool.submit(after, i))
+        for i in reversed(range(number)):
+            if done[i].cancel():  # no other thread has begun it
+                after(i)
     finally:
         wait([*ready, *done])
     for future in done:
-        future.result()
+        if not future.cancelled():
+            future.result()

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from pgbn.chain import Chain
+from pgbn.density import log_density
 from pgbn.errors import NetworkError
 from pgbn.evidence import Evidence
 from pgbn.nodes.base import Node, Observed
@@ -155,7 +156,7 @@ class _Recorder:
 
 def _joint(program: Program, drawn: dict[tuple[str, str], list[Any]]) -> Any:
     """ln p(values, data, counts), for every replicate."""
-    total: Any = sum(program.log_density(name) for name in program.network.nodes)
+    total: Any = sum(log_density(program, name) for name in program.network.nodes)
     for node in program.network.nodes.values():
         if isinstance(node, Observed) and find_link(node) is not None:
             total = total + _data_counts(program, node)
@@ -175,7 +176,7 @@ def _data_counts(program: Program, node: Observed) -> Any:
         known = {"drawn": counts, "value": cells.values, link.slot: rate}
         names = _parameters(link.log_probability, f"the link rule of {type(node).__name__}")
         for other in set(names) - set(known):
-            known[other] = program._at_cells(node, other, cells).reshape(-1)
+            known[other] = program.at_cells(node, other, cells).reshape(-1)
         assert link.log_probability is not None
         each = each + link.log_probability(**{name: known[name] for name in names})
     return cells.total(each, ()) + _shares(program, node, link.slot)

@@ -1,0 +1,285 @@
+"""The quantities of a model as arrays: values, slots, counts and exposures, for given sizes.
+
+`pgbn.program` makes the steps of a sampler from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.data import Cells
+from pgbn.layout import Labelled, align, number, shape4, storage_order
+from pgbn.nodes.base import Node, Observed
+from pgbn.products import add, compile_product
+from pgbn.samplers.stream import Stream
+from pgbn.sumproduct import Operand, SumProduct
+from pgbn.terms import Factor
+
+if TYPE_CHECKING:
+    from pgbn.network import Network
+
+__all__ = ["Aligned", "Quantities"]
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """A quantity beside a node: ``get()`` gives a 4-d array or a number."""
+
+    get: Callable[[], Any]
+    dims: frozenset[str]
+    replicates: int
+    is_number: bool
+
+
+class Quantities:
+    """Arrays, and functions that read them. ``values[name]`` has the shape (R, *storage order)."""
+
+    def __init__(
+        self,
+        network: Network,
+        cells: Mapping[str, Cells],
+        sizes: Mapping[str, int],
+        replicates: int = 1,
+        threads: int = 1,
+    ) -> None:
+        self.network, self.wiring = network, network.wiring
+        self.sizes, self.replicates, self.threads = dict(sizes), replicates, threads
+        self.cells = dict(cells)
+        self.storage = {n.name: storage_order(self.wiring, n) for n in network}
+        for node in network:
+            if isinstance(node, Observed):
+                self.storage[node.name] = node.axes
+        self.shape4 = {
+            name: shape4(name, dims, self.sizes, replicates) for name, dims in self.storage.items()
+        }
+        self.shape = {
+            name: (replicates, *(self.sizes[dim] for dim in dims))
+            for name, dims in self.storage.items()
+        }
+        self.values: dict[str, NDArray[np.float64]] = {}
+        self.counts: dict[tuple[str, str], NDArray[np.int64]] = {}
+        self.latent_counts: dict[str, NDArray[np.int64]] = {}
+        self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
+        self.fused = True  # False: general rules only, the reference for the kernels
+        self._exposures: dict[str, Aligned] = {}
+
+    def stream(self, name: str, key: int) -> Stream:
+        """The stream of one draw of a node."""
+        node = self.network.nodes[name]
+        axis = 3
+        if node.simplex is not None:
+            axis = 4 - len(self.storage[name]) + self.storage[name].index(node.simplex)
+        return Stream(key, self.shape4[name], self.threads, axis)
+
+    # ---- reading quantities -----------------------------------------------------------
+
+    def read(self, operand: Operand) -> Labelled:
+        """The array behind an operand."""
+        name = operand.name
+        match operand.kind:
+            case "constant":
+                assert operand.constant is not None
+                array = np.ascontiguousarray(operand.constant)[None].copy()
+                return Labelled(lambda: array, operand.dims, 1)
+            case "node":
+                names = dict(zip(operand.own_dims, operand.dims, strict=True))
+                dims = tuple(names[dim] for dim in self.storage[name])
+                if name in self.cells:
+                    return Labelled(lambda: self.cells[name].dense(), dims, self.replicates)
+                values = self.values
+                return Labelled(lambda: values[name], dims, self.replicates)
+            case "first":
+                first = (np.arange(self.sizes[operand.dims[0]]) == 0).astype(np.float64)[None]
+                return Labelled(lambda: first, operand.dims, 1)
+            case "previous":
+                names = dict(zip(operand.own_dims, operand.dims, strict=True))
+                dims = tuple(names[dim] for dim in self.storage[name])
+                return Labelled(lambda: self._previous(name), dims, self.replicates)
+            case "count":
+                return self._labelled(self.network.nodes[name], self.heard_count(name))
+            case "rule count":
+                child = self.network.nodes[name]
+                rule = self.wiring.rules[name, operand.slot]
+                assert callable(rule.count)
+                return self._computed(child, rule.count, rule.count_reads)
+            case "exposure":
+                return self.rule_exposure(self.network.nodes[name], operand.slot)
+            case "rest":
+                from pgbn.chain_exposures import chain_exposure
+
+                return chain_exposure(self, self.network.nodes[name], operand.slot, operand.phase)
+        raise AssertionError(operand.kind)
+
+    def _previous(self, name: str) -> NDArray[np.float64]:
+        """A chain's value one row before; zero in the first row."""
+        along = self.wiring.chain_dim(name)
+        assert along is not None
+        axis = self.storage[name].index(along) + 1
+        value = np.roll(self.values[name], 1, axis=axis)
+        value[(slice(None),) * axis + (0,)] = 0.0
+        return value
+
+    def product(self, product: SumProduct) -> Labelled:
+        """A sum of products, compiled."""
+        kinds = [operand.kind for operand in product.operands]
+        if kinds == ["node"] and product.operands[0].name in self.cells:
+            return self._data_total(product)
+        return compile_product(product, self.read, self.sizes, self.threads)
+
+    def _data_total(self, product: SumProduct) -> Labelled:
+        name, dims = product.operands[0].name, product.dims
+        scale = product.coefficient
+
+        def get() -> NDArray[Any]:
+            cells = self.cells[name]
+            return cells.total(cells.values, dims) * scale
+
+        return Labelled(get, dims, self.replicates)
+
+    def _align(self, node: str, labelled: Labelled) -> Aligned:
+        get = align(labelled, self.storage[node], self.sizes)
+        constant = labelled.value is not None
+        return Aligned(get, frozenset(labelled.dims), labelled.replicates, constant)
+
+    def _add(self, parts: Iterable[Aligned]) -> Aligned:
+        every = list(parts)
+        if not every:
+            return Aligned(lambda: 0.0, frozenset(), 1, True)
+        dims = frozenset(dim for part in every for dim in part.dims)
+        replicates = max(part.replicates for part in every)
+        return Aligned(add([p.get for p in every]), dims, replicates,
+                       all(p.is_number for p in every))  # fmt: skip
+
+    def slot(self, name: str, slot: str) -> Aligned:
+        """The value of a slot beside its node."""
+        node = self.network.nodes[name]
+        products = self.wiring.named_sum(slot, node, ())
+        return self._add([self._align(name, self.product(product)) for product in products])
+
+    def exposure(self, name: str) -> Aligned:
+        """The exposure that a node hears."""
+        if name not in self._exposures:
+            products = self.wiring.exposure(name)
+            parts = [self._align(name, self._own_names(name, p, s)) for p, s in self._paired(name)]
+            assert len(parts) == len(products)
+            self._exposures[name] = self._add(parts)
+        return self._exposures[name]
+
+    def _paired(self, name: str) -> list[tuple[SumProduct, Factor]]:
+        return [
+            (product, source.factor)
+            for source in self.wiring.sources[name]
+            for product in self.wiring.source_exposure(source)
+        ]
+
+    def _own_names(self, name: str, product: SumProduct, factor: Factor) -> Labelled:
+        """A product in the dims of a factor, with the node's own names for them."""
+        labelled = self.product(product)
+        own = dict(zip(factor.dims, factor.own_dims, strict=True))
+        dims = tuple(own[dim] for dim in labelled.dims)
+        return Labelled(labelled.get, dims, labelled.replicates, labelled.value)
+
+    def heard_count(self, name: str) -> Aligned:
+        """The count that a node hears, from all sources."""
+        node = self.network.nodes[name]
+        if isinstance(node, Observed):
+            raise AssertionError("the counts of data are sparse")
+        parts: list[Aligned] = []
+        children: dict[str, None] = {}
+        for source in self.wiring.sources[name]:
+            if self.wiring.is_delivered(source):
+                children[source.child.name] = None
+            else:
+                parts += [
+                    self._align(name, self._own_names(name, product, source.factor))
+                    for product in self.wiring.source_count(source)
+                ]
+        for child in children:
+            get = partial(self._delivered, child, name)
+            parts.append(Aligned(get, frozenset(node.axes), self.replicates, False))
+        return self._add(parts)
+
+    def _delivered(self, child: str, name: str) -> NDArray[np.int64]:
+        """The counts that a child's step gave to a node, beside the node."""
+        return self.counts[child, name].reshape(self.shape4[name])
+
+    def _labelled(self, node: Node, aligned: Aligned) -> Labelled:
+        """Back from 4-d to an array with the dims that it really has."""
+        dims = tuple(dim for dim in self.storage[node.name] if dim in aligned.dims)
+        shape = (aligned.replicates, *(self.sizes[dim] for dim in dims))
+        get = aligned.get
+        if aligned.is_number:
+            return number(float(get()))
+        return Labelled(lambda: get().reshape(shape), dims, aligned.replicates)
+
+    def rule_exposure(self, child: Node, slot: str) -> Labelled:
+        """The exposure that ``child`` passes to ``slot``."""
+        rule = self.wiring.rules[child.name, slot]
+        if rule.drawn is not None:
+            dims = tuple(d for d in self.storage[child.name] if d in rule.drawn(child))
+            pair = (child.name, slot)
+            shape = (self.replicates, *(self.sizes[dim] for dim in dims))
+            return Labelled(lambda: self.drawn[pair].reshape(shape), dims, self.replicates)
+        assert callable(rule.exposure)
+        return self._computed(child, rule.exposure, rule.exposure_reads)
+
+    def _computed(
+        self, child: Node, function: Callable[..., Any], names: tuple[str, ...]
+    ) -> Labelled:
+        """What a function of a rule makes from the quantities that it names."""
+        arguments = {name: self.quantity(child, name) for name in names}
+        gets = {name: a.get for name, a in arguments.items()}
+        return self._labelled(
+            child,
+            Aligned(
+                lambda: function(**{name: get() for name, get in gets.items()}),
+                frozenset(dim for a in arguments.values() for dim in a.dims),
+                max((a.replicates for a in arguments.values()), default=1),
+                all(a.is_number for a in arguments.values()),
+            ),
+        )
+
+    def quantity(self, node: Node, name: str) -> Aligned:
+        """What a rule may name: value, count, exposure or a slot, beside the node."""
+        everywhere = frozenset(node.axes)
+        shape = self.shape4[node.name]
+        if name == "value":
+            if isinstance(node, Observed):
+                return Aligned(lambda: self.cells[node.name].dense().reshape(shape), everywhere,
+                               self.replicates, False)  # fmt: skip
+            return Aligned(lambda: self.values[node.name].reshape(shape), everywhere,
+                           self.replicates, False)  # fmt: skip
+        if name == "count" and isinstance(node, Observed):
+            cells = self.cells
+            return Aligned(
+                lambda: cells[node.name].dense(self.latent_counts[node.name]).reshape(shape),
+                everywhere, self.replicates, False,
+            )  # fmt: skip
+        if name == "count":
+            return self.heard_count(node.name)
+        if name == "exposure":
+            return self.exposure(node.name)
+        return self.slot(node.name, name)
+
+    def at_cells(self, node: Observed, slot: str, cells: Cells) -> Any:
+        """A slot's value at every cell of the data, as a 4-d column."""
+        total: Any = 0.0
+        for product in self.wiring.named_sum(slot, node, ()):
+            labelled = self.product(product)
+            if labelled.value is not None:
+                total = total + labelled.value
+            else:
+                flat = labelled.get().reshape(-1)
+                total = total + flat[cells.positions(labelled.dims, labelled.replicates)]
+        column = np.broadcast_to(np.asarray(total, np.float64), (cells.values.size,))
+        return column.reshape(1, 1, -1, 1)
+
+    def is_chain(self, name: str) -> bool:
+        """Whether a node is a Markov chain along one of its dims."""
+        return self.wiring.chain_dim(name) is not None
