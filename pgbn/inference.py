@@ -156,9 +156,10 @@ def _run(
              values.view(np.uint64), hashes)  # fmt: skip
     phi, indices = _rows_of_phi(model, cells.indices)
     layers = _pack(model)
-    terms, width = (phi.shape[0], layers.at[2] - layers.at[1]) if model.depth > 1 else (0, 0)
-    projected = aligned(int(terms * width)).reshape(int(terms), int(width))
-    run_rows(project_terms, int(terms), threads, 0, phi, layers, projected)
+    projected = np.zeros((0, 0), np.float32)
+    if model.depth > 1:
+        projected = np.zeros((phi.shape[0], int(layers.at[2] - layers.at[1])), np.float32)
+        run_rows(project_terms, phi.shape[0], threads, 0, phi, layers, projected)
     key = stream_key(check_seed(seed), word_of("infer"))
     run_rows(infer_documents, cells.rows, threads, key, cells.indptr, indices,
              values.astype(np.float64), hashes, link, float(model.noise), phi, projected,

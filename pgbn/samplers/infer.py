@@ -12,6 +12,10 @@ with a^(t) = Φ^(t+1) θ^(t+1), a^(T) = r and q^(1) = 1, q^(t+1) = log(1 + q^(t)
 The kernel adds up conditional moments given (a, m, c), not draws of θ: with α = a + m,
 E θ_k = α_k / rate and E θ_k/θ_· = α_k / α_·. The expectation is the same, the variance smaller.
 A document draws from a stream keyed by its content, so its result is its own.
+
+In a deep network most units of a layer are negligible in a given document. The others are listed,
+and all sums over a layer run over the list (infer_units.py, which states what is left out and
+why). So does the prior's part of the labels: Σ_k φ^(1)_wk a^(1)_k = Σ_l (Φ^(1)Φ^(2))_wl θ^(2)_l.
 """
 
 import math
@@ -89,14 +93,12 @@ def _up(layers, t):
 
 @njit(cache=True, nogil=True)
 def project_terms(_key, start, stop, phi, layers, out):
-    """out_wl = Σ_k φ^(1)_wk φ^(2)_kl for the terms start..stop."""
+    """out_wl = Σ_k φ^(1)_wk φ^(2)_kl / Σ_k φ^(1)_wk for the terms start..stop."""
     at = layers.at
     active, parts = active_units(at[1]), aligned(at[1])
     for term in range(start, stop):
-        total = np.float32(list_units(phi[term], parts, active))
+        list_units(phi[term], parts, active)
         mix_units(active, _up(layers, 1), at[2] - at[1], out[term])
-        for k in range(out.shape[1]):
-            out[term, k] *= total
 
 
 @njit(cache=True, nogil=True)
@@ -176,9 +178,8 @@ def infer_documents(
 ):  # fmt: skip
     """All sweeps of documents start..stop; their moments are written to their rows.
 
-    ``phi`` is Φ^(1) with a term a row, (V, K_1), and ``projected`` Φ^(1)Φ^(2), float32, filled up
-    with zeros to a multiple of 32 columns; it has no rows if there is no second layer. With it,
-    Σ_k φ^(1)_wk a_k is a sum over the few active units of the second layer.
+    ``phi`` is Φ^(1) with a term a row, (V, K_1), and ``projected`` the result of `project_terms`;
+    it has no rows if there is no second layer.
     """
     at, width = layers.at, layers.width
     depth, topics = width.size, width[0]
@@ -219,8 +220,9 @@ def infer_documents(
             peak[i] = max(line.max(), 1e-300)
             for k in range(topics):
                 rows[i, k] = line[k] / peak[i]
+            share = line.sum() / peak[i]
             for k in range(second):
-                columns[k * terms + i] = projected[indices[cell], k] / peak[i]
+                columns[k * terms + i] = projected[indices[cell], k] * share
         # Start where every unit has the expectation that r implies for c = 1.
         a[at[depth - 1] : at[depth - 1] + width[depth - 1]] = layers.r
         for t in range(depth - 1, -1, -1):
