@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +70,7 @@ class Quantities:
         self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
         self.fused = True  # False: general rules only, the reference for the kernels
         self._exposures: dict[str, Aligned] = {}
+        self._totals: dict[tuple[str, ...], tuple[ref[Any], NDArray[Any]]] = {}
 
     def stream(self, name: str, key: int) -> Stream:
         """The stream of one draw of a node."""
@@ -130,7 +133,29 @@ class Quantities:
         kinds = [operand.kind for operand in product.operands]
         if kinds == ["node"] and product.operands[0].name in self.cells:
             return self._data_total(product)
+        if kinds == ["node"] and product.summed:
+            return self._node_total(product)
         return compile_product(product, self.read, self.sizes, self.threads)
+
+    def _node_total(self, product: SumProduct) -> Labelled:
+        """A node summed over dims. The sum is kept until the node is drawn again: what is summed
+        is asked for twice, as the shape of one node and in the exposure of another."""
+        operand = product.operands[0]
+        once = replace(product, coefficient=1.0, repeated=())
+        total = compile_product(once, self.read, self.sizes, self.threads)
+        own = dict(zip(operand.dims, operand.own_dims, strict=True))
+        key = (operand.name, *(own[dim] for dim in product.summed))
+        scale = product.coefficient * prod(self.sizes[dim] for dim in product.repeated)
+        values, kept = self.values, self._totals
+
+        def get() -> NDArray[Any]:
+            value = values[operand.name]
+            if key not in kept or kept[key][0]() is not value:
+                kept[key] = (ref(value), total.get())
+            result = kept[key][1]
+            return result if scale == 1.0 else result * scale
+
+        return Labelled(get, total.dims, total.replicates)
 
     def _data_total(self, product: SumProduct) -> Labelled:
         name, dims = product.operands[0].name, product.dims

@@ -45,7 +45,7 @@ BLOCK = 32  # rows that pass over a tile together
 NEGLIGIBLE = 2.0**-53
 _TINY = float(np.finfo(np.float64).tiny)
 _WIDTH = 64  # columns of a tile
-_1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
+_0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
 _LANES, _COLUMNS = np.uint64(LANES), np.uint64(_WIDTH)
 
 
@@ -63,11 +63,11 @@ class Product(NamedTuple):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"}, forceinline=True)
-def total(row):
-    """Σ_k row_k, in an order that suits vector instructions."""
+def total(numbers, begin, size):
+    """Σ numbers[begin : begin + size], in an order that suits vector instructions."""
     sum_ = 0.0
-    for k in range(row.size):
-        sum_ += row[k]
+    for k in range(size):
+        sum_ += numbers[begin + k]
     return sum_
 
 
@@ -106,34 +106,42 @@ def load_matrix(work, b, replicate, current):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _list_active(a, begin, inner, least, part, weight, place, at):
-    """List the entries of a row above ``least``, times ``part``, and where their lines in a tile
-    begin; how many there are."""
+def _above64(a, k, bound):
+    """Which of a[k : k + 64] are above the bound, a bit each."""
+    low = above(load(a, k), bound) | above(load(a, k + _LANES), bound) << _LANES
+    k += _2 * _LANES
+    high = above(load(a, k), bound) | above(load(a, k + _LANES), bound) << _LANES
+    return low | high << _2 * _LANES
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _list_active(a, begin, inner, least, place, at):
+    """List the numbers k of the entries of a row above ``least``; how many there are."""
     bound = broadcast(least)
-    found, k, last = at, begin, begin + inner
-    while k + _LANES <= last:
-        word = above(load(a, k), bound)
+    found, k = at, _0
+    while k + _LANES <= inner:
+        many = k + _4 * _LANES <= inner
+        word = _above64(a, begin + k, bound) if many else above(load(a, begin + k), bound)
         while word:
-            i = k + lowest_bit(word)
-            weight[found] = a[i] * part
-            place[found] = (i - begin) * _COLUMNS
+            place[found] = k + lowest_bit(word)
             word &= word - _1
             found += _1
-        k += _LANES
-    while k < last:
-        weight[found] = a[k] * part
-        place[found] = (k - begin) * _COLUMNS
-        found += np.uint64(a[k] > least)
+        k += _4 * _LANES if many else _LANES
+    while k < inner:
+        place[found] = k
+        found += np.uint64(a[begin + k] > least)
         k += _1
     return found - at
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _add_up(tiles, offset, weight, place, first, last, out, at):
-    """out[at : at + 64] = Σ_p weight_p · (line of the tile at ``offset`` that place_p gives)."""
+def _add_up(tiles, weight, row, place, first, last, out, at):
+    """out[at : at + 64] = Σ_k weight_k · (line k of the tile), k = place[first], … ; the weights
+    of the row begin at ``row``."""
     a, b, c, d = zeros(tiles), zeros(tiles), zeros(tiles), zeros(tiles)
     for p in range(first, last):
-        w, q = broadcast(weight[p]), offset + place[p]
+        k = place[p]
+        w, q = broadcast(weight[row + k]), k * _COLUMNS
         a = add_product(a, w, load(tiles, q))
         b = add_product(b, w, load(tiles, q + _LANES))
         c = add_product(c, w, load(tiles, q + _2 * _LANES))
@@ -149,18 +157,21 @@ def contract_rows(a, first, rows, work):
     """work.out[i] · work.sums[i] = Σ_k a[first + i, k] b[:, k] for i < rows <= BLOCK."""
     count, inner = np.uint64(work.tiles.shape[0]), np.uint64(work.tiles.shape[1])
     room = np.uint64(work.weight.shape[1])
-    flat, tiles, out = pointer(a), pointer(work.tiles), pointer(work.out)
-    weight, place, ends = pointer(work.weight), pointer(work.place), work.ends
+    flat, out = pointer(a), pointer(work.out)
+    weight, place, ends = pointer(work.weight), pointer(work.place), pointer(work.ends)
     for i in range(np.uint64(rows)):
-        sum_ = total(a[np.uint64(first) + i])
         begin, at = (np.uint64(first) + i) * inner, i * room
-        least, part = sum_ * NEGLIGIBLE, 1.0 / max(sum_, _TINY)
-        ends[i] = at + _list_active(flat, begin, inner, least, part, weight, place, at)
+        sum_ = total(flat, begin, inner)
+        part = 1.0 / max(sum_, _TINY)
+        for k in range(inner):
+            weight[at + k] = flat[begin + k] * part
+        ends[i] = at + _list_active(flat, begin, inner, sum_ * NEGLIGIBLE, place, at)
         work.sums[i] = sum_ * work.scale[0]
     for tile in range(count):
+        tiles = pointer(work.tiles[tile])
         for i in range(np.uint64(rows)):
             at = (i * count + tile) * _COLUMNS
-            _add_up(tiles, tile * inner * _COLUMNS, weight, place, i * room, ends[i], out, at)
+            _add_up(tiles, weight, i * room, place, i * room, ends[i], out, at)
 
 
 @njit(cache=True, nogil=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from pgbn.random import mix, uniform
+from pgbn.random import mix
 from pgbn.samplers.gamma import gamma_from_one
 from pgbn.samplers.lanes import LANES, above, broadcast, load, lowest_bit, pointer
 from pgbn.samplers.logarithms import exp2, exp2_single, log2, log2_single
@@ -28,14 +28,14 @@ _0, _1, _LANES, _ALL = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(2
 _BELOW_ONE = float(np.nextafter(np.float32(1.0), np.float32(0.0)))
 _12, _32 = np.uint64(12), np.uint64(32)
 _LOW = np.uint64(4095)
-_LOG2_E = math.log2(math.e)
-_HALF, _ONE, _GRID, _CELL = (np.float32(c) for c in (0.5, 1.0, 2.0**-32, 2.0**-12))
+_NOTHING, _HALF, _ONE, _LN_2 = (np.float32(c) for c in (0.0, 0.5, 1.0, math.log(2.0)))
+_CELL, _GRID, _FINE = (np.float32(c) for c in (2.0**-12, 2.0**-32, 2.0**-44))
 # log2(1 + t) = t (T1 + T2 t + … + T6 t^5) to 7e-8 for 0 <= t <= 1/e, by Chebyshev's points
 _T1, _T2, _T3, _T4, _T5, _T6 = (
     np.float32(c)
     for c in (1.44269494, -0.72132767, 0.48024438, -0.35263732, 0.24207382, -0.10405888)
 )
-_LOG2_E_SINGLE, _OVER_E = np.float32(_LOG2_E), np.float32(1.0 / math.e)
+_LOG2_E, _OVER_E = np.float32(math.log2(math.e)), np.float32(1.0 / math.e)
 TINY = 2.2250738585072014e-308  # the smallest normal double
 _ROOM = np.uint64(512)  # proposals that wait, and one row more
 
@@ -58,7 +58,6 @@ class Workspace(NamedTuple):
     waiting_shape: np.ndarray
     waiting_x: np.ndarray
     waiting_ceiling: np.ndarray
-    weight: np.ndarray
     below_one: np.ndarray
 
 
@@ -67,7 +66,7 @@ def workspace(rows, columns, kind):
     """Room for rows of gammas, drawn as numbers of a kind: float64, or float32 where a relative
     error of 1e-5 and 0 in place of 1e-38 do no harm."""
     padded = (columns + LANES - 1) // LANES * LANES
-    room = padded + np.int64(_ROOM) + 8
+    room = padded + np.int64(_ROOM) + LANES
     return Workspace(
         columns,
         np.full((rows, padded), 0.5).astype(kind),
@@ -78,7 +77,6 @@ def workspace(rows, columns, kind):
         np.empty(room, kind),
         np.empty(room, kind),
         np.empty(room, kind),
-        np.empty(room),
         np.array([_BELOW_ONE]).astype(kind),
     )
 
@@ -98,7 +96,7 @@ def _single(word, shape):
     # u itself comes back as a correction of the logarithm.
     rest = (np.float32(np.uint32(word >> _32)) + _HALF) * _GRID
     u = _ONE - rest
-    log_u = log2_single(u) + ((_ONE - u) - rest) * _LOG2_E_SINGLE
+    log_u = log2_single(u) + ((_ONE - u) - rest) * _LOG2_E
     t = shape * _OVER_E  # log2(1 + t), t < 0.37
     p = ((((_T6 * t + _T5) * t + _T4) * t + _T3) * t + _T2) * t
     return exp2_single((log_u + (p + _T1) * t) / shape)
@@ -119,39 +117,50 @@ def _propose(state, step, size, shape, first, ceiling, out):
         out[k] = _proposal(word, shape[first + k])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _weigh(state, step, size, shape, x, weight):
-    """The probability of accepting the proposal x_p, where those above 1 are replaced."""
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
+def _judge(state, step, size, shape, x, ceiling):
+    """Replace the proposals above 1, and ceiling_p by a number that is positive where x_p is
+    refused: v less the probability of accepting it.
+
+    v is uniform on its 2^-12 below 1 - ceiling. What decides is rare enough for single precision.
+    """
     for p in range(size):
         word = mix(state + step * np.uint64(p + 1))
-        beyond = 1.0 - log2((np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52) * math.log(2.0)
-        below = x[p] < 1.0
-        weight[p] = exp2(-x[p] * _LOG2_E if below else (shape[p] - 1.0) * log2(beyond))
+        v = (_ONE - np.float32(ceiling[p])) - (np.float32(np.uint32(word)) + _HALF) * _FINE
+        u = (np.float32(np.uint32(word >> _32)) + _HALF) * _GRID
+        beyond = _ONE - log2_single(u) * _LN_2
+        below = x[p] < _ONE
+        power = np.float32(shape[p]) - _ONE
+        log_chance = -np.float32(x[p]) * _LOG2_E if below else power * log2_single(beyond)
+        ceiling[p] = v - exp2_single(log_chance)
         x[p] = x[p] if below else beyond
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _settle(rng, work, left, least, out):
     """Accept the proposals that wait, or propose anew until they are; ``out`` is flat."""
-    x, ceiling, shape = work.waiting_x, work.waiting_ceiling, work.waiting_shape
-    place, scale, weight = work.place, work.scale, work.weight
-    left = np.int64(left)
-    while left > 0:
-        size = (left + 7) // 8 * 8
-        shape[left:size] = x[left:size] = 0.5
-        _weigh(rng[0], rng[1], size, shape, x, weight)
-        rng[0] += rng[1] * np.uint64(size)
-        number, left = left, 0
+    x, ceiling, shape = (
+        pointer(work.waiting_x),
+        pointer(work.waiting_ceiling),
+        pointer(work.waiting_shape),
+    )
+    place, scale, result = pointer(work.place), pointer(work.scale), pointer(out)
+    while left > _0:
+        size = (left + _LANES - _1) // _LANES * _LANES
+        for p in range(left, size):
+            shape[p] = x[p] = ceiling[p] = _HALF
+        _judge(rng[0], rng[1], size, shape, x, ceiling)
+        rng[0] += rng[1] * size
+        number, left = left, _0
         for p in range(number):
-            # v is uniform on its 2^-12 below 1 - ceiling
-            v = 1.0 - ceiling[p] - uniform(rng) * 2.0**-12
-            out[place[p]] = max(x[p] * scale[p], least)  # replaced later if it is refused
+            result[place[p]] = max(x[p] * scale[p], least)  # replaced later if it is refused
             place[left], scale[left], shape[left] = place[p], scale[p], shape[p]
-            left += np.int64(v >= weight[p])
-        size = (left + 7) // 8 * 8
-        shape[left:size] = 0.5
-        _propose(rng[0], rng[1], np.uint64(size), pointer(shape), _0, pointer(ceiling), pointer(x))
-        rng[0] += rng[1] * np.uint64(size)
+            left += np.uint64(ceiling[p] >= _NOTHING)
+        size = (left + _LANES - _1) // _LANES * _LANES
+        for p in range(left, size):
+            shape[p] = _HALF
+        _propose(rng[0], rng[1], size, shape, _0, ceiling, x)
+        rng[0] += rng[1] * size
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

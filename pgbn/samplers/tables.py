@@ -124,7 +124,7 @@ def _share_rows(
     """The work of `share_tables` on flat arrays and given scratch."""
     rng = np.empty(2, np.uint64)
     phi_, score_, lanes_ = pointer(phi), pointer(score), pointer(lanes)
-    m_, cells_ = pointer(m), pointer(cells)
+    m_, cells_, theta_ = pointer(m), pointer(cells), pointer(theta)
     for row in range(np.uint64(start), np.uint64(stop)):
         first = row // documents * columns
         own = row * topics
@@ -133,10 +133,10 @@ def _share_rows(
         if found == _0:
             continue
         restart(rng, key, row)
-        sum_ = total(theta[own : own + topics])
+        sum_ = total(theta_, own, topics)
         part = 1.0 / sum_ if sum_ > 0.0 else 0.0
         for k in range(topics):
-            share = theta[own + k] * part
+            share = theta_[own + k] * part
             score[k] = share if share > NEGLIGIBLE else 0.0
         for p in range(found):
             begin = (first + cells[p]) * size
