@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
 from pgbn.samplers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.lanes import LANES
-from pgbn.samplers.tables import share_tables
+from pgbn.samplers.tables import count_tables, share_tables
 from pgbn.samplers.threads import run_calls, run_rows
 from pgbn.splitting import blocks_of
 from pgbn.sumproduct import operand_of
@@ -63,55 +64,116 @@ def _rows_of(program: Program, node: Node) -> int:
     return prod(program.sizes[dim] for dim in program.storage[node.name][:-1])
 
 
-class Tables:
-    """CRT and split of a gamma whose shape is φ·θ: a step, or `begin`, some `rows` and `end`."""
+class Tables(ABC):
+    """The tables of a layer of gammas: a step, or `begin`, some `rows` and `end`."""
 
-    def __init__(self, program: Program, node: Node, mix: Mix) -> None:
-        self.program, self.node, self.mix = program, node.name, mix
+    def __init__(self, program: Program, node: Node) -> None:
+        self.program, self.node = program, node.name
         self.documents = _rows_of(program, node)
         self._heard = program.heard_count(node.name).get
 
     def __call__(self, key: int) -> None:
-        threads, rows = self.program.threads, self.program.replicates * self.documents
+        threads = self.program.threads
         self.begin(key)
-        blocks = blocks_of(rows, threads if self._m.size > _PARALLEL else 1)
+        blocks = blocks_of(len(self._m), threads if self._m.size > _PARALLEL else 1)
         run_calls(threads, [partial(self.rows, start, stop) for start, stop in blocks])
         self.end()
 
     def begin(self, key: int) -> None:
-        """Find the arrays; the counts that are split need not be there yet."""
-        program, mix, rows = self.program, self.mix, self.program.replicates * self.documents
+        """Find the arrays; the counts that are read need not be there yet."""
+        rows = self.program.replicates * self.documents
         self._key, self._m = np.uint64(key), self._heard().reshape(rows, -1)
+        self._shares: list[NDArray[np.int64]] = []
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> None:
+        """Draw the tables of some rows."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Hand on the counts."""
+
+    def _room(self, parent: str) -> NDArray[np.int64]:
+        """Zeros for the counts of a parent that some rows pass on."""
+        share = np.zeros(self.program.shape[parent], np.int64)
+        self._shares.append(share)
+        return share
+
+    def _hand_on(self, parent: str) -> None:
+        """Integers, whose sum does not depend on the order of blocks."""
+        total = self._shares.pop()
+        for share in self._shares:
+            total += share
+        self.program.counts[self.node, parent] = total
+
+
+class SplitTables(Tables):
+    """CRT and split of a gamma whose shape is φ·θ."""
+
+    def __init__(self, program: Program, node: Node, mix: Mix) -> None:
+        super().__init__(program, node)
+        self.mix = mix
+
+    def begin(self, key: int) -> None:
+        super().begin(key)
+        program, mix, rows = self.program, self.mix, len(self._m)
         self._theta = program.values[mix.theta].reshape(rows, mix.topics)
         self._phi, largest = _padded(program.values[mix.phi])
         self._scale = mix.coefficient * largest
-        self._n_theta = np.empty((rows, mix.topics), np.int64)
-        self._shares: list[NDArray[np.int64]] = []
+        self._n_theta = np.empty((rows, mix.topics), self._m.dtype)
         # Known from now on, so that the tables of the next layer can follow row by row.
         program.counts[self.node, mix.theta] = self._n_theta.reshape(program.shape[mix.theta])
 
     def rows(self, start: int, stop: int) -> None:
-        """Draw the tables of some rows."""
-        share = np.zeros(self.program.shape[self.mix.phi], np.int64)
-        self._shares.append(share)
-        share_tables(self._key, start, stop, self.documents, self._scale, self._m,
-                     self._theta, self._phi, share, self._n_theta)  # fmt: skip
+        share_tables(self._key, start, stop, self.documents, self._scale, self._m, self._theta,
+                     self._phi, self._room(self.mix.phi), self._n_theta)  # fmt: skip
 
     def end(self) -> None:
-        """Hand on the counts of φ: integers, whose sum does not depend on the order of blocks."""
-        program, mix = self.program, self.mix
-        total = self._shares.pop()
-        for share in self._shares:
-            total += share
-        program.counts[self.node, mix.phi] = total
+        self._hand_on(self.mix.phi)
+
+
+class SharedTables(Tables):
+    """CRT of a gamma whose rows have the same shape r."""
+
+    def __init__(self, program: Program, node: Node, parent: str) -> None:
+        super().__init__(program, node)
+        self.parent = parent
+
+    def begin(self, key: int) -> None:
+        super().begin(key)
+        self._shape = self.program.values[self.parent]
+
+    def rows(self, start: int, stop: int) -> None:
+        count_tables(self._key, start, stop, self.documents, self._shape, self._m,
+                     self._room(self.parent))  # fmt: skip
+
+    def end(self) -> None:
+        self._hand_on(self.parent)
 
 
 def fused_tables(program: Program, node: Node, slot: str) -> Tables | None:
-    """The tables of a gamma whose shape is φ·θ, or None if the slot has another form."""
+    """The tables of a gamma whose shape is φ·θ, or the same for all rows; None if the slot has
+    another form."""
     if program.wiring.rules[node.name, slot].count is not tables_of_gamma:
         return None
     mix = find_mix(program, node, slot)
-    return None if mix is None else Tables(program, node, mix)
+    if mix is not None:
+        return SplitTables(program, node, mix)
+    parent = _shared(program, node, slot)
+    return None if parent is None else SharedTables(program, node, parent)
+
+
+def _shared(program: Program, node: Node, slot: str) -> str | None:
+    """The node that is the slot, if it has the last dim of the node only, and hears counts."""
+    polynomial, dims = program.wiring.polynomials[node.name, slot], program.storage[node.name]
+    if len(polynomial.terms) != 1 or polynomial.along is not None or len(dims) < 2:
+        return None
+    term = polynomial.terms[0]
+    if term.coefficient != 1.0 or term.contracted or len(term.factors) != 1:
+        return None
+    factor = term.factors[0]
+    known = factor.name in program.wiring.sources
+    return factor.name if known and program.read(operand_of(factor)).dims == dims[-1:] else None
 
 
 def _padded(phi: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
@@ -143,10 +205,10 @@ def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:
 
     def run(key: int) -> None:
         rates: Any = np.broadcast_to(rate.get() + exposure.get(), lines).reshape(replicates, rows)
-        m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns), np.int64)
-        out = np.empty((replicates, rows, columns))
+        m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns))
+        out, sums = np.empty((replicates, rows, columns)), np.empty((replicates, rows))
         threads = program.threads if out.size > _PARALLEL else 1
-        given = (m, np.ascontiguousarray(rates), out)
+        given = (m, np.ascontiguousarray(rates), out, sums)
         if mix is None:
             prior = np.broadcast_to(shape.get(), (replicates, 1, 1, columns)).reshape(-1, columns)
             run_rows(draw_top, blocks, threads, key, np.ascontiguousarray(prior), *given)
@@ -155,5 +217,6 @@ def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:
             run_rows(draw_layer, blocks, threads, key, mix.coefficient, theta, values[mix.phi],
                      *given)  # fmt: skip
         values[node.name] = out.reshape(program.shape[node.name])
+        program.keep_total(node.name, dims[-1], sums.reshape(program.shape[node.name][:-1]))
 
     return run

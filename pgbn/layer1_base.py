@@ -53,7 +53,10 @@ class Sampler:
         assert isinstance(node.concentration, Constant)
         self.eta = float(node.concentration.value)
         self._prior = program.slot(pattern.scores, pattern.slot).get
-        self.m = np.zeros((self.rows, self.topics), np.int64)
+        tokens = int(program.cells[pattern.observed].values.sum())
+        # Counts of four bytes are read, and passed up, in half the time.
+        kind = np.int32 if tokens < 2**31 else np.int64
+        self.m = np.zeros((self.rows, self.topics), kind)
 
     @property
     def threads(self) -> int:

@@ -36,7 +36,7 @@ class Collapsed(Labelled):
         shape = (self.replicates, self.documents, self.topics)
         self.mix = find_mix(self.program, self.program.network.nodes[self.pattern.scores],
                             self.pattern.slot)  # fmt: skip
-        self.shapes = np.empty(shape if self.mix is not None else (0, 0, 0))
+        self.shapes = np.empty(shape if self.mix is not None else (0, 0, 0), np.float32)
         self.totals = np.ascontiguousarray(self.m.reshape(shape).sum(axis=1))
         self.deliver()
 

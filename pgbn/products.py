@@ -11,6 +11,7 @@ import numpy as np
 
 from pgbn.layout import Labelled, number
 from pgbn.samplers.contract import contract
+from pgbn.samplers.sums import sum_rows
 from pgbn.samplers.threads import run_rows
 from pgbn.sumproduct import Operand, SumProduct
 
@@ -59,7 +60,18 @@ def _sum_out(part: Labelled, summed: tuple[str, ...]) -> Labelled:
     get = part.get
     axes = tuple(part.dims.index(dim) + 1 for dim in summed)
     dims = tuple(dim for dim in part.dims if dim not in summed)
-    return Labelled(lambda: get().sum(axis=axes), dims, part.replicates)
+    if axes != (len(part.dims),):
+        return Labelled(lambda: get().sum(axis=axes), dims, part.replicates)
+
+    def rows() -> Any:
+        value = get()
+        if value.dtype != np.float64 or not value.flags.c_contiguous or not value.size:
+            return value.sum(axis=-1)
+        out = np.empty(value.shape[:-1])
+        run_rows(sum_rows, out.size, 1, 0, value.reshape(-1, value.shape[-1]), out.reshape(-1))
+        return out
+
+    return Labelled(rows, dims, part.replicates)
 
 
 def _matrix_product(

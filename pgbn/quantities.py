@@ -137,6 +137,10 @@ class Quantities:
             return self._node_total(product)
         return compile_product(product, self.read, self.sizes, self.threads)
 
+    def keep_total(self, name: str, dim: str, total: NDArray[Any]) -> None:
+        """Tell the sum over a dim of the present value of a node, computed on the way."""
+        self._totals[name, dim] = (ref(self.values[name]), total)
+
     def _node_total(self, product: SumProduct) -> Labelled:
         """A node summed over dims. The sum is kept until the node is drawn again: what is summed
         is asked for twice, as the shape of one node and in the exposure of another."""

@@ -13,7 +13,8 @@ from pgbn.samplers.contract import contract
 from pgbn.samplers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.lanes import LANES
 from pgbn.samplers.logarithms import exp2, exp2_single, log2, log2_single
-from pgbn.samplers.tables import share_tables
+from pgbn.samplers.sums import sum_rows
+from pgbn.samplers.tables import count_tables, share_tables
 from pgbn.samplers.threads import run_behind
 from pgbn.testing import geweke
 
@@ -72,22 +73,20 @@ def test_a_layer_is_gamma_distributed(shape):
     rows, columns = 4000, 9
     theta, phi = np.full((1, rows, 2), shape / 2), np.ones((1, columns, 2))
     m, rate = np.zeros((1, rows, columns), np.int64), np.full((1, rows), 2.0)
-    out = np.empty((1, rows, columns))
-    draw_layer(KEY, 0, -(-rows // BLOCK), 1.0, theta, phi, m, rate, out)
+    out, sums = np.empty((1, rows, columns)), np.empty((1, rows))
+    draw_layer(KEY, 0, -(-rows // BLOCK), 1.0, theta, phi, m, rate, out, sums)
+    np.testing.assert_allclose(sums, out.sum(axis=2), rtol=1e-14)
     check_gammas(out, stats.gamma(shape, scale=0.5))
     other = np.empty_like(out)
-    draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, other)
+    draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, other, sums)
     np.testing.assert_allclose(out, other, rtol=1e-4)
 
 
 def test_gammas_of_tiny_shape_have_the_right_tail():
     rows, columns, shape = 20_000, 16, 1e-3
-    m, rate, out = (
-        np.zeros((1, rows, columns), np.int64),
-        np.ones((1, rows)),
-        np.empty((1, rows, 16)),
-    )
-    draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, out)
+    m, rate = np.zeros((1, rows, columns), np.int32), np.ones((1, rows))
+    out, sums = np.empty((1, rows, columns)), np.empty((1, rows))
+    draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, out, sums)
     check_gammas(out, stats.gamma(shape))
     assert out.min() > 0
 
@@ -100,9 +99,9 @@ def test_a_layer_adds_shapes_and_counts_and_divides_by_rates():
         rng.dirichlet(np.ones(columns), 3).T[None].copy(),
     )
     m, rate = rng.poisson(0.5, (1, rows, columns)), rng.gamma(3.0, size=(1, rows))
-    out = np.empty((repeats, rows, columns))
+    out, sums = np.empty((repeats, rows, columns)), np.empty((repeats, rows))
     for i in range(repeats):
-        draw_layer(np.uint64(i), 0, 2, 1.5, theta, phi, m, rate, out[i : i + 1])
+        draw_layer(np.uint64(i), 0, 2, 1.5, theta, phi, m, rate, out[i : i + 1], sums[i : i + 1])
     shape = 1.5 * theta[0] @ phi[0].T + m[0]
     assert close(out, shape / rate[0][:, None], shape / rate[0][:, None] ** 2)
 
@@ -110,8 +109,9 @@ def test_a_layer_adds_shapes_and_counts_and_divides_by_rates():
 def test_zero_shapes_give_zeros():
     theta, phi = np.zeros((1, 40, 3)), np.ones((1, 6, 3))
     m, rate, out = np.zeros((1, 40, 6), np.int64), np.ones((1, 40)), np.ones((1, 40, 6))
+    sums = np.empty((1, 40))
     m[0, 3, 2] = 4
-    draw_layer(KEY, 0, 2, 1.0, theta, phi, m, rate, out)
+    draw_layer(KEY, 0, 2, 1.0, theta, phi, m, rate, out, sums)
     assert out[0, 3, 2] > 0
     out[0, 3, 2] = 0
     assert not out.any()
@@ -128,6 +128,29 @@ def tables(m, theta, phi, repeats, coefficient=1.0):
         up.append(n_theta)
         down.append(n_phi[0])
     return np.array(up), np.array(down)
+
+
+@pytest.mark.parametrize("columns", [1, 15, 16, 33])
+def test_rows_have_one_sum_wherever_it_is_computed(columns):
+    a = np.random.default_rng(columns).gamma(0.1, size=(50, columns))
+    out, again = np.empty(50), np.empty(50)
+    sum_rows(KEY, 0, 50, a, out)
+    np.testing.assert_allclose(out, a.sum(axis=1), rtol=1e-14)
+    for i in range(50):
+        sum_rows(KEY, 0, 1, a[i : i + 1].copy(), again[i : i + 1])
+    assert np.array_equal(out, again)
+
+
+def test_tables_of_a_shared_shape_have_the_exact_mean():
+    rng = np.random.default_rng(0)
+    m, shape = rng.poisson(2.0, (30, 21)).astype(np.int32), rng.gamma(0.5, size=(1, 21))
+    seen = np.zeros((4000, 1, 21), np.int64)
+    for i in range(len(seen)):
+        count_tables(np.uint64(i), 0, 30, 30, shape, m, seen[i])
+    mean = np.array(
+        [[sum(a / (a + i) for i in range(n)) for n, a in zip(row, shape[0])] for row in m]
+    )
+    assert close(seen[:, 0], mean.sum(axis=0), mean.sum(axis=0))
 
 
 @pytest.mark.parametrize("topics", [1, 3, 16, 37])

@@ -29,6 +29,7 @@ from pgbn.samplers.lanes import (
     store,
     zeros,
 )
+from pgbn.samplers.sums import row_total
 
 __all__ = [
     "BLOCK",
@@ -38,7 +39,6 @@ __all__ = [
     "contract_rows",
     "load_matrix",
     "product",
-    "total",
 ]
 
 BLOCK = 32  # rows that pass over a tile together
@@ -60,15 +60,6 @@ class Product(NamedTuple):
     ends: np.ndarray
     sums: np.ndarray
     out: np.ndarray
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"}, forceinline=True)
-def total(numbers, begin, size):
-    """Σ numbers[begin : begin + size], in an order that suits vector instructions."""
-    sum_ = 0.0
-    for k in range(size):
-        sum_ += numbers[begin + k]
-    return sum_
 
 
 @njit(cache=True, nogil=True)
@@ -161,7 +152,7 @@ def contract_rows(a, first, rows, work):
     weight, place, ends = pointer(work.weight), pointer(work.place), pointer(work.ends)
     for i in range(np.uint64(rows)):
         begin, at = (np.uint64(first) + i) * inner, i * room
-        sum_ = total(flat, begin, inner)
+        sum_ = row_total(flat, begin, inner)
         part = 1.0 / max(sum_, _TINY)
         for k in range(inner):
             weight[at + k] = flat[begin + k] * part
@@ -172,6 +163,16 @@ def contract_rows(a, first, rows, work):
         for i in range(np.uint64(rows)):
             at = (i * count + tile) * _COLUMNS
             _add_up(tiles, weight, i * room, place, i * room, ends[i], out, at)
+
+
+@njit(cache=True, nogil=True)
+def _copy(work, rows, first, columns, out):
+    """Rows first … first + rows of the matrix ``out`` from the block's product."""
+    lines, result, width = pointer(work.out), pointer(out), np.uint64(work.out.shape[1])
+    for i in range(np.uint64(rows)):
+        sum_, line, place = work.sums[i], i * width, (first + i) * columns
+        for j in range(columns):
+            result[place + j] = lines[line + j] * sum_
 
 
 @njit(cache=True, nogil=True)
@@ -186,8 +187,5 @@ def contract(_key, start, stop, a, b, out, kind):
         rows = min(BLOCK, min(size - i, stop - row))
         current = load_matrix(work, b, r, current)
         contract_rows(a[min(r, a.shape[0] - 1)], i, rows, work)
-        for p in range(rows):
-            line, sum_ = out[r, i + p], work.sums[p]
-            for j in range(columns):
-                line[j] = work.out[p, j] * sum_
+        _copy(work, rows, np.uint64(row), np.uint64(columns), out)
         row += rows

@@ -12,7 +12,9 @@ from numba import njit
 
 from pgbn.random import restart
 from pgbn.samplers.contract import BLOCK, contract_rows, load_matrix, product
+from pgbn.samplers.lanes import pointer
 from pgbn.samplers.row_gammas import TINY, fill_rows, workspace
+from pgbn.samplers.sums import sum_rows
 
 __all__ = ["BLOCK", "draw_layer", "draw_top"]
 
@@ -22,23 +24,30 @@ _LEAST = np.float32(1e-37)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _draw_rows(rng, work, first, rows, prior, factor, m, rate, scale, out):
+def _draw_rows(rng, work, first, rows, prior, factor, m, rate, scale, out, sums):
     """Rows first … first + rows of ``out``; row i has the prior shapes factor_i · prior_i, or
-    those of the only line."""
-    columns = out.shape[1]
-    for i in range(rows):
-        line, counts, shape = prior[min(i, prior.shape[0] - 1)], m[first + i], work.shape[i]
-        times, scale[i] = factor[min(i, factor.size - 1)], 1.0 / rate[first + i]
+    those of the only line. Their sums are taken while they are in the cache."""
+    columns, padded = np.uint64(out.shape[1]), np.uint64(work.shape.shape[1])
+    lines, width = pointer(prior), np.uint64(prior.shape[1])
+    counts, shape = pointer(m), pointer(work.shape)
+    for i in range(np.uint64(rows)):
+        row = np.uint64(first) + i
+        scale[i] = 1.0 / rate[row]
+        line = min(i, np.uint64(prior.shape[0] - 1)) * width
+        times = factor[min(i, np.uint64(factor.size - 1))]
         for v in range(columns):
-            part = times * line[v]
-            shape[v] = max(part, _TINY if part > 0.0 else 0.0) + counts[v]
-    fill_rows(rng, work, rows, scale, TINY, first * columns, out.reshape(-1))
+            part = times * lines[line + v]
+            least = _TINY if part > 0.0 else 0.0
+            shape[i * padded + v] = max(part, least) + counts[row * columns + v]
+    fill_rows(rng, work, rows, scale, TINY, first * out.shape[1], out.reshape(-1))
+    sum_rows(rng[0], first, first + rows, out, sums)
 
 
 @njit(cache=True, nogil=True)
-def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out):
+def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out, sums):
     """Blocks start…stop of 32 rows of ``out`` (R, J, V), numbered r · ⌈J / 32⌉ + block; given
-    theta (R, J, K), phi (R, V, K), the counts m (R, J, V) and the rates c + q (R, J)."""
+    theta (R, J, K), phi (R, V, K), the counts m (R, J, V) and the rates c + q (R, J).
+    ``sums`` (R, J) are those of the rows."""
     _, size, columns = out.shape
     blocks = (size + BLOCK - 1) // BLOCK
     matrix = product(columns, theta.shape[2], np.float32)
@@ -54,11 +63,11 @@ def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out):
         np.maximum(prior, _LEAST, prior)
         factor *= coefficient
         restart(rng, key, block)
-        _draw_rows(rng, work, first, rows, prior, factor, m[r], rate[r], scale, out[r])
+        _draw_rows(rng, work, first, rows, prior, factor, m[r], rate[r], scale, out[r], sums[r])
 
 
 @njit(cache=True, nogil=True)
-def draw_top(key, start, stop, prior, m, rate, out):
+def draw_top(key, start, stop, prior, m, rate, out, sums):
     """The same where the rows of a replicate share their prior shapes (R, V)."""
     _, size, columns = out.shape
     blocks = (size + BLOCK - 1) // BLOCK
@@ -68,4 +77,5 @@ def draw_top(key, start, stop, prior, m, rate, out):
         r, first = block // blocks, block % blocks * BLOCK
         rows = min(BLOCK, size - first)
         restart(rng, key, block)
-        _draw_rows(rng, work, first, rows, prior[r : r + 1], once, m[r], rate[r], scale, out[r])
+        own = prior[r : r + 1]
+        _draw_rows(rng, work, first, rows, own, once, m[r], rate[r], scale, out[r], sums[r])

@@ -13,8 +13,19 @@ from numba import njit
 
 from pgbn.random import mix, uniform
 from pgbn.samplers.crt import crt
-from pgbn.samplers.infer_lanes import aligned, last, running_sum
-from pgbn.samplers.lanes import LANES, above, add_product, broadcast, load, lowest_bit, store, zeros
+from pgbn.samplers.infer_lanes import aligned
+from pgbn.samplers.lanes import (
+    LANES,
+    above,
+    add_product,
+    broadcast,
+    last,
+    load,
+    lowest_bit,
+    running_sum,
+    store,
+    zeros,
+)
 from pgbn.samplers.multinomial import multinomial
 
 __all__ = ["Sums", "pass_up", "pick", "sums_of", "weigh"]

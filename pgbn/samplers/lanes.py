@@ -16,10 +16,12 @@ __all__ = [
     "add",
     "add_product",
     "broadcast",
+    "last",
     "load",
     "lowest_bit",
     "nonzero",
     "pointer",
+    "running_sum",
     "store",
     "zeros",
 ]
@@ -171,3 +173,34 @@ def lowest_bit(typing_context, word):
         return builder.cttz(arguments[0], ir.IntType(1)(1))
 
     return types.uint64(types.uint64), code
+
+
+@intrinsic
+def running_sum(typing_context, lanes):
+    """Lane i becomes the sum of the lanes 0 … i, by shifts of 1, 2, 4 and 8 lanes.
+
+    The sums are rounded separately: two neighbours may be in the wrong order by a rounding error.
+    """
+
+    def code(context, builder, signature, arguments):
+        total = arguments[0]
+        zeros = ir.Constant(total.type, [0.0] * LANES)
+        shift = 1
+        while shift < LANES:
+            places = [i - shift if i >= shift else LANES + i for i in range(LANES)]
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), places)
+            total = builder.fadd(total, builder.shuffle_vector(total, zeros, mask))
+            shift *= 2
+        return total
+
+    return lanes(lanes), code
+
+
+@intrinsic
+def last(typing_context, lanes):
+    """The last lane."""
+
+    def code(context, builder, signature, arguments):
+        return builder.extract_element(arguments[0], ir.IntType(32)(LANES - 1))
+
+    return lanes.element(lanes), code

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from pgbn.random import restart, uniform
-from pgbn.samplers.contract import NEGLIGIBLE, total
+from pgbn.samplers.contract import NEGLIGIBLE
 from pgbn.samplers.crt import crt
 from pgbn.samplers.lanes import (
     LANES,
@@ -27,8 +27,9 @@ from pgbn.samplers.lanes import (
     zeros,
 )
 from pgbn.samplers.multinomial import multinomial
+from pgbn.samplers.sums import row_total
 
-__all__ = ["share_tables"]
+__all__ = ["count_tables", "share_tables"]
 
 _MANY = 64  # from this many tables on, a cell is split by binomials
 _0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
@@ -133,7 +134,7 @@ def _share_rows(
         if found == _0:
             continue
         restart(rng, key, row)
-        sum_ = total(theta_, own, topics)
+        sum_ = row_total(theta_, own, topics)
         part = 1.0 / sum_ if sum_ > 0.0 else 0.0
         for k in range(topics):
             share = theta_[own + k] * part
@@ -186,3 +187,20 @@ def share_tables(key, start, stop, documents, coefficient, m, theta, phi, n_phi,
         np.empty(columns + _1, np.uint64), np.empty(columns), np.empty(columns, np.int64),
         np.empty(topics, np.int64),
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def count_tables(key, start, stop, documents, shape, m, n):
+    """The tables of rows start…stop of m (rows, V), whose replicate has the shapes (R, V); they
+    are added to n (R, V)."""
+    columns = np.uint64(m.shape[1])
+    rng, cells = np.empty(2, np.uint64), np.empty(m.shape[1] + 1, np.uint64)
+    counts, listed = pointer(m), pointer(cells)
+    for row in range(start, stop):
+        replicate = row // documents
+        found = _list_cells(counts, np.uint64(row) * columns, columns, listed)
+        if found:
+            restart(rng, key, row)
+        for p in range(found):
+            v = cells[p]
+            n[replicate, v] += crt(rng, m[row, v], shape[replicate, v])

@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 _LOG_LIMIT = 300.0 * math.log(10.0)
+_SAFE_SUM = 0.1  # P(all gammas < 1e-300) = 1e-300^(sum of the shapes) is below 1e-30 from here on
 
 
 # ---- kernels: one row after another, each from its own stream ----
@@ -244,12 +245,19 @@ def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
 
 
 def dirichlet(stream: Stream, concentration: ArrayLike, axis: int) -> NDArray[np.float64]:
-    """x ~ Dir(concentration) along ``axis`` (1, 2 or 3): softmax of log-gammas (math.md 0.6).
+    """x ~ Dir(concentration) along ``axis`` (1, 2 or 3): gammas, divided by their sum.
 
+    Where all gammas of a line may underflow it is the softmax of their logarithms (math.md 0.6).
     Concentrations of 0 give 0; a line of zeros only gives the uniform distribution.
     """
     size = _size_of_axis(stream, axis)
-    out = log_gamma(stream, concentration)
+    shape = operand(concentration, REAL, stream.shape)
+    sums = shape.sum(axis=axis) * (size // shape.shape[axis])
+    if sums.size and sums.min() >= _SAFE_SUM:
+        out = gamma(stream, shape, 1.0)
+        out /= out.sum(axis=axis, keepdims=True)
+        return out
+    out = log_gamma(stream, shape)
     before = math.prod(stream.shape[:axis])
     _run_lines(softmax_lines, stream, size, out.reshape(before, size, -1 if out.size else 0))
     return out
