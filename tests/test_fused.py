@@ -148,7 +148,10 @@ def test_tables_of_a_shared_shape_have_the_exact_mean():
     for i in range(len(seen)):
         count_tables(np.uint64(i), 0, 30, 30, shape, m, seen[i])
     mean = np.array(
-        [[sum(a / (a + i) for i in range(n)) for n, a in zip(row, shape[0])] for row in m]
+        [
+            [sum(a / (a + i) for i in range(n)) for n, a in zip(row, shape[0], strict=True)]
+            for row in m
+        ]
     )
     assert close(seen[:, 0], mean.sum(axis=0), mean.sum(axis=0))
 
