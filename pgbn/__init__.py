@@ -50,6 +50,7 @@ from pgbn.progress import Event
 from pgbn.registry import counts_are_data, draw_rule, evidence_rule, link_rule, rules
 from pgbn.storage import load, save
 from pgbn.surgery import grow, prune
+from pgbn.timing import time_samplers
 from pgbn.trained import Priors, TrainedNetwork
 from pgbn.training import LayerwiseTraining, Progress, train_layerwise
 
@@ -111,6 +112,7 @@ __all__ = [
     "rules",
     "save",
     "split_tokens",
+    "time_samplers",
     "train_layerwise",
     "zoo",
 ]

@@ -53,10 +53,8 @@ class Sampler:
         assert isinstance(node.concentration, Constant)
         self.eta = float(node.concentration.value)
         self._prior = program.slot(pattern.scores, pattern.slot).get
-        tokens = int(program.cells[pattern.observed].values.sum())
-        # Counts of four bytes are read, and passed up, in half the time.
-        kind = np.int32 if tokens < 2**31 else np.int64
-        self.m = np.zeros((self.rows, self.topics), kind)
+        # There are fewer than 2^31 tokens (`choose`), and counts of four bytes are read faster.
+        self.m = np.zeros((self.rows, self.topics), np.int32)
 
     @property
     def threads(self) -> int:

@@ -108,7 +108,7 @@ class Blocked(WithLoadings):
 
     def recount(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.n[...] = read_state(state, "n", self.n.shape, 2**31)
-        self.m[...] = read_state(state, "m", self.m.shape, 2**63)
+        self.m[...] = read_state(state, "m", self.m.shape, 2**31)
 
 
 def make_sampler(program: Program, layer1: str) -> Sampler | None:

@@ -65,7 +65,7 @@ class Quantities:
             for name, dims in self.storage.items()
         }
         self.values: dict[str, NDArray[np.float64]] = {}
-        self.counts: dict[tuple[str, str], NDArray[np.int64]] = {}
+        self.counts: dict[tuple[str, str], NDArray[Any]] = {}  # integers
         self.latent_counts: dict[str, NDArray[np.int64]] = {}
         self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
         self.fused = True  # False: general rules only, the reference for the kernels

@@ -153,3 +153,12 @@ def test_layer1_that_does_not_apply_is_refused_with_the_reason(data) -> None:
     assert net.chain({"x": data > 0}).layer1 == "composed"
     with pytest.raises(pg.NetworkError, match="layer1"):
         net.chain({"x": data > 0}, layer1="colapsed")
+
+
+def test_samplers_of_the_first_layer_are_timed():
+    X = np.random.default_rng(0).poisson(0.5, (6, 8))
+    found = pg.time_samplers(pg.zoo.pgbn([3, 2]), {"x": X}, burn_in=1, sweeps=2)
+    assert sorted(found) == ["blocked", "collapsed", "partial"]
+    assert list(found.values()) == sorted(found.values())
+    binary = pg.time_samplers(pg.zoo.pgbn([3], link="bernoulli"), {"x": X > 0}, sweeps=1)
+    assert list(binary) == ["composed"]
