@@ -197,7 +197,7 @@ class Chain:
         if self.sampler is not None:
             tables["sampler"] = {(n,): v for n, v in self.sampler.state().items()}
         return {
-            "/".join((table, *key)): np.array(value)
+            "/".join((table, *key)): np.array(value, np.int64 if table == "counts" else None)
             for table, entries in tables.items()
             for key, value in entries.items()
         }

@@ -43,6 +43,14 @@ def test_contract_is_the_product(columns, inner, replicates, kind, precision):
     assert np.array_equal(out, again)
 
 
+def test_the_exact_product_has_rows_and_columns_of_any_size():
+    a = np.array([[[1e-300, 1e-280], [1.0, 1e-30]]])
+    out = np.empty((1, 2, 2))
+    contract(KEY, 0, 2, a, a, out, np.float64)
+    np.testing.assert_allclose(out[0], a[0] @ a[0].T, rtol=1e-12)
+    assert out[0, 0, 1] > 0.0
+
+
 def test_logarithms_are_exact_to_rounding():
     x = np.exp(np.random.default_rng(0).uniform(-700, 700, 2000))
     np.testing.assert_allclose([log2(v) for v in x], np.log2(x), rtol=2e-15)

@@ -1,16 +1,14 @@
 """Σ_k a[i, k] b[j, k]: the product of two matrices, the same bits for any number of threads.
 
 A library's product may sum in another order when it runs on other threads; this one adds the
-summands of every entry in a fixed order. Entries of ``a`` below 2^-53 of their row's sum are left
-out: most hidden units of a deep layer are such. They would change the product by less than its
-rounding, or make a shape of less than 1e-16 of the others, whose gamma and counts are 0 but for a
-chance of that size.
+summands of every entry in a fixed order. ``b`` is turned into tiles of 64 columns, whose sums stay
+in registers; some rows of ``a`` pass over a tile before the next tile is taken.
 
-``b`` is turned into tiles of 64 columns, which fit the fastest cache and whose sums stay in
-registers; some rows of ``a`` pass over a tile before the next tile is taken. Tiles are float64
-(`contract`) or, for the shapes of gamma layers, float32: the rows of ``a`` are divided by their
-sums first, so that nothing overflows, and a relative error of 1e-7 in a shape is far below what
-any number of samples shows.
+For the shapes of gamma layers the tiles are float32. A relative error of 1e-7 in a shape is far
+below what any number of samples shows, and entries of ``a`` below 2^-53 of their row's sum are left
+out there: most hidden units of a deep layer are such. They would change a shape by less than its
+rounding, or make one of less than 1e-16 of the others, whose gamma and counts are 0 but for a
+chance of that size. Rows of ``a`` are divided by their sums first, so that nothing overflows.
 """
 
 from typing import NamedTuple
@@ -81,18 +79,18 @@ def product(columns, inner, kind):
 def load_matrix(work, b, replicate, current):
     """Turn the matrix of ``replicate`` into tiles, unless that was done; the new ``current``.
 
-    tiles[j // 64, k, j % 64] = b[j, k] / max b, or 0 below 1e-30: products of such entries would
-    be too small for float32.
+    tiles[j // 64, k, j % 64] = b[j, k] / max b; in float32 0 below 1e-30, as products of such
+    entries would be too small.
     """
     wanted = min(replicate, b.shape[0] - 1)
     if wanted != current:
         matrix, tiles = b[wanted], work.tiles
-        largest = max(matrix.max(), _TINY)
+        largest, least = max(matrix.max(), _TINY), 1e-30 if tiles.itemsize == 4 else 0.0
         work.scale[0] = largest
         for j in range(matrix.shape[0]):
             for k in range(matrix.shape[1]):
                 part = matrix[j, k] / largest
-                tiles[j // _WIDTH, k, j % _WIDTH] = part if not part < 1e-30 else 0.0
+                tiles[j // _WIDTH, k, j % _WIDTH] = part if not part < least else 0.0
     return wanted
 
 
@@ -156,7 +154,8 @@ def contract_rows(a, first, rows, work):
         part = 1.0 / max(sum_, _TINY)
         for k in range(inner):
             weight[at + k] = flat[begin + k] * part
-        ends[i] = at + _list_active(flat, begin, inner, sum_ * NEGLIGIBLE, place, at)
+        least = sum_ * NEGLIGIBLE if work.tiles.itemsize == 4 else 0.0
+        ends[i] = at + _list_active(flat, begin, inner, least, place, at)
         work.sums[i] = sum_ * work.scale[0]
     for tile in range(count):
         tiles = pointer(work.tiles[tile])
