@@ -65,10 +65,13 @@ def _rows_of(program: Program, node: Node) -> int:
 
 
 class Tables(ABC):
-    """The tables of a layer of gammas: a step, or `begin`, some `rows` and `end`."""
+    """The tables of a layer of gammas: a step, or `begin`, some `rows` and `end`.
 
-    def __init__(self, program: Program, node: Node) -> None:
-        self.program, self.node = program, node.name
+    Each block of rows counts what it passes on to ``parent``, which is added up at the end.
+    """
+
+    def __init__(self, program: Program, node: Node, parent: str) -> None:
+        self.program, self.node, self.parent = program, node.name, parent
         self.documents = _rows_of(program, node)
         self._heard = program.heard_count(node.name).get
 
@@ -85,33 +88,29 @@ class Tables(ABC):
         self._key, self._m = np.uint64(key), self._heard().reshape(rows, -1)
         self._shares: list[NDArray[np.int64]] = []
 
-    @abstractmethod
     def rows(self, start: int, stop: int) -> None:
         """Draw the tables of some rows."""
+        share = np.zeros(self.program.shape[self.parent], np.int64)
+        self._shares.append(share)
+        self.draw(start, stop, share)
 
     @abstractmethod
+    def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
+        """Draw the tables of some rows, and add those of the parent to ``share``."""
+
     def end(self) -> None:
-        """Hand on the counts."""
-
-    def _room(self, parent: str) -> NDArray[np.int64]:
-        """Zeros for the counts of a parent that some rows pass on."""
-        share = np.zeros(self.program.shape[parent], np.int64)
-        self._shares.append(share)
-        return share
-
-    def _hand_on(self, parent: str) -> None:
-        """Integers, whose sum does not depend on the order of blocks."""
+        """Hand on the counts: integers, whose sum does not depend on the order of blocks."""
         total = self._shares.pop()
         for share in self._shares:
             total += share
-        self.program.counts[self.node, parent] = total
+        self.program.counts[self.node, self.parent] = total
 
 
 class SplitTables(Tables):
     """CRT and split of a gamma whose shape is φ·θ."""
 
     def __init__(self, program: Program, node: Node, mix: Mix) -> None:
-        super().__init__(program, node)
+        super().__init__(program, node, mix.phi)
         self.mix = mix
 
     def begin(self, key: int) -> None:
@@ -124,31 +123,17 @@ class SplitTables(Tables):
         # Known from now on, so that the tables of the next layer can follow row by row.
         program.counts[self.node, mix.theta] = self._n_theta.reshape(program.shape[mix.theta])
 
-    def rows(self, start: int, stop: int) -> None:
+    def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
         share_tables(self._key, start, stop, self.documents, self._scale, self._m, self._theta,
-                     self._phi, self._room(self.mix.phi), self._n_theta)  # fmt: skip
-
-    def end(self) -> None:
-        self._hand_on(self.mix.phi)
+                     self._phi, share, self._n_theta)  # fmt: skip
 
 
 class SharedTables(Tables):
-    """CRT of a gamma whose rows have the same shape r."""
+    """CRT of a gamma whose rows have the same shape, the value of the parent."""
 
-    def __init__(self, program: Program, node: Node, parent: str) -> None:
-        super().__init__(program, node)
-        self.parent = parent
-
-    def begin(self, key: int) -> None:
-        super().begin(key)
-        self._shape = self.program.values[self.parent]
-
-    def rows(self, start: int, stop: int) -> None:
-        count_tables(self._key, start, stop, self.documents, self._shape, self._m,
-                     self._room(self.parent))  # fmt: skip
-
-    def end(self) -> None:
-        self._hand_on(self.parent)
+    def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
+        shape = self.program.values[self.parent]
+        count_tables(self._key, start, stop, self.documents, shape, self._m, share)
 
 
 def fused_tables(program: Program, node: Node, slot: str) -> Tables | None:

@@ -68,7 +68,7 @@ def _sum_out(part: Labelled, summed: tuple[str, ...]) -> Labelled:
         if value.dtype != np.float64 or not value.flags.c_contiguous or not value.size:
             return value.sum(axis=-1)
         out = np.empty(value.shape[:-1])
-        run_rows(sum_rows, out.size, 1, 0, value.reshape(-1, value.shape[-1]), out.reshape(-1))
+        sum_rows(np.uint64(0), 0, out.size, value.reshape(-1, value.shape[-1]), out.reshape(-1))
         return out
 
     return Labelled(rows, dims, part.replicates)

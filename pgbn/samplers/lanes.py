@@ -58,8 +58,8 @@ def pointer(typing_context, array):
     """Where the numbers of a contiguous array begin: p[i] is its i-th number.
 
     Passing an array to a function counts a reference up and down, which takes longer than ten
-    sums; a pointer is free. The array must be an argument of the function that takes its
-    pointer: then the caller keeps it.
+    sums; a pointer is free. It does not keep the array: that must be, or be part of, an argument
+    of the function that takes the pointer, or be used there after the pointer.
     """
 
     def code(context, builder, signature, arguments):
