@@ -8,8 +8,9 @@ from numba import njit
 from scipy import special
 
 from pgbn.samplers.infer_lanes import aligned
-from pgbn.samplers.infer_pick import pass_up, pick, sums_of, weigh
+from pgbn.samplers.infer_tables import pass_up, sums_of
 from pgbn.samplers.infer_units import active_units, draw_units, list_units, mix_units
+from pgbn.samplers.pick import ROOM, pick, weigh
 
 DRAWS = 200_000
 SHAPES = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0, 1.7, 5.0)
@@ -106,10 +107,11 @@ def test_listed_units_are_mixed(units):
 
 @njit
 def _pick(rng, phi, begin, theta, counts, draws):
-    sums = sums_of(theta.size)
-    weight = weigh(phi, np.uint64(begin), theta, np.uint64(theta.size), sums)
+    reached, lanes = np.empty(theta.size, np.float32), np.zeros(ROOM, np.float32)
+    size, zero = np.uint64(theta.size), np.uint64(0)
+    weight = weigh(phi, np.uint64(begin), theta, size, reached, zero, lanes, zero)
     for _ in range(draws):
-        counts[pick(rng, phi, np.uint64(begin), theta, np.uint64(theta.size), sums, weight)] += 1
+        counts[pick(rng, size, reached, zero, lanes, zero, weight)] += 1
     return weight
 
 

@@ -18,15 +18,14 @@ from numba import njit
 
 from pgbn.samplers.lanes import (
     LANES,
-    above,
     add_product,
     broadcast,
     load,
-    lowest_bit,
     pointer,
     store,
     zeros,
 )
+from pgbn.samplers.lists import list_above
 from pgbn.samplers.sums import row_total
 
 __all__ = [
@@ -43,7 +42,7 @@ BLOCK = 32  # rows that pass over a tile together
 NEGLIGIBLE = 2.0**-53
 _TINY = float(np.finfo(np.float64).tiny)
 _WIDTH = 64  # columns of a tile
-_0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
+_0, _2, _3 = np.uint64(0), np.uint64(2), np.uint64(3)
 _LANES, _COLUMNS = np.uint64(LANES), np.uint64(_WIDTH)
 
 
@@ -53,6 +52,7 @@ class Product(NamedTuple):
 
     tiles: np.ndarray
     scale: np.ndarray
+    least: np.ndarray
     weight: np.ndarray
     place: np.ndarray
     ends: np.ndarray
@@ -67,6 +67,7 @@ def product(columns, inner, kind):
     return Product(
         np.zeros((tiles, inner, _WIDTH), kind),
         np.ones(1),
+        np.empty(LANES),
         np.empty((BLOCK, inner + 1), kind),
         np.empty((BLOCK, inner + 1), np.uint64),
         np.empty(BLOCK, np.uint64),
@@ -95,35 +96,6 @@ def load_matrix(work, b, replicate, current):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _above64(a, k, bound):
-    """Which of a[k : k + 64] are above the bound, a bit each."""
-    low = above(load(a, k), bound) | above(load(a, k + _LANES), bound) << _LANES
-    k += _2 * _LANES
-    high = above(load(a, k), bound) | above(load(a, k + _LANES), bound) << _LANES
-    return low | high << _2 * _LANES
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _list_active(a, begin, inner, least, place, at):
-    """List the numbers k of the entries of a row above ``least``; how many there are."""
-    bound = broadcast(least)
-    found, k = at, _0
-    while k + _LANES <= inner:
-        many = k + _4 * _LANES <= inner
-        word = _above64(a, begin + k, bound) if many else above(load(a, begin + k), bound)
-        while word:
-            place[found] = k + lowest_bit(word)
-            word &= word - _1
-            found += _1
-        k += _4 * _LANES if many else _LANES
-    while k < inner:
-        place[found] = k
-        found += np.uint64(a[begin + k] > least)
-        k += _1
-    return found - at
-
-
-@njit(cache=True, nogil=True, forceinline=True)
 def _add_up(tiles, weight, row, place, first, last, out, at):
     """out[at : at + 64] = Σ_k weight_k · (line k of the tile), k = place[first], … ; the weights
     of the row begin at ``row``."""
@@ -148,14 +120,15 @@ def contract_rows(a, first, rows, work):
     room = np.uint64(work.weight.shape[1])
     flat, out = pointer(a), pointer(work.out)
     weight, place, ends = pointer(work.weight), pointer(work.place), pointer(work.ends)
+    least = pointer(work.least)
     for i in range(np.uint64(rows)):
         begin, at = (np.uint64(first) + i) * inner, i * room
         sum_ = row_total(flat, begin, inner)
         part = 1.0 / max(sum_, _TINY)
         for k in range(inner):
             weight[at + k] = flat[begin + k] * part
-        least = sum_ * NEGLIGIBLE if work.tiles.itemsize == 4 else 0.0
-        ends[i] = at + _list_active(flat, begin, inner, least, place, at)
+        store(least, _0, broadcast(sum_ * NEGLIGIBLE if work.tiles.itemsize == 4 else 0.0))
+        ends[i] = at + list_above(flat, begin, least, _0, _0, inner, place, at)
         work.sums[i] = sum_ * work.scale[0]
     for tile in range(count):
         tiles = pointer(work.tiles[tile])

@@ -29,7 +29,7 @@ from pgbn.samplers.beta import log_beta_odds
 from pgbn.samplers.gamma import gamma_rate
 from pgbn.samplers.infer_first import POISSON, label_tokens, split_cells
 from pgbn.samplers.infer_lanes import aligned
-from pgbn.samplers.infer_pick import pass_up, sums_of
+from pgbn.samplers.infer_tables import pass_up, sums_of
 from pgbn.samplers.infer_units import TILE, active_units, draw_units, list_units, mix_units
 
 __all__ = ["Layers", "Moments", "hash_documents", "infer_documents", "project_terms"]

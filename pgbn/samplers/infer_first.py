@@ -14,8 +14,8 @@ from numba import njit
 
 from pgbn.random import uniform
 from pgbn.samplers.bessel import bessel
-from pgbn.samplers.infer_pick import pick, weigh
 from pgbn.samplers.multinomial import multinomial
+from pgbn.samplers.pick import pick, weigh
 from pgbn.samplers.poisson import truncated_poisson
 
 __all__ = ["BERNOULLI", "GAMMA", "POISSON", "label_tokens", "split_cells"]
@@ -63,9 +63,9 @@ def label_tokens(rng, first, end, data, rows, smooth, a, z, used, held, place, r
                 held[i] += 1.0
                 new = used[i]
             else:
-                weight = weigh(flat, begin, a, size, sums)
+                weight = weigh(flat, begin, a, size, sums.reached, _0, sums.lanes, _0)
                 if 0.0 < weight < math.inf:
-                    new = np.int32(pick(rng, flat, begin, a, size, sums, weight))
+                    new = np.int32(pick(rng, size, sums.reached, _0, sums.lanes, _0, weight))
                 else:  # all products underflowed
                     new = max(old, np.int32(0))
                 if place[new] == 0:

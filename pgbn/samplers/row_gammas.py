@@ -19,12 +19,13 @@ from numba.extending import overload
 
 from pgbn.random import mix
 from pgbn.samplers.gamma import gamma_from_one
-from pgbn.samplers.lanes import LANES, above, broadcast, load, lowest_bit, pointer
+from pgbn.samplers.lanes import LANES, pointer
+from pgbn.samplers.lists import list_above
 from pgbn.samplers.logarithms import exp2, exp2_single, log2, log2_single
 
 __all__ = ["TINY", "Workspace", "fill_rows", "workspace"]
 
-_0, _1, _LANES, _ALL = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(2**LANES - 1)
+_0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
 _BELOW_ONE = float(np.nextafter(np.float32(1.0), np.float32(0.0)))
 _12, _32 = np.uint64(12), np.uint64(32)
 _LOW = np.uint64(4095)
@@ -59,6 +60,7 @@ class Workspace(NamedTuple):
     waiting_x: np.ndarray
     waiting_ceiling: np.ndarray
     below_one: np.ndarray
+    listed: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -77,7 +79,8 @@ def workspace(rows, columns, kind):
         np.empty(room, kind),
         np.empty(room, kind),
         np.empty(room, kind),
-        np.array([_BELOW_ONE]).astype(kind),
+        np.full(LANES, _BELOW_ONE).astype(kind),
+        np.empty(padded + 1, np.uint64),
     )
 
 
@@ -173,31 +176,23 @@ def fill_rows(rng, work, rows, scale, least, place, out):
     x, ceiling, result = pointer(work.x), pointer(work.ceiling), pointer(out)
     places, scales, shapes = pointer(work.place), pointer(work.scale), pointer(work.waiting_shape)
     waiting_x, waiting_ceiling = pointer(work.waiting_x), pointer(work.waiting_ceiling)
-    below_one, waiting = broadcast(work.below_one[0]), _0
-    every = pointer(work.shape)
+    every, below_one, listed = pointer(work.shape), pointer(work.below_one), pointer(work.listed)
+    infinity, waiting = np.float32(np.inf), _0
     for row in range(np.uint64(rows)):
         first = min(row, np.uint64(work.shape.shape[0] - 1)) * padded
         begin, times = np.uint64(place) + row * columns, scale[row]
         _propose(rng[0], rng[1], padded, every, first, ceiling, x)
         rng[0] += rng[1] * padded
-        k = _0
-        while k < columns:
-            # Sixteen comparisons give a word of bits: a branch for each would be guessed wrongly.
-            inside = _ALL >> max(k + _LANES, columns) - columns
-            large = above(load(every, first + k), below_one) & inside
-            refused = above(load(x, k), load(ceiling, k)) & inside & ~large
-            while refused:
-                i = k + lowest_bit(refused)
-                places[waiting], scales[waiting] = begin + i, times
-                shapes[waiting], waiting_x[waiting] = every[first + i], x[i]
-                waiting_ceiling[waiting] = ceiling[i]
-                waiting += _1
-                refused &= refused - _1
-            while large:
-                i = k + lowest_bit(large)
-                x[i] = gamma_from_one(rng, np.float64(every[first + i]))
-                large &= large - _1
-            k += _LANES
+        large = list_above(every, first, below_one, _0, _0, columns, listed, _0)
+        for p in range(large):
+            i = listed[p]
+            x[i], ceiling[i] = gamma_from_one(rng, np.float64(every[first + i])), infinity
+        refused = list_above(x, _0, ceiling, _0, _1, columns, listed, _0)
+        for p in range(refused):
+            i, w = listed[p], waiting + p
+            places[w], scales[w] = begin + i, times
+            shapes[w], waiting_x[w], waiting_ceiling[w] = every[first + i], x[i], ceiling[i]
+        waiting += refused
         for i in range(columns):
             shape = every[first + i]
             result[begin + i] = max(x[i] * times, least) if shape > 0.0 else np.float64(shape)

@@ -1,9 +1,4 @@
-"""One of many units with probability ∝ φ_k θ_k, and the tables that are shared out so.
-
-Products are added in sixteen lanes, unit k in lane k mod 16: first a lane is picked, then a unit
-of it. They are float32 numbers: a relative error of 1e-7 in a probability. Vectors are filled with
-zeros to a multiple of 16; indices are those of flat arrays.
-"""
+"""Tables of a document, each given to one of many units with probability ∝ φ_k θ_k."""
 
 import math
 from typing import NamedTuple
@@ -11,33 +6,21 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pgbn.random import mix, uniform
+from pgbn.random import mix
 from pgbn.samplers.crt import crt
 from pgbn.samplers.infer_lanes import aligned
-from pgbn.samplers.lanes import (
-    LANES,
-    above,
-    add_product,
-    broadcast,
-    last,
-    load,
-    lowest_bit,
-    running_sum,
-    store,
-    zeros,
-)
 from pgbn.samplers.multinomial import multinomial
+from pgbn.samplers.pick import ROOM, pick, weigh
 
-__all__ = ["Sums", "pass_up", "pick", "sums_of", "weigh"]
+__all__ = ["Sums", "pass_up", "sums_of"]
 
 _MANY = 64  # from this many tables on, they are split by binomials
 _DIRECT = 64  # so many customers are seated at once
-_0, _1, _12, _LANES = (np.uint64(i) for i in (0, 1, 12, LANES))
+_0, _12 = np.uint64(0), np.uint64(12)
 
 
 class Sums(NamedTuple):
-    """Running sums of products: ``reached[k]`` within the lane of unit k, ``lanes[1 + i]`` over
-    the lanes 0 … i."""
+    """Running sums of products, see `pick.weigh`."""
 
     reached: np.ndarray
     lanes: np.ndarray
@@ -46,42 +29,7 @@ class Sums(NamedTuple):
 @njit(cache=True, nogil=True)
 def sums_of(size):
     """Room for up to ``size`` units."""
-    return Sums(aligned(size), aligned(LANES + 1))
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def weigh(phi, begin, theta, size, sums):
-    """Σ_k φ_k θ_k, φ at the places from ``begin`` on; fills ``sums``."""
-    total = zeros(phi)
-    k = _0
-    while k < size:
-        total = add_product(total, load(phi, begin + k), load(theta, k))
-        store(sums.reached, k, total)
-        k += _LANES
-    total = running_sum(total)
-    store(sums.lanes, _1, total)
-    return np.float64(last(total))
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def pick(rng, phi, begin, theta, size, sums, weight):
-    """The unit where the running sum, lane after lane, passes a random target; see `weigh`.
-
-    Without branches, which would be guessed wrongly. Rounding may lead beyond the end or to a unit
-    that is impossible: then another target is drawn.
-    """
-    while True:
-        target = np.float32(uniform(rng) * weight)
-        word = above(load(sums.lanes, _1), broadcast(target))
-        if not word:
-            continue
-        chosen = k = lowest_bit(word)
-        rest = target - sums.lanes[chosen]
-        while k < size:
-            chosen += _LANES * np.uint64(rest >= sums.reached[k])
-            k += _LANES
-        if chosen < size and phi[begin + chosen] * theta[chosen] > 0.0:
-            return chosen
+    return Sums(aligned(size), aligned(ROOM))
 
 
 @njit(cache=True, nogil=True)
@@ -114,10 +62,10 @@ def pass_up(rng, m_below, seated_below, a_below, phi, theta, width, m, seated, s
         k = seated_below[p]
         begin = np.uint64(k) * size
         tables = _tables(rng, np.int64(m_below[k]), a_below[k])
-        weight = weigh(phi, begin, theta, size, sums)
+        weight = weigh(phi, begin, theta, size, sums.reached, _0, sums.lanes, _0)
         if 0.0 < weight < math.inf and tables <= _MANY:
             for _ in range(tables):
-                unit = pick(rng, phi, begin, theta, size, sums, weight)
+                unit = pick(rng, size, sums.reached, _0, sums.lanes, _0, weight)
                 if m[unit] == 0.0:
                     found += 1
                     seated[found] = unit
