@@ -135,6 +135,7 @@ def finished(data, tmp_path_factory) -> Path:
     for script in (multiclass, words, binary, structure):
         script.main(options(data, "20newsgroups", out))
     perplexity.main(options(data, "nips12", out))
+    perplexity.main([*options(data, "20newsgroups", out), "--corpus", "20newsgroups"])
     structure.main([*options(data, "nips12", out), "--corpus", "nips12"])
     return out / "quick"
 
@@ -154,9 +155,12 @@ def test_experiments_run(finished: Path) -> None:
     assert all(record["accuracy"] > 30 for record in found.values())  # of 20 classes
     assert len(records(finished / "binary.json")) == 4
     assert len(records(finished / "words.json")) == 2
-    for record in records(finished / "perplexity.json").values():
-        assert 1 < record["perplexity"] < 120
-        assert record["samples"] == 4
+    for name in ("perplexity", "heldout"):
+        found = records(finished / f"{name}.json")
+        assert list(found) == ["K1max=10 T=1 seed=0", "K1max=10 T=2 seed=0"]
+        for record in found.values():
+            assert 1 < record["perplexity"] < 120
+            assert record["samples"] == 4
     pages = sorted(path.name for path in (finished / "structure").iterdir())
     assert pages == ["multiclass-V120-K10-seed0-T2.md", "perplexity-K10-seed0-T2.md"]
     page = (finished / "structure" / pages[0]).read_text()

@@ -1,17 +1,36 @@
-"""NIPS12: perplexity of held-out words against width and depth (figure 4 of the paper).
+"""Perplexity of held-out words against width and depth.
 
-The 2000 most frequent terms, 30 % of the tokens of each document for training, η = 0.05,
-B_1 = 1000, B_t = 500 above, C_t = 500; one sample in five of the last 500 sweeps.
+The 2000 most frequent terms, 30 % of the tokens of each document for training, η = 0.05; one
+sample in five of the last C_t sweeps. NIPS12 as in figure 4 of the paper: B_1 = 1000, B_t = 500
+above, C_t = 500. With --corpus 20newsgroups a short version, which other programs were run in
+too: B_1 = 200, B_t = 100 above, C_t = 100.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from common import Results, arguments, train_depths
-from corpora import load_nips
+from corpora import load_newsgroups, load_nips
 
 import pgbn
+
+
+class Schedule(NamedTuple):
+    """The name of the results, the widths, B_1, B_t above, and C_t."""
+
+    name: str
+    widths: list[int]
+    first: int
+    later: int
+    collect: int
+
+
+SCHEDULES = {
+    "nips12": Schedule("perplexity", [25, 50, 100, 200, 400, 600, 800], 1000, 500, 500),
+    "20newsgroups": Schedule("heldout", [100], 200, 100, 100),
+}
 
 
 class Samples:
@@ -31,20 +50,27 @@ class Samples:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = arguments(__doc__ or "", [25, 50, 100, 200, 400, 600, 800], 5, argv)
-    results = Results(options.out / "perplexity.json")
-    X, _ = load_nips(options.data, quick=options.quick)
+    def more(parser: Any) -> None:
+        parser.add_argument("--corpus", choices=list(SCHEDULES), default="nips12")
+
+    options = arguments(__doc__ or "", [], 5, argv, more)
+    schedule = SCHEDULES[options.corpus]
+    results = Results(options.out / f"{schedule.name}.json")
+    if options.corpus == "nips12":
+        X, _ = load_nips(options.data, quick=options.quick)
+    else:
+        X = load_newsgroups(options.data, 2000, options.quick)["train"]
     for seed in options.seeds:
         train, held_out = pgbn.split_tokens(X, 0.3, seed)
         held = pgbn.HeldOutPerplexity(held_out, options.threads)
         samples = Samples(held)
         # Saved beside the network, because nothing else of the samples is kept.
         measure = {"perplexity": held.perplexity, "last": held.last, "samples": samples.count}
-        for width in options.widths:
+        for width in options.widths or schedule.widths:
             layers = train_depths(
-                train, width, options, "perplexity", seed,
-                burn_in=[1000, *[500] * (options.depth - 1)], collect=500, eta=0.05,
-                callback=samples, measure=measure,
+                train, width, options, schedule.name, seed,
+                burn_in=[schedule.first, *[schedule.later] * (options.depth - 1)],
+                collect=schedule.collect, eta=0.05, callback=samples, measure=measure,
             )  # fmt: skip
             for depth, trained in enumerate(layers, 1):
                 key, facts = f"K1max={width} T={depth} seed={seed}", trained.facts

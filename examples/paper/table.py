@@ -30,7 +30,7 @@ class Found:
 
     def __init__(self, folder: Path, images: Path) -> None:
         self.images = images
-        names = ("multiclass", "binary", "perplexity", "words", "structure")
+        names = ("multiclass", "binary", "perplexity", "heldout", "words", "structure")
         self.of = {name: list(read_json(folder / f"{name}.json").values()) for name in names}
         for name in ("multiclass", "words"):  # ours has some terms more than the paper's
             for record in self.of[name]:
@@ -165,6 +165,18 @@ def perplexity(found: Found) -> list[str]:
     return table + found.picture("perplexity", "Perplexity against depth, NIPS12")
 
 
+def heldout(found: Found) -> list[str]:
+    """The same of 20newsgroups; each run for itself, as other programs were run once or twice."""
+    runs = sorted({(r["max_width"], r["seed"]) for r in found.of["heldout"]})
+    rows = []
+    for width, seed in runs:
+        layers = [found.records("heldout", max_width=width, seed=seed, depth=depth)
+                  for depth in range(1, 6)]  # fmt: skip
+        rows.append([width, seed, *(cell(layer, "perplexity") for layer in layers)])
+    head = ["K1max", "seed", *(f"T = {t}" for t in range(1, 6))]
+    return grid(head, rows or [[NOT_RUN, *["–"] * 6]])
+
+
 def by_depth(found: Found, name: str, value: str, head: list[str], **wanted: Any) -> list[str]:
     """A row for each width, a column for each depth."""
     rows = []
@@ -215,7 +227,7 @@ def structure(found: Found) -> list[str]:
 
 SECTIONS: dict[str, Callable[[Found], list[str]]] = {
     "accuracy": accuracy, "runs": runs, "sweeps": sweeps, "words": words, "binary": binary,
-    "perplexity": perplexity, "widths": widths, "structure": structure,
+    "perplexity": perplexity, "heldout": heldout, "widths": widths, "structure": structure,
 }  # fmt: skip
 
 

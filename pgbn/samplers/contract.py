@@ -47,8 +47,9 @@ _LANES, _COLUMNS = np.uint64(LANES), np.uint64(_WIDTH)
 
 
 class Product(NamedTuple):
-    """A matrix ``b``, divided by its largest entry ``scale[0]``, in tiles; the lists of a block's
-    rows; and their product with ``b``: row i of a · b is ``out[i] * sums[i]``."""
+    """A matrix ``b``, divided by its largest entry ``scale[0]``, in tiles; ``least``, the bound
+    of what counts in a row, sixteen times; the lists of a block's rows; and their product with
+    ``b``: row i of a · b is ``out[i] * sums[i]``."""
 
     tiles: np.ndarray
     scale: np.ndarray

@@ -44,7 +44,8 @@ _ROOM = np.uint64(512)  # proposals that wait, and one row more
 class Workspace(NamedTuple):
     """The shapes of some rows of ``columns`` gammas, or of one that all share; scratch for the
     variates of a row; and the proposals that wait: their shapes, values and ceilings, the place
-    of the variate in the output and what it is multiplied by there.
+    of the variate in the output and what it is multiplied by there. ``below_one`` is a bound,
+    sixteen times, and ``listed`` the places in a row that are above one.
 
     Rows are filled up to a multiple of sixteen with shapes of 1/2: then loops have no remainder,
     whose entries would be computed one by one.
