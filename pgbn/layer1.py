@@ -16,19 +16,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pgbn.errors import NetworkError, StaleReadError
+from pgbn.layer1_cost import blocked_is_cheaper
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant
 from pgbn.nodes.gamma import Gamma
 from pgbn.program import Program
 from pgbn.registry import find_link
-from pgbn.schedule import Schedule, Step
+from pgbn.schedule import Schedule
+from pgbn.steps import Step
 from pgbn.wiring import Wiring
 
 __all__ = ["Pattern", "choose", "find_pattern", "variant_step"]
 
-# The cheapest first, as measured (docs/performance.md): the collapsed sampler also mixes best. The
-# choice must not depend on the threads or on the clock: the same seed gives the same chain.
+# The cheapest first, as measured (docs/performance.md): the collapsed sampler also mixes best.
 _PREFERRED = ("collapsed", "partial", "blocked")
 VARIANTS = ("auto", "collapsed", "partial", "blocked", "composed")
 
@@ -135,8 +136,10 @@ def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
         raise NetworkError(
             f"layer1={layer1!r} is not available: {reason}; use layer1='auto' or 'blocked'"
         )
-    if layer1 == "auto":
-        for variant in _PREFERRED:
+    if layer1 == "auto" and isinstance(pattern, Pattern):
+        cells, topics = program.cells[pattern.observed], program.shape[pattern.loadings][-1]
+        large = blocked_is_cheaper(cells.values, cells.rows, cells.columns, topics)
+        for variant in ("blocked",) if large else _PREFERRED:
             try:
                 return variant, program.network.schedule_for(variant)
             except StaleReadError:  # the user's order needs more values than this one keeps

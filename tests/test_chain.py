@@ -9,6 +9,7 @@ from scipy import stats
 
 import pgbn as pg
 from pgbn.chain import thread_count
+from pgbn.layer1_cost import blocked_is_cheaper, nanoseconds
 
 LAYER1 = ["composed", "blocked", "partial", "collapsed"]
 
@@ -47,6 +48,29 @@ def test_auto_does_not_depend_on_threads(data) -> None:
     one, two = (net.chain({"x": data}, threads=threads).sweep(3) for threads in (1, 2))
     assert one.layer1 == two.layer1
     assert same(one.values, two.values)
+
+
+def test_auto_splits_cells_where_counts_are_large(data) -> None:
+    """A label for each of a million tokens in a cell would take a thousand times longer."""
+    net = pg.zoo.pgbn([6, 4])
+    assert net.chain({"x": data}).layer1 == "collapsed"
+    chain = net.chain({"x": data * 10_000}).sweep(2)
+    assert chain.layer1 == "blocked"
+    assert np.array_equal(chain.counts["theta1"].sum(axis=1), data.sum(axis=1) * 10_000)
+
+
+@pytest.mark.parametrize(
+    ("times", "cheaper"), [(1, "collapsed"), (4, "blocked"), (1000, "blocked")]
+)
+def test_the_estimated_cost_is_of_the_order_that_was_measured(times, cheaper) -> None:
+    """20newsgroups, V = 2000, K = 50, counts multiplied: 43 and 52 ms; 134 and 88 ms (×4)."""
+    counts = times * np.repeat([1, 2], [172_310, 387_371])
+    cost = nanoseconds(counts, 11_314, 2000, 50)
+    assert min(cost, key=cost.__getitem__) == cheaper
+    assert blocked_is_cheaper(counts, 11_314, 2000, 50) == (times == 1000)
+    if times == 1:
+        assert 30e6 < cost["collapsed"] < 60e6
+        assert 35e6 < cost["blocked"] < 80e6
 
 
 @pytest.mark.parametrize("layer1", LAYER1)
