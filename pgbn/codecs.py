@@ -96,8 +96,8 @@ def _encode_chain(chain: Chain) -> Parts:
 
 
 def chain_content(chain: Chain) -> dict[str, Any]:
-    """All but the arrays. The sampler of the first layer is named, since "auto" would depend on
-    the threads; "blocked" stands for general rules with fused tables."""
+    """All but the arrays. The sampler of the first layer is named, since "auto" may choose
+    otherwise in another version; "blocked" stands for general rules with fused tables."""
     general = chain.layer1 == "composed" and chain.program.fused
     return {
         "network": json.loads(chain.network.to_json()),

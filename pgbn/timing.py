@@ -26,8 +26,9 @@ def time_samplers(
     """Seconds of a sweep with each sampler of the first layer that the network has, the quickest
     first: the least of ``sweeps``, after ``burn_in``, on ``threads``.
 
-    ``layer1="auto"`` never looks at a clock, since the same seed must give the same chain
-    everywhere. Where time matters more, choose by hand: ``network.chain(data, layer1=…)``.
+    ``layer1="auto"`` goes by the sizes of the data and never looks at a clock, since the same seed
+    must give the same chain everywhere. Where time matters more, choose by hand:
+    ``network.chain(data, layer1=…)``.
     """
     check_integer("burn_in", burn_in, 0)
     check_integer("sweeps", sweeps, 1)
