@@ -19,17 +19,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.errors import StorageError
 from pgbn.npz import Arrays, file_digest, read_npz, write_npz
+from pgbn.part_files import PART, new_file, part_of, sync_folder
 
 __all__ = [
     "MANIFEST",
-    "Entry",
     "check_writable",
     "is_archive",
     "read_arrays",
@@ -43,7 +43,6 @@ LARGEST_MANIFEST = 2**30
 Entry = dict[str, Any]  # {"sha256": …, "bytes": …}
 
 _NAME = re.compile(r"[a-z]{1,20}-[0-9a-f]{16}\.npz")
-_PART = re.compile(r"\.[a-z.]{1,20}-[0-9]+\.part")
 
 
 def is_archive(folder: str | Path) -> bool:
@@ -90,7 +89,7 @@ def check_writable(folder: str | Path) -> None:
         read_manifest(folder)  # what is not ours is not written over
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        part = _part(folder / MANIFEST)
+        part = part_of(folder / MANIFEST)
         part.write_bytes(b"")
         part.unlink()
     except OSError as error:
@@ -126,16 +125,16 @@ def _write(
     text = json.dumps(body, default=_plain, allow_nan=True)
     manifest = {"format": FORMAT, "version": VERSION, "sha256": _digest(json.loads(text))}
     head = json.dumps(manifest)[:-1]
-    with _new_file(folder / MANIFEST) as file:
+    with new_file(folder / MANIFEST) as file:
         file.write(f'{head}, "body": {text}}}'.encode())
-    _sync_folder(folder)
+    sync_folder(folder)
     _sweep_up(folder, files)
     return groups
 
 
 def _write_arrays(folder: Path, group: str, arrays: Arrays) -> tuple[str, Entry]:
     """One .npz file, named after its content."""
-    part = _part(folder / f"{group}.npz")
+    part = part_of(folder / f"{group}.npz")
     try:
         with part.open("wb+") as file:
             write_npz(file, arrays)
@@ -150,39 +149,10 @@ def _write_arrays(folder: Path, group: str, arrays: Arrays) -> tuple[str, Entry]
     return name, {"sha256": digest, "bytes": size}
 
 
-@contextmanager
-def _new_file(target: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name when it is complete and on the disk."""
-    part = _part(target)
-    try:
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        _sync_folder(target.parent)  # the arrays that a manifest names are there before it is
-        part.replace(target)
-    finally:
-        with suppress(OSError):
-            part.unlink()
-
-
-def _part(target: Path) -> Path:
-    return target.with_name(f".{target.name}-{os.getpid()}.part")
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def _sweep_up(folder: Path, files: Mapping[str, Entry]) -> None:
     """Remove what writers that were killed, or older states, have left."""
     for path in folder.iterdir():
-        if path.name not in files and (_NAME.fullmatch(path.name) or _PART.fullmatch(path.name)):
+        if path.name not in files and (_NAME.fullmatch(path.name) or PART.fullmatch(path.name)):
             path.unlink(missing_ok=True)
 
 

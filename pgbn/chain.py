@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -11,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer
+from pgbn.checks import check_integer, check_seed, thread_count
 from pgbn.data import cells_of, read_data
 from pgbn.density import log_density
-from pgbn.errors import DataError, did_you_mean
+from pgbn.errors import DataError
 from pgbn.fused import Tables
-from pgbn.generate import complete_sizes, generate_into, to_axes, to_storage
+from pgbn.generate import complete_sizes, generate_into, to_axes
+from pgbn.initial import begin
 from pgbn.layer1 import choose
 from pgbn.layer1_samplers import make_sampler
 from pgbn.memory import check_bytes, check_network
-from pgbn.nodes.base import Latent, Observed
+from pgbn.nodes.base import Observed
 from pgbn.program import Program
 from pgbn.random import stream_key, word_of
 
@@ -29,32 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain", "thread_count"]
 
-MOST_THREADS = 1024  # beyond it, systems refuse
 TOKEN_BYTES = 20  # of a token that has a label of its own: its word, label and place
-
-
-def thread_count(threads: int | None) -> int:
-    """The number of threads: the argument, else PGBN_THREADS, else the cores of this process."""
-    if threads is None:
-        text = os.environ.get("PGBN_THREADS", "")
-        if not text:
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (
-                os.cpu_count() or 1
-            )  # fmt: skip
-        try:
-            threads = int(text)
-        except ValueError:
-            raise DataError(f"PGBN_THREADS={text!r} must be a positive integer") from None
-    if check_integer("threads", threads, 1) > MOST_THREADS:
-        raise DataError(f"threads={threads!r} must be at most {MOST_THREADS}")
-    return int(threads)
-
-
-def check_seed(seed: int, name: str = "seed") -> int:
-    """A seed is an integer from 0 to 2^64 − 1."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-        raise DataError(f"{name}={seed!r} must be an integer from 0 to 2^64 - 1")
-    return int(seed)
 
 
 class Chain:
@@ -81,8 +56,7 @@ class Chain:
         sizes = complete_sizes(network, {}, shapes)
         check_network(network, sizes)
         program = Program(network, cells, sizes, 1, thread_count(threads))
-        start = _initial(program, init or {})
-        _generate_latent(program, stream_key(self.seed, self.number), start)
+        begin(program, stream_key(self.seed, self.number), init or {})
         self._begin(program, layer1)
 
     @classmethod
@@ -288,44 +262,3 @@ def _read_only(value: NDArray[np.float64]) -> NDArray[np.float64]:
     view = np.asarray(value).view()  # a node without dims gives a plain number
     view.flags.writeable = False
     return view
-
-
-def _initial(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
-    """Checked initial values, in storage order."""
-    out = {}
-    latent = program.network.latent
-    if not isinstance(init, Mapping):
-        raise DataError(f"init={init!r}: give a dict from names of latent nodes to arrays")
-    for name, value in init.items():
-        if name not in latent:
-            raise DataError(f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}")
-        try:
-            found = np.asarray(value)
-        except ValueError:
-            raise DataError(f"init: {name} has rows of unequal length") from None
-        if found.dtype.kind not in "iufb":
-            raise DataError(f"init: {name} has the dtype {found.dtype}; give numbers")
-        array = found.astype(np.float64)
-        if array.ndim != len(program.network.nodes[name].axes):
-            axes = program.network.nodes[name].axes
-            raise DataError(f"init: {name} has shape {array.shape}, but its dims are {axes}")
-        node = program.network.nodes[name]
-        assert isinstance(node, Latent)
-        complaint = node.refuses(array)
-        if complaint:
-            raise DataError(f"init: {name} {complaint}")
-        out[name] = to_storage(program, name, array[None])
-    return out
-
-
-def _generate_latent(program: Program, seed: int, fixed: Mapping[str, NDArray[Any]]) -> None:
-    """Fill in the latent nodes that have no initial value, from the prior."""
-    for name in program.network.latent:
-        if name in fixed:
-            program.values[name] = np.ascontiguousarray(fixed[name], np.float64)
-        else:
-            key = stream_key(seed, word_of("initial"), word_of(name))
-            node = program.network.nodes[name]
-            assert isinstance(node, Latent)
-            value = node.begin(program.prior_step(name)(key))
-            program.values[name] = np.ascontiguousarray(value, np.float64)

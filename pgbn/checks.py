@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+import math
+import os
+from collections.abc import Mapping, Sequence, Set
+from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 from pgbn.errors import DataError
 
-__all__ = ["check_integer", "is_integral"]
+__all__ = [
+    "MOST_THREADS",
+    "check_integer",
+    "check_names",
+    "check_seed",
+    "is_integral",
+    "is_number",
+    "thread_count",
+]
+
+MOST_THREADS = 1024  # beyond it, systems refuse
 
 
 def is_integral(value: Any) -> bool:
@@ -17,8 +32,68 @@ def is_integral(value: Any) -> bool:
     return isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite real number; a bool is none."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    return real and bool(value < math.inf and value > -math.inf)
+
+
 def check_integer(name: str, value: Any, least: int) -> int:
     """``value`` as an int, or an error that names the argument."""
     if not is_integral(value) or value < least:
         raise DataError(f"{name}={value!r} must be an integer of at least {least}")
     return int(value)
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads: the argument, else PGBN_THREADS, else the cores of this process."""
+    if threads is None:
+        text = os.environ.get("PGBN_THREADS", "")
+        if not text:
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (
+                os.cpu_count() or 1
+            )  # fmt: skip
+        try:
+            threads = int(text)
+        except ValueError:
+            raise DataError(f"PGBN_THREADS={text!r} must be a positive integer") from None
+    if check_integer("threads", threads, 1) > MOST_THREADS:
+        raise DataError(f"threads={threads!r} must be at most {MOST_THREADS}")
+    return int(threads)
+
+
+def check_seed(seed: int, name: str = "seed") -> int:
+    """A seed is an integer from 0 to 2^64 − 1."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise DataError(f"{name}={seed!r} must be an integer from 0 to 2^64 - 1")
+    return int(seed)
+
+
+def check_names(
+    argument: str, names: Sequence[Any] | Mapping[Any, int], size: int | None = None
+) -> list[str]:
+    """One name for each of ``size`` things, in their order.
+
+    A dict from names to numbers, such as ``CountVectorizer.vocabulary_``, has an order of its own:
+    its names are sorted by the numbers, which must be 0, 1, …
+    """
+    ordered = hasattr(names, "__len__") and hasattr(names, "__getitem__")
+    if isinstance(names, Mapping):
+        numbers = list(names.values())
+        whole = all(is_integral(number) for number in numbers)
+        if not whole or sorted(numbers) != list(range(len(numbers))):
+            raise DataError(
+                f"{argument}: a dict must give each name its column, 0 to {len(numbers) - 1} and "
+                "each once; or give a list of the names in the order of the columns"
+            )
+        names = sorted(names, key=names.__getitem__)
+    elif (
+        isinstance(names, (str, bytes, bytearray, Set))
+        or not ordered
+        or (getattr(names, "ndim", 1) != 1)
+    ):
+        kind = "a string" if isinstance(names, str) else f"a {type(names).__name__}"
+        raise DataError(f"{argument}: {kind}; give a list of the names, in their order")
+    if size is not None and len(names) != size:
+        raise DataError(f"{argument}: {len(names)} names, but {size} are needed")
+    return [str(name) for name in names]

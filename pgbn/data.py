@@ -138,9 +138,13 @@ def read_data(network: Network, data: Mapping[str, Any]) -> dict[str, Cells]:
     return cells
 
 
-def _check_imputable(node: Node) -> None:
+def _is_imputable(node: Node) -> bool:
     """Masked cells are imputed as Poisson counts, so the data must rest on such counts."""
-    if find_link(node) is None or node.simplex is not None:
+    return find_link(node) is not None and node.simplex is None
+
+
+def _check_imputable(node: Node) -> None:
+    if not _is_imputable(node):
         raise DataError(
             f"{node.name}: the data have masked cells, which cannot be imputed for "
             f"{type(node).__name__}; use a node with Poisson counts, such as pgbn.Poisson, or "
@@ -148,15 +152,23 @@ def _check_imputable(node: Node) -> None:
         )
 
 
-def read_array(node: Observed, value: Any) -> Cells:
-    """The cells of one node's data: sparse or dense, masked where unknown."""
+def read_array(node: Observed, value: Any, imputed: bool = True) -> Cells:
+    """The cells of one node's data: sparse or dense, masked where unknown.
+
+    ``imputed=False`` refuses masked cells: they are imputed by chains, and nowhere else.
+    """
     if isinstance(value, Cells):  # read before, e.g. by the chain that was saved
         return value
     if sp.issparse(value):
-        return _read_sparse(node, value)
+        return _read_sparse(node, value, imputed)
     mask = None
     if isinstance(value, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(value)
+        if not imputed and mask.any():
+            raise DataError(
+                f"{node.name}: masked cells are not supported here; fill them, e.g. with "
+                ".filled(0), or leave the rows with unknown cells out"
+            )
         value = np.ma.getdata(value)
     try:
         array = np.asarray(value)
@@ -174,7 +186,7 @@ def read_array(node: Observed, value: Any) -> Cells:
     array = _wide(array)
     if mask is not None:
         array = np.where(mask, 0, array)
-    _check_values(node, array)
+    _check_values(node, array, imputed)
     cells = cells_of(node, array[None], 1)
     return cells if mask is None or not mask.any() else _with_missing(cells, mask)
 
@@ -193,7 +205,7 @@ def check_sparse(name: str, matrix: Any) -> None:
         raise DataError(f"{name}: a damaged sparse matrix ({error})") from None
 
 
-def _read_sparse(node: Observed, value: Any) -> Cells:
+def _read_sparse(node: Observed, value: Any, imputed: bool) -> Cells:
     _check_shape(node, value.shape)
     check_sparse(node.name, value)
     if value.dtype.kind not in "iufb":
@@ -204,7 +216,7 @@ def _read_sparse(node: Observed, value: Any) -> Cells:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.data = _wide(matrix.data)
-    _check_values(node, matrix.data)
+    _check_values(node, matrix.data, imputed)
     return Cells(node.axes, tuple(matrix.shape), 1, matrix.indptr.astype(np.int64),
                  matrix.indices.astype(np.int32), _typed(matrix.data))  # fmt: skip
 
@@ -234,13 +246,15 @@ def _check_shape(node: Observed, shape: tuple[int, ...]) -> None:
             )
 
 
-def _check_values(node: Observed, values: NDArray[Any]) -> None:
+def _check_values(node: Observed, values: NDArray[Any], imputed: bool) -> None:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         kind = "NaN" if np.isnan(values).any() else "infinite"
-        raise DataError(
-            f"{node.name}: the data have {kind} values; for unknown cells give a "
-            "numpy.ma.masked_array, whose masked cells are imputed"
+        remedy = (
+            "for unknown cells give a numpy.ma.masked_array, whose masked cells are imputed"
+            if imputed and _is_imputable(node)
+            else "give finite numbers, or leave the rows with unknown cells out"
         )
+        raise DataError(f"{node.name}: the data have {kind} values; {remedy}")
     complaint = node.check(values)
     if complaint:
         raise DataError(f"{node.name}: the data have {complaint}")

@@ -5,21 +5,26 @@ Needs the extra ``pgbn[sklearn]``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
-from pgbn.chain import MOST_THREADS
-from pgbn.checks import check_integer, is_integral
-from pgbn.data import check_sparse
+from pgbn.checks import check_integer
 from pgbn.errors import DataError
+from pgbn.estimator_arguments import (
+    blaming,
+    read_choice,
+    read_documents,
+    read_link,
+    read_seed,
+    read_threads,
+)
 from pgbn.evaluation import (
     SyntheticDocuments,
     Topic,
@@ -33,6 +38,7 @@ from pgbn.progress import Interrupted, stop_gently
 from pgbn.reportable import Reportable
 from pgbn.trained import Priors, TrainedNetwork, observed_node
 from pgbn.training import LayerwiseTraining, Progress, train_layerwise, trained_so_far
+from pgbn.verbose import Reporter
 
 __all__ = ["PFA", "PGBN"]
 
@@ -107,12 +113,12 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
         trained, and with ``warm_start`` another `fit` goes on from there.
         """
         again = bool(self.warm_start) and hasattr(self, "training_")
-        X = self._validate(X, reset=not again)
+        X = read_documents(self, X, reset=not again)
         width, depth = self._size()
         start = self.training_ if again else None
         if not again:
-            self._seed = self._find_seed()
-            self.link_ = self._find_link(X)
+            self._seed = read_seed(self.random_state)
+            self.link_ = read_link(self.link, X)
         with stop_gently() as stop:
 
             def each(event: Progress) -> None:
@@ -125,7 +131,7 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
                         "set_params(warm_start=True).fit(X) goes on from there"
                     )
 
-            reporter = _Reporter(self.verbose)
+            reporter = Reporter(self.verbose)
             training = train_layerwise(
                 X,
                 width,
@@ -136,9 +142,7 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
                 link=self.link_,
                 seed=self._seed,
                 layer1=self.layer1,
-                threads=self._threads(),
-                trace_every=10,
-                priors=Priors(),
+                threads=read_threads(self.n_jobs),
                 callback=each,
                 progress=False,
                 start_from=start,
@@ -156,42 +160,13 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
     def _size(self) -> tuple[int, int]:
         return check_integer("max_width", self.max_width, 1), self.depth
 
-    def _find_seed(self) -> int:
-        try:
-            return int(check_random_state(self.random_state).randint(2**31 - 1))
-        except (ValueError, TypeError, OverflowError) as error:
-            raise DataError(f"random_state={self.random_state!r}: {error}") from None
-
-    def _validate(self, X: Any, reset: bool) -> Any:
-        if sp.issparse(X):
-            check_sparse("X", X)
-        with _blaming("X"):
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=[np.float64, np.float32, np.int64, np.int32],
-                reset=reset, ensure_non_negative=True,
-            )  # fmt: skip
-        return sp.csr_array(X) if sp.issparse(X) else X
-
-    def _find_link(self, X: Any) -> str:
-        if self.link != "auto":
-            return self.link
-        values = X.data if sp.issparse(X) else X
-        whole = values.dtype.kind in "iu" or bool((values == np.floor(values)).all())
-        return "poisson" if whole else "gamma"
-
-    def _threads(self) -> int | None:
-        if self.n_jobs is None:
-            return 1
-        if not is_integral(self.n_jobs) or self.n_jobs == 0 or self.n_jobs > MOST_THREADS:
-            raise DataError(
-                f"n_jobs={self.n_jobs!r} must be None, -1 or an integer from 1 to {MOST_THREADS}"
-            )
-        return None if self.n_jobs < 0 else int(self.n_jobs)
-
-    def _sweeps(self) -> dict[str, Any]:
+    def _chain(self) -> dict[str, Any]:
+        """How the hidden units of documents are sampled."""
         return {
             "burn_in": check_integer("transform_burn_in", self.transform_burn_in, 0),
             "samples": check_integer("transform_samples", self.transform_samples, 1),
+            "seed": self._seed,
+            "threads": read_threads(self.n_jobs),
         }
 
     # ---- using ------------------------------------------------------------------------
@@ -202,46 +177,22 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
         A document gets the same features in any batch: its random stream is keyed by its content.
         """
         check_is_fitted(self)
-        layer, output = self._choice(layer, output)
-        X = self._validate(X, reset=False)
-        model = self.training_.deepest
-        found = infer(
-            model,
-            X,
-            layers=None if output == "concat" else layer,
-            **self._sweeps(),
-            seed=self._seed,
-            threads=self._threads(),
-            units=False,
-        )
-        return found.features(None if output == "concat" else layer)
-
-    def _choice(self, layer: int | None, output: str | None) -> tuple[int, str]:
-        """The layer and the output asked for, checked."""
-        default = (self.layer, self.output)
-        chosen = (default[0] if layer is None else layer, default[1] if output is None else output)
-        if chosen[1] not in ("layer", "concat"):
-            raise DataError(f"output={chosen[1]!r} must be 'layer' or 'concat'")
-        if chosen[0] not in range(1, len(self.widths_) + 1):
-            raise DataError(f"layer={chosen[0]!r}: the network has layers 1 to {len(self.widths_)}")
-        config = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
-        if chosen != default and config != "default":
-            raise DataError(
-                f"with set_output(transform={config!r}) the columns are those of the estimator: "
-                f"call set_params(layer={chosen[0]!r}, output={chosen[1]!r}) instead"
-            )
-        return chosen
+        layer, output = read_choice(self, layer, output)
+        X = read_documents(self, X, reset=False)
+        wanted = None if output == "concat" else layer
+        found = infer(self.training_.deepest, X, layers=wanted, units=False, **self._chain())
+        return found.features(wanted)
 
     @property
     def _n_features_out(self) -> int:
-        layer, output = self._choice(None, None)
+        layer, output = read_choice(self, None, None)
         return sum(self.widths_) if output == "concat" else self.widths_[layer - 1]
 
     def inverse_transform(self, Z: Any, layer: int | None = None) -> NDArray[np.float64]:
         """The term proportions Ψ^(t) θ^(t)/θ^(t)_· that features of a layer stand for."""
         check_is_fitted(self)
-        layer, output = self._choice(layer, None)
-        with _blaming("Z"):
+        layer, output = read_choice(self, layer, None)
+        with blaming("Z"):
             features = check_array(Z, dtype=np.float64, input_name="Z")
         if output == "concat" and features.shape[1] == sum(self.widths_):
             layer, features = 1, features[:, : self.widths_[0]]
@@ -256,19 +207,11 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
         """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of
         X given ``fraction`` of its tokens (document completion)."""
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
+        X = read_documents(self, X, reset=False)
         if X_held is not None:
-            X_held = self._validate(X_held, reset=False)
-        held = completion_perplexity(
-            self.training_.deepest,
-            X,
-            X_held,
-            fraction=fraction,
-            **self._sweeps(),
-            seed=self._seed,
-            threads=self._threads(),
-        )
-        return held.perplexity()
+            X_held = read_documents(self, X_held, reset=False)
+        model, settings = self.training_.deepest, self._chain()
+        return completion_perplexity(model, X, X_held, fraction=fraction, **settings).perplexity()
 
     def score(self, X: Any, y: Any = None) -> float:
         """Counts: −ln perplexity by document completion. Other links: the mean log density of a
@@ -276,11 +219,9 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
         check_is_fitted(self)
         if self.link_ == "poisson":
             return -float(np.log(self.perplexity(X)))
-        X = self._validate(X, reset=False)
+        X = read_documents(self, X, reset=False)
         model = self.training_.deepest
-        found = infer(
-            model, X, layers=1, seed=self._seed, threads=self._threads(), **self._sweeps()
-        )
+        found = infer(model, X, layers=1, **self._chain())
         node = observed_node(self.link_)
         rate = np.maximum(found.units[1] @ model.phi[0], 1e-300)
         value = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
@@ -355,35 +296,3 @@ class PFA(PGBN):
 
     def _size(self) -> tuple[int, int]:
         return check_integer("width", self.width, 1), 1
-
-
-@contextmanager
-def _blaming(name: str) -> Iterator[None]:
-    """Errors of scikit-learn that do not say which argument is wrong get its name."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        if name in str(error):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else DataError
-        hint = "; are these texts? count their terms first, with CountVectorizer"
-        texts = str(error).startswith("could not convert string")
-        raise kind(f"{name}: {error}{hint if texts else ''}") from error
-
-
-class _Reporter:
-    """One line for every layer and phase, or, from verbose=2 on, for every 50 sweeps."""
-
-    def __init__(self, verbose: Any) -> None:
-        try:
-            self.verbose = int(verbose or 0)
-        except (ValueError, TypeError, OverflowError):
-            raise DataError(f"verbose={verbose!r} must be 0, 1 or 2") from None
-
-    def __call__(self, progress: Progress) -> None:
-        if self.verbose < 1:
-            return
-        if progress.sweep == progress.sweeps or (self.verbose > 1 and progress.sweep % 50 == 0):
-            print(f"[pgbn] layer {progress.depth}, {progress.phase} "
-                  f"{progress.sweep}/{progress.sweeps}, "
-                  f"width {progress.chain.network.sizes[f'topic{progress.depth}']}")  # fmt: skip

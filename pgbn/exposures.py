@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pgbn.nodes.base import Node, Observed
-from pgbn.registry import EvidenceRule
+from pgbn.rule_types import EvidenceRule
 from pgbn.sumproduct import Operand, SumProduct, first_row, operand_of, reduce_product
 from pgbn.terms import Factor, Polynomial, Term
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from pgbn.checks import check_seed
 from pgbn.data import cells_of
 from pgbn.errors import DataError, did_you_mean
 from pgbn.memory import check_network
@@ -29,8 +30,6 @@ def generate(
     network: Network, seed: int, sizes: Mapping[str, int], given: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
     """A dict of arrays, one for each node, with the node's dims in order."""
-    from pgbn.chain import check_seed
-
     seed = check_seed(seed)
     for argument, mapping in (("sizes", sizes), ("given", given)):
         if not isinstance(mapping, Mapping):

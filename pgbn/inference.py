@@ -9,9 +9,8 @@ for a document is the same in any batch, in any order, on any number of threads.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.chain import check_seed, thread_count
-from pgbn.checks import check_integer
+from pgbn.checks import check_integer, check_names, check_seed, is_integral, thread_count
 from pgbn.data import Cells, read_array
 from pgbn.errors import DataError
-from pgbn.notices import PgbnWarning
+from pgbn.notify import notify
 from pgbn.random import stream_key, word_of
 from pgbn.samplers.infer import (
     Layers,
@@ -36,10 +34,11 @@ from pgbn.samplers.infer_first import BERNOULLI, GAMMA, POISSON
 from pgbn.samplers.infer_lanes import aligned
 from pgbn.samplers.infer_units import TILE
 from pgbn.samplers.threads import run_rows
-from pgbn.trained import TrainedNetwork, observed_node
+from pgbn.trained import TrainedNetwork, check_layer, observed_node, trained_network
 
-__all__ = ["HiddenUnits", "align_terms", "infer"]
+__all__ = ["HiddenUnits", "align_terms", "infer", "read_documents"]
 
+Names = Sequence[str] | Mapping[str, int]
 Matrix = NDArray[np.float64]
 MOST_TOKENS = 10**8
 _LINKS = {"poisson": POISSON, "bernoulli": BERNOULLI, "gamma": GAMMA}
@@ -65,7 +64,7 @@ class HiddenUnits:
 
     def features(self, layer: int | None = None) -> Matrix:
         """The mean proportions of one layer, or those of all layers side by side."""
-        if layer is not None and layer not in self.proportions:
+        if layer is not None and (not is_integral(layer) or layer not in self.layers):
             raise DataError(f"layer={layer!r} was not inferred; layers: {self.layers}")
         chosen = self.layers if layer is None else (layer,)
         return np.concatenate([self.proportions[t] for t in chosen], axis=1)
@@ -80,23 +79,23 @@ def infer(
     samples: int = 500,
     seed: int = 0,
     threads: int | None = None,
-    terms: Sequence[str] | None = None,
-    vocabulary: Sequence[str] | None = None,
+    terms: Names | None = None,
+    vocabulary: Names | None = None,
     units: bool = True,
 ) -> HiddenUnits:
     """The hidden units of the documents ``X`` (documents × terms, sparse or dense).
 
+    ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator.
     ``layers`` are numbered from 1; all if left out. Columns of X beyond the vocabulary are
     dropped; with ``terms``, the names of X's columns, and ``vocabulary``, those of the model's,
-    columns are matched by name. ``units=False`` leaves out θ itself, keeping θ/θ_· only.
+    columns are matched by name; both are lists, or dicts from names to columns.
+    ``units=False`` leaves out θ itself, keeping θ/θ_· only.
     """
+    model = trained_network(model)
     check_integer("burn_in", burn_in, 0)
     check_integer("samples", samples, 1)
     chosen = _layers(model, layers)
-    X, unknown_terms, unknown_tokens = align_terms(X, model.vocabulary_size, terms, vocabulary)
-    cells = read_array(observed_node(model.link), X)
-    if cells.missing is not None:
-        raise DataError("X: masked cells are not supported here; fill them, e.g. X.filled(0)")
+    cells, unknown_terms, unknown_tokens = read_documents(model, X, terms, vocabulary)
     if model.link == "poisson":
         _check_lengths(cells)
     rows = cells.rows
@@ -108,7 +107,7 @@ def infer(
     moments = Moments(column, share[0], share[1], unit[0], unit[1])
     _run(model, cells, moments, burn_in, samples, seed, thread_count(threads))
     empty = np.flatnonzero(np.diff(cells.indptr) == 0)
-    _report(empty, rows, unknown_terms, unknown_tokens)
+    _report_empty(empty, rows)
 
     def split(matrix: Matrix) -> dict[int, Matrix]:
         where = {t: int(column[t - 1]) for t in chosen}
@@ -212,67 +211,77 @@ def _layers(model: TrainedNetwork, layers: int | Iterable[int] | None) -> tuple[
     if layers is None:
         return tuple(range(1, model.depth + 1))
     chosen: tuple[Any, ...] = tuple(layers) if np.iterable(layers) else (layers,)
-    for t in chosen:
-        if isinstance(t, bool) or t not in range(1, model.depth + 1):
-            raise DataError(f"layers={layers!r}: layers are numbered from 1 to {model.depth}")
-    return tuple(int(t) for t in dict.fromkeys(chosen))
+    if not chosen:
+        raise DataError(f"layers={layers!r}: give at least one of the layers 1 to {model.depth}")
+    return tuple(dict.fromkeys(check_layer(model, t, "layers") for t in chosen))
+
+
+def read_documents(
+    model: TrainedNetwork,
+    X: Any,
+    terms: Names | None = None,
+    vocabulary: Names | None = None,
+    name: str = "X",
+) -> tuple[Cells, int, int]:
+    """Checked documents in the columns of the model; how many terms and counts were not known.
+
+    ``name`` is what errors call the argument.
+    """
+    if sp.issparse(X) and X.shape[-1] >= 2**31:
+        raise DataError(f"{name} has {X.shape[-1]} columns; give fewer than 2^31")
+    node, size = observed_node(model.link, name), model.vocabulary_size
+    cells = read_array(node, X, imputed=False)
+    if terms is None and vocabulary is None and cells.columns == size:
+        return cells, 0, 0
+    known, columns, tokens = align_terms(cells, size, terms, vocabulary, name)
+    if columns:
+        notify(f"{name}: {columns} unknown terms with {tokens} counts were dropped")
+    return read_array(node, known), columns, tokens
 
 
 def align_terms(
     X: Any,
     size: int,
-    terms: Sequence[str] | None = None,
-    vocabulary: Sequence[str] | None = None,
-) -> tuple[Any, int, int]:
+    terms: Names | None = None,
+    vocabulary: Names | None = None,
+    name: str = "X",
+) -> tuple[sp.csr_array, int, int]:
     """X with the columns of the model, and how many columns and counts were not known."""
-    if not sp.issparse(X) and not isinstance(X, np.ma.MaskedArray):
-        X = np.asarray(X)
-    if X.ndim != 2:
-        raise DataError(f"X has {X.ndim} dims; give documents × terms")
+    cells = read_array(observed_node("gamma", name), X, imputed=False)  # any number from 0 on
+    parts = (cells.values, cells.indices, cells.indptr)
+    X = sp.csr_array(parts, shape=(cells.rows, cells.columns))
     if (terms is None) != (vocabulary is None):
-        raise DataError("terms and vocabulary: give both (names of X's and the model's columns)")
+        raise DataError(
+            f"terms and vocabulary: give both (names of {name}'s and the model's columns)"
+        )
     if terms is None or vocabulary is None:
         if X.shape[1] < size:
             raise DataError(
-                f"X has {X.shape[1]} columns, but the model knows {size} terms; give terms= and "
-                "vocabulary= to match columns by name"
+                f"{name} has {X.shape[1]} columns, but the model knows {size} terms; give terms= "
+                "and vocabulary= to match columns by name"
             )
-        if X.shape[1] == size:
-            return X, 0, 0
-        X = sp.csc_array(X)
-        beyond = X[:, size:]
-        used = int((np.diff(beyond.indptr) > 0).sum())
-        return sp.csr_array(X[:, :size]), used, int(beyond.sum())
-    if len(terms) != X.shape[1]:
-        raise DataError(f"terms: {len(terms)} names for {X.shape[1]} columns of X")
-    if len(vocabulary) != size:
-        raise DataError(f"vocabulary: {len(vocabulary)} names for the {size} terms of the model")
-    for argument, given in (("terms", terms), ("vocabulary", vocabulary)):
-        twice = next((name for name, n in Counter(given).items() if n > 1), None)
-        if twice is not None:
-            raise DataError(f"{argument}: {twice!r} names two columns; give every term once")
-    number = {term: i for i, term in enumerate(vocabulary)}
-    target = np.array([number.get(term, -1) for term in terms], np.int64)
-    X = sp.csr_array(X)
-    known = np.flatnonzero(target >= 0)
-    move = sp.csr_array(
-        (np.ones(known.size, X.dtype), (known, target[known])), shape=(len(terms), size)
-    )
-    rest = sp.csc_array(X)[:, np.flatnonzero(target < 0)]
-    used = int((np.diff(rest.indptr) > 0).sum())
-    return sp.csr_array(X @ move), used, int(rest.sum())
-
-
-def _report(empty: NDArray[np.int64], rows: int, terms: int, tokens: int) -> None:
-    if terms:
-        warnings.warn(
-            f"{terms} unknown terms with {tokens} counts were dropped", PgbnWarning, stacklevel=3
+        known, rest = X[:, :size], X[:, size:]
+    else:
+        given = check_names("terms", terms, X.shape[1])
+        own = check_names("vocabulary", vocabulary, size)
+        for argument, names in (("terms", given), ("vocabulary", own)):
+            twice = next((each for each, n in Counter(names).items() if n > 1), None)
+            if twice is not None:
+                raise DataError(f"{argument}: {twice!r} names two columns; give every term once")
+        number = {term: i for i, term in enumerate(own)}
+        target = np.array([number.get(term, -1) for term in given], np.int64)
+        found = np.flatnonzero(target >= 0)
+        move = sp.csr_array(
+            (np.ones(found.size, X.dtype), (found, target[found])), shape=(len(given), size)
         )
+        known, rest = X @ move, X[:, np.flatnonzero(target < 0)]
+    return sp.csr_array(known), np.unique(rest.indices).size, int(rest.sum())
+
+
+def _report_empty(empty: NDArray[np.int64], rows: int) -> None:
     if empty.size:
         first = ", ".join(str(row) for row in empty[:5])
-        warnings.warn(
+        notify(
             f"{empty.size} of {rows} documents have no known term (rows {first}"
-            f"{', …' if empty.size > 5 else ''}): their hidden units are those of the prior",
-            PgbnWarning,
-            stacklevel=3,
+            f"{', …' if empty.size > 5 else ''}): their hidden units are those of the prior"
         )

@@ -14,7 +14,8 @@ from pgbn.errors import NetworkError, did_you_mean
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.expression import Expression
 from pgbn.registry import load_plugins
-from pgbn.schedule import Schedule, derive, reorder, steps_of
+from pgbn.schedule import Schedule, derive, reorder
+from pgbn.steps import steps_of
 from pgbn.wiring import Wiring
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 from string import ascii_letters
 from typing import Any
@@ -15,7 +15,7 @@ from pgbn.samplers.sums import sum_rows
 from pgbn.samplers.threads import run_rows
 from pgbn.sumproduct import Operand, SumProduct
 
-__all__ = ["add", "compile_product"]
+__all__ = ["compile_product"]
 
 Reader = Callable[[Operand], Labelled]
 
@@ -126,18 +126,3 @@ def _einsum(parts: list[Labelled], summed: tuple[str, ...]) -> Labelled:
         return np.einsum(formula, *arrays)
 
     return Labelled(get, dims, replicates)
-
-
-def add(parts: Iterable[Callable[[], Any]]) -> Callable[[], Any]:
-    """The sum of aligned quantities."""
-    first, *rest = list(parts)
-    if not rest:
-        return first
-
-    def get() -> Any:
-        total = first()
-        for part in rest:
-            total = total + part()
-        return total
-
-    return get

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -15,28 +15,19 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.aligned import Aligned, add
 from pgbn.data import Cells
+from pgbn.exposures import Source
 from pgbn.layout import Labelled, align, number, shape4, storage_order
 from pgbn.nodes.base import Node, Observed
-from pgbn.products import add, compile_product
+from pgbn.products import compile_product
 from pgbn.samplers.stream import Stream
 from pgbn.sumproduct import Operand, SumProduct
-from pgbn.terms import Factor
 
 if TYPE_CHECKING:
     from pgbn.network import Network
 
-__all__ = ["Aligned", "Quantities"]
-
-
-@dataclass(frozen=True, slots=True)
-class Aligned:
-    """A quantity beside a node: ``get()`` gives a 4-d array or a number."""
-
-    get: Callable[[], Any]
-    dims: frozenset[str]
-    replicates: int
-    is_number: bool
+__all__ = ["Quantities"]
 
 
 class Quantities:
@@ -176,43 +167,31 @@ class Quantities:
         constant = labelled.value is not None
         return Aligned(get, frozenset(labelled.dims), labelled.replicates, constant)
 
-    def _add(self, parts: Iterable[Aligned]) -> Aligned:
-        every = list(parts)
-        if not every:
-            return Aligned(lambda: 0.0, frozenset(), 1, True)
-        dims = frozenset(dim for part in every for dim in part.dims)
-        replicates = max(part.replicates for part in every)
-        return Aligned(add([p.get for p in every]), dims, replicates,
-                       all(p.is_number for p in every))  # fmt: skip
-
     def slot(self, name: str, slot: str) -> Aligned:
         """The value of a slot beside its node."""
         node = self.network.nodes[name]
         products = self.wiring.named_sum(slot, node, ())
-        return self._add([self._align(name, self.product(product)) for product in products])
+        return add([self._align(name, self.product(product)) for product in products])
 
     def exposure(self, name: str) -> Aligned:
         """The exposure that a node hears."""
         if name not in self._exposures:
-            products = self.wiring.exposure(name)
-            parts = [self._align(name, self._own_names(name, p, s)) for p, s in self._paired(name)]
-            assert len(parts) == len(products)
-            self._exposures[name] = self._add(parts)
+            parts: list[Aligned] = []
+            for source in self.wiring.sources[name]:
+                parts += self._through(source, self.wiring.source_exposure(source))
+            self._exposures[name] = add(parts)
         return self._exposures[name]
 
-    def _paired(self, name: str) -> list[tuple[SumProduct, Factor]]:
-        return [
-            (product, source.factor)
-            for source in self.wiring.sources[name]
-            for product in self.wiring.source_exposure(source)
-        ]
-
-    def _own_names(self, name: str, product: SumProduct, factor: Factor) -> Labelled:
-        """A product in the dims of a factor, with the node's own names for them."""
-        labelled = self.product(product)
+    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Aligned]:
+        """What comes through a source, beside the node that hears it: the factor of a term names
+        the dims as the child does, the node has names of its own for them."""
+        factor = source.factor
         own = dict(zip(factor.dims, factor.own_dims, strict=True))
-        dims = tuple(own[dim] for dim in labelled.dims)
-        return Labelled(labelled.get, dims, labelled.replicates, labelled.value)
+        heard = [self.product(product) for product in products]
+        return [
+            self._align(factor.name, replace(each, dims=tuple(own[dim] for dim in each.dims)))
+            for each in heard
+        ]
 
     def heard_count(self, name: str) -> Aligned:
         """The count that a node hears, from all sources."""
@@ -225,14 +204,11 @@ class Quantities:
             if self.wiring.is_delivered(source):
                 children[source.child.name] = None
             else:
-                parts += [
-                    self._align(name, self._own_names(name, product, source.factor))
-                    for product in self.wiring.source_count(source)
-                ]
+                parts += self._through(source, self.wiring.source_count(source))
         for child in children:
             get = partial(self._delivered, child, name)
             parts.append(Aligned(get, frozenset(node.axes), self.replicates, False))
-        return self._add(parts)
+        return add(parts)
 
     def _delivered(self, child: str, name: str) -> NDArray[np.int64]:
         """The counts that a child's step gave to a node, beside the node."""

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from pgbn.exposures import Exposures
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.registry import DrawRule, find_draw
+from pgbn.registry import find_draw
+from pgbn.rule_types import DrawRule
 from pgbn.sumproduct import SumProduct, operand_of, reduce_product
 from pgbn.terms import LATER
 

@@ -1,132 +1,38 @@
-"""The rules: which evidence a node passes up, and how a node is drawn given evidence.
+"""The registry of rules: which evidence a node passes up, how a node is drawn given evidence.
 
-Rules are declared, never inferred. A rule names, by the parameters of its functions, what
-it reads; the schedule check and `Network.explain` are made from that. Names a rule may use:
-
-``stream``    the keyed random stream (counts only): the count is drawn on the way up and kept
-``value``     the node's own value (data, for an observed node)
-``count``     the count that the node hears; for an observed node, its (latent) counts
-``exposure``  the exposure that the node hears
-any slot      the value of that slot, e.g. ``shape`` and ``rate`` of a Gamma
-
-A count function without ``stream`` draws nothing: it is computed whenever it is read.
+Rules are declared, never inferred: by `evidence_rule`, `draw_rule`, `link_rule` and
+`counts_are_data`, each beside the node type that it is about. What a rule may read is told in
+`pgbn.rule_types`.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.nodes.base import Latent, Node, Observed, node_types
+from pgbn.rule_types import DrawRule, EvidenceRule, Function, LinkRule, names_read
 
 __all__ = [
-    "DrawRule",
-    "EvidenceRule",
-    "LinkRule",
     "counts_are_data",
     "draw_rule",
     "evidence_rule",
     "find_draw",
     "find_evidence",
     "find_link",
+    "kinds_heard",
     "link_rule",
     "load_plugins",
     "rules",
 ]
 
-Function = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, eq=False)
-class EvidenceRule:
-    """What ``child`` tells whatever stands in its ``slot``.
-
-    ``count`` and ``exposure`` are each a function, the name of something that is passed on
-    as it is, or (exposure) a number. ``drawn`` means that the count function returns an
-    `Evidence` whose exposure is random and is kept; it gives the dims of that exposure.
-    ``relation`` is "collapsed" if the child's value is integrated out, else "held".
-    ``additive``: sums of the child depend on the slot only through the same sums of the slot.
-    ``log_probability``, for a count that is drawn: the log probability of ``drawn`` (what the
-    count function returned) given what it reads, elementwise; `pgbn.testing.check_conjugacy`
-    needs it, and nothing else.
-    """
-
-    child: type[Node]
-    slot: str
-    relation: str
-    kind: str
-    count: Function | str
-    exposure: Function | str | float | None
-    drawn: Callable[[Any], tuple[str, ...]] | None
-    unit_exposure: bool
-    normalised: bool
-    additive: bool
-    equation: str
-    reference: str
-    log_probability: Function | None
-
-    @property
-    def count_reads(self) -> tuple[str, ...]:
-        """Names that the count is made from."""
-        return _reads(self.count)
-
-    @property
-    def exposure_reads(self) -> tuple[str, ...]:
-        """Names that the exposure is made from, when it is read."""
-        return () if self.drawn else _reads(self.exposure)
-
-    @property
-    def is_random(self) -> bool:
-        """Whether the count is drawn on the way up and kept."""
-        return callable(self.count) and "stream" in inspect.signature(self.count).parameters
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether the count is an integer, as thinning and tables need it."""
-        return self.is_random or self.count == "count"
-
-
-@dataclass(frozen=True, eq=False)
-class DrawRule:
-    """The posterior of ``node`` given evidence of ``kind``: its own family, new parameters."""
-
-    node: type[Node]
-    kind: str
-    posterior: Function
-    constant_over_simplex: bool
-    equation: str
-    reference: str
-
-
-@dataclass(frozen=True, eq=False)
-class LinkRule:
-    """The latent Poisson counts behind the data of ``node``, at its non-zero cells;
-    ``log_probability`` as in `EvidenceRule`."""
-
-    node: type[Node]
-    slot: str
-    counts: Function | None
-    equation: str
-    reference: str
-    log_probability: Function | None = None
-
 
 _evidence: dict[tuple[type[Node], str, str], EvidenceRule] = {}
 _draws: dict[tuple[type[Node], str], DrawRule] = {}
 _links: dict[type[Node], LinkRule] = {}
-
-
-def _reads(source: object) -> tuple[str, ...]:
-    if isinstance(source, str):
-        return (source,)
-    if callable(source):
-        return tuple(name for name in inspect.signature(source).parameters if name != "stream")
-    return ()
 
 
 def _check_reads(child: type[Node], reads: tuple[str, ...]) -> None:
@@ -208,7 +114,7 @@ def draw_rule(
     that returns the new value of each slot, as a dict."""
 
     def register(posterior: Function) -> Function:
-        _check_reads(node, _reads(posterior))
+        _check_reads(node, names_read(posterior))
         _draws[(node, kind)] = DrawRule(
             node, kind, posterior, constant_over_simplex, equation, reference
         )
@@ -229,7 +135,7 @@ def link_rule(
     of (stream, value, slot value, other slots…), each given at the non-zero cells."""
 
     def register(counts: Function) -> Function:
-        _check_reads(node, _reads(counts))
+        _check_reads(node, names_read(counts))
         _links[node] = LinkRule(node, slot, counts, equation, reference, log_probability)
         return counts
 
@@ -249,7 +155,7 @@ def _ancestors(cls: type[Node]) -> Iterator[type[Node]]:
 
 def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
     """The rule by which ``child`` informs ``parent`` in its ``slot``; else an error."""
-    kinds = [kind for (cls, kind) in _draws if isinstance(parent, cls)]
+    kinds = list(kinds_heard(parent))
     for cls in _ancestors(type(child)):
         for kind in kinds:
             rule = _evidence.get((cls, slot, kind))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import is_integral
 from pgbn.errors import DataError
 from pgbn.reportable import Reportable
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from pgbn.network import Network
     from pgbn.nodes.base import Observed
 
-__all__ = ["Priors", "TrainedNetwork"]
+__all__ = ["Priors", "TrainedNetwork", "trained_network"]
+
+_LINKS = ("poisson", "bernoulli", "gamma")
 
 
 @dataclass(frozen=True)
@@ -60,23 +63,24 @@ class TrainedNetwork(Reportable):
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        below = None
-        if not self.phi:
-            raise DataError("TrainedNetwork: phi is empty; give one matrix for each layer")
-        for t, phi in enumerate(self.phi, 1):
-            if phi.ndim != 2 or (below is not None and phi.shape[1] != below):
+        for name in ("phi", "weights"):
+            given = getattr(self, name)
+            if not isinstance(given, (tuple, list)):
                 raise DataError(
-                    f"TrainedNetwork: phi[{t - 1}] has shape {phi.shape}, expected (K{t}, {below})"
+                    f"TrainedNetwork: {name} is {type(given).__name__}; give a tuple, with one "
+                    "array for each layer"
                 )
-            if not np.allclose(phi.sum(axis=1), 1.0, atol=1e-6) or (phi < 0).any():
-                raise DataError(f"TrainedNetwork: the rows of phi[{t - 1}] must sum to one")
-            below = phi.shape[0]
-        if self.r.shape != (below,) or not (self.r >= 0).all():
-            raise DataError(f"TrainedNetwork: r has shape {self.r.shape}, expected ({below},)")
-        if self.c.shape != (len(self.phi),):
-            raise DataError(
-                f"TrainedNetwork: c has shape {self.c.shape}, expected ({len(self.phi)},)"
-            )
+            arrays = (_numbers(f"{name}[{t}]", array) for t, array in enumerate(given))
+            object.__setattr__(self, name, tuple(arrays))
+        for name in ("r", "c"):
+            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
+        self._check_layers()
+        if not (np.isfinite(self.r) & (self.r >= 0)).all():
+            raise DataError(f"TrainedNetwork: r={self.r}: give finite numbers of at least 0")
+        if not (self.c >= 0).all():
+            raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
+        if self.link not in _LINKS:
+            raise DataError(f"TrainedNetwork: link={self.link!r} must be one of {_LINKS}")
         places = {(t, k) for t, width in enumerate(self.widths, 1) for k in range(width)}
         for place, text in self.labels.items():
             if place not in places or not isinstance(text, str):
@@ -85,8 +89,34 @@ class TrainedNetwork(Reportable):
                     f"1 to {self.depth} with {self.widths} topics"
                 )
 
+    def _check_layers(self) -> None:
+        """The arrays of the layers fit each other, and the rows of Φ sum to one."""
+        if not self.phi:
+            raise DataError("TrainedNetwork: phi is empty; give one matrix for each layer")
+        below = self.phi[0].shape[1] if self.phi[0].ndim == 2 else "terms"
+        for t, phi in enumerate(self.phi, 1):
+            if phi.ndim != 2 or phi.shape[1] != below:
+                raise DataError(
+                    f"TrainedNetwork: phi[{t - 1}] has shape {phi.shape}, expected (K{t}, {below})"
+                )
+            if not np.allclose(phi.sum(axis=1), 1.0, atol=1e-6) or (phi < 0).any():
+                raise DataError(f"TrainedNetwork: the rows of phi[{t - 1}] must sum to one")
+            below = phi.shape[0]
+        expected = {"r": (self.r, (below,)), "c": (self.c, (self.depth,))}
+        if self.weights:
+            if len(self.weights) != self.depth:
+                raise DataError(
+                    f"TrainedNetwork: weights of {len(self.weights)} layers, not {self.depth}"
+                )
+            layers = enumerate(zip(self.weights, self.widths, strict=True))
+            expected |= {f"weights[{t}]": (array, (width,)) for t, (array, width) in layers}
+        for name, (array, shape) in expected.items():
+            if array.shape != shape:
+                raise DataError(f"TrainedNetwork: {name} has shape {array.shape}, expected {shape}")
+
     @property
     def depth(self) -> int:
+        """The number of layers T."""
         return len(self.phi)
 
     @property
@@ -96,6 +126,7 @@ class TrainedNetwork(Reportable):
 
     @property
     def vocabulary_size(self) -> int:
+        """The number of terms V: the columns of the documents that it was trained on."""
         return int(self.phi[0].shape[1])
 
     def network(self) -> Network:
@@ -134,10 +165,44 @@ class TrainedNetwork(Reportable):
         from pgbn.storage import load
 
         found = load(path)
-        network = getattr(getattr(found, "training_", found), "deepest", found)
+        network = unwrapped(found)
         if not isinstance(network, cls):
             raise DataError(f"{path}: holds a {type(found).__name__}, not a trained network")
         return network
+
+
+def unwrapped(model: Any) -> Any:
+    """The deepest network of a layer-wise training or of a fitted estimator; else what it was."""
+    return getattr(getattr(model, "training_", model), "deepest", model)
+
+
+def trained_network(model: Any, argument: str = "model") -> TrainedNetwork:
+    """The trained network that an argument stands for."""
+    network = unwrapped(model)
+    if not isinstance(network, TrainedNetwork):
+        raise DataError(
+            f"{argument} is {type(model).__name__}; give a trained network (a saved one: "
+            "pgbn.load(path)), the result of train_layerwise, or a fitted estimator"
+        )
+    return network
+
+
+def check_layer(model: TrainedNetwork, layer: Any, argument: str = "layer") -> int:
+    """The number of a layer, from 1 on."""
+    if not is_integral(layer) or not 1 <= layer <= model.depth:
+        raise DataError(f"{argument}={layer!r}: layers are numbered from 1 to {model.depth}")
+    return int(layer)
+
+
+def _numbers(name: str, value: Any) -> NDArray[np.float64]:
+    """An array of floats; one that is such already is not copied."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of unequal length
+        array = np.empty(0, object)
+    if array.dtype.kind not in "iuf":
+        raise DataError(f"TrainedNetwork: {name} is no array of numbers: {value!r:.60}")
+    return array.astype(np.float64, copy=False)
 
 
 def make_network(
@@ -158,9 +223,9 @@ def make_network(
     )
 
 
-def observed_node(link: str) -> Observed:
+def observed_node(link: str, name: str = "X") -> Observed:
     """A data node of this link, documents × terms, that knows which values are allowed."""
     from pgbn.nodes import Constant
     from pgbn.zoo.arguments import observe
 
-    return observe("X", link, Constant(value=1.0), ("doc", "term"), "noise", (1.0, 1.0))
+    return observe(name, link, Constant(value=1.0), ("doc", "term"), "noise", (1.0, 1.0))

@@ -1,52 +1,32 @@
-"""Layer-wise training of a Poisson gamma belief network, with the widths inferred (Algorithm 1).
+"""Layer-wise training as users call it: the arguments, checked, and the networks that result.
 
-For T = 1, 2, …: put a layer of K_T = K_{T-1} factors on top (K_1 = ``max_width``), train all T
-layers jointly for B_T sweeps, remove the factors of the new layer that have no counts,
-
-    {k : x^(T)_{··k} = 0},   γ0 ← γ0 · K_new / K_old  (the mass γ0 / K_T of a factor stays),
-
-and train C_T sweeps more. Reference: Zhou, Cong & Chen 2015, Algorithm 1.
+The algorithm is in `pgbn.layerwise`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.averages import Means, Trace
-from pgbn.chain import Chain, check_seed
-from pgbn.checks import check_integer
+from pgbn.averages import Means
+from pgbn.checks import check_integer, check_seed
 from pgbn.errors import DataError
+from pgbn.layerwise import Plan, Progress, run_plan, trained_at
 from pgbn.memory import check_network
-from pgbn.network import Network
-from pgbn.new_layer import start_of_layer
 from pgbn.per_layer import integers, positives
-from pgbn.progress import Clock, Event, live
+from pgbn.progress import Clock, live
 from pgbn.reportable import Reportable
-from pgbn.surgery import State, prune
-from pgbn.trained import Priors, TrainedNetwork, make_network
+from pgbn.trained import Priors, TrainedNetwork
 
-__all__ = ["LayerwiseTraining", "Progress", "train_layerwise"]
+__all__ = ["LayerwiseTraining", "Progress", "train_layerwise", "trained_so_far"]
 
 MOST_LAYERS = 100
 MOST_TOKENS = 2**28  # with a label each
-
-
-@dataclass(frozen=True)
-class Progress(Event):
-    """Where training stands: what a callback gets after every sweep, and ``resume`` takes.
-
-    ``phase`` is "burn_in" or "collect"; ``networks`` are those of fewer layers.
-    """
-
-    networks: tuple[TrainedNetwork, ...]
-    trace: Trace
-    means: Means
 
 
 @dataclass(frozen=True)
@@ -106,7 +86,8 @@ def train_layerwise(
     as in the paper, or its average over the last ``average`` sweeps; r likewise. Training stops
     early at a layer of at most ``min_width`` factors, or with fewer than ``min_count`` counts
     in all. ``trace_every`` sweeps the log likelihood and the active width are noted (0: never).
-    ``layer1`` is the sampler of the first layer (`Network.chain`); "auto": "collapsed" for counts.
+    ``layer1`` is the sampler of the first layer (`Network.chain`); "auto": "collapsed" for counts,
+    "blocked" beyond 2^28 of them.
     ``start_from`` is a network trained on the same documents, or its folder: layers are added
     to it, or, if it has ``depth`` layers already, it is trained C_T sweeps more. Only the deepest
     network keeps its state, unless ``keep_states``. ``resume`` goes on from where a callback
@@ -121,7 +102,8 @@ def train_layerwise(
         raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
     if callback is not None and not callable(callback):
         raise DataError(f"callback={callback!r}: give a function of one argument")
-    plan = _Plan(
+    plan = Plan(
+        max_width=max_width,
         depth=depth,
         eta=positives("eta", eta, depth),
         burn_in=integers("burn_in", burn_in, depth),
@@ -132,18 +114,22 @@ def train_layerwise(
         layer1=_sampler(X) if layer1 == "auto" and link == "poisson" else layer1,
         threads=threads,
         average=check_integer("average", average, 1),
+        min_width=min_width,
+        min_count=min_count,
         trace_every=check_integer("trace_every", trace_every, 0),
         priors=priors or Priors(),
+        keep_states=keep_states,
         callbacks=[] if callback is None else [callback],
         clock=Clock(0),
         networks=_beginning(start_from, link) if resume is None else list(resume.networks),
     )
     if not plan.networks:
-        _check_room(plan, X, max_width)
+        _check_room(plan, X)
     plan.set_clock(resume)
     with live(progress) as meter:
         plan.callbacks.append(meter)
-        return _train(plan, X, max_width, min_width, min_count, keep_states, resume)
+        stopped = run_plan(plan, X, resume)
+    return LayerwiseTraining(tuple(plan.networks), stopped)
 
 
 def _sampler(X: Any) -> str:
@@ -153,198 +139,19 @@ def _sampler(X: Any) -> str:
     return "blocked" if many else "collapsed"
 
 
-def _check_room(plan: _Plan, X: Any, max_width: int) -> None:
+def _check_room(plan: Plan, X: Any) -> None:
     """Refuse a first layer that memory cannot hold."""
     shape = np.shape(X)
     if len(shape) == 2:
-        sizes = {"doc": shape[0], "term": shape[1], "topic1": max_width}
-        check_network(plan.network((max_width,)), sizes, argument=f"max_width={max_width}: ")
-
-
-def _train(
-    plan: _Plan,
-    X: Any,
-    max_width: int,
-    min_width: int,
-    min_count: int,
-    keep_states: bool,
-    resume: Progress | None,
-) -> LayerwiseTraining:
-    networks, depth = plan.networks, plan.depth
-    if networks and networks[-1].depth >= depth:
-        networks[-1] = _go_on(plan, X, networks[-1], resume)
-        return LayerwiseTraining(tuple(networks), f"{plan.collect[-1]} sweeps more")
-    stopped = f"depth {depth} reached"
-    while not networks or networks[-1].depth < depth:
-        below = networks[-1] if networks else None
-        if below is not None and not keep_states:
-            networks[-1] = below.without_state()
-        trained, total = _add_layer(plan, X, max_width, below, resume)
-        resume = None
-        networks.append(trained)
-        if trained.widths[-1] <= min_width and trained.depth < depth:
-            stopped = f"layer {trained.depth} has {trained.widths[-1]} ≤ {min_width} factors"
-            break
-        if total < min_count:
-            stopped = f"layer {trained.depth} has {total} < {min_count} counts"
-            break
-    return LayerwiseTraining(tuple(networks), stopped)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """The checked arguments of `train_layerwise`."""
-
-    depth: int
-    eta: tuple[float, ...]
-    burn_in: tuple[int, ...]
-    collect: tuple[int, ...]
-    link: str
-    seed: int
-    layer1: str
-    threads: int | None
-    average: int
-    trace_every: int
-    priors: Priors
-    callbacks: list[Callable[[Progress], None]]
-    clock: Clock
-    networks: list[TrainedNetwork]
-
-    def set_clock(self, resume: Progress | None) -> None:
-        """Count the sweeps of this run: all that are left to do."""
-        trained = self.networks[-1].depth if self.networks else 0
-        if trained >= self.depth:
-            self.clock.total = self.collect[-1]
-        else:
-            self.clock.total = sum(self.burn_in[trained:]) + sum(self.collect[trained:])
-        if resume is not None:
-            self.clock.done = resume.sweep
-            if resume.phase == "collect" and trained < self.depth:
-                self.clock.done += self.burn_in[trained]
-
-    def network(self, widths: tuple[int, ...]) -> Network:
-        return make_network(widths, self.eta[: len(widths)], self.link, self.priors)
-
-    def chain(self, X: Any, widths: tuple[int, ...], state: State, sweeps: int) -> Chain:
-        """A chain at a state. The sweeps that were run before number it: its streams are new."""
-        network = self.network(widths)
-        return network.chain({"x": X}, self.seed, sweeps, state, self.layer1, self.threads)
-
-
-def _add_layer(
-    plan: _Plan, X: Any, max_width: int, below: TrainedNetwork | None, at: Progress | None
-) -> tuple[TrainedNetwork, int]:
-    """Grow, burn in, prune, collect; also the total count of the new layer."""
-    widths = (*below.widths, below.widths[-1]) if below else (max_width,)
-    top, sweeps = len(widths), below.sweeps if below else 0
-    if at is not None and at.phase == "collect":
-        widths = (*widths[:-1], at.chain.network.sizes[f"topic{top}"])
-        trained = _collect(plan, at.chain, at.trace, widths, sweeps + plan.burn_in[top - 1], at)
-        return trained, int(at.chain.counts[f"theta{top}"].sum())
-    if at is None:
-        start = start_of_layer(X, plan.network(widths), widths, below, plan.seed)
-        chain = plan.chain(X, widths, start, sweeps)
-        trace = Trace(plan.trace_every)
-    else:
-        chain, trace = at.chain, at.trace
-    _run(plan, chain, trace, Means(), top, "burn_in", 0 if at is None else at.sweep)
-    state = chain.values
-    active = chain.counts[f"theta{top}"].sum(axis=0) > 0
-    if not active.any():
-        active[0] = True  # a layer has at least one factor
-    if not active.all():
-        state, index = prune(chain.network, state, f"topic{top}", active, rescale=["gamma0"])
-        widths = (*widths[:-1], index.size)
-        chain = plan.chain(X, widths, state, sweeps + chain.sweeps)
-    trained = _collect(plan, chain, trace, widths, sweeps + plan.burn_in[top - 1])
-    return trained, int(chain.counts[f"theta{top}"].sum())
-
-
-def _go_on(plan: _Plan, X: Any, network: TrainedNetwork, at: Progress | None) -> TrainedNetwork:
-    """C_T sweeps more of a whole network."""
-    if at is not None:
-        return _collect(plan, at.chain, at.trace, network.widths, network.sweeps, at)
-    state = {name: np.asarray(value) for name, value in network.state.items()}
-    chain = plan.chain(X, network.widths, state, network.sweeps)
-    return _collect(plan, chain, Trace(plan.trace_every), network.widths, network.sweeps)
-
-
-def _collect(
-    plan: _Plan,
-    chain: Chain,
-    trace: Trace,
-    widths: tuple[int, ...],
-    sweeps: int,
-    at: Progress | None = None,
-) -> TrainedNetwork:
-    """Run C_T sweeps and take the parameters from the last of them."""
-    top = len(widths)
-    means, done = (Means(), 0) if at is None else (at.means, at.sweep)
-    _run(plan, chain, trace, means, top, "collect", done)
-    last, settings = min(plan.average, plan.collect[top - 1]), (plan.link, plan.priors)
-    trained = _trained(chain, means, last, trace, plan.eta[:top], *settings)
-    return replace(trained, sweeps=sweeps + plan.collect[top - 1])
-
-
-def _trained(
-    chain: Chain,
-    means: Means,
-    samples: int,
-    trace: Trace,
-    eta: tuple[float, ...],
-    link: str,
-    priors: Priors,
-) -> TrainedNetwork:
-    """The network at the state of a chain, with means over some samples."""
-    state, top = chain.values, len(eta)
-    rates = [state["p2" if t == 2 else f"c{t}"] for t in range(2, top + 2)]
-    return TrainedNetwork(
-        phi=tuple(np.ascontiguousarray(matrix / samples) for matrix in means.phi),
-        r=means.r / samples,
-        c=np.array([np.median(rate) for rate in rates]),
-        eta=eta,
-        link=link,
-        noise=float(state["noise"]) if "noise" in state else 1.0,
-        priors=priors,
-        weights=tuple(state[f"theta{t}"].sum(axis=0) for t in range(1, top + 1)),
-        traces=trace.arrays(),
-        state=state,
-        sweeps=chain.number + chain.sweeps,
-    )
-
-
-def trained_so_far(
-    at: Progress, eta: float | Sequence[float], link: str, priors: Priors
-) -> LayerwiseTraining:
-    """What a training that was stopped has: the layers below, and the new one as it stands."""
-    etas, means = positives("eta", eta, at.depth), Means()
-    means.add(at.chain, etas)
-    network = _trained(at.chain, means, 1, at.trace, etas, link, priors)
-    below = tuple(each for each in at.networks if each.depth < at.depth)
-    return LayerwiseTraining((*below, network), f"interrupted at sweep {at.done} of {at.total}")
-
-
-def _run(
-    plan: _Plan, chain: Chain, trace: Trace, means: Means, top: int, phase: str, done: int
-) -> None:
-    """The sweeps of a phase after the first ``done`` of them."""
-    total = (plan.burn_in if phase == "burn_in" else plan.collect)[top - 1]
-    for number in range(done + 1, total + 1):
-        chain.sweep()
-        trace.note(chain, top)
-        if phase == "collect" and number > total - plan.average:
-            means.add(chain, plan.eta[:top])
-        event = Progress(
-            chain=chain, depth=top, phase=phase, sweep=number, sweeps=total, **plan.clock.tick(),
-            networks=tuple(plan.networks), trace=trace, means=means,
-        )  # fmt: skip
-        for callback in plan.callbacks:
-            callback(event)
+        width = plan.max_width
+        sizes = {"doc": shape[0], "term": shape[1], "topic1": width}
+        check_network(plan.network((width,)), sizes, argument=f"max_width={width}: ")
 
 
 def _beginning(
     start: TrainedNetwork | LayerwiseTraining | str | Path | None, link: str
 ) -> list[TrainedNetwork]:
+    """The networks to go on from."""
     if start is None:
         return []
     if isinstance(start, (str, Path)):
@@ -359,3 +166,14 @@ def _beginning(
     if networks[-1].link != link:
         raise DataError(f"start_from: its link is {networks[-1].link!r}, not link={link!r}")
     return networks
+
+
+def trained_so_far(
+    at: Progress, eta: float | Sequence[float], link: str, priors: Priors
+) -> LayerwiseTraining:
+    """What a training that was stopped has: the layers below, and the new one as it stands."""
+    etas, means = positives("eta", eta, at.depth), Means()
+    means.add(at.chain, etas)
+    network = trained_at(at.chain, means, 1, at.trace, etas, link, priors)
+    below = tuple(each for each in at.networks if each.depth < at.depth)
+    return LayerwiseTraining((*below, network), f"interrupted at sweep {at.done} of {at.total}")

@@ -11,7 +11,8 @@ from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.exposures import Source
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.reads import Reads
-from pgbn.registry import EvidenceRule, find_draw, find_evidence, find_link, kinds_heard
+from pgbn.registry import find_draw, find_evidence, find_link, kinds_heard
+from pgbn.rule_types import EvidenceRule
 from pgbn.sumproduct import describe, operand_of, reduce_product
 from pgbn.terms import Polynomial, lower
 

@@ -80,7 +80,7 @@ def test_an_estimator_keeps_what_was_trained(monkeypatch: pytest.MonkeyPatch) ->
         if progress.done == 26:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(estimators._Reporter, "__call__", report)
+    monkeypatch.setattr(estimators.Reporter, "__call__", report)
     model = pgbn.PGBN(5, 2, burn_in=10, collect=10, random_state=0, warm_start=True)
     with pytest.raises(Interrupted, match=r"sweep 26 of 40; the estimator keeps"):
         model.fit(counts())

@@ -309,7 +309,8 @@ def test_the_cost_of_checkpoints_is_bounded(
 
     monkeypatch.setattr(checkpoint.archive, "write", write)
     chain = zoo.pfa(3).chain({"x": counts()})
-    from pgbn.training import Means, Progress, Trace
+    from pgbn.averages import Means, Trace
+    from pgbn.training import Progress
 
     for n in range(1, 1001):
         clock[0] += 0.1

@@ -16,35 +16,40 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from pgbn.checks import check_integer
+from pgbn.data import read_array
 from pgbn.errors import DataError
+from pgbn.trained import observed_node
 
 __all__ = ["coherence", "diversity", "leading_terms"]
 
 
-def leading_terms(phi: NDArray[np.float64], top: int = 10) -> NDArray[np.int64]:
+def leading_terms(phi: ArrayLike, top: int = 10) -> NDArray[np.int64]:
     """The numbers of the ``top`` terms of each topic (K, V), most probable first."""
-    if not 2 <= top <= phi.shape[1]:
-        raise DataError(f"top={top!r} must be between 2 and the {phi.shape[1]} terms")
-    return np.argsort(-phi, axis=1, kind="stable")[:, :top]
+    topics = _topics(phi)
+    top = check_integer("top", top, 2)
+    if top > topics.shape[1]:
+        raise DataError(f"top={top!r} must be between 2 and the {topics.shape[1]} terms")
+    return np.argsort(-topics, axis=1, kind="stable")[:, :top]
 
 
-def coherence(
-    phi: NDArray[np.float64], X: Any, measure: str = "npmi", top: int = 10
-) -> NDArray[np.float64]:
+def coherence(phi: ArrayLike, X: Any, measure: str = "npmi", top: int = 10) -> NDArray[np.float64]:
     """The coherence of every topic; ``measure`` is "npmi" or "umass"."""
     if measure not in ("npmi", "umass"):
         raise DataError(f"measure={measure!r} must be 'npmi' or 'umass'")
-    leading = leading_terms(np.asarray(phi), top)
-    present = sp.csc_array(X)
-    if present.shape[1] != phi.shape[1]:
-        raise DataError(f"X has {present.shape[1]} columns, but the topics {phi.shape[1]} terms")
+    topics = _topics(phi)
+    leading = leading_terms(topics, top)
+    cells = read_array(observed_node("gamma"), X, imputed=False)  # any number from 0 on
+    if cells.columns != topics.shape[1]:
+        raise DataError(f"X has {cells.columns} columns, but the topics {topics.shape[1]} terms")
     used, where = np.unique(leading, return_inverse=True)
-    present = sp.csc_array(present[:, used] > 0).astype(np.int64)
+    parts = (np.ones(cells.values.size, np.int64), cells.indices, cells.indptr)
+    present = sp.csr_array(parts, shape=(cells.rows, cells.columns))[:, used]
     together = (present.T @ present).toarray().astype(np.float64)
     documents, where = present.shape[0], where.reshape(leading.shape)
-    first, second = np.tril_indices(top, -1)  # second comes before first in the topic
+    first, second = np.tril_indices(leading.shape[1], -1)  # second comes before first in the topic
     v, w = where[:, first], where[:, second]
     both, of_v, of_w = together[v, w], together[v, v], together[w, w]
     if measure == "umass":
@@ -56,7 +61,19 @@ def coherence(
     return np.asarray(values.mean(axis=1))
 
 
-def diversity(phi: NDArray[np.float64], top: int = 25) -> float:
+def diversity(phi: ArrayLike, top: int = 25) -> float:
     """Distinct leading terms / all leading terms, in (0, 1]."""
-    leading = leading_terms(np.asarray(phi), min(top, phi.shape[1]))
+    topics = _topics(phi)
+    leading = leading_terms(topics, min(check_integer("top", top, 2), topics.shape[1]))
     return float(np.unique(leading).size / leading.size)
+
+
+def _topics(phi: ArrayLike) -> NDArray[np.float64]:
+    """An array or lists of numbers, a topic a row."""
+    try:
+        topics = np.asarray(phi)
+    except ValueError:  # rows of unequal length
+        topics = np.empty(0, object)
+    if topics.ndim != 2 or topics.dtype.kind not in "iuf" or not np.isfinite(topics).all():
+        raise DataError("phi: give an array of finite numbers, a topic a row, such as model.phi[0]")
+    return topics

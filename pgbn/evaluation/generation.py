@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +15,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.chain import check_seed
-from pgbn.checks import check_integer
+from pgbn.checks import check_integer, check_names, check_seed
 from pgbn.errors import DataError
 from pgbn.memory import check_bytes
 from pgbn.random import stream_key, word_of
 from pgbn.samplers import Stream, vectorised
-from pgbn.trained import TrainedNetwork
+from pgbn.trained import TrainedNetwork, trained_network
 
 __all__ = ["SyntheticDocuments", "generate_documents"]
 
 _BLOCK = 256  # documents whose rates are dense at a time
+_MOST = 2**31  # counts are below it everywhere in pgbn
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,16 @@ class SyntheticDocuments:
     c: NDArray[np.float64]
     phi: NDArray[np.float64]
 
-    def ranked(self, top: int = 100, vocabulary: Sequence[str] | None = None) -> list[list[Any]]:
+    def ranked(
+        self, top: int = 100, vocabulary: Sequence[str] | Mapping[str, int] | None = None
+    ) -> list[list[Any]]:
         """The ``top`` terms of each document by their rate Φ^(1) θ^(1), names or numbers."""
+        top, size = check_integer("top", top, 1), self.phi.shape[1]
+        names = None if vocabulary is None else check_names("vocabulary", vocabulary, size)
         out = []
         for units in self.theta[0]:
             order = np.argsort(-(units @ self.phi), kind="stable")[:top]
-            out.append([int(v) if vocabulary is None else str(vocabulary[v]) for v in order])
+            out.append([int(v) if names is None else names[v] for v in order])
         return out
 
 
@@ -56,7 +60,11 @@ def generate_documents(
 ) -> SyntheticDocuments:
     """``n`` documents. ``length``: None for Poisson counts, or the number of tokens (one, or one a
     document), which are then multinomial. ``c``: "median" of the training documents, the c of
-    training documents at "random", or a draw from the "prior"."""
+    training documents at "random", or a draw from the "prior".
+
+    A Poisson rate of 2^31 or more is an error. With c="prior" many documents have one, since the
+    paper's prior of p, Beta(0.01, 0.01), is that wide: give ``length`` with it."""
+    model = trained_network(model)
     n = check_integer("n", n, 1)
     lengths = None if length is None else _lengths(length, n)
     check_bytes(f"n={n}: the units of the documents", 32 * n * sum(model.widths), "draw fewer")
@@ -89,8 +97,10 @@ def _lengths(length: Any, n: int) -> NDArray[np.int64]:
     except ValueError:
         found = np.empty(0, object)
     good = found.dtype.kind in "iuf" and found.shape in ((), (n,))
-    if not good or not (np.isfinite(found) & (found >= 0) & (found < 2**31)).all():
-        raise DataError(f"length={length!r}: give a number of tokens, or {n} of them, below 2^31")
+    if not good or not ((found >= 0) & (found < _MOST) & (found == np.floor(found))).all():
+        raise DataError(
+            f"length={length!r}: give a whole number of tokens, or {n} of them, below 2^31"
+        )
     return np.broadcast_to(found.astype(np.int64), n)
 
 
@@ -126,6 +136,7 @@ def _counts(
     rate = theta @ model.phi[0]
     shape = (1, 1, *rate.shape)
     if length is None:
+        _check_rates(rate, np.inf if model.link == "bernoulli" else _MOST, start, model.link)
         if model.link == "bernoulli":
             return sp.csr_array(vectorised.bernoulli(Stream(key, shape), -np.expm1(-rate))[0, 0])
         counts = vectorised.poisson(Stream(key, shape), rate[None, None])[0, 0]
@@ -144,3 +155,15 @@ def _counts(
     return sp.csr_array(
         vectorised.multinomial(draws, lengths.reshape(1, 1, -1, 1), share[None, None], 3)[0, 0]
     )
+
+
+def _check_rates(rate: NDArray[np.float64], most: float, start: int, link: str) -> None:
+    """Refuse rates whose counts no integer holds, and NaN, which infinite units give."""
+    wrong = ~(rate < most).all(axis=1)
+    if wrong.any():
+        document = int(wrong.argmax())
+        remedy = 'length= or c="median"' if link == "poisson" else 'c="median"'
+        raise DataError(
+            f"document {start + document} has a Poisson rate of {rate[document].max():.3g}, and "
+            f"counts must be below 2^31; give {remedy}"
+        )

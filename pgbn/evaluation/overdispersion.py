@@ -21,18 +21,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from pgbn.checks import check_integer, is_number
 from pgbn.errors import DataError
-from pgbn.trained import TrainedNetwork
+from pgbn.trained import TrainedNetwork, trained_network
 
 __all__ = ["overdispersion", "predicted_overdispersion", "variance_to_mean"]
 
 
 def overdispersion(depth: int, p: float) -> float:
     """[1 + (T − 1) p] / (1 − p): the ratio for Φ = I and c^(t) = 1, t ≥ 3."""
-    if not 0.0 <= p < 1.0:
-        raise DataError(f"p={p!r} must be at least 0 and below 1")
-    if depth < 1:
-        raise DataError(f"depth={depth!r} must be at least 1")
+    if not is_number(p) or not 0.0 <= p < 1.0:
+        raise DataError(f"p={p!r} must be a number of at least 0 and below 1")
+    depth = check_integer("depth", depth, 1)
     return (1.0 + (depth - 1) * p) / (1.0 - p)
 
 
@@ -43,9 +43,15 @@ def predicted_overdispersion(
 
     ``c`` are the rates c^(2) … c^(T+1); left out, the medians of the training documents.
     """
-    rates = np.asarray(model.c if c is None else c, np.float64)
+    model = trained_network(model)
+    try:
+        rates = np.asarray(model.c if c is None else c, np.float64)
+    except (ValueError, TypeError):
+        raise DataError(f"c={c!r}: give {model.depth} numbers, one for each layer") from None
     if rates.shape != (model.depth,):
         raise DataError(f"c: {rates.size} rates for {model.depth} layers")
+    if not (np.isfinite(rates) & (rates > 0)).all():
+        raise DataError(f"c={rates.tolist()!r}: rates must be positive and finite")
     mean: NDArray[Any] = model.r / rates[-1]
     covariance: NDArray[Any] = np.diag(model.r) / rates[-1] ** 2
     for t in range(model.depth - 1, 0, -1):

@@ -9,24 +9,25 @@ over posterior samples s, y the held-out counts: a ratio of sums over samples, n
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.chain import Chain, check_seed, thread_count
+from pgbn.chain import Chain
+from pgbn.checks import check_seed, is_number, thread_count
 from pgbn.data import read_array
 from pgbn.errors import DataError
-from pgbn.inference import infer
+from pgbn.inference import infer, read_documents
 from pgbn.memory import check_bytes
 from pgbn.notices import PgbnWarning
+from pgbn.notify import notify
 from pgbn.random import stream_key, word_of
 from pgbn.samplers.held_out import add_rates
 from pgbn.samplers.infer import hash_documents
 from pgbn.samplers.threads import run_rows
-from pgbn.trained import TrainedNetwork, observed_node
+from pgbn.trained import TrainedNetwork, observed_node, trained_network
 
 __all__ = ["HeldOutPerplexity", "completion_perplexity", "split_tokens"]
 
@@ -39,9 +40,8 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
     A document of N tokens keeps max(1, round(fraction · N)) of them, all choices equally likely.
     The split of a document depends on its counts and the seed only.
     """
-    if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
-        raise DataError(f"fraction={fraction!r} must lie between 0 and 1, e.g. 0.3")
-    cells = read_array(observed_node("poisson"), X)
+    _check_fraction(fraction)
+    cells = read_array(observed_node("poisson"), X, imputed=False)
     counts = cells.values
     total = int(counts.sum())
     check_bytes(f"X: splitting {total} tokens", 80 * total, "scale the counts down")
@@ -67,6 +67,11 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
     return parts[0], parts[1]
 
 
+def _check_fraction(fraction: Any) -> None:
+    if not is_number(fraction) or not 0.0 < fraction < 1.0:
+        raise DataError(f"fraction={fraction!r} must lie between 0 and 1, e.g. 0.3")
+
+
 def _scramble(key: NDArray[np.uint64], number: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Random words, one for each (key, number): the mixer of `pgbn.random` on arrays."""
     word = key + np.uint64(0x9E3779B97F4A7C15) * (number.astype(np.uint64) + np.uint64(1))
@@ -80,11 +85,11 @@ def _scramble(key: NDArray[np.uint64], number: NDArray[np.int64]) -> NDArray[np.
 class HeldOutPerplexity:
     """An accumulator over samples: `add` during training, then read `perplexity`.
 
-    Never add samples from before and after a prune: they belong to different models.
+    Samples from before and after a prune belong to different models: call `reset` in between.
     """
 
     def __init__(self, held_out: Any, threads: int | None = None) -> None:
-        cells = read_array(observed_node("poisson"), held_out)
+        cells = read_array(observed_node("poisson", "held_out"), held_out, imputed=False)
         self.indptr, self.indices, self.counts = cells.indptr, cells.indices, cells.values
         self.shape, self.threads = (cells.rows, cells.columns), thread_count(threads)
         if not self.counts.size:
@@ -93,7 +98,7 @@ class HeldOutPerplexity:
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.samples = 0
+        self.samples, self._topics = 0, 0
         self._rates = np.zeros(self.counts.size)
         self._totals = np.zeros(self.shape[0])
         self._last_rates = np.zeros(self.counts.size)
@@ -101,23 +106,45 @@ class HeldOutPerplexity:
 
     def add(self, phi: NDArray[np.float64], theta: NDArray[np.float64]) -> None:
         """One sample: ``phi`` (K, V), rows sum to one, and ``theta`` (documents, K)."""
+        phi, theta = _matrix("phi", phi), _matrix("theta", theta)
         if phi.shape[1] != self.shape[1] or theta.shape != (self.shape[0], phi.shape[0]):
             raise DataError(
-                f"phi {phi.shape} and theta {theta.shape} do not fit held-out data {self.shape}"
+                f"phi {phi.shape} and theta {theta.shape} do not fit held-out data {self.shape}; "
+                "give (topics, terms) and (documents, topics)"
             )
+        if self.samples and phi.shape[0] != self._topics:
+            raise DataError(
+                f"a sample of {phi.shape[0]} topics after {self.samples} of {self._topics}: they "
+                "belong to different models (a prune in between?); call reset() first"
+            )
+        totals = theta.sum(axis=1)
+        _check_sample(phi, theta, totals)
+        self._topics = phi.shape[0]
         self._last_rates = np.zeros(self.counts.size)
         run_rows(add_rates, self.shape[0], self.threads, 0, self.indptr, self.indices,
-                 np.ascontiguousarray(phi.T, np.float64), np.ascontiguousarray(theta, np.float64),
+                 np.ascontiguousarray(phi.T), np.ascontiguousarray(theta),
                  self._last_rates)  # fmt: skip
-        self._last_totals = theta.sum(axis=1)
+        self._last_totals = totals
         self._rates += self._last_rates
         self._totals += self._last_totals
         self.samples += 1
 
-    def add_chain(self, chain: Chain) -> None:
-        """The current sample of a chain whose first layer is called phi1, theta1."""
-        values = chain.select(["phi1", "theta1"])
-        self.add(values["phi1"], values["theta1"])
+    def add_chain(self, chain: Chain, phi: str = "phi1", theta: str = "theta1") -> None:
+        """The current sample of a chain; ``phi`` and ``theta`` are the names of its nodes."""
+        if not isinstance(chain, Chain):
+            raise DataError(
+                f"chain is {type(chain).__name__}; give a Chain, or arrays to add(phi, theta)"
+            )
+        latent = chain.network.latent
+        for argument, name in (("phi", phi), ("theta", theta)):
+            if name not in latent:
+                raise DataError(
+                    f"{argument}={name!r}: the chain has no such latent node, but "
+                    f"{', '.join(latent)}; name its topics × terms and documents × topics, such as "
+                    'add_chain(chain, phi="phi", theta="theta")'
+                )
+        values = chain.select([phi, theta])
+        self.add(values[phi], values[theta])
 
     def perplexity(self) -> float:
         """With all samples."""
@@ -145,12 +172,32 @@ class HeldOutPerplexity:
         share = rates / np.maximum(np.repeat(totals, np.diff(self.indptr)), _FLOOR)
         low = int((share < _FLOOR).sum())
         if low:
-            warnings.warn(
-                f"{low} held-out cells have probability 0; they are counted as {_FLOOR:.0e}",
-                PgbnWarning,
-                stacklevel=3,
-            )
+            notify(f"{low} held-out cells have probability 0; they are counted as {_FLOOR:.0e}")
         return np.asarray(np.log(np.maximum(share, _FLOOR)))
+
+
+def _matrix(name: str, value: Any) -> NDArray[np.float64]:
+    """A matrix of floats; one that is such already is not copied."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of unequal length
+        array = np.empty(0, object)
+    masked = isinstance(value, np.ma.MaskedArray)
+    if array.ndim != 2 or not array.size or array.dtype.kind not in "iuf" or masked:
+        raise DataError(
+            f"{name} is {type(value).__name__} of {array.ndim} dims; give a dense matrix of numbers"
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def _check_sample(
+    phi: NDArray[np.float64], theta: NDArray[np.float64], totals: NDArray[np.float64]
+) -> None:
+    """A NaN or an infinite number fails the comparisons too."""
+    if not (np.abs(phi.sum(axis=1) - 1.0) < 1e-4).all() or phi.min() < 0:
+        raise DataError("phi: the rows, one a topic, must be probabilities that sum to one")
+    if not theta.min() >= 0 or not np.isfinite(totals).all():
+        raise DataError("theta: the units of documents must be finite and at least 0")
 
 
 def completion_perplexity(
@@ -166,16 +213,25 @@ def completion_perplexity(
 ) -> HeldOutPerplexity:
     """Document completion: θ from one part of each new document, perplexity of the other part.
 
-    Without ``held_out``, ``fraction`` of the tokens of X are seen and the rest is held out. With
-    Φ fixed, the ratio of sums over samples needs only the posterior means of θ^(1).
+    Without ``held_out``, ``fraction`` of the tokens of X are seen and the rest is held out. In
+    both, columns beyond the vocabulary are dropped. With Φ fixed, the ratio of sums over samples
+    needs only the posterior means of θ^(1).
     """
+    model = trained_network(model)
     if model.link != "poisson":
         raise DataError(f"perplexity is defined for counts; the link is {model.link!r}")
-    seen, rest = split_tokens(X, fraction, seed) if held_out is None else (X, held_out)
+    _check_fraction(fraction)
+    seen: Any = read_documents(model, X)[0]
+    if held_out is None:
+        seen, rest = split_tokens(seen, fraction, seed)
+        out = HeldOutPerplexity(rest, threads)
+    else:
+        out = HeldOutPerplexity(read_documents(model, held_out, name="held_out")[0], threads)
+        if out.shape[0] != seen.rows:
+            raise DataError(f"held_out has {out.shape[0]} documents, but X has {seen.rows}")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
         found = infer(model, seen, layers=1, burn_in=burn_in, samples=samples, seed=seed,
                       threads=threads)  # fmt: skip
-    out = HeldOutPerplexity(rest, threads)
     out.add(model.phi[0], found.units[1])
     return out

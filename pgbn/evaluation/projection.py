@@ -7,18 +7,20 @@ With a topic a row, as everywhere in pgbn, row k of Ψ^(t) is topic k of layer t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer
+from pgbn.checks import check_integer, check_names, is_integral, is_number
 from pgbn.errors import DataError
-from pgbn.trained import TrainedNetwork
+from pgbn.trained import TrainedNetwork, check_layer, trained_network
 
 __all__ = ["Topic", "project", "topic_dag", "topic_weights", "topics"]
+
+Names = Sequence[str] | Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,9 @@ class Topic:
 
 def project(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
     """Ψ^(layer), (K_layer, V): rows sum to one."""
-    check_layer(model, layer)
-    psi = model.phi[layer - 1]
+    model = trained_network(model)
+    layer = check_layer(model, layer)
+    psi = model.phi[layer - 1].copy()  # the caller's own, whatever the layer
     for t in range(layer - 2, -1, -1):
         psi = psi @ model.phi[t]
     return psi
@@ -53,7 +56,8 @@ def topic_weights(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
     Σ_j θ^(t)_kj over the training documents where it is known, else what r implies,
     Φ^(t+1) ⋯ Φ^(T) r.
     """
-    check_layer(model, layer)
+    model = trained_network(model)
+    layer = check_layer(model, layer)
     if model.weights:
         weight = model.weights[layer - 1]
     else:
@@ -68,10 +72,16 @@ def topics(
     model: TrainedNetwork,
     layer: int = 1,
     top: int = 10,
-    vocabulary: Sequence[str] | None = None,
+    vocabulary: Names | None = None,
 ) -> list[Topic]:
-    """The topics of a layer, the weightiest first, each with its ``top`` terms."""
-    names, top = _names(model, vocabulary), check_integer("top", top, 1)
+    """The topics of a layer, the weightiest first, each with its ``top`` terms.
+
+    ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator;
+    ``vocabulary`` has the names of the terms in their order, or is a dict from names to columns.
+    """
+    model = trained_network(model)
+    layer, top = check_layer(model, layer), check_integer("top", top, 1)
+    names = _names(model, vocabulary)
     psi, weight = project(model, layer), topic_weights(model, layer)
     out = []
     for k in np.argsort(-weight, kind="stable"):
@@ -89,7 +99,7 @@ def topic_dag(
     index: int,
     threshold: float = 0.05,
     top: int = 5,
-    vocabulary: Sequence[str] | None = None,
+    vocabulary: Names | None = None,
 ) -> nx.DiGraph:
     """A topic and the topics below it that it is made of: edges with φ ≥ ``threshold``.
 
@@ -97,14 +107,17 @@ def topic_dag(
     to one of the layer below, with ``weight`` φ^(t). A topic with no edge above the threshold
     keeps its strongest one. A node may have several parents: it is a DAG, not always a tree.
     """
-    check_layer(model, layer)
-    if not 0 <= index < model.widths[layer - 1]:
+    model = trained_network(model)
+    layer, top = check_layer(model, layer), check_integer("top", top, 1)
+    if not is_integral(index) or not 0 <= index < model.widths[layer - 1]:
         raise DataError(
             f"index={index!r}: layer {layer} has topics 0 to {model.widths[layer - 1] - 1}"
         )
+    if not is_number(threshold) or not 0 <= threshold <= 1:
+        raise DataError(f"threshold={threshold!r} must be a number from 0 to 1, as φ is")
     names = _names(model, vocabulary)
     graph = nx.DiGraph()
-    level = [index]
+    level = [int(index)]
     for t in range(layer, 0, -1):
         psi, weight = project(model, t), topic_weights(model, t)
         below: dict[int, None] = {}
@@ -122,17 +135,7 @@ def topic_dag(
     return graph
 
 
-def check_layer(model: TrainedNetwork, layer: int) -> int:
-    if isinstance(layer, bool) or layer not in range(1, model.depth + 1):
-        raise DataError(f"layer={layer!r}: layers are numbered from 1 to {model.depth}")
-    return int(layer)
-
-
-def _names(model: TrainedNetwork, vocabulary: Sequence[str] | None) -> Sequence[str]:
+def _names(model: TrainedNetwork, vocabulary: Names | None) -> list[str]:
     if vocabulary is None:
         return [f"term{v}" for v in range(model.vocabulary_size)]
-    if isinstance(vocabulary, (str, bytes)) or not np.iterable(vocabulary):
-        raise DataError(f"vocabulary={vocabulary!r}: give a list with the name of each term")
-    if len(vocabulary) != model.vocabulary_size:
-        raise DataError(f"vocabulary: {len(vocabulary)} names for {model.vocabulary_size} terms")
-    return [str(name) for name in vocabulary]
+    return check_names("vocabulary", vocabulary, model.vocabulary_size)

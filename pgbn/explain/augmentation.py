@@ -19,7 +19,8 @@ from pgbn.explain.symbols import At
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
-from pgbn.registry import EvidenceRule, find_link
+from pgbn.registry import find_link
+from pgbn.rule_types import EvidenceRule
 from pgbn.terms import ALWAYS, FIRST, LATER, Term
 
 __all__ = ["augmentation"]

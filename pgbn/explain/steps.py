@@ -17,7 +17,8 @@ from pgbn.nodes.beta import BetaOdds
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.registry import LinkRule, find_link
+from pgbn.registry import find_link
+from pgbn.rule_types import LinkRule
 from pgbn.terms import ALWAYS
 
 __all__ = ["count_lines", "draw_lines", "link_lines", "random_slots", "split_lines", "where_lines"]

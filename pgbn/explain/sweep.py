@@ -11,7 +11,7 @@ from pgbn.explain.steps import count_lines, draw_lines, link_lemma, random_slots
 from pgbn.nodes.base import Node
 from pgbn.reads import Read
 from pgbn.registry import find_link
-from pgbn.schedule import Step
+from pgbn.steps import Step
 
 __all__ = ["sweep"]
 

@@ -1,0 +1,45 @@
+"""Files that are there whole or not at all: written under another name, then renamed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+__all__ = ["PART", "new_file", "part_of", "sync_folder"]
+
+PART = re.compile(r"\.[a-z.]{1,20}-[0-9]+\.part")
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[IO[bytes]]:
+    """A file that takes its name when it is complete and on the disk."""
+    part = part_of(target)
+    try:
+        with part.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(target.parent)  # the arrays that a manifest names are there before it is
+        part.replace(target)
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def part_of(target: Path) -> Path:
+    """Where a file is written before it takes its name: beside it, one for each process."""
+    return target.with_name(f".{target.name}-{os.getpid()}.part")
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names of a folder are on the disk."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

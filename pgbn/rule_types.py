@@ -1,0 +1,115 @@
+"""What a rule is: how evidence is made, how a node is drawn, which counts stand behind data.
+
+A rule names, by the parameters of its functions, what it reads; the schedule check and
+`Network.explain` are made from that. Names a rule may use:
+
+``stream``    the keyed random stream (counts only): the count is drawn on the way up and kept
+``value``     the node's own value (data, for an observed node)
+``count``     the count that the node hears; for an observed node, its (latent) counts
+``exposure``  the exposure that the node hears
+any slot      the value of that slot, e.g. ``shape`` and ``rate`` of a Gamma
+
+A count function without ``stream`` draws nothing: it is computed whenever it is read.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pgbn.nodes.base import Node
+
+__all__ = ["DrawRule", "EvidenceRule", "Function", "LinkRule", "names_read"]
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceRule:
+    """What ``child`` tells whatever stands in its ``slot``.
+
+    ``count`` and ``exposure`` are each a function, the name of something that is passed on
+    as it is, or (exposure) a number. ``drawn`` means that the count function returns an
+    `Evidence` whose exposure is random and is kept; it gives the dims of that exposure.
+    ``relation`` is "collapsed" if the child's value is integrated out, else "held".
+    ``additive``: sums of the child depend on the slot only through the same sums of the slot.
+    ``unit_exposure``: the rule holds only if the child hears an exposure of 1. ``normalised``: the
+    slot must sum to one over the child's simplex.
+    ``log_probability``, for a count that is drawn: the log probability of ``drawn`` (what the
+    count function returned) given what it reads, elementwise; `pgbn.testing.check_conjugacy`
+    needs it, and nothing else.
+    """
+
+    child: type[Node]
+    slot: str
+    relation: str
+    kind: str
+    count: Function | str
+    exposure: Function | str | float | None
+    drawn: Callable[[Any], tuple[str, ...]] | None
+    unit_exposure: bool
+    normalised: bool
+    additive: bool
+    equation: str
+    reference: str
+    log_probability: Function | None
+
+    @property
+    def count_reads(self) -> tuple[str, ...]:
+        """Names that the count is made from."""
+        return names_read(self.count)
+
+    @property
+    def exposure_reads(self) -> tuple[str, ...]:
+        """Names that the exposure is made from, when it is read."""
+        return () if self.drawn else names_read(self.exposure)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the count is drawn on the way up and kept."""
+        return callable(self.count) and "stream" in inspect.signature(self.count).parameters
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the count is an integer, as thinning and tables need it."""
+        return self.is_random or self.count == "count"
+
+
+@dataclass(frozen=True, eq=False)
+class DrawRule:
+    """The posterior of ``node`` given evidence of ``kind``: its own family, new parameters.
+
+    ``constant_over_simplex``: the rule holds only if the exposure does not vary along the node's
+    simplex; then it cancels.
+    """
+
+    node: type[Node]
+    kind: str
+    posterior: Function
+    constant_over_simplex: bool
+    equation: str
+    reference: str
+
+
+@dataclass(frozen=True, eq=False)
+class LinkRule:
+    """The latent Poisson counts behind the data of ``node``, at its non-zero cells;
+    ``log_probability`` as in `EvidenceRule`."""
+
+    node: type[Node]
+    slot: str
+    counts: Function | None
+    equation: str
+    reference: str
+    log_probability: Function | None = None
+
+
+def names_read(source: object) -> tuple[str, ...]:
+    """The names that a function, or the name of what is passed on as it is, reads."""
+    if isinstance(source, str):
+        return (source,)
+    if callable(source):
+        return tuple(name for name in inspect.signature(source).parameters if name != "stream")
+    return ()

@@ -1,0 +1,188 @@
+"""The steps of a sweep, made from the graph: what each draws, reads and integrates out.
+
+Upward, a step draws the counts that a node passes to its parents; downward, it draws the value
+of a latent node. `pgbn.schedule` puts them in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import networkx as nx
+
+from pgbn.nodes.base import Node, Observed
+from pgbn.reads import Read
+from pgbn.registry import find_link
+from pgbn.wiring import Wiring
+
+__all__ = ["Stale", "Step", "is_current", "steps_of"]
+
+# What was integrated out and not drawn since, each with the dims over which its sums are current.
+Stale = dict[str, frozenset[str]]
+
+
+def is_current(read: Read, stale: Stale) -> bool:
+    """Whether a step may condition on what it reads."""
+    return read.name not in stale or bool(read.summed & stale[read.name])
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step of a sweep.
+
+    ``reads`` is what the draw conditions on; ``marginalises`` what it leaves stale; ``on_demand``
+    that no step reads the result, so that it is drawn only when somebody looks at it.
+    """
+
+    name: str
+    node: str
+    upward: bool
+    reads: frozenset[Read]
+    marginalises: Stale
+    equation: str
+    reference: str
+    method: str = ""
+    on_demand: bool = False
+
+    def __str__(self) -> str:
+        reads = ", ".join(sorted(_show(read) for read in self.reads)) or "-"
+        out = ", ".join(sorted(self.marginalises)) or "-"
+        flags = " [on demand]" if self.on_demand else ""
+        flags += f" [{self.method}]" if self.method else ""
+        return f"{self.name}{flags}: {self.equation}\n      reads {reads}; marginalises {out}"
+
+
+def _show(read: Read) -> str:
+    return f"sum of {read.name}" if read.summed else read.name
+
+
+def steps_of(wiring: Wiring, layer1: str = "blocked") -> dict[str, Step]:
+    """All steps of a network by name; ``layer1`` chooses how the first counts are drawn."""
+    steps = [_count_step(wiring, node) for node in reversed(wiring.nodes.values())
+             if _has_counts(wiring, node)]  # fmt: skip
+    steps += [_draw_step(wiring, wiring.nodes[name]) for name in wiring.sources]
+    if layer1 in ("collapsed", "partial"):
+        from pgbn.layer1 import variant_step
+
+        steps = [variant_step(wiring, step, layer1) for step in steps]
+    read = {r.name for step in steps for r in step.reads if r.name != step.node or step.upward}
+    return {
+        step.name: replace(step, on_demand=not step.upward and step.node not in read)
+        for step in steps
+    }
+
+
+def _has_counts(wiring: Wiring, node: Node) -> bool:
+    """Whether a node draws (or hands on) counts to a latent parent."""
+    slots = [slot for slot in node.slots() if (node.name, slot) in wiring.rules]
+    if isinstance(node, Observed):
+        return bool(slots)
+    return any(wiring.rules[node.name, slot].is_random for slot in slots)
+
+
+def _count_step(wiring: Wiring, node: Node) -> Step:
+    reads: set[Read] = set()
+    equations, references = [], []
+    link = find_link(node)
+    if link is not None:
+        reads |= wiring.slot_reads(node, link.slot)  # unknown cells are imputed from it
+        if link.counts is not None:
+            equations.append(link.equation)
+            references.append(link.reference)
+            for slot in node.slots():
+                reads |= wiring.slot_reads(node, slot)
+        equations.append(_split_equation(wiring, node, link.slot))
+    for slot in node.slots():
+        rule = wiring.rules.get((node.name, slot))
+        if rule is not None and rule.is_random:
+            equations += [rule.equation, _split_equation(wiring, node, slot)]
+            references.append(rule.reference)
+            reads |= wiring.named_reads(node, rule.count_reads)
+    if isinstance(node, Observed):  # the data, and the counts that this step itself draws
+        reads -= {Read(node.name), Read(f"counts({node.name})")}
+    for slot in node.slots():
+        rule = wiring.rules.get((node.name, slot))
+        polynomial = wiring.polynomials[node.name, slot]
+        if rule is not None and rule.kind == "poisson" and not polynomial.is_plain:
+            reads |= wiring.slot_reads(node, slot)
+    above = {
+        f"counts({name})": frozenset[str]()
+        for name in nx.ancestors(_graph(wiring), node.name)
+        if _has_counts(wiring, wiring.nodes[name])
+    }
+    equation = r";\quad ".join(text for text in equations if text)
+    reference = "; ".join(text for text in references if text)
+    return Step(f"counts({node.name})", node.name, True, frozenset(reads), above, equation,
+                reference)  # fmt: skip
+
+
+def _split_equation(wiring: Wiring, node: Node, slot: str) -> str:
+    polynomial = wiring.polynomials[node.name, slot]
+    if polynomial.is_plain:
+        return ""
+    return r"(\ell_{1}, \ell_{2}, \ldots) \sim \mathrm{Mult}(\ell;\ \propto \text{terms of }" + (
+        rf"\mathrm{{{slot}}})"
+    )
+
+
+def _draw_step(wiring: Wiring, node: Node) -> Step:
+    reads = set(wiring.evidence_reads(node.name))
+    for slot in node.slots():
+        reads |= wiring.slot_reads(node, slot)
+        if wiring.polynomials[node.name, slot].along is not None:
+            reads.add(Read(f"counts({node.name})"))  # what each row passes to the one before
+    reads = {read for read in reads if read.name != node.name}
+    rule = wiring.draws[node.name]
+    stale = _stale_after(wiring, node)
+    if _counts_read_value(wiring, node):  # they were drawn given the value that is replaced
+        stale[f"counts({node.name})"] = frozenset()
+    return Step(node.name, node.name, False, frozenset(reads), stale, rule.equation,
+                rule.reference)  # fmt: skip
+
+
+def _counts_read_value(wiring: Wiring, node: Node) -> bool:
+    """Whether counts that a node passes up are drawn given its value."""
+    found = (wiring.rules.get((node.name, slot)) for slot in node.slots())
+    return any(rule and rule.is_random and "value" in rule.count_reads for rule in found)
+
+
+def _stale_after(wiring: Wiring, node: Node) -> Stale:
+    """What a draw of ``node`` leaves stale."""
+    out: Stale = {}
+    marginalised = wiring.marginalised(node.name)
+    for name, child in wiring.nodes.items():
+        if name in marginalised:
+            out[name] = frozenset(
+                dim for dim in child.axes if _sum_is_current(wiring, node, child, dim, out)
+            )
+    return out
+
+
+def _sum_is_current(wiring: Wiring, drawn: Node, child: Node, dim: str, stale: Stale) -> bool:
+    """Whether Σ_dim of ``child`` is independent of ``drawn``, given what is still current.
+
+    It is if the rate and the exposure do not vary along ``dim`` (then the sum is a gamma whose
+    shape is the sum of the shapes) and that sum of shapes does not involve ``drawn``.
+    """
+    additive = [
+        slot
+        for slot in child.slots()
+        if (child.name, slot) in wiring.rules and wiring.rules[child.name, slot].additive
+    ]
+    if not additive or wiring.polynomials[child.name, additive[0]].along is not None:
+        return False
+    if any(dim in product.dims for product in wiring.exposure(child.name)):
+        return False
+    for slot in child.slots():
+        if slot not in additive and dim in wiring.slot_dims(child, slot):
+            return False
+    total = wiring.product_reads(wiring.named_sum(additive[0], child, (dim,)))
+    return all(read.name != drawn.name and is_current(read, stale) for read in total)
+
+
+def _graph(wiring: Wiring) -> nx.DiGraph:
+    graph = nx.DiGraph()
+    graph.add_nodes_from(wiring.nodes)
+    for (name, _), polynomial in wiring.polynomials.items():
+        graph.add_edges_from((parent, name) for parent in polynomial.names)
+    return graph
