@@ -122,7 +122,7 @@ def _write(
         "groups": groups,
         "files": files,
     }
-    text = json.dumps(body, default=_plain, allow_nan=True)
+    text = to_json(body)
     manifest = {"format": FORMAT, "version": VERSION, "sha256": _digest(json.loads(text))}
     head = json.dumps(manifest)[:-1]
     with new_file(folder / MANIFEST) as file:
@@ -173,6 +173,11 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def to_json(value: Any) -> str:
+    """The text that is written; what cannot be is a TypeError, ValueError or RecursionError."""
+    return json.dumps(value, default=_plain, allow_nan=True)
 
 
 def _plain(value: Any) -> Any:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pgbn.chain import Chain
 
 __all__ = ["Means", "Trace"]
+
+
+_COLUMNS = ("sweep", "log_likelihood", "width")
 
 
 @dataclass
@@ -22,6 +25,13 @@ class Trace:
     sweep: int = 0
     rows: list[tuple[float, float, float]] = field(default_factory=list)
 
+    @classmethod
+    def after(cls, every: int, old: Mapping[str, ArrayLike], sweep: int) -> Trace:
+        """A trace that goes on where ``old`` ended, ``sweep`` sweeps after its beginning."""
+        columns = [np.asarray(old[name], np.float64).tolist() for name in _COLUMNS if name in old]
+        rows = list(zip(*columns, strict=False)) if len(columns) == len(_COLUMNS) else []
+        return cls(every, max(sweep, int(rows[-1][0]) if rows else 0), rows)
+
     def note(self, chain: Chain, top: int) -> None:
         self.sweep += 1
         if self.every and self.sweep % self.every == 0:
@@ -30,7 +40,7 @@ class Trace:
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:
         table = np.array(self.rows).reshape(-1, 3)
-        return {name: table[:, i] for i, name in enumerate(("sweep", "log_likelihood", "width"))}
+        return {name: table[:, i] for i, name in enumerate(_COLUMNS)}
 
 
 @dataclass

@@ -9,6 +9,7 @@ complete checkpoint and, when training is done, the model (`pgbn.load`).
 
 from __future__ import annotations
 
+import errno
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,18 +22,26 @@ from typing import Any
 import numpy as np
 
 from pgbn import archive, storage
+from pgbn.checks import check_integer, check_names, is_number
 from pgbn.codecs import (
     chain_content,
     chain_data,
     chain_state,
     encode_networks,
 )
-from pgbn.errors import PgbnError, StorageError
+from pgbn.errors import DataError, PgbnError, StorageError
 from pgbn.notices import PgbnWarning
 from pgbn.progress import Interrupted, stop_gently
 from pgbn.stopped import Checkpoint, read_checkpoint
 from pgbn.trained import Priors, TrainedNetwork
-from pgbn.training import LayerwiseTraining, Progress, train_layerwise
+from pgbn.training import (
+    LayerwiseTraining,
+    Progress,
+    check_callback,
+    check_priors,
+    read_training,
+    train_layerwise,
+)
 
 __all__ = ["Checkpoint", "Checkpoints", "read_checkpoint", "resume", "train"]
 
@@ -42,7 +51,8 @@ Listener = Callable[[Progress], None]
 class Checkpoints:
     """A callback of `train_layerwise` that saves it every ``minutes``, or every ``sweeps``.
 
-    Writing takes at most ``share`` of the time: where a checkpoint took long, the next one waits.
+    Writing takes at most ``share`` > 0 of the time: where a checkpoint took long, the next one
+    waits; a share of more than 1 sets no limit.
     ``arguments`` are those of `train_layerwise`; ``context`` is saved with them.
     """
 
@@ -57,7 +67,12 @@ class Checkpoints:
         context: Mapping[str, Any] | None = None,
     ) -> None:
         self.path, self.arguments, self.context = Path(path), dict(arguments), dict(context or {})
-        self.minutes, self.sweeps, self.share = _interval(minutes), sweeps, share
+        self.minutes, self.share = _interval(minutes), share
+        self.sweeps = None if sweeps is None else check_integer("sweeps", sweeps, 1)
+        if not is_number(share) or not share > 0:
+            raise DataError(
+                f"share={share!r}: give the part of the time that writing may take, above 0"
+            )
         self.written, self.cost, self.count, self.spent = time.monotonic(), 0.0, 0, 0.0
         self.saved = False
         self._files: dict[str, str] = {}
@@ -119,7 +134,8 @@ class Checkpoints:
 
 
 def _interval(minutes: float | None) -> float | None:
-    if minutes is not None and (not isinstance(minutes, Real) or not float(minutes) >= 0.0):
+    number = isinstance(minutes, Real) and not isinstance(minutes, bool)
+    if minutes is not None and not (number and float(minutes) >= 0.0):
         raise StorageError(
             f"minutes={minutes!r}: give a number of at least 0, or None for no checkpoints by time"
         )
@@ -143,7 +159,7 @@ def train(
     threads: int | None = None,
     progress: bool = True,
     start_from: Any = None,
-    vocabulary: Sequence[str] | None = None,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
     labels: Sequence[Any] | None = None,
     record: Mapping[str, Any] | None = None,
     **arguments: Any,
@@ -153,16 +169,31 @@ def train(
     ``vocabulary``, ``labels`` and ``record`` are those of `pgbn.save`.
     """
     priors = arguments.pop("priors", None)
+    check_priors(priors)
     kept = {"max_width": max_width, "depth": depth, **arguments}
     kept["priors"] = None if priors is None else asdict(priors)
+    cells = read_training(X, kept.get("link", "poisson"))
+    documents, terms = cells.shape
+    if not isinstance(record, Mapping | None):
+        raise DataError(f"record={record!r:.60}: give a dict that can be written as JSON")
     context = {
-        "vocabulary": None if vocabulary is None else [str(term) for term in vocabulary],
-        "labels": None if labels is None else [str(label) for label in labels],
+        "vocabulary": None if vocabulary is None else check_names("vocabulary", vocabulary, terms),
+        "labels": None if labels is None else check_names("labels", labels, documents),
         "record": dict(record or {}),
         "seconds": 0.0,
     }
+    # All that is saved with the result, so that it does not fail when training is done.
+    for name, value in {**kept, "record": context["record"]}.items():
+        _check_json(name, value)
     writer = Checkpoints(path, kept, minutes=minutes, sweeps=sweeps, share=share, context=context)
-    return _run(writer, X, callback, threads, progress, start_from=start_from)
+    return _run(writer, cells, callback, threads, progress, start_from=start_from)
+
+
+def _check_json(name: str, value: Any) -> None:
+    try:
+        archive.to_json(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"{name}={value!r:.60}: cannot be saved as JSON ({error})") from None
 
 
 def resume(
@@ -192,6 +223,7 @@ def _run(
     progress: bool,
     **beginning: Any,
 ) -> LayerwiseTraining:
+    check_callback(callback)
     archive.check_writable(writer.path)
     arguments = dict(writer.arguments)
     known = {entry.name for entry in fields(Priors)}
@@ -225,10 +257,11 @@ def _run(
         storage.save(result, writer.path, vocabulary=context.get("vocabulary"),
                      labels=context.get("labels"), record=record, data=X)  # fmt: skip
     except StorageError as error:
-        if writer.saved:
+        if writer.saved and isinstance(error.__cause__, OSError):
+            full = error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)
             raise StorageError(
-                f"{error}; make room, then go on from the last checkpoint with the command pgbn "
-                f"resume {writer.path}"
+                f"{error}; {'make room, then ' if full else ''}go on from the last checkpoint with "
+                f"the command pgbn resume {writer.path}"
             ) from error
         raise
     return result

@@ -77,7 +77,8 @@ def check_names(
     A dict from names to numbers, such as ``CountVectorizer.vocabulary_``, has an order of its own:
     its names are sorted by the numbers, which must be 0, 1, …
     """
-    ordered = hasattr(names, "__len__") and hasattr(names, "__getitem__")
+    listed = hasattr(names, "__len__") and hasattr(names, "__getitem__")
+    listed = listed and getattr(names, "ndim", 1) == 1  # of arrays
     if isinstance(names, Mapping):
         numbers = list(names.values())
         whole = all(is_integral(number) for number in numbers)
@@ -87,11 +88,7 @@ def check_names(
                 "each once; or give a list of the names in the order of the columns"
             )
         names = sorted(names, key=names.__getitem__)
-    elif (
-        isinstance(names, (str, bytes, bytearray, Set))
-        or not ordered
-        or (getattr(names, "ndim", 1) != 1)
-    ):
+    elif isinstance(names, (str, bytes, bytearray, Set)) or not listed:
         kind = "a string" if isinstance(names, str) else f"a {type(names).__name__}"
         raise DataError(f"{argument}: {kind}; give a list of the names, in their order")
     if size is not None and len(names) != size:

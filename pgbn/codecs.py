@@ -172,10 +172,10 @@ def _check_rows(indptr: Any, indices: Any, values: Any, rows: int, columns: int)
 
 
 def matrix_arrays(X: Any) -> Group:
-    """The documents that belong to a model."""
+    """The documents that belong to a model; unknown cells count as 0."""
     from pgbn.trained import observed_node
 
-    cells = read_array(observed_node("gamma"), X)
+    cells = read_array(observed_node("gamma", "data"), X)
     return {"shape": np.array(cells.shape), "indptr": cells.indptr,
             "indices": compact(cells.indices), "values": compact(cells.values)}  # fmt: skip
 
@@ -224,7 +224,6 @@ def decode_networks(content: Any, arrays: Group) -> tuple[TrainedNetwork, ...]:
 
 def _trained(content: Mapping[str, Any], part: Group) -> TrainedNetwork:
     layers = range(int(content["depth"]))
-    known = {entry.name for entry in fields(Priors)}
     return TrainedNetwork(
         phi=tuple(part[f"phi/{t}"] for t in layers),
         r=part["r"],
@@ -232,13 +231,18 @@ def _trained(content: Mapping[str, Any], part: Group) -> TrainedNetwork:
         eta=tuple(map(float, content["eta"])),
         link=content["link"],
         noise=float(content["noise"]),
-        priors=Priors(**{n: tuple(pair) for n, pair in content["priors"].items() if n in known}),
+        priors=_priors(content["priors"]),
         weights=tuple(part[f"weights/{t}"] for t in layers if f"weights/{t}" in part),
         traces=_under("traces/", part),
         state=_under("state/", part),
         sweeps=int(content["sweeps"]),
         labels={(int(t), int(k)): str(text) for t, k, text in content.get("labels", ())},
     )
+
+
+def _priors(content: Mapping[str, Any]) -> Priors:
+    known = {entry.name for entry in fields(Priors)}
+    return Priors(**{name: tuple(pair) for name, pair in content.items() if name in known})
 
 
 def _under(prefix: str, arrays: Group) -> Group:
@@ -255,12 +259,15 @@ def _encode_estimator(estimator: PGBN) -> Parts:
             "random_state is a generator, which cannot be saved; give an integer with "
             "set_params(random_state=0)"
         )
+    if isinstance(parameters["priors"], Priors):
+        parameters["priors"] = asdict(parameters["priors"])
     content: dict[str, Any] = {"class": type(estimator).__name__, "parameters": parameters}
     if not hasattr(estimator, "training_"):
         return Parts("estimator", content)
     content["networks"], arrays = encode_networks(estimator.training_.networks)
     content |= {"stopped": estimator.training_.stopped, "link": estimator.link_,
-                "seed": estimator._seed, "features": estimator.n_features_in_}  # fmt: skip
+                "seed": estimator._seed, "features": estimator.n_features_in_,
+                "fixed": estimator._fixed}  # fmt: skip
     if hasattr(estimator, "feature_names_in_"):
         content["feature_names"] = [str(name) for name in estimator.feature_names_in_]
     return Parts("estimator", content, {"model": arrays})
@@ -268,10 +275,14 @@ def _encode_estimator(estimator: PGBN) -> Parts:
 
 def _decode_estimator(content: Mapping[str, Any], files: Files) -> Any:
     from pgbn import estimators
+    from pgbn.estimator_fit import fixed_parameters
 
     if content["class"] not in estimators.__all__:
         raise StorageError(f"unknown estimator {content['class']!r}")
-    estimator = getattr(estimators, content["class"])(**content["parameters"])
+    parameters = dict(content["parameters"])
+    if parameters.get("priors") is not None:
+        parameters["priors"] = _priors(parameters["priors"])
+    estimator = getattr(estimators, content["class"])(**parameters)
     if "networks" in content:
         networks = decode_networks(content["networks"], files("model"))
         estimator.training_ = LayerwiseTraining(networks, str(content["stopped"]))
@@ -280,6 +291,7 @@ def _decode_estimator(content: Mapping[str, Any], files: Files) -> Any:
         estimator.n_iter_ = networks[-1].sweeps
         estimator.link_, estimator._seed = str(content["link"]), int(content["seed"])
         estimator.n_features_in_ = int(content["features"])
+        estimator._fixed = dict(content.get("fixed") or fixed_parameters(estimator))
         if "feature_names" in content:
             estimator.feature_names_in_ = np.array(content["feature_names"], object)
     return estimator

@@ -171,7 +171,7 @@ def read_array(node: Observed, value: Any, imputed: bool = True) -> Cells:
             )
         value = np.ma.getdata(value)
     try:
-        array = np.asarray(value)
+        array = _dense(value)
     except ValueError:
         raise DataError(
             f"{node.name}: the data have rows of unequal length; give an array of "
@@ -189,6 +189,15 @@ def read_array(node: Observed, value: Any, imputed: bool = True) -> Cells:
     _check_values(node, array, imputed)
     cells = cells_of(node, array[None], 1)
     return cells if mask is None or not mask.any() else _with_missing(cells, mask)
+
+
+def _dense(value: Any) -> NDArray[Any]:
+    """An array; numbers in pandas' own types, such as Int64, would otherwise become objects."""
+    array = np.asarray(value)
+    if array.dtype == object and hasattr(value, "columns") and hasattr(value, "to_numpy"):
+        numbers = all(getattr(kind, "kind", "O") in "iufb" for kind in value.dtypes)
+        return np.asarray(value.to_numpy(np.float64, na_value=np.nan) if numbers else array)
+    return array
 
 
 def check_sparse(name: str, matrix: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,26 +12,36 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from pgbn.checks import MOST_THREADS, is_integral
+from pgbn.checks import MOST_THREADS, check_integer, is_integral
 from pgbn.data import check_sparse
 from pgbn.errors import DataError
 
 __all__ = [
     "blaming",
+    "check_settings",
     "read_choice",
     "read_documents",
     "read_link",
     "read_seed",
+    "read_sweeps",
     "read_threads",
+    "renaming",
 ]
 
 
-def read_documents(estimator: Any, X: Any, reset: bool) -> Any:
+def read_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> Any:
     """Documents × terms as a csr_array, or dense as they were given. With ``reset`` the number and
     names of the terms are noted in the estimator, else they must be the ones it knows."""
+    masked = int(np.ma.getmaskarray(X).sum()) if np.ma.isMaskedArray(X) else 0
+    if masked:
+        raise DataError(
+            f"{name} has {masked} masked cells, which the estimators would take as data; train "
+            "with pgbn.train_layerwise or Network.chain, which impute them, or fill them, e.g. "
+            "with .filled(0)"
+        )
     if sp.issparse(X):
-        check_sparse("X", X)
-    with blaming("X"):
+        check_sparse(name, X)
+    with blaming(name):
         X = validate_data(
             estimator, X, accept_sparse="csr", reset=reset, ensure_non_negative=True,
             dtype=[np.float64, np.float32, np.int64, np.int32],
@@ -56,43 +67,74 @@ def read_seed(random_state: Any) -> int:
 
 
 def read_threads(n_jobs: int | None) -> int | None:
-    """The number of threads; None means all cores."""
+    """The number of threads; None stands for PGBN_THREADS or all cores, as in all of pgbn."""
     if n_jobs is None:
         return 1
-    if not is_integral(n_jobs) or n_jobs == 0 or n_jobs > MOST_THREADS:
+    if not is_integral(n_jobs) or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
         raise DataError(
             f"n_jobs={n_jobs!r} must be None, -1 or an integer from 1 to {MOST_THREADS}"
         )
-    return None if n_jobs < 0 else int(n_jobs)
+    return None if n_jobs == -1 else int(n_jobs)
+
+
+def read_sweeps(estimator: Any) -> dict[str, int]:
+    """The sweeps for the hidden units of a document."""
+    return {
+        "burn_in": check_integer("transform_burn_in", estimator.transform_burn_in, 0),
+        "samples": check_integer("transform_samples", estimator.transform_samples, 1),
+    }
+
+
+def check_settings(estimator: Any) -> None:
+    """The parameters that only `transform` reads: they are to fail before training, not after."""
+    depth = check_integer("depth", estimator.depth, 1)
+    if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
+        raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")
+    _check_output(estimator.output)
+    read_sweeps(estimator)
+    read_threads(estimator.n_jobs)
 
 
 def read_choice(estimator: Any, layer: int | None, output: str | None) -> tuple[int, str]:
     """The layer and the output asked for; None: those of the estimator."""
-    default, depth = (estimator.layer, estimator.output), len(estimator.widths_)
-    layer = default[0] if layer is None else layer
-    output = default[1] if output is None else output
-    if output not in ("layer", "concat"):
-        raise DataError(f"output={output!r} must be 'layer' or 'concat'")
-    if layer not in range(1, depth + 1):
-        raise DataError(f"layer={layer!r}: the network has layers 1 to {depth}")
-    config = getattr(estimator, "_sklearn_output_config", {}).get("transform", "default")
-    if (layer, output) != default and config != "default":
+    layer = estimator.layer if layer is None else layer
+    output = estimator.output if output is None else output
+    depth = len(estimator.widths_)
+    if not is_integral(layer) or not 1 <= layer <= depth:
         raise DataError(
-            f"with set_output(transform={config!r}) the columns are those of the estimator: "
-            f"call set_params(layer={layer!r}, output={output!r}) instead"
+            f"layer={layer!r}: the network has layers 1 to {depth} (training ended: "
+            f"{estimator.training_.stopped})"
         )
-    return layer, output
+    return int(layer), _check_output(output)
+
+
+def _check_output(output: Any) -> str:
+    if not isinstance(output, str) or output not in ("layer", "concat"):
+        raise DataError(f"output={output!r} must be 'layer' or 'concat'")
+    return output
 
 
 @contextmanager
 def blaming(name: str) -> Iterator[None]:
-    """Errors of scikit-learn that do not say which argument is wrong get its name."""
+    """Errors of scikit-learn say "X", or do not say which argument is wrong: they get its name."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        if name in str(error):
+        text = re.sub(r"\bX\b", name, str(error))
+        if text == str(error) and name in text:
             raise
         kind = TypeError if isinstance(error, TypeError) else DataError
         hint = "; are these texts? count their terms first, with CountVectorizer"
-        texts = str(error).startswith("could not convert string")
-        raise kind(f"{name}: {error}{hint if texts else ''}") from error
+        texts = text.startswith("could not convert string")
+        raise kind(f"{'' if name in text else f'{name}: '}{text}{hint if texts else ''}") from error
+
+
+@contextmanager
+def renaming(inside: str, outside: str) -> Iterator[None]:
+    """Errors of pgbn name an argument by what the estimator's own method calls it."""
+    try:
+        yield
+    except DataError as error:
+        if inside == outside or inside not in str(error):
+            raise
+        raise DataError(str(error).replace(inside, outside)) from error

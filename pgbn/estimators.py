@@ -6,44 +6,42 @@ Needs the extra ``pgbn[sklearn]``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pgbn.checks import check_integer
-from pgbn.errors import DataError
+from pgbn.document_density import mean_log_density
 from pgbn.estimator_arguments import (
-    blaming,
-    read_choice,
+    check_settings,
     read_documents,
-    read_link,
     read_seed,
     read_threads,
+    renaming,
 )
+from pgbn.estimator_features import LayerFeatures
+from pgbn.estimator_fit import Beginning, begin, report_depth, unchanged_on_failure
 from pgbn.evaluation import (
     SyntheticDocuments,
     Topic,
     completion_perplexity,
     generate_documents,
-    project,
     topics,
 )
 from pgbn.inference import infer
+from pgbn.per_layer import up_to
 from pgbn.progress import Interrupted, stop_gently
 from pgbn.reportable import Reportable
-from pgbn.trained import Priors, TrainedNetwork, observed_node
+from pgbn.trained import Priors, TrainedNetwork
 from pgbn.training import LayerwiseTraining, Progress, train_layerwise, trained_so_far
 from pgbn.verbose import Reporter
 
 __all__ = ["PFA", "PGBN"]
 
 
-class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Reportable):
+class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters
@@ -55,12 +53,16 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
     link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, or "auto":
         Poisson if all data are whole numbers, else gamma.
     layer1 : sampler of the first layer, see `pgbn.Network.chain`.
+    min_width : training stops early, with a warning, at a layer of at most so many factors.
+    priors : a `pgbn.Priors`; None means those of the paper.
     layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),
         or of all layers side by side (output="concat").
     transform_burn_in, transform_samples : sweeps for the hidden units of a document.
-    n_jobs : threads; None means 1, -1 all cores. The results do not depend on it.
+    n_jobs : threads; None means 1, -1 as many as the environment variable PGBN_THREADS says, else
+        all cores. The results do not depend on it.
     random_state, verbose, warm_start : as usual. With warm_start, `fit` on the same data adds
-        the layers that are missing, or trains ``collect`` sweeps more if none is.
+        the layers that are missing, or trains ``collect`` sweeps more if none is, or if
+        ``min_width`` allows none.
 
     Attributes
     ----------
@@ -79,6 +81,8 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
         collect: int | Sequence[int] = 200,
         link: str = "auto",
         layer1: str = "auto",
+        min_width: int = 4,
+        priors: Priors | None = None,
         layer: int = 1,
         output: str = "layer",
         transform_burn_in: int = 100,
@@ -95,6 +99,8 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
         self.collect = collect
         self.link = link
         self.layer1 = layer1
+        self.min_width = min_width
+        self.priors = priors
         self.layer = layer
         self.output = output
         self.transform_burn_in = transform_burn_in
@@ -104,114 +110,85 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
         self.verbose = verbose
         self.warm_start = warm_start
 
+    _width_name = "max_width"
+
     # ---- fitting ----------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on documents × terms, sparse or dense.
 
         Ctrl-C stops after the sweep with a `KeyboardInterrupt`; the estimator keeps what was
-        trained, and with ``warm_start`` another `fit` goes on from there.
+        trained, and with ``warm_start`` another `fit` goes on from there. If `fit` fails, the
+        estimator is what it was before.
         """
-        again = bool(self.warm_start) and hasattr(self, "training_")
-        X = read_documents(self, X, reset=not again)
-        width, depth = self._size()
-        start = self.training_ if again else None
-        if not again:
-            self._seed = read_seed(self.random_state)
-            self.link_ = read_link(self.link, X)
-        with stop_gently() as stop:
+        with unchanged_on_failure(self):
+            check_settings(self)
+            again = bool(self.warm_start) and hasattr(self, "training_")
+            X = read_documents(self, X, reset=not again)
+            at = begin(self, X, again)
+            training = self._train(X, at)
+            self._keep(replace(training, stopped=at.full) if at.full else training, at)
+        report_depth(self)
+        return self
+
+    def _train(self, X: Any, at: Beginning) -> LayerwiseTraining:
+        reporter = Reporter(self.verbose)
+        names = renaming("max_width", self._width_name), renaming("start_from", "warm_start")
+        with stop_gently() as stop, names[0], names[1]:
 
             def each(event: Progress) -> None:
                 reporter(event)
                 if stop.requested:
-                    done = trained_so_far(event, self.eta, self.link_, Priors())
-                    self._keep(done)
+                    done = trained_so_far(event, self.eta, at.link, self.priors or Priors())
+                    self._keep(done, at)
                     raise Interrupted(
                         f"{done.stopped}; the estimator keeps what was trained, and "
                         "set_params(warm_start=True).fit(X) goes on from there"
                     )
 
-            reporter = Reporter(self.verbose)
-            training = train_layerwise(
+            layers = at.depth if at.full else None  # no further layer: no use for its settings
+            return train_layerwise(
                 X,
-                width,
-                depth,
-                eta=self.eta,
-                burn_in=self.burn_in,
-                collect=self.collect,
-                link=self.link_,
-                seed=self._seed,
+                at.fixed[self._width_name],
+                at.depth,
+                eta=up_to(self.eta, layers),
+                burn_in=up_to(self.burn_in, layers),
+                collect=up_to(self.collect, layers),
+                link=at.link,
+                seed=at.seed,
                 layer1=self.layer1,
                 threads=read_threads(self.n_jobs),
+                min_width=self.min_width,
+                priors=self.priors,
                 callback=each,
                 progress=False,
-                start_from=start,
+                start_from=at.start,
             )
-        return self._keep(training)
 
-    def _keep(self, training: LayerwiseTraining) -> Self:
+    def _keep(self, training: LayerwiseTraining, at: Beginning) -> None:
         self.training_ = training
         self.networks_: tuple[TrainedNetwork, ...] = training.networks
         self.widths_ = training.widths
         self.components_ = training.deepest.phi[0]
         self.n_iter_ = training.deepest.sweeps
-        return self
+        self.link_, self._seed, self._fixed = at.link, at.seed, at.fixed
 
-    def _size(self) -> tuple[int, int]:
-        return check_integer("max_width", self.max_width, 1), self.depth
-
-    def _chain(self) -> dict[str, Any]:
-        """How the hidden units of documents are sampled."""
-        return {
-            "burn_in": check_integer("transform_burn_in", self.transform_burn_in, 0),
-            "samples": check_integer("transform_samples", self.transform_samples, 1),
-            "seed": self._seed,
-            "threads": read_threads(self.n_jobs),
-        }
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "training_")
 
     # ---- using ------------------------------------------------------------------------
-
-    def transform(self, X: Any, layer: int | None = None, output: str | None = None) -> Any:
-        """Posterior means of θ/θ_· for each document: of one layer, or output="concat" of all.
-
-        A document gets the same features in any batch: its random stream is keyed by its content.
-        """
-        check_is_fitted(self)
-        layer, output = read_choice(self, layer, output)
-        X = read_documents(self, X, reset=False)
-        wanted = None if output == "concat" else layer
-        found = infer(self.training_.deepest, X, layers=wanted, units=False, **self._chain())
-        return found.features(wanted)
-
-    @property
-    def _n_features_out(self) -> int:
-        layer, output = read_choice(self, None, None)
-        return sum(self.widths_) if output == "concat" else self.widths_[layer - 1]
-
-    def inverse_transform(self, Z: Any, layer: int | None = None) -> NDArray[np.float64]:
-        """The term proportions Ψ^(t) θ^(t)/θ^(t)_· that features of a layer stand for."""
-        check_is_fitted(self)
-        layer, output = read_choice(self, layer, None)
-        with blaming("Z"):
-            features = check_array(Z, dtype=np.float64, input_name="Z")
-        if output == "concat" and features.shape[1] == sum(self.widths_):
-            layer, features = 1, features[:, : self.widths_[0]]
-        if features.shape[1] != self.widths_[layer - 1]:
-            raise DataError(
-                f"features have {features.shape[1]} columns; layer {layer} has "
-                f"{self.widths_[layer - 1]}"
-            )
-        return np.asarray(features @ project(self.training_.deepest, layer))
 
     def perplexity(self, X: Any, X_held: Any = None, fraction: float = 0.5) -> float:
         """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of
         X given ``fraction`` of its tokens (document completion)."""
         check_is_fitted(self)
         X = read_documents(self, X, reset=False)
-        if X_held is not None:
-            X_held = read_documents(self, X_held, reset=False)
         model, settings = self.training_.deepest, self._chain()
-        return completion_perplexity(model, X, X_held, fraction=fraction, **settings).perplexity()
+        if X_held is None:
+            return completion_perplexity(model, X, fraction=fraction, **settings).perplexity()
+        X_held = read_documents(self, X_held, reset=False, name="X_held")
+        with renaming("held_out", "X_held"):
+            return completion_perplexity(model, X, X_held, **settings).perplexity()
 
     def score(self, X: Any, y: Any = None) -> float:
         """Counts: −ln perplexity by document completion. Other links: the mean log density of a
@@ -221,12 +198,7 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
             return -float(np.log(self.perplexity(X)))
         X = read_documents(self, X, reset=False)
         model = self.training_.deepest
-        found = infer(model, X, layers=1, **self._chain())
-        node = observed_node(self.link_)
-        rate = np.maximum(found.units[1] @ model.phi[0], 1e-300)
-        value = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
-        slots = {"rate": rate} | ({"noise": model.noise} if self.link_ == "gamma" else {})
-        return float(node.log_density(value, **slots).sum() / value.shape[0])
+        return mean_log_density(model, X, infer(model, X, layers=1, **self._chain()).units[1])
 
     def topics(
         self, layer: int = 1, top: int = 10, vocabulary: Sequence[str] | None = None
@@ -242,10 +214,16 @@ class PGBN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Rep
         n: int = 1,
         length: int | Sequence[int] | None = None,
         c: str = "median",
-        seed: int = 0,
+        random_state: Any = None,
     ) -> SyntheticDocuments:
-        """New documents drawn from the network, see `pgbn.generate_documents`."""
+        """New documents drawn from the network, see `pgbn.generate_documents`.
+
+        ``random_state``: None for the seed of the estimator, which gives the same documents in
+        every call; a number gives those of this number, a `numpy.random.RandomState` others in
+        every call.
+        """
         check_is_fitted(self)
+        seed = self._seed if random_state is None else read_seed(random_state)
         return generate_documents(self.training_.deepest, n, length=length, c=c, seed=seed)
 
     def __sklearn_tags__(self) -> Any:
@@ -271,6 +249,7 @@ class PFA(PGBN):
         collect: int = 200,
         link: str = "auto",
         layer1: str = "auto",
+        priors: Priors | None = None,
         transform_burn_in: int = 100,
         transform_samples: int = 100,
         n_jobs: int | None = None,
@@ -284,6 +263,7 @@ class PFA(PGBN):
         self.collect = collect
         self.link = link
         self.layer1 = layer1
+        self.priors = priors
         self.transform_burn_in = transform_burn_in
         self.transform_samples = transform_samples
         self.n_jobs = n_jobs
@@ -291,8 +271,8 @@ class PFA(PGBN):
         self.verbose = verbose
         self.warm_start = warm_start
 
+    depth = 1
+    min_width = 4
     layer = 1
     output = "layer"
-
-    def _size(self) -> tuple[int, int]:
-        return check_integer("width", self.width, 1), 1
+    _width_name = "width"

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from pgbn.averages import Means, Trace
 from pgbn.chain import Chain
+from pgbn.data import Cells
 from pgbn.network import Network
 from pgbn.new_layer import start_of_layer
 from pgbn.progress import Clock, Event
@@ -77,13 +77,13 @@ class Plan:
     def network(self, widths: tuple[int, ...]) -> Network:
         return make_network(widths, self.eta[: len(widths)], self.link, self.priors)
 
-    def chain(self, X: Any, widths: tuple[int, ...], state: State, sweeps: int) -> Chain:
+    def chain(self, X: Cells, widths: tuple[int, ...], state: State, sweeps: int) -> Chain:
         """A chain at a state. The sweeps that were run before number it: its streams are new."""
         network = self.network(widths)
         return network.chain({"x": X}, self.seed, sweeps, state, self.layer1, self.threads)
 
 
-def run_plan(plan: Plan, X: Any, resume: Progress | None) -> str:
+def run_plan(plan: Plan, X: Cells, resume: Progress | None) -> str:
     """Train what is missing in ``plan.networks``; returns why training stopped."""
     networks, depth = plan.networks, plan.depth
     if networks and networks[-1].depth >= depth:
@@ -104,7 +104,7 @@ def run_plan(plan: Plan, X: Any, resume: Progress | None) -> str:
 
 
 def _add_layer(
-    plan: Plan, X: Any, below: TrainedNetwork | None, at: Progress | None
+    plan: Plan, X: Cells, below: TrainedNetwork | None, at: Progress | None
 ) -> tuple[TrainedNetwork, int]:
     """Grow, burn in, prune, collect; also the total count of the new layer."""
     widths = (*below.widths, below.widths[-1]) if below else (plan.max_width,)
@@ -132,13 +132,18 @@ def _add_layer(
     return trained, int(chain.counts[f"theta{top}"].sum())
 
 
-def _go_on(plan: Plan, X: Any, network: TrainedNetwork, at: Progress | None) -> TrainedNetwork:
+def _go_on(plan: Plan, X: Cells, network: TrainedNetwork, at: Progress | None) -> TrainedNetwork:
     """C_T sweeps more of a whole network."""
     if at is not None:
         return _collect(plan, at.chain, at.trace, network.widths, network.sweeps, at)
     state = {name: np.asarray(value) for name, value in network.state.items()}
     chain = plan.chain(X, network.widths, state, network.sweeps)
-    return _collect(plan, chain, Trace(plan.trace_every), network.widths, network.sweeps)
+    # The trace counts from the beginning of the top layer, after the sweeps of those below. Where
+    # these are not known, it counts on from the last sweep that was noted.
+    below = plan.networks[-2].sweeps if len(plan.networks) > 1 else network.sweeps
+    before = network.sweeps if network.depth == 1 else network.sweeps - below
+    trace = Trace.after(plan.trace_every, network.traces, before)
+    return _collect(plan, chain, trace, network.widths, network.sweeps)
 
 
 def _collect(
@@ -153,8 +158,8 @@ def _collect(
     top = len(widths)
     means, done = (Means(), 0) if at is None else (at.means, at.sweep)
     _run(plan, chain, trace, means, top, "collect", done)
-    last, settings = min(plan.average, plan.collect[top - 1]), (plan.link, plan.priors)
-    trained = trained_at(chain, means, last, trace, plan.eta[:top], *settings)
+    settings = (plan.eta[:top], plan.link, plan.priors)
+    trained = trained_at(chain, means, plan.average, trace, *settings)
     return replace(trained, sweeps=sweeps + plan.collect[top - 1])
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from pgbn.errors import DataError
+from pgbn.data import Cells
 from pgbn.network import Network
 from pgbn.random import stream_key, word_of
 from pgbn.samplers import Stream, vectorised
@@ -17,7 +15,11 @@ __all__ = ["start_of_layer"]
 
 
 def start_of_layer(
-    X: Any, network: Network, widths: tuple[int, ...], below: TrainedNetwork | None, seed: int
+    cells: Cells,
+    network: Network,
+    widths: tuple[int, ...],
+    below: TrainedNetwork | None,
+    seed: int,
 ) -> State:
     """The state at which a network with a new top layer begins.
 
@@ -25,9 +27,7 @@ def start_of_layer(
     The first layer starts at equal topics and weights: its labels are then drawn uniformly.
     """
     top, width = len(widths), widths[-1]
-    if below is None and getattr(X, "ndim", 2) != 2:
-        raise DataError(f"X has {X.ndim} dims; give documents × terms")
-    documents, terms = (int(size) for size in np.shape(X)[:2])
+    documents, terms = cells.shape
     values: dict[str, Any] = {
         f"theta{top}": 1.0 / width,
         "r": 1.0 / width,
@@ -43,17 +43,5 @@ def start_of_layer(
         values[f"phi{top}"] = vectorised.dirichlet(stream, 1.0, 3)[0, 0]
         # Nodes that begin anew need not have had this size before.
         state = {name: value for name, value in below.state.items() if name not in values}
-        _check_state(below, documents)
     sizes = {"doc": documents, "term": terms}
     return grow(network, state, values, sizes)[0]
-
-
-def _check_state(below: TrainedNetwork, documents: int) -> None:
-    if not below.state:
-        raise DataError(
-            "start_from: this network has no state; train it with keep_states=True, or start "
-            "from the deepest network of a training"
-        )
-    found = below.state["theta1"].shape[0]
-    if found != documents:
-        raise DataError(f"start_from: trained on {found} documents, but X has {documents}")

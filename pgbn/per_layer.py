@@ -6,28 +6,45 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from pgbn.checks import check_integer, is_integral
+import numpy as np
+
+from pgbn.checks import is_integral, is_number
 from pgbn.errors import DataError
 
-__all__ = ["integers", "positives"]
+__all__ = ["integers", "positives", "up_to"]
 
 
 def integers(name: str, value: Any, depth: int, least: int = 1) -> tuple[int, ...]:
     """An integer for every layer."""
     each = [value] * depth if is_integral(value) else _list(name, value, depth)
-    return tuple(check_integer(name, number, least) for number in each[:depth])
+    if not all(is_integral(number) and number >= least for number in each):
+        raise DataError(
+            f"{name}={value!r} must be an integer of at least {least}, or one such for each layer"
+        )
+    return tuple(int(number) for number in each)
 
 
 def positives(name: str, value: Any, depth: int) -> tuple[float, ...]:
     """A positive number for every layer."""
     each = [value] * depth if isinstance(value, Real) else _list(name, value, depth)
-    for number in each:
-        if isinstance(number, bool) or not isinstance(number, Real) or not float(number) > 0:
-            raise DataError(f"{name}={value!r} must be positive, one number or one a layer")
-    return tuple(float(number) for number in each[:depth])
+    if not all(is_number(number) and float(number) > 0 for number in each):
+        raise DataError(
+            f"{name}={value!r} must be positive and finite, one number or one for each layer"
+        )
+    return tuple(float(number) for number in each)
+
+
+def up_to(value: Any, depth: int | None) -> Any:
+    """Such an argument for the first layers only, where no more of them are trained."""
+    several = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    return value[:depth] if several else value
 
 
 def _list(name: str, value: Any, depth: int) -> list[Any]:
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) < depth:
-        raise DataError(f"{name}={value!r}: give one number, or one for each of {depth} layers")
+    """A list as long as the network is deep: what is too short or too long is a mistake."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != depth:
+        layers = f"each of {depth} layers" if depth > 1 else "the one layer"
+        raise DataError(f"{name}={value!r}: give one number, or one for {layers}")
     return list(value)

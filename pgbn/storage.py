@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pgbn.archive import MANIFEST, read_arrays, read_manifest, write
+from pgbn.checks import check_names
 from pgbn.codecs import decode, encode, matrix_arrays, read_matrix
 from pgbn.errors import PgbnError, StorageError
+from pgbn.trained import unwrapped
 
 __all__ = ["Saved", "load", "open_saved", "read_folder", "save"]
 
@@ -42,26 +44,24 @@ def save(
     value: Any,
     path: str | Path,
     *,
-    vocabulary: Sequence[str] | None = None,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
     labels: Sequence[Any] | None = None,
     record: Mapping[str, Any] | None = None,
     data: Any = None,
 ) -> None:
     """Save a Network, a Chain, a TrainedNetwork, the result of train_layerwise or an estimator.
 
-    ``vocabulary`` names the terms, ``labels`` the documents, ``record`` is any JSON (settings,
-    times, …), ``data`` the documents × terms that the model was trained on. What was at ``path``
-    before stays whole until all of the new is on the disk.
+    ``vocabulary`` names the terms (a list, or a dict from names to columns), ``labels`` the
+    documents, ``record`` is any JSON (settings, times, …), ``data`` the documents × terms that the
+    model was trained on, for the report (masked cells are saved as 0). What was at ``path`` before stays whole until all of the new is on the
+    disk.
     """
     parts = encode(value)
-    names = None if vocabulary is None else [str(term) for term in vocabulary]
-    size = _terms(value)
-    if names is not None and size is not None and len(names) != size:
-        raise StorageError(f"vocabulary: {len(names)} names, but the model has {size} terms")
+    size = getattr(unwrapped(value), "vocabulary_size", None)  # of a trained model
     content = {
         "object": parts.content,
-        "vocabulary": names,
-        "labels": None if labels is None else [str(label) for label in labels],
+        "vocabulary": None if vocabulary is None else check_names("vocabulary", vocabulary, size),
+        "labels": None if labels is None else check_names("labels", labels),
         "record": dict(record or {}),
     }
     arrays = dict(parts.arrays)
@@ -120,10 +120,3 @@ def read_folder(
                 AssertionError) as error:  # fmt: skip
             detail = f"{type(error).__name__}: {error}"
             raise StorageError(f"{folder}: not what this pgbn can read ({detail})") from error
-
-
-def _terms(value: Any) -> int | None:
-    """The number of terms of a trained model."""
-    deepest = getattr(getattr(value, "training_", value), "deepest", value)
-    size: int | None = getattr(deepest, "vocabulary_size", None)
-    return size

@@ -5,44 +5,62 @@ The algorithm is in `pgbn.layerwise`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from pgbn.averages import Means
 from pgbn.checks import check_integer, check_seed
+from pgbn.data import Cells, read_array
 from pgbn.errors import DataError
+from pgbn.layer1_cost import blocked_is_cheaper
 from pgbn.layerwise import Plan, Progress, run_plan, trained_at
 from pgbn.memory import check_network
-from pgbn.per_layer import integers, positives
+from pgbn.notify import notify
+from pgbn.per_layer import integers, positives, up_to
 from pgbn.progress import Clock, live
 from pgbn.reportable import Reportable
-from pgbn.trained import Priors, TrainedNetwork
+from pgbn.trained import Priors, TrainedNetwork, observed_node
+
+if TYPE_CHECKING:
+    from pgbn.estimators import PGBN
 
 __all__ = ["LayerwiseTraining", "Progress", "train_layerwise", "trained_so_far"]
 
 MOST_LAYERS = 100
 MOST_TOKENS = 2**28  # with a label each
+MOST_TOPICS = 2**16  # that a label can tell apart
 
 
 @dataclass(frozen=True)
 class LayerwiseTraining(Reportable):
-    """The networks of depth 1, 2, …, and why training stopped."""
+    """The networks of depth 1, 2, …, and why training stopped.
+
+    ``training[2]`` is the network of two layers; ``for network in training`` goes through all.
+    """
 
     networks: tuple[TrainedNetwork, ...]
     stopped: str
 
     @property
     def deepest(self) -> TrainedNetwork:
+        """The network of most layers, the last that was trained; only it can be trained further,
+        unless ``keep_states`` was asked for."""
         return self.networks[-1]
 
     @property
     def widths(self) -> tuple[int, ...]:
+        """(K_1, …, K_T) of the deepest network."""
         return self.deepest.widths
+
+    def __iter__(self) -> Iterator[TrainedNetwork]:
+        return iter(self.networks)
+
+    def __len__(self) -> int:
+        return len(self.networks)
 
     def __getitem__(self, depth: int) -> TrainedNetwork:
         """The network of so many layers."""
@@ -75,33 +93,37 @@ def train_layerwise(
     priors: Priors | None = None,
     callback: Callable[[Progress], None] | None = None,
     progress: bool = True,
-    start_from: TrainedNetwork | LayerwiseTraining | str | Path | None = None,
+    start_from: TrainedNetwork | LayerwiseTraining | PGBN | str | Path | None = None,
     keep_states: bool = False,
     resume: Progress | None = None,
 ) -> LayerwiseTraining:
     """Train networks of 1, 2, …, ``depth`` layers on documents × terms ``X``.
 
-    ``eta``, ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one a layer. Φ of a
+    ``eta``, ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one for each layer. Φ of a
     trained network is the posterior mean (η + x) / Σ(η + x) given the counts of the last sweep,
-    as in the paper, or its average over the last ``average`` sweeps; r likewise. Training stops
-    early at a layer of at most ``min_width`` factors, or with fewer than ``min_count`` counts
+    as in the paper, or its average over the last ``average`` ≤ C_t sweeps; r likewise. Training
+    stops early at a layer of at most ``min_width`` factors, or with fewer than ``min_count`` counts
     in all. ``trace_every`` sweeps the log likelihood and the active width are noted (0: never).
-    ``layer1`` is the sampler of the first layer (`Network.chain`); "auto": "collapsed" for counts,
-    "blocked" beyond 2^28 of them.
-    ``start_from`` is a network trained on the same documents, or its folder: layers are added
-    to it, or, if it has ``depth`` layers already, it is trained C_T sweeps more. Only the deepest
-    network keeps its state, unless ``keep_states``. ``resume`` goes on from where a callback
-    saw a training with the same arguments: see `pgbn.checkpoint`.
+    ``layer1`` is the sampler of the first layer (`Network.chain`). "auto" goes by X and
+    ``max_width``: "collapsed" for counts, but "blocked" where counts are so large that it is many
+    times cheaper, where there are more than 2^28 of them, and where cells are masked.
+    ``start_from`` is a network, a training or a fitted estimator of the same documents, or the
+    folder of one: layers are added to it, or, if it has ``depth`` layers already, it is trained C_T
+    sweeps more. Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes
+    on from where a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
     if check_integer("depth", depth, 1) > MOST_LAYERS:
         raise DataError(f"depth={depth!r} must be at most {MOST_LAYERS}")
     depth, max_width = int(depth), check_integer("max_width", max_width, 1)
     min_width = check_integer("min_width", min_width, 0)
     min_count = check_integer("min_count", min_count, 0)
-    if not isinstance(priors, Priors | None):
-        raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
-    if callback is not None and not callable(callback):
-        raise DataError(f"callback={callback!r}: give a function of one argument")
+    check_priors(priors)
+    check_callback(callback)
+    cells = read_training(X, link)
+    if resume is None:
+        networks = _beginning(start_from, cells, depth, link)
+    else:
+        networks = _resumed(resume, cells, depth)
     plan = Plan(
         max_width=max_width,
         depth=depth,
@@ -110,8 +132,7 @@ def train_layerwise(
         collect=integers("collect", collect, depth),
         link=link,
         seed=check_seed(seed),
-        # A choice that does not look at the threads: the result must not depend on them.
-        layer1=_sampler(X) if layer1 == "auto" and link == "poisson" else layer1,
+        layer1=_sampler(cells, max_width, resume) if _is_open(layer1, link) else layer1,
         threads=threads,
         average=check_integer("average", average, 1),
         min_width=min_width,
@@ -121,58 +142,132 @@ def train_layerwise(
         keep_states=keep_states,
         callbacks=[] if callback is None else [callback],
         clock=Clock(0),
-        networks=_beginning(start_from, link) if resume is None else list(resume.networks),
+        networks=networks,
     )
+    if plan.average > min(plan.collect):
+        raise DataError(f"average={average!r} must be at most collect={collect!r}")
     if not plan.networks:
-        _check_room(plan, X)
+        _check_room(plan, cells)
     plan.set_clock(resume)
     with live(progress) as meter:
         plan.callbacks.append(meter)
-        stopped = run_plan(plan, X, resume)
+        stopped = run_plan(plan, cells, resume)
     return LayerwiseTraining(tuple(plan.networks), stopped)
 
 
-def _sampler(X: Any) -> str:
-    """The sampler of the first layer for counts; beyond so many tokens, one without labels."""
-    numbers = sp.issparse(X) or isinstance(X, np.ndarray)
-    many = numbers and X.dtype.kind in "iuf" and X.sum() > MOST_TOKENS
-    return "blocked" if many else "collapsed"
+def check_priors(priors: Any) -> None:
+    if not isinstance(priors, Priors | None):
+        raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
 
 
-def _check_room(plan: Plan, X: Any) -> None:
+def check_callback(callback: Any) -> None:
+    if callback is not None and not callable(callback):
+        raise DataError(f"callback={callback!r}: give a function of one argument")
+
+
+def read_training(X: Any, link: str) -> Cells:
+    """The documents to train on, checked."""
+    if isinstance(X, Cells):  # read before
+        return X
+    cells = read_array(observed_node(link, "X"), X)
+    if not cells.values.any():
+        notify("X has no counts: all cells are 0, and what is trained is the prior")
+    return cells
+
+
+def _is_open(layer1: Any, link: str) -> bool:
+    """Whether the sampler of the first layer is to be chosen here; other links have but one."""
+    return isinstance(layer1, str) and layer1 == "auto" and link == "poisson"
+
+
+def _sampler(cells: Cells, width: int, resume: Progress | None) -> str:
+    """The sampler of the first layer for counts, for the whole training.
+
+    It goes by the data and the width that training begins with, never by the threads or by widths
+    after pruning: training at one go, resumed, or layer by layer are one and the same chain.
+    """
+    if resume is not None:  # what was chosen, though another version might choose otherwise
+        chosen = resume.chain.layer1
+        return "blocked" if chosen == "composed" else chosen
+    tokens = cells.values.sum(dtype=np.float64)
+    if cells.missing is not None or tokens > MOST_TOKENS or width >= MOST_TOPICS:
+        return "blocked"
+    large = blocked_is_cheaper(cells.values, cells.rows, cells.columns, width)
+    return "blocked" if large else "collapsed"
+
+
+def _check_room(plan: Plan, cells: Cells) -> None:
     """Refuse a first layer that memory cannot hold."""
-    shape = np.shape(X)
-    if len(shape) == 2:
-        width = plan.max_width
-        sizes = {"doc": shape[0], "term": shape[1], "topic1": width}
-        check_network(plan.network((width,)), sizes, argument=f"max_width={width}: ")
+    documents, terms = cells.shape
+    sizes = {"doc": documents, "term": terms, "topic1": plan.max_width}
+    network = plan.network((plan.max_width,))
+    check_network(network, sizes, argument=f"max_width={plan.max_width}: ")
 
 
-def _beginning(
-    start: TrainedNetwork | LayerwiseTraining | str | Path | None, link: str
-) -> list[TrainedNetwork]:
-    """The networks to go on from."""
+def _beginning(start: Any, cells: Cells, depth: int, link: str) -> list[TrainedNetwork]:
+    """The networks to go on from, which must fit the documents and what is to be trained."""
     if start is None:
         return []
+    found = start
     if isinstance(start, (str, Path)):
         from pgbn.storage import load
 
-        start = load(start)
-    if not isinstance(start, (TrainedNetwork, LayerwiseTraining)):
+        found = load(start)
+    found = getattr(found, "training_", found)  # of an estimator
+    networks = list(found) if isinstance(found, LayerwiseTraining) else [found]
+    last = networks[-1]
+    if not isinstance(last, TrainedNetwork):
+        held = "" if found is start else f" holds a {type(found).__name__}"
         raise DataError(
-            f"start_from={start!r}: give a trained network, a training, or the folder of one"
+            f"start_from={start!r:.80}{held}: give a trained network, a training, a fitted "
+            "estimator, or the folder of one"
         )
-    networks = [start] if isinstance(start, TrainedNetwork) else list(start.networks)
-    if networks[-1].link != link:
-        raise DataError(f"start_from: its link is {networks[-1].link!r}, not link={link!r}")
+    if last.link != link:
+        raise DataError(f"start_from: its link is {last.link!r}, not link={link!r}")
+    if last.depth > depth:
+        raise DataError(
+            f"start_from: it has {last.depth} layers, more than depth={depth}; give "
+            f"depth={last.depth} to train it further, or start from a network of fewer layers"
+        )
+    if last.vocabulary_size != cells.columns:
+        raise DataError(
+            f"start_from: trained on {last.vocabulary_size} terms, but X has {cells.columns}; give "
+            "the same X"
+        )
+    if any(name not in last.state for name in last.network().latent):
+        raise DataError(
+            "start_from: this network has no state to go on from; train it with keep_states=True, "
+            "or start from the deepest network of a training"
+        )
+    documents = last.state["theta1"].shape[0]
+    if documents != cells.rows:
+        raise DataError(
+            f"start_from: trained on {documents} documents, but X has {cells.rows}; give the same X"
+        )
     return networks
+
+
+def _resumed(resume: Any, cells: Cells, depth: int) -> list[TrainedNetwork]:
+    """The networks that a training had when it was stopped."""
+    if not isinstance(resume, Progress):
+        raise DataError(
+            f"resume={resume!r}: give the pgbn.Progress that a callback saw; for a folder with a "
+            "checkpoint, use pgbn.resume(path)"
+        )
+    shape = resume.chain.program.cells["x"].shape
+    if shape != cells.shape or resume.depth > depth:
+        raise DataError(
+            f"resume: a training of layer {resume.depth} on documents × terms {shape} does not fit "
+            f"depth={depth} and X of {cells.shape}; give the arguments that it had"
+        )
+    return list(resume.networks)
 
 
 def trained_so_far(
     at: Progress, eta: float | Sequence[float], link: str, priors: Priors
 ) -> LayerwiseTraining:
     """What a training that was stopped has: the layers below, and the new one as it stands."""
-    etas, means = positives("eta", eta, at.depth), Means()
+    etas, means = positives("eta", up_to(eta, at.depth), at.depth), Means()
     means.add(at.chain, etas)
     network = trained_at(at.chain, means, 1, at.trace, etas, link, priors)
     below = tuple(each for each in at.networks if each.depth < at.depth)

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator, estimator_checks_gen
 import pgbn
 from pgbn import PFA, PGBN
 from pgbn.errors import DataError
+from pgbn.trained import observed_node
 
 FAST = {"burn_in": 15, "collect": 10, "transform_burn_in": 10, "transform_samples": 10}
 
@@ -44,7 +46,16 @@ def model():
     [
         PFA(3, burn_in=3, collect=2, transform_burn_in=2, transform_samples=2),
         PGBN(3, 2, burn_in=3, collect=2, transform_burn_in=2, transform_samples=2),
-        PGBN(3, 2, burn_in=3, collect=2, transform_burn_in=2, transform_samples=2, output="concat"),
+        PGBN(
+            3,
+            2,
+            burn_in=3,
+            collect=2,
+            transform_burn_in=2,
+            transform_samples=2,
+            output="concat",
+            min_width=0,
+        ),
     ],
     ids=["PFA", "PGBN", "concat"],
 )
@@ -87,46 +98,29 @@ def test_features_belong_to_the_document(model):
     np.testing.assert_array_equal(clone(model).fit_transform(X), whole)
 
 
-def test_names_of_features(model):
-    assert model.get_feature_names_out()[0] == "pgbn0"
-    assert len(model.get_feature_names_out()) == model.widths_[0]
-    concat = clone(model).set_params(output="concat").fit(X)
-    assert len(concat.get_feature_names_out()) == sum(concat.widths_)
-    assert concat.transform(X).shape[1] == sum(concat.widths_)
-
-
-def test_pandas_output(model):
-    pandas = pytest.importorskip("pandas")
-    chosen = clone(model).set_output(transform="pandas").fit(X)
-    frame = chosen.transform(X)
-    assert isinstance(frame, pandas.DataFrame)
-    assert list(frame.columns) == list(chosen.get_feature_names_out())
-    with pytest.raises(DataError, match=r"set_params\(layer=2"):
-        chosen.transform(X, layer=2)
-    chosen.set_params(layer=2)
-    assert chosen.transform(X).shape == (60, chosen.widths_[1])
-    names = [f"word{v}" for v in range(24)]
-    named = clone(model).fit(pandas.DataFrame(X.toarray(), columns=names))
-    assert set(named.topics(top=3)[0].terms) <= set(names)
-
-
-def test_inverse_transform_gives_term_proportions(model):
-    features = model.transform(X)
-    terms = model.inverse_transform(features)
-    np.testing.assert_allclose(terms.sum(axis=1), 1.0)
-    np.testing.assert_allclose(terms, features @ model.components_)
-    second = model.inverse_transform(model.transform(X, layer=2), layer=2)
-    np.testing.assert_allclose(second.sum(axis=1), 1.0)
-    with pytest.raises(DataError, match="columns"):
-        model.inverse_transform(np.ones((2, 3)))
-
-
 def test_perplexity_and_score(model):
     value = model.perplexity(X)
     assert 1.0 < value < 24.0
     assert model.score(X) == pytest.approx(-np.log(value))
     seen, held = pgbn.split_tokens(X, 0.5, seed=3)
     assert model.perplexity(seen, held) == pytest.approx(value, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("held", "complaint"),
+    [
+        (X[:5], "^X_held has 5 documents, but X has 60$"),
+        (X[:, :3], "^X_held has 3 features, but PGBN"),
+        (-X, "X_held"),
+        (X * 0.5, "^X_held: .*non-integer"),
+        (X * 0, "^X_held has no counts"),
+        ("text", "^X_held: "),
+        (np.ma.masked_array(X.toarray(), X.toarray() > 2), "^X_held has .* masked cells"),
+    ],
+)
+def test_the_held_out_words_are_checked_under_their_name(model, held, complaint):
+    with pytest.raises(DataError, match=complaint):
+        model.perplexity(X, held)
 
 
 def test_the_features_separate_the_classes():
@@ -169,11 +163,58 @@ def test_link_is_found_or_given():
         real.perplexity(X * 0.3)
 
 
+@pytest.mark.parametrize("link", ["bernoulli", "gamma"])
+def test_score_by_blocks_is_the_mean_log_density(link, monkeypatch):
+    data = (X > 0).astype(int) if link == "bernoulli" else X * 0.3
+    fitted = PFA(3, link=link, random_state=0, **FAST).fit(data)
+    network = fitted.training_.deepest
+    units = pgbn.infer(network, data, layers=1, **fitted._chain()).units[1]
+    slots = {"noise": network.noise} if link == "gamma" else {}
+    rate = units @ network.phi[0]
+    density = observed_node(link).log_density(data.toarray(), rate=rate, **slots)
+    for cells in (24 * 7, 10**6):  # 7 documents at a time, and all at once
+        monkeypatch.setattr("pgbn.document_density._CELLS", cells)
+        assert fitted.score(data) == pytest.approx(density.sum(axis=1).mean(), rel=1e-12)
+        assert fitted.score(data.toarray()) == pytest.approx(fitted.score(data), rel=1e-12)
+
+
+def test_score_makes_no_dense_matrix_of_all_documents():
+    rng, documents, terms = np.random.default_rng(0), 1000, 6000
+    row = sp.csr_array(rng.random((1, terms)) < 0.01).astype(int)
+    data = sp.csr_array(sp.vstack([row] * documents))
+    fitted = PFA(2, link="bernoulli", burn_in=1, collect=1, transform_burn_in=0,
+                 transform_samples=1, random_state=0).fit(data)  # fmt: skip
+    tracemalloc.start()
+    fitted.score(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < documents * terms * 8 / 2  # a dense matrix takes twice as much
+
+
 def test_topics_and_documents(model):
     table = model.topics(layer=2, top=3, vocabulary=[f"w{v}" for v in range(24)])
     assert len(table) == model.widths_[1]
     assert all(len(topic.terms) == 3 for topic in table)
     assert model.sample_documents(3, length=20).counts.sum(axis=1).tolist() == [20, 20, 20]
+
+
+def test_random_state_of_new_documents(model):
+    def documents(random_state=None):
+        return model.sample_documents(3, length=50, random_state=random_state).counts.toarray()
+
+    np.testing.assert_array_equal(documents(), documents())
+    np.testing.assert_array_equal(documents(7), documents(np.random.RandomState(7)))
+    assert (documents() != documents(7)).any()
+    generator = np.random.RandomState(0)
+    assert (documents(generator) != documents(generator)).any()
+    other = clone(model).set_params(random_state=1).fit(X)  # its own seed, not 0
+    assert other._seed != model._seed
+    expected = pgbn.generate_documents(other.training_, 3, length=50, seed=other._seed)
+    np.testing.assert_array_equal(
+        other.sample_documents(3, length=50).counts.toarray(), expected.counts.toarray()
+    )
+    with pytest.raises(DataError, match="random_state='a'"):
+        documents("a")
 
 
 def test_pickle_gives_the_same_features(model):
@@ -183,7 +224,7 @@ def test_pickle_gives_the_same_features(model):
 
 
 def test_verbose_reports_progress(capsys):
-    PGBN(4, 2, burn_in=2, collect=2, verbose=1, random_state=0).fit(X)
+    PGBN(5, 2, burn_in=2, collect=2, verbose=1, random_state=0).fit(X)
     assert "layer 1, burn_in 2/2" in capsys.readouterr().out
 
 

@@ -25,7 +25,8 @@ FAST = {"burn_in": 2, "collect": 1, "transform_burn_in": 1, "transform_samples":
         "random_state": 0}  # fmt: skip
 SIZES = ("max_width", "depth", "n_jobs", "eta")  # a huge number is refused at once
 OTHERS = ("burn_in", "collect", "transform_burn_in", "transform_samples", "link", "layer1",
-          "layer", "output", "random_state", "verbose", "warm_start")  # fmt: skip
+          "layer", "output", "random_state", "verbose", "warm_start", "min_width",
+          "priors")  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -183,7 +184,7 @@ def test_damaged_sparse_matrices(form: str, indices: list[int], indptr: list[int
 def test_absurd_shapes(shape: tuple[int, int], model: pgbn.PGBN) -> None:
     data = sp.coo_array(([1], ([0], [0])), shape=shape)
     for run in (pgbn.PFA(3, **FAST).fit, model.transform, model.perplexity):
-        assert attempt(lambda run=run: run(data), ["X", "max_width"]) is None
+        assert attempt(lambda run=run: run(data), ["X", "width"]) is None
     with pytest.raises(DataError, match=r"would need .* GB of memory"):
         pgbn.zoo.pfa(3).chain({"x": data})
 
@@ -214,9 +215,9 @@ def test_labels_of_tokens_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @campaign(150)
 @given(st.sampled_from(["topics.layer", "topics.top", "topics.vocabulary", "sample_documents.n",
-                        "sample_documents.length", "sample_documents.c", "sample_documents.seed",
-                        "perplexity.fraction", "transform.layer", "transform.output"]),
-       odd_or_huge)  # fmt: skip
+                        "sample_documents.length", "sample_documents.c",
+                        "sample_documents.random_state", "perplexity.fraction",
+                        "transform.layer", "transform.output"]), odd_or_huge)  # fmt: skip
 def test_arguments_of_a_fitted_model(where: str, value: Any) -> None:
     model = fitted()
     method, name = where.split(".")

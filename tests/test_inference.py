@@ -9,7 +9,10 @@ import scipy.sparse as sp
 from pgbn.errors import DataError
 from pgbn.inference import align_terms, infer
 from pgbn.notices import PgbnWarning
+from pgbn.report import report_data
 from pgbn.trained import Priors, TrainedNetwork
+from pgbn.training import LayerwiseTraining
+from pgbn.zoo import lda
 
 TERMS = 8
 
@@ -279,6 +282,11 @@ def test_columns_are_matched_by_name():
     with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
         found = infer(model, shuffled, burn_in=3, samples=3, terms=terms, vocabulary=names)
     np.testing.assert_array_equal(found.units[1], infer(model, x, burn_in=3, samples=3).units[1])
+    columns = [{name: v for v, name in sorted(enumerate(given))[::-1]} for given in (terms, names)]
+    with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
+        again = infer(model, shuffled, burn_in=3, samples=3, terms=columns[0],
+                      vocabulary=columns[1])  # fmt: skip
+    np.testing.assert_array_equal(again.units[1], found.units[1])
     aligned, _, _ = align_terms(shuffled, TERMS, terms, names)
     np.testing.assert_array_equal(aligned.toarray(), x)
 
@@ -290,9 +298,19 @@ def test_columns_are_matched_by_name():
         (np.ones((2, TERMS)) * 0.5, {}, "0.5|integer|whole"),
         (-np.ones((2, TERMS), int), {}, "negative"),
         (np.full((2, TERMS), np.nan), {}, "NaN"),
-        (np.ones(TERMS, int), {}, "documents × terms"),
+        (np.ones(TERMS, int), {}, "doc × term"),
+        ([[1, 2], [3]], {}, "X: the data have rows of unequal length"),
         (np.ones((2, TERMS), int), {"layers": 4}, "numbered from 1 to 3"),
         (np.ones((2, TERMS), int), {"layers": 0}, "numbered from 1 to 3"),
+        (np.ones((2, TERMS), int), {"layers": []}, r"layers=\[\]: give at least one"),
+        (np.ones((2, TERMS), int), {"layers": "1"}, "layers='1'"),
+        (np.ones((2, TERMS), int), {"layers": 1.5}, "layers=1.5"),
+        (np.full((2, TERMS + 1), np.nan), {}, "NaN"),
+        (np.ma.masked_equal(np.ones((2, TERMS + 1), int), 1), {}, "masked"),
+        (sp.coo_array((2, 2**31)), {}, "2147483648 columns; give fewer"),
+        (np.ones((2, 1), int), {"terms": 5, "vocabulary": ["a"] * TERMS}, "terms: a int"),
+        (np.ones((2, 1), int), {"terms": {"a"}, "vocabulary": ["a"] * TERMS}, "terms: a set"),
+        (np.ones((2, 1), int), {"terms": ["a"], "vocabulary": "abcdefgh"}, "vocabulary: a string"),
         (np.ones((2, TERMS), int), {"samples": 0}, "samples=0"),
         (np.ones((2, TERMS), int), {"burn_in": -1}, "burn_in=-1"),
         (np.ones((2, TERMS), int), {"terms": ["a"]}, "give both"),
@@ -302,6 +320,46 @@ def test_columns_are_matched_by_name():
 def test_bad_input_is_named(x, arguments, message):
     with pytest.raises(DataError, match=message):
         infer(model_of(), x, **arguments)
+
+
+def test_masked_arrays_are_advised_only_where_they_work():
+    """A chain imputes masked cells of counts; inference and other data do not."""
+    x = np.full((2, TERMS), np.nan)
+    with pytest.raises(DataError, match="NaN values; give finite numbers"):
+        infer(model_of(), x)
+    with pytest.raises(DataError, match="NaN values; give finite numbers"):
+        infer(model_of(), sp.csr_array(x))
+    with pytest.raises(DataError, match="NaN values; give finite numbers"):
+        lda(2).chain({"x": x})
+    with pytest.raises(DataError, match="masked_array"):
+        model_of().network().chain({"x": x})
+
+
+def test_features_of_a_layer_that_was_not_inferred():
+    found = quiet(model_of(), documents(3), layers=[2.0], burn_in=1, samples=1)
+    assert found.layers == (2,)
+    for layer in (1, "2", [2]):
+        with pytest.raises(DataError, match="was not inferred"):
+            found.features(layer)
+
+
+def test_warnings_point_at_the_users_line():
+    """Also through scikit-learn, which wraps `transform`, and through other parts of pgbn."""
+    estimators = pytest.importorskip("pgbn.estimators")
+    x = np.zeros((3, TERMS), int)
+    x[0, 0] = 5
+    training = LayerwiseTraining((model_of(),), "")
+    model = estimators.PGBN(transform_burn_in=1, transform_samples=1)
+    model.training_, model.networks_, model.widths_ = training, training.networks, (4, 3, 2)
+    model.n_features_in_, model._seed, model.link_ = TERMS, 0, "poisson"
+    for run in (
+        lambda: infer(model_of(), x, burn_in=1, samples=1),
+        lambda: model.transform(x),
+        lambda: report_data(model_of(), x),
+    ):
+        with pytest.warns(PgbnWarning, match="no known term") as caught:
+            run()
+        assert caught[0].filename == __file__
 
 
 def test_input_is_not_changed():

@@ -90,3 +90,26 @@ def test_an_estimator_keeps_what_was_trained(monkeypatch: pytest.MonkeyPatch) ->
     assert np.isfinite(model.transform(counts())).all()
     model.fit(counts())
     assert model.n_iter_ == 36
+
+
+def test_a_stopped_estimator_keeps_its_priors_and_one_killed_in_a_sweep_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    estimators = pytest.importorskip("pgbn.estimators")
+    presses = 1
+
+    def report(self: Any, progress: Any) -> None:
+        for _ in range(presses):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(estimators.Reporter, "__call__", report)
+    priors = pgbn.Priors(gamma0=(2.0, 3.0))
+    model = pgbn.PFA(3, burn_in=4, collect=4, priors=priors, random_state=0)
+    with pytest.raises(Interrupted):
+        model.fit(counts())
+    assert model.training_.deepest.priors == priors
+    assert (model.link_, model.n_features_in_) == ("poisson", 9)
+    kept, presses = dict(vars(model)), 2
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(counts()[:, :5])
+    assert vars(model) == kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -344,7 +345,8 @@ def test_a_full_disk_at_the_end_keeps_the_last_checkpoint(
 
     def write(*arguments: Any) -> Any:
         if full[0] and arguments[1] != "checkpoint":
-            raise pgbn.StorageError("No space left on device")
+            reason = OSError(errno.ENOSPC, "No space left on device")
+            raise pgbn.StorageError("No space left on device") from reason
         return real(*arguments)
 
     monkeypatch.setattr(checkpoint.archive, "write", write)

@@ -96,6 +96,12 @@ def test_start_from_a_folder(folder: Path, trained: pgbn.LayerwiseTraining) -> N
     same_networks(one, two)
 
 
+def test_a_dict_of_columns_names_the_terms(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
+    columns = {f"w{v}": v for v in reversed(range(70))}
+    pgbn.save(trained, tmp_path / "t", vocabulary=columns)
+    assert open_saved(tmp_path / "t").vocabulary == [f"w{v}" for v in range(70)]
+
+
 @pytest.mark.parametrize("name", ["PGBN", "PFA"])
 def test_estimators(tmp_path: Path, name: str) -> None:
     make = getattr(pgbn, name)
@@ -116,8 +122,13 @@ def test_estimators(tmp_path: Path, name: str) -> None:
 def test_what_cannot_be_saved(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
     with pytest.raises(StorageError, match="dict cannot be saved"):
         pgbn.save({}, tmp_path / "x")
-    with pytest.raises(StorageError, match="3 names, but the model has 70 terms"):
+    with pytest.raises(DataError, match="vocabulary: 3 names, but 70 are needed"):
         pgbn.save(trained, tmp_path / "x", vocabulary=["a", "b", "c"])
+    for names in ({f"w{v}" for v in range(70)}, {f"w{v}": v + 1 for v in range(70)}, "w" * 70):
+        with pytest.raises(DataError, match="vocabulary: a "):
+            pgbn.save(trained, tmp_path / "x", vocabulary=names)
+    with pytest.raises(DataError, match="labels: a set"):
+        pgbn.save(trained, tmp_path / "x", labels={"one", "two"})
     with pytest.raises(StorageError, match="cannot be written as JSON"):
         pgbn.save(trained, tmp_path / "x", record={"f": open})
     many = pgbn.Chain.replicated(zoo.pfa(2), {"doc": 2, "term": 3}, 4)

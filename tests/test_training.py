@@ -145,6 +145,73 @@ def test_grow_says_what_is_missing():
         grow(pgbn.zoo.pgbn([2]), state, {"phi1": 0.1, "r": 1, "theta1": 1}, {"doc": 5, "term": 7})
 
 
+@pytest.mark.parametrize(
+    "keep",
+    [[0.5, 1.7], 0, True, [[0, 1]], ["a"], None, slice(2), [[0], [1, 2]], {"a": 1}],
+    ids=repr,
+)
+def test_prune_takes_a_mask_or_indices_only(keep):
+    network, state = state_of([4])
+    with pytest.raises(DataError, match="prune: keep="):
+        prune(network, state, "topic1", keep)
+
+
+def test_prune_checks_the_other_arguments():
+    network, state = state_of([4])
+    one, _ = prune(network, state, "topic1", [0, 1], rescale="gamma0")
+    assert one["gamma0"] == state["gamma0"] / 2
+    with pytest.raises(DataError, match=r"rescale: no node 'gamma'.* Did you mean 'gamma0'"):
+        prune(network, state, "topic1", [0, 1], rescale="gamma")
+    with pytest.raises(DataError, match="rescale=3"):
+        prune(network, state, "topic1", [0, 1], rescale=3)
+    with pytest.raises(DataError, match=r"prune: network is dict; give a pgbn\.Network"):
+        prune(state, network, "topic1", [0, 1])
+    with pytest.raises(DataError, match="prune: state is list; give a dict"):
+        prune(network, [1], "topic1", [0, 1])
+    with pytest.raises(DataError, match="prune: theta1 has shape"):
+        prune(network, {"theta1": np.ones(4)}, "topic1", [0, 1])
+    with pytest.raises(DataError, match="prune: r has the dtype"):
+        prune(network, {"r": ["a", "b"]}, "topic1", [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("theta2", np.ones((4, 3)), r"theta2 has shape \(4, 3\); give .* shape \(5, 3\)"),
+        ("theta2", "many", "theta2 has the dtype"),
+        ("theta2", [[1], [2, 3]], "theta2 has rows of unequal length"),
+        ("theta2", np.nan, "theta2 has the value nan"),
+        ("theta2", -1.0, "theta2 has the value -1"),
+        ("phi2", -1.0, "phi2 holds proportions"),
+        ("phi2", np.nan, "phi2 holds proportions"),
+        ("phi2", 0.0, "phi2 holds proportions"),
+    ],
+)
+def test_grow_refuses_impossible_values(name, value, message):
+    _, state = state_of([4])
+    del state["r"]
+    new = {"phi2": 0.25, "theta2": 1 / 3, "r": 1 / 3, "c3": 1.0, name: value}
+    with pytest.raises(DataError, match=f"grow: {message}"):
+        grow(pgbn.zoo.pgbn([4, 3]), state, new, {"doc": 5, "term": 7})
+
+
+def test_grow_checks_the_other_arguments():
+    network, state = state_of([4])
+    with pytest.raises(DataError, match=r"grow: network is TrainedNetwork; give a pgbn\.Net"):
+        grow(TrainedNetwork((np.full((2, 4), 0.25),), np.ones(2), np.ones(1)), state, {})
+    with pytest.raises(DataError, match="grow: values is list; give a dict"):
+        grow(network, state, [1])
+    with pytest.raises(DataError, match=r"grow: sizes\['doc'\]='five'"):
+        grow(network, state, {}, {"doc": "five"})
+    with pytest.raises(DataError, match="grow: theta1 has shape"):
+        grow(network, {**state, "theta1": np.ones(4)}, {})
+    with pytest.raises(DataError, match="grow: gamma0 has the value -2"):
+        grow(network, {**state, "gamma0": -2.0}, {})
+    # The size of a new node is that of its array, where neither the network nor the user says it.
+    with pytest.raises(DataError, match=r"phi1 has shape \(3, 7\); give .*\(4, 7\)"):
+        grow(network, {}, {"phi1": np.full((3, 7), 1 / 7)})
+
+
 # ---- training -------------------------------------------------------------------------
 
 
@@ -269,7 +336,7 @@ def test_stop_rules():
 
 def test_averaging_over_the_last_sweeps():
     one = train_layerwise(X, 8, 1, average=1, **QUICK).deepest
-    all_of_them = train_layerwise(X, 8, 1, average=100, **QUICK).deepest
+    all_of_them = train_layerwise(X, 8, 1, average=8, **QUICK).deepest
     assert one.widths == all_of_them.widths  # the chain itself is the same
     assert (one.phi[0] != all_of_them.phi[0]).any()
     np.testing.assert_allclose(all_of_them.phi[0].sum(axis=1), 1.0)

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_names
 from pgbn.errors import DataError
 from pgbn.evaluation import topic_weights
-from pgbn.report.data import Matrix, ReportData, Series, named
+from pgbn.report.data import Matrix, ReportData, Series
+from pgbn.trained import TrainedNetwork, trained_network
 
 if TYPE_CHECKING:
     from pgbn.draws import Draws
     from pgbn.network import Network
-    from pgbn.trained import TrainedNetwork
 
 __all__ = ["report_data", "report_data_from_draws"]
 
@@ -142,15 +143,8 @@ def report_data_from_draws(
 
 def _stages(model: Any) -> tuple[TrainedNetwork, ...]:
     """The networks of depth 1, 2, … of one chain, or the one that there is."""
-    networks = getattr(getattr(model, "training_", model), "networks", None)
-    if networks is not None:
-        return tuple(networks)
-    if not hasattr(model, "phi") or not hasattr(model, "widths"):
-        raise DataError(
-            f"model is {type(model).__name__}; give the result of train_layerwise, a trained "
-            "network, a fitted estimator, or a list of them"
-        )
-    return (model,)
+    deepest = trained_network(model)
+    return tuple(getattr(getattr(model, "training_", model), "networks", (deepest,)))
 
 
 def _has_counts(phi: Matrix) -> NDArray[np.bool_]:
@@ -180,10 +174,10 @@ def _documents(trained: TrainedNetwork, X: Any, seed: int) -> tuple[Matrix, ...]
     return tuple(_proportions(hidden.features(t)) for t in hidden.layers)
 
 
-def _terms(vocabulary: Sequence[str] | None, size: int) -> tuple[str, ...]:
+def _terms(vocabulary: Sequence[str] | None, size: int) -> list[str]:
     if vocabulary is None:
-        return tuple(f"term {v}" for v in range(size))
-    return named("vocabulary", vocabulary, size)
+        return [f"term {v}" for v in range(size)]
+    return check_names("vocabulary", vocabulary, size)
 
 
 # ---- traces -----------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_names
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
 
-__all__ = ["ReportData", "Series", "named"]
+__all__ = ["ReportData", "Series"]
 
 Matrix = NDArray[np.float64]
 
@@ -80,7 +81,7 @@ class ReportData:
         if not self.phi:
             raise DataError("ReportData: phi is empty; give one matrix for each layer")
         below = self.phi[0].shape[-1]
-        named("vocabulary", self.vocabulary, below)
+        self._check_names("vocabulary", below)
         for t, phi in enumerate(self.phi, 1):
             if phi.ndim != 2 or phi.shape[1] != below:
                 raise DataError(f"ReportData: phi[{t - 1}] has shape {phi.shape}, not (K, {below})")
@@ -96,9 +97,13 @@ class ReportData:
                 )
         if len(self.budget) != self.depth:
             raise DataError(f"ReportData: budget={self.budget!r}: give one width for each layer")
-        for name, texts in (("titles", self.titles), ("documents", self.documents)):
-            if texts is not None and self.theta:
-                named(name, texts, self.size)
+        for name in ("titles", "documents"):
+            if getattr(self, name) is not None and self.theta:
+                self._check_names(name, self.size)
+
+    def _check_names(self, name: str, size: int) -> None:
+        """Keep names as a list in the order of what they name, also where a dict was given."""
+        object.__setattr__(self, name, check_names(name, getattr(self, name), size))
 
     @property
     def depth(self) -> int:
@@ -136,11 +141,3 @@ class ReportData:
         if self.documents is not None:
             return " ".join(str(self.documents[document])[:200].split())[:60]
         return f"document {document}"
-
-
-def named(name: str, names: Sequence[str], size: int) -> tuple[str, ...]:
-    """Checked names, one for each of ``size`` things."""
-    if isinstance(names, str) or len(names) != size:
-        given = "a string" if isinstance(names, str) else f"{len(names)} names"
-        raise DataError(f"{name}: {given}, but {size} are needed")
-    return tuple(str(each) for each in names)

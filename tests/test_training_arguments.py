@@ -1,0 +1,328 @@
+"""What layer-wise training is given: the right is taken, the wrong is refused before any work."""
+
+from __future__ import annotations
+
+import errno
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn import checkpoint
+from pgbn.errors import DataError
+from pgbn.training import LayerwiseTraining, trained_so_far
+
+X = np.random.default_rng(0).poisson(1.0, (60, 30))
+QUICK: dict[str, Any] = {"burn_in": 6, "collect": 5, "progress": False, "threads": 1,
+                         "trace_every": 2, "min_width": 1}  # fmt: skip
+
+
+def no_work(event: Any) -> None:
+    pytest.fail("refused only after a sweep")
+
+
+@pytest.fixture(scope="module")
+def trained() -> LayerwiseTraining:
+    return pgbn.train_layerwise(X, 6, 2, **QUICK)
+
+
+def test_a_training_can_be_gone_through(trained: LayerwiseTraining) -> None:
+    assert [network.depth for network in trained] == [1, 2]
+    assert len(trained) == 2
+    assert trained[2] is trained.deepest
+    with pytest.raises(DataError, match="no network of depth 0"):
+        trained[0]
+    assert LayerwiseTraining.deepest.__doc__
+    assert LayerwiseTraining.widths.__doc__
+
+
+# ---- X --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (np.zeros((5, 0), int), "X: .*empty"),
+        (["some words", "more"], "X: data of dtype"),
+        (None, "X: data of dtype object"),
+        (3, r"X: data of shape \(\)"),
+        ({"a": 1}, "X: data of dtype object"),
+        ((row for row in X), "X: data of dtype object"),
+        ([[1, 2], [3]], "X: .*unequal length"),
+        (X[0], "X: data of shape"),
+        (X - 5, "X: the data have"),
+    ],
+    ids=["0 columns", "texts", "None", "int", "dict", "generator", "ragged", "1-d", "negative"],
+)
+def test_odd_documents_are_refused_by_name(wrong: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        pgbn.train_layerwise(wrong, 3, 1, callback=no_work, **QUICK)
+
+
+def test_unusual_numbers_are_taken() -> None:
+    pandas = pytest.importorskip("pandas")
+    one = pgbn.train_layerwise(X, 3, 1, **QUICK).deepest
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for same in (X.astype(np.float16), X.tolist(), pandas.DataFrame(X).astype("Int64")):
+            two = pgbn.train_layerwise(same, 3, 1, **QUICK).deepest
+            assert np.array_equal(one.phi[0], two.phi[0])
+        pgbn.train_layerwise(np.full((40, 40), 100, np.float16), 3, 1, **QUICK)  # sums to infinity
+    frame = pandas.DataFrame(X).astype("Int64")
+    frame.iloc[0, 0] = pandas.NA
+    with pytest.raises(DataError, match="NaN"):
+        pgbn.train_layerwise(frame, 3, 1, callback=no_work, **QUICK)
+
+
+def test_no_counts_at_all_are_reported() -> None:
+    with pytest.warns(pgbn.PgbnWarning, match="X has no counts"):
+        pgbn.train_layerwise(X * 0, 3, 1, **QUICK)
+
+
+# ---- numbers --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"eta": [0.1, np.inf]}, r"eta=\[0.1, inf\]"),
+        ({"eta": np.nan}, "eta=nan"),
+        ({"eta": [0.1, 0.1, 0.1]}, r"eta=\[0.1, 0.1, 0.1\]: .*each of 2 layers"),
+        ({"burn_in": [5, 0]}, r"burn_in=\[5, 0\]"),
+        ({"burn_in": (1, 2, 3)}, r"burn_in=\(1, 2, 3\): .*each of 2 layers"),
+        ({"collect": np.ones((2, 2), int)}, "collect="),
+        ({"average": 6}, "average=6 must be at most collect=5"),
+        ({"average": 3, "collect": [4, 2]}, r"average=3 must be at most collect=\[4, 2\]"),
+    ],
+)
+def test_numbers_are_checked_first(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        pgbn.train_layerwise(X, 3, 2, callback=no_work, **QUICK | arguments)
+
+
+def test_arrays_give_a_number_for_each_layer() -> None:
+    one, two = (
+        pgbn.train_layerwise(X, 3, 2, eta=make([0.1, 0.2]), burn_in=make([3, 2]),
+                             collect=make([2, 1]), min_width=1, progress=False)
+        for make in (list, np.array)
+    )  # fmt: skip
+    assert two.deepest.eta == (0.1, 0.2)
+    assert np.array_equal(one.deepest.r, two.deepest.r)
+
+
+def test_what_was_trained_so_far_has_the_eta_of_its_layers() -> None:
+    seen: list[LayerwiseTraining] = []
+
+    def look(event: pgbn.Progress) -> None:
+        seen.append(trained_so_far(event, [0.1, 0.2], "poisson", pgbn.Priors()))
+
+    pgbn.train_layerwise(X, 3, 2, eta=[0.1, 0.2], callback=look, **QUICK)
+    assert {done.deepest.eta for done in seen} == {(0.1,), (0.1, 0.2)}
+
+
+# ---- start_from and resume --------------------------------------------------------------
+
+
+def test_a_beginning_that_does_not_fit(trained: LayerwiseTraining, tmp_path: Path) -> None:
+    pgbn.save(pgbn.zoo.pfa(3), tmp_path / "network")
+    partial = {name: value for name, value in trained.deepest.state.items() if name != "c3"}
+    for start, data, depth, message in (
+        (trained[1], X, 1, "start_from: this network has no state"),
+        (trained[1], X, 2, "start_from: this network has no state"),
+        (replace(trained.deepest, state=partial), X, 2, "start_from: this network has no state"),
+        (trained, X, 1, "start_from: it has 2 layers, more than depth=1"),
+        (trained, X[:30], 2, "start_from: trained on 60 documents, but X has 30"),
+        (trained, X[:30], 3, "start_from: trained on 60 documents, but X has 30"),
+        (trained, X[:, :20], 2, "start_from: trained on 30 terms, but X has 20"),
+        (trained, X[:, :20], 3, "start_from: trained on 30 terms, but X has 20"),
+        (trained, np.hstack([X, X]), 3, "start_from: trained on 30 terms, but X has 60"),
+        (tmp_path / "network", X, 2, "start_from=.* holds a Network: give a trained network"),
+        (pgbn.PGBN(3), X, 2, r"start_from=PGBN\(max_width=3\): give .*fitted estimator"),
+    ):
+        with pytest.raises(DataError, match=message):
+            pgbn.train_layerwise(data, 6, depth, start_from=start, callback=no_work, **QUICK)
+
+
+def test_a_fitted_estimator_is_a_beginning(tmp_path: Path) -> None:
+    model = pgbn.PGBN(5, 1, burn_in=4, collect=2, link="poisson", random_state=0).fit(X)
+    pgbn.save(model, tmp_path / "estimator")
+    settings = {"seed": 7, **QUICK}
+    one = pgbn.train_layerwise(X, 5, 2, start_from=model.training_, **settings)
+    for start in (model, tmp_path / "estimator", str(tmp_path / "estimator")):
+        two = pgbn.train_layerwise(X, 5, 2, start_from=start, **settings)
+        assert np.array_equal(one.deepest.r, two.deepest.r)
+
+
+def test_resume_takes_what_a_callback_saw() -> None:
+    with pytest.raises(DataError, match=r"resume=3: give the pgbn\.Progress"):
+        pgbn.train_layerwise(X, 6, 2, resume=3, callback=no_work, **QUICK)  # type: ignore[arg-type]
+    seen: list[pgbn.Progress] = []
+    pgbn.train_layerwise(X, 6, 2, **QUICK | {"callback": seen.append})
+    for data, depth in ((X[:30], 2), (X, 1)):
+        with pytest.raises(DataError, match="resume: a training of layer 2"):
+            pgbn.train_layerwise(data, 6, depth, resume=seen[-1], callback=no_work, **QUICK)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_more_sweeps_go_on_with_the_trace(depth: int) -> None:
+    """Eleven sweeps of the top layer, every second of them noted, then five more."""
+    before = pgbn.train_layerwise(X, 6, depth, **QUICK)
+    after = pgbn.train_layerwise(X, 6, depth, start_from=before, **QUICK).deepest
+    assert after.traces["sweep"].tolist() == [2, 4, 6, 8, 10, 12, 14, 16]
+    for name, old in before.deepest.traces.items():
+        assert np.array_equal(after.traces[name][:5], old)
+    again = pgbn.train_layerwise(X, 6, depth, start_from=after, **QUICK).deepest
+    assert (np.diff(again.traces["sweep"]) == 2).all()
+    assert again.traces["sweep"].size == 10
+
+
+# ---- the sampler of the first layer -------------------------------------------------------
+
+
+def samplers_of(data: Any, width: int, depth: int = 1, **arguments: Any) -> set[str]:
+    seen: set[str] = set()
+
+    def note(event: pgbn.Progress) -> None:
+        seen.add(event.chain.layer1)
+
+    pgbn.train_layerwise(data, width, depth, callback=note, **QUICK | arguments)
+    return seen
+
+
+LARGE = np.random.default_rng(1).poisson(100 * np.outer(np.ones(12), np.arange(1, 11)) / 5)
+
+
+def test_auto_goes_by_the_cost_of_the_data_and_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert samplers_of(X, 6) == {"collapsed"}
+    assert samplers_of(LARGE, 3) == {"blocked"}
+    assert samplers_of(LARGE, 60) == {"collapsed"}
+    assert samplers_of(LARGE, 3, layer1="collapsed") == {"collapsed"}
+    monkeypatch.setattr("pgbn.training.MOST_TOKENS", 100)
+    assert samplers_of(X, 6) == {"blocked"}
+
+
+def test_auto_takes_masked_cells() -> None:
+    mask = np.random.default_rng(0).random(X.shape) < 0.1
+    assert samplers_of(np.ma.masked_array(X, mask), 4) == {"composed"}
+    assert samplers_of(np.ma.masked_array(X, mask & False), 4) == {"collapsed"}
+
+
+def test_layer_by_layer_is_the_chain_of_one_go_though_the_first_layer_is_pruned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At the first 40 topics "collapsed" is chosen, at those that are left "blocked" would be."""
+
+    def for_fewer(counts: Any, documents: int, vocabulary: int, topics: int) -> bool:
+        return topics < 40
+
+    monkeypatch.setattr("pgbn.training.blocked_is_cheaper", for_fewer)
+    topics = np.random.default_rng(0).dirichlet([0.1] * 30, 3)
+    data = np.random.default_rng(1).poisson(X[:, :3] @ topics * 8)
+    settings = QUICK | {"burn_in": [80, 5]}
+    seen: set[str] = set()
+    whole = pgbn.train_layerwise(
+        data, 40, 2, callback=lambda event: seen.add(event.chain.layer1), **settings
+    )
+    assert seen == {"collapsed"}
+    assert whole.widths[0] < 40
+    first = pgbn.train_layerwise(data, 40, 1, **settings | {"burn_in": 80})
+    second = pgbn.train_layerwise(data, 40, 2, start_from=first, **settings)
+    assert np.array_equal(whole.deepest.r, second.deepest.r)
+    assert np.array_equal(whole.deepest.phi[0], second.deepest.phi[0])
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("at", [3, 14])
+def test_a_resumed_training_has_the_sampler_it_had(
+    tmp_path: Path, at: int, masked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another version of pgbn would choose otherwise."""
+    data = np.ma.masked_array(LARGE, np.eye(*LARGE.shape, dtype=bool)) if masked else LARGE
+    whole = pgbn.train_layerwise(data, 4, 2, **QUICK)
+
+    def stop(event: pgbn.Progress) -> None:
+        if event.done == at + 1:
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        checkpoint.train(data, tmp_path, 4, 2, sweeps=1, share=1e9, **QUICK | {"callback": stop})
+    monkeypatch.setattr("pgbn.training.blocked_is_cheaper", lambda *sizes: False)
+    resumed = pgbn.resume(tmp_path, progress=False)
+    assert np.array_equal(resumed.deepest.r, whole.deepest.r)
+    assert np.array_equal(resumed.deepest.phi[0], whole.deepest.phi[0])
+
+
+# ---- checkpoints ------------------------------------------------------------------------
+
+
+class Unwritable:
+    """No JSON."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"vocabulary": ["a", "b"]}, "vocabulary: 2 names, but 30"),
+        ({"vocabulary": "abc"}, "vocabulary: a string"),
+        ({"labels": ["a"]}, "labels: 1 names, but 60"),
+        ({"record": {"a": Unwritable()}}, "record=.*cannot be saved as JSON"),
+        ({"record": [1]}, r"record=\[1\]: give a dict"),
+        ({"burn_in": range(1, 3)}, "burn_in=.*cannot be saved as JSON"),
+        ({"sweeps": 0}, "sweeps=0"),
+        ({"sweeps": 1.5}, "sweeps=1.5"),
+        ({"share": 0.0}, "share=0.0"),
+        ({"share": "5 %"}, "share='5 %'"),
+        ({"minutes": True}, "minutes=True"),
+        ({"priors": 3}, "priors=3"),
+        ({"callback": 3}, "callback=3"),
+    ],
+)
+def test_checkpoints_refuse_before_any_work(
+    tmp_path: Path, arguments: dict[str, Any], message: str
+) -> None:
+    settings = {**QUICK, "callback": no_work, **arguments}
+    with pytest.raises(pgbn.PgbnError, match=message):
+        checkpoint.train(X, tmp_path / "m", 3, 2, **settings)
+    assert not (tmp_path / "m" / "model.json").exists()
+
+
+def test_a_vocabulary_may_be_a_dict(tmp_path: Path) -> None:
+    columns = {f"w{v}": v for v in reversed(range(30))}
+    checkpoint.train(X, tmp_path, 3, 1, vocabulary=columns, labels=range(60),
+                     **QUICK | {"burn_in": np.array([2])})  # fmt: skip
+    saved = pgbn.storage.open_saved(tmp_path)
+    assert saved.vocabulary == [f"w{v}" for v in range(30)]
+    assert saved.labels == [str(j) for j in range(60)]
+    assert (saved.data.toarray() == X).all()
+    assert saved.record["arguments"]["burn_in"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("code", "room"), [(errno.ENOSPC, True), (errno.EACCES, False), (0, False)]
+)
+def test_only_a_full_disk_asks_for_room(
+    tmp_path: Path, code: int, room: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise pgbn.StorageError("could not be written") from OSError(code, "why") if code else None
+
+    monkeypatch.setattr(checkpoint.storage, "save", refuse)
+    with pytest.raises(pgbn.StorageError, match="could not be written") as error:
+        checkpoint.train(X, tmp_path, 3, 1, sweeps=1, share=1e9, **QUICK)
+    assert ("make room" in str(error.value)) == room
+    assert ("pgbn resume" in str(error.value)) == bool(code)
+
+
+def test_an_estimator_that_gets_no_further_layer_needs_no_settings_for_it() -> None:
+    model = pgbn.PGBN(3, 2, burn_in=[3, 2], collect=[2, 1], link="poisson", min_width=4,
+                      random_state=0, warm_start=True)  # fmt: skip
+    with pytest.warns(pgbn.PgbnWarning, match="the network has 1 layer"):
+        before = model.fit(X).n_iter_
+    with pytest.warns(pgbn.PgbnWarning, match="the network has 1 layer"):
+        assert model.fit(X).n_iter_ == before + 2
+    with pytest.raises(DataError, match=r"burn_in=\[3, 2, 1\]"):
+        pgbn.PGBN(3, 2, burn_in=[3, 2, 1], link="poisson").fit(X)
