@@ -53,8 +53,8 @@ def save(
 
     ``vocabulary`` names the terms (a list, or a dict from names to columns), ``labels`` the
     documents, ``record`` is any JSON (settings, times, …), ``data`` the documents × terms that the
-    model was trained on, for the report (masked cells are saved as 0). What was at ``path`` before stays whole until all of the new is on the
-    disk.
+    model was trained on, for the report (masked cells are saved as 0). What was at ``path`` before
+    stays whole until all of the new is on the disk.
     """
     parts = encode(value)
     size = getattr(unwrapped(value), "vocabulary_size", None)  # of a trained model
