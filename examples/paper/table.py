@@ -131,7 +131,8 @@ def sweeps(found: Found) -> list[str]:
         chosen = [record for record in layers if record["depth"] == depth]
         number = [record["training_seconds"] / 1500 for record in chosen
                   if record["training_seconds"] is not None]  # fmt: skip
-        rows.append([depth, f"{statistics.fmean(number):.2f}" if number else NOT_RUN, theirs])
+        unknown = "not noted" if chosen else NOT_RUN
+        rows.append([depth, f"{statistics.fmean(number):.2f}" if number else unknown, theirs])
     return grid(["T", "ours", "paper"], rows)
 
 
