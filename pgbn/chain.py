@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.chain_state import read_tables
 from pgbn.checks import check_integer, check_seed, thread_count
 from pgbn.data import cells_of, read_data
 from pgbn.density import log_density
-from pgbn.errors import DataError
+from pgbn.errors import DataError, did_you_mean
 from pgbn.fused import Tables
 from pgbn.generate import complete_sizes, generate_into, to_axes
+from pgbn.imputed import imputed
 from pgbn.initial import begin
 from pgbn.layer1 import choose
 from pgbn.layer1_samplers import make_sampler
 from pgbn.memory import check_bytes, check_network
 from pgbn.nodes.base import Observed
+from pgbn.possible import check_possible
 from pgbn.program import Program
 from pgbn.random import stream_key, word_of
 
@@ -56,6 +59,7 @@ class Chain:
         sizes = complete_sizes(network, {}, shapes)
         check_network(network, sizes)
         program = Program(network, cells, sizes, 1, thread_count(threads))
+        check_possible(program)
         begin(program, stream_key(self.seed, self.number), init or {})
         self._begin(program, layer1)
 
@@ -178,31 +182,18 @@ class Chain:
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
         """Put a chain of the same network, data, seed and number where `state` was taken."""
-        program, values = self.program, dict[str, NDArray[Any]]()
-        sampler: dict[str, NDArray[Any]] = {}
-        for path, value in state.items():
-            table, *key = path.split("/")
-            if table == "values" and key[0] in self.network.latent:
-                _check_shape(path, value, program.shape[key[0]])
-                values[key[0]] = np.array(value, np.float64)
-            elif table == "counts" and key[1] in self.network.latent:
-                _check_shape(path, value, program.shape[key[1]])
-                program.counts[key[0], key[1]] = np.array(value, np.int64)
-            elif table == "drawn":
-                program.drawn[key[0], key[1]] = np.array(value, np.float64)
-            elif table == "latent_counts" and key[0] in program.cells:
-                _check_shape(path, value, program.cells[key[0]].values.shape)
-                program.latent_counts[key[0]] = np.array(value, np.int64)
-            elif table == "sampler":
-                sampler[key[0]] = value
+        program, tables = self.program, read_tables(self.program, state)
         for name in self.network.latent:
-            if name not in values and name not in self._later:
+            if name not in tables["values"] and name not in self._later:
                 raise DataError(f"restore: the state has no value of {name!r}")
-        program.values.update(values)
         self.sweeps = check_integer("restore: sweeps", sweeps, 0)
-        self._pending = {name for name in self._later if name not in values}
+        program.values.update(tables["values"])
+        program.counts.update(tables["counts"])
+        program.drawn.update(tables["drawn"])
+        program.latent_counts.update(tables["latent_counts"])
+        self._pending = {name for name in self._later if name not in tables["values"]}
         if self.sampler is not None:
-            self.sampler.restore(sampler)
+            self.sampler.restore(tables["sampler"])
         return self
 
     @property
@@ -212,10 +203,21 @@ class Chain:
 
     def select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
-        wanted = list(names)
+        if not isinstance(names, Iterable):
+            raise DataError(f"select: names={names!r}: give a list of names of latent nodes")
+        wanted = [names] if isinstance(names, str) else list(names)
+        for name in wanted:
+            if name not in self.network.latent:
+                known = did_you_mean(name, self.network.latent)
+                raise DataError(f"select: {name!r} is not a latent node.{known}")
         self.refresh(wanted)
         values = self.program.values
         return {name: _read_only(to_axes(self.program, name, values[name])[0]) for name in wanted}
+
+    def imputed(self, name: str) -> NDArray[np.int64]:
+        """The data of an observed node, as counts of the same shape, with the missing (masked)
+        cells as the last sweep imputed them: each sweep is a draw from their posterior."""
+        return imputed(self.program, name)
 
     @property
     def counts(self) -> dict[str, NDArray[np.int64]]:
@@ -247,14 +249,6 @@ def _check_tokens(program: Program) -> None:
         tokens = int(cells.values.sum())
         check_bytes(f"{name}: labels of {tokens} tokens", TOKEN_BYTES * tokens,
                     "use layer1='blocked', which needs no labels")  # fmt: skip
-
-
-def _check_shape(path: str, value: NDArray[Any], shape: tuple[int, ...]) -> None:
-    if value.shape != shape:
-        raise DataError(
-            f"restore: {path} has the shape {value.shape}, but this chain needs {shape}; is the "
-            "state of the same network and data?"
-        )
 
 
 def _read_only(value: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -47,7 +47,9 @@ def check_integer(name: str, value: Any, least: int) -> int:
 
 def thread_count(threads: int | None) -> int:
     """The number of threads: the argument, else PGBN_THREADS, else the cores of this process."""
+    name = "threads"
     if threads is None:
+        name = "PGBN_THREADS"
         text = os.environ.get("PGBN_THREADS", "")
         if not text:
             return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (
@@ -57,8 +59,8 @@ def thread_count(threads: int | None) -> int:
             threads = int(text)
         except ValueError:
             raise DataError(f"PGBN_THREADS={text!r} must be a positive integer") from None
-    if check_integer("threads", threads, 1) > MOST_THREADS:
-        raise DataError(f"threads={threads!r} must be at most {MOST_THREADS}")
+    if check_integer(name, threads, 1) > MOST_THREADS:
+        raise DataError(f"{name}={threads!r} must be at most {MOST_THREADS}")
     return int(threads)
 
 

@@ -10,10 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from pgbn.arrays import in_order
 from pgbn.errors import DataError, did_you_mean
 from pgbn.memory import check_bytes
 from pgbn.nodes.base import Node, Observed
 from pgbn.registry import find_link
+from pgbn.rule_types import EvidenceRule
 
 if TYPE_CHECKING:
     from pgbn.network import Network
@@ -134,7 +136,7 @@ def read_data(network: Network, data: Mapping[str, Any]) -> dict[str, Cells]:
     cells = {name: read_array(network.nodes[name], value) for name, value in data.items()}  # type: ignore[arg-type]
     for name, cell in cells.items():
         if cell.missing is not None:
-            _check_imputable(network.nodes[name])
+            _check_imputable(network, network.nodes[name])
     return cells
 
 
@@ -143,24 +145,48 @@ def _is_imputable(node: Node) -> bool:
     return find_link(node) is not None and node.simplex is None
 
 
-def _check_imputable(node: Node) -> None:
-    if not _is_imputable(node):
+def _is_silent(rule: EvidenceRule) -> bool:
+    """Whether a rule tells its slot nothing at masked cells: their value is 0, and what a function
+    makes of the cells is left out there (`Quantities.known_only`), but a slot's value is not."""
+    parts = ((rule.count, rule.count_reads), (rule.exposure, rule.exposure_reads))
+    return rule.drawn is None and all(
+        part in ("value", "count", 0) or (callable(part) and {"value", "count"} & set(reads))
+        for part, reads in parts
+    )
+
+
+def _check_imputable(network: Network, node: Node) -> None:
+    link, kind = find_link(node), type(node).__name__
+    wrong = "" if _is_imputable(node) else f"for {kind}"
+    for slot in node.slots():
+        rule = network.wiring.rules.get((node.name, slot))
+        if wrong or link is None or rule is None:
+            continue
+        reads = {"value", "count", "exposure"} & set(rule.exposure_reads)
+        told = (rule.count, rule.kind, rule.drawn) == ("count", "poisson", None) and not reads
+        if slot == link.slot and not told:
+            wrong = f"since the rule of {kind} for {slot} is not that of Pois(exposure · {slot})"
+        elif slot != link.slot and not _is_silent(rule):
+            wrong = f"since the rule of {kind} for {slot} does not look at the data of each cell"
+    if wrong:
         raise DataError(
-            f"{node.name}: the data have masked cells, which cannot be imputed for "
-            f"{type(node).__name__}; use a node with Poisson counts, such as pgbn.Poisson, or "
-            "leave the rows with unknown cells out"
+            f"{node.name}: the data have masked cells, which cannot be imputed {wrong}; use a "
+            "node with Poisson counts, such as pgbn.Poisson, or leave the rows with unknown "
+            "cells out"
         )
 
 
 def read_array(node: Observed, value: Any, imputed: bool = True) -> Cells:
     """The cells of one node's data: sparse or dense, masked where unknown.
 
+    Named dims (of an ``xarray.DataArray``) go by name, all other arrays by position.
     ``imputed=False`` refuses masked cells: they are imputed by chains, and nowhere else.
     """
     if isinstance(value, Cells):  # read before, e.g. by the chain that was saved
         return value
     if sp.issparse(value):
         return _read_sparse(node, value, imputed)
+    value = in_order(node.name, node.axes, value)
     mask = None
     if isinstance(value, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(value)

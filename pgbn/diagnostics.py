@@ -59,7 +59,10 @@ def bulk_ess(draws: Any) -> float:
 
 
 def _chains(draws: Any) -> NDArray[np.float64]:
-    chains = np.asarray(draws, np.float64)
+    try:
+        chains = np.asarray(draws, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"draws={draws!r:.60}: give numbers, an array (chains, draws)") from None
     if chains.ndim == 1:
         chains = chains[None]
     if chains.ndim != 2 or chains.shape[0] == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer
 from pgbn.errors import DataError, PgbnError, did_you_mean
+from pgbn.imputed import check_imputed
 from pgbn.memory import check_bytes
 from pgbn.notices import PgbnWarning
 from pgbn.progress import Callback, Clock, Event, live, stop_gently
@@ -27,6 +28,9 @@ __all__ = ["Draws", "sample"]
 @dataclass(frozen=True)
 class Draws:
     """Posterior draws: ``values[name]`` has the dims ("chain", "draw", *dims of the node).
+
+    ``draws[name]`` is the same; ``name in draws``, ``list(draws)`` and ``len(draws)`` speak of the
+    names, as a dict does.
 
     ``interrupted``: Ctrl-C came before the end. ``values`` then has the draws that were kept:
     those of the first chain so far, or of all whole chains, with those of the chain that was
@@ -44,6 +48,15 @@ class Draws:
         if name not in self.values:
             raise PgbnError(f"no draws of {name!r} were kept.{did_you_mean(name, self.values)}")
         return self.values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values
+
+    def __len__(self) -> int:
+        return len(self.values)
 
     def mean(self, name: str) -> NDArray[np.float64]:
         """The posterior mean of a node."""
@@ -93,14 +106,19 @@ def sample(
     threads: int | None,
     callback: Callback | None = None,
 ) -> Draws:
-    """Burn in, then keep every ``thin``-th of the following sweeps, for each chain."""
+    """Burn in, then keep every ``thin``-th of the following sweeps, for each chain.
+
+    Of an observed node with missing cells, what is kept is `Chain.imputed`.
+    """
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
+    if callback is not None and not callable(callback):
+        raise DataError(f"callback={callback!r}: give a function of one argument, a pgbn.Event")
     if keep is not None and not np.iterable(keep):
         raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
     kept = list(network.latent) if keep is None else [keep] if isinstance(keep, str) else list(keep)
     for name in kept:
-        if name not in network.latent:
+        if name not in network.latent and name not in network.observed:
             raise DataError(
                 f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
             )
@@ -156,6 +174,7 @@ class _Rows:
         self.whole: list[dict[str, NDArray[np.float64]]] = []
         self.open: dict[str, NDArray[np.float64]] = {}
         self.filled = 0
+        self.data: list[str] = []  # the names of observed nodes: their imputed cells are kept
 
     @property
     def count(self) -> int:
@@ -163,6 +182,9 @@ class _Rows:
 
     def begin(self, chain: Chain) -> Chain:
         """Make room for the draws of a chain, if there is any."""
+        self.data = [name for name in self.names if name in chain.network.observed]
+        for name in self.data:
+            check_imputed(chain.program, name, "keep")
         if not self.whole:
             each = 8 * sum(prod(chain.program.shape[name]) for name in self.names)
             what = f"draws={self.draws}, chains={self.chains} of {', '.join(self.names)}"
@@ -172,7 +194,8 @@ class _Rows:
         return chain
 
     def keep(self, chain: Chain) -> None:
-        for name, value in chain.select(self.names).items():
+        values = chain.select(name for name in self.names if name not in self.data)
+        for name, value in (values | {name: chain.imputed(name) for name in self.data}).items():
             if name not in self.open:
                 self.open[name] = np.empty((self.draws, *value.shape))
             self.open[name][self.filled] = value

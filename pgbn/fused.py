@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.nodes.base import Node
-from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
+from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.samplers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.lanes import LANES
 from pgbn.samplers.tables import count_tables, share_tables
@@ -23,10 +23,20 @@ from pgbn.sumproduct import operand_of
 
 if TYPE_CHECKING:
     from pgbn.program import Program
+    from pgbn.wiring import Wiring
 
-__all__ = ["Mix", "Tables", "find_mix", "fused_draw", "fused_tables"]
+__all__ = ["Mix", "Tables", "draws_as", "find_mix", "fused_draw", "fused_tables"]
 
 _PARALLEL = 20_000  # entries; below it, threads cost more than they save
+
+
+def draws_as(wiring: Wiring, node: Node, built_in: type[Node]) -> bool:
+    """Whether a node is generated and drawn as a built-in type is, so that a kernel for that type
+    may stand in for its rules: a subclass may have a `generate` or a draw rule of its own."""
+    if not isinstance(node, built_in) or type(node).generate is not built_in.generate:
+        return False
+    posterior = wiring.draws[node.name].posterior
+    return posterior.__module__ == built_in.__module__  # built-in rules stand beside their type
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +184,7 @@ def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:
     """The draw of a layer of gammas whose shape is φ·θ, or the same for all its rows, and whose
     rate and exposure are the same along its last dim; None if it has another form."""
     dims = program.storage[node.name]
-    if program.wiring.draws[node.name].posterior is not posterior_of_gamma or len(dims) < 2:
+    if not draws_as(program.wiring, node, Gamma) or len(dims) < 2:
         return None
     rate, exposure = program.slot(node.name, "rate"), program.exposure(node.name)
     count, shape = program.heard_count(node.name), program.slot(node.name, "shape")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from pgbn.arrays import check_unmasked, in_order
 from pgbn.checks import check_seed
 from pgbn.data import cells_of
 from pgbn.errors import DataError, did_you_mean
@@ -29,7 +31,8 @@ _GENERATE = word_of("generate")
 def generate(
     network: Network, seed: int, sizes: Mapping[str, int], given: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
-    """A dict of arrays, one for each node, with the node's dims in order."""
+    """A dict of arrays, one for each node, with the node's dims in order. Nodes above given ones
+    are left out: they would have to be drawn from a posterior."""
     seed = check_seed(seed)
     for argument, mapping in (("sizes", sizes), ("given", given)):
         if not isinstance(mapping, Mapping):
@@ -47,13 +50,38 @@ def generate(
         complaint = node.refuses(array) if isinstance(node, Latent) else None
         if complaint:
             raise DataError(f"given: {name} {complaint}")
+    above = _above(network, arrays)
     program = Program(network, {}, every)
     fixed = {name: to_storage(program, name, array[None]) for name, array in arrays.items()}
-    data = generate_into(program, seed, fixed)
+    data = generate_into(program, seed, fixed, above)
     return {name: to_axes(program, name, value)[0] for name, value in data.items()}
 
 
+def _above(network: Network, given: Iterable[str]) -> set[str]:
+    """The nodes above given ones; nothing that is to be drawn may depend on them."""
+    known, graph = set(given), network.graph
+    above = {each for name in known for each in nx.ancestors(graph, name)} - known
+    for name in network.nodes.keys() - known - above:
+        unknown = sorted(above.intersection(graph.predecessors(name)))
+        if unknown:
+            below = next(each for each in network.nodes if each in known
+                         and unknown[0] in nx.ancestors(graph, each))  # fmt: skip
+            raise DataError(
+                f"given: {name!r} depends on {unknown[0]!r}, about which the given {below!r} tells "
+                f"something; give {unknown[0]!r} too"
+            )
+    if known and known | above == set(network.nodes):
+        last = next(reversed([name for name in network.nodes if name in known]))
+        raise DataError(
+            f"given: {', '.join(sorted(known))} leave nothing to draw; nodes given the data are "
+            f"drawn by Network.sample({{{last!r}: …}})"
+        )
+    return above
+
+
 def _array(node: Node, value: Any) -> NDArray[Any]:
+    check_unmasked(f"given: {node.name!r}", value)
+    value = in_order(f"given: {node.name!r}", node.axes, value)
     try:
         array = value.toarray() if sp.issparse(value) else np.asarray(value)
     except ValueError:
@@ -108,11 +136,16 @@ def complete_sizes(
 
 
 def generate_into(
-    program: Program, seed: int, fixed: Mapping[str, NDArray[Any]]
+    program: Program,
+    seed: int,
+    fixed: Mapping[str, NDArray[Any]],
+    left_out: Iterable[str] = (),
 ) -> dict[str, NDArray[Any]]:
     """Draw every node that is not fixed, parents first; the program holds the values."""
     data: dict[str, NDArray[Any]] = {}
     for name, node in program.network.nodes.items():
+        if name in left_out:
+            continue
         if name in fixed:
             value = fixed[name]
         else:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.arrays import check_unmasked, in_order
 from pgbn.errors import DataError, did_you_mean
 from pgbn.generate import to_storage
 from pgbn.nodes.base import Latent
@@ -41,6 +42,10 @@ def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.flo
     for name, value in init.items():
         if name not in latent:
             raise DataError(f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}")
+        node = program.network.nodes[name]
+        assert isinstance(node, Latent)
+        check_unmasked(f"init: {name}", value)
+        value = in_order(f"init: {name}", node.axes, value)
         try:
             found = np.asarray(value)
         except ValueError:
@@ -48,8 +53,6 @@ def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.flo
         if found.dtype.kind not in "iufb":
             raise DataError(f"init: {name} has the dtype {found.dtype}; give numbers")
         array = found.astype(np.float64)
-        node = program.network.nodes[name]
-        assert isinstance(node, Latent)
         if array.ndim != len(node.axes):
             raise DataError(f"init: {name} has shape {array.shape}, but its dims are {node.axes}")
         complaint = node.refuses(array)

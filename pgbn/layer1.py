@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pgbn.errors import NetworkError, StaleReadError
+from pgbn.fused import draws_as
 from pgbn.layer1_cost import blocked_is_cheaper
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
@@ -64,6 +65,11 @@ def find_pattern(wiring: Wiring) -> Pattern | str:
     scores = next((n for n in nodes if n is not loadings), None)
     if loadings is None or not isinstance(scores, (Gamma, Dirichlet)):
         return f"the {link.slot} of {node.name} is not a Dirichlet times a Gamma or Dirichlet"
+    for part, built_in in ((loadings, Dirichlet), (scores, Gamma), (scores, Dirichlet)):
+        if isinstance(part, built_in) and not draws_as(wiring, part, built_in):
+            return f"{part.name} ({type(part).__name__}) has rules or a generate of its own"
+    if wiring.rules[node.name, link.slot].count != "count":
+        return f"the rule of {type(node).__name__} for {link.slot} does not pass the counts on"
     if len(term.contracted) != 1 or any(f.dims != f.own_dims for f in term.factors):
         return f"the {link.slot} of {node.name} is not summed over one dim"
     return _check(wiring, node, loadings, scores, term.contracted[0])

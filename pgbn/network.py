@@ -11,7 +11,7 @@ import numpy as np
 
 from pgbn.checks import is_integral
 from pgbn.errors import NetworkError, did_you_mean
-from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.nodes.base import Latent, Node, Observed, check_methods
 from pgbn.nodes.expression import Expression
 from pgbn.registry import load_plugins
 from pgbn.schedule import Schedule, derive, reorder
@@ -64,6 +64,8 @@ class Network:
         self.latent = [n.name for n in self.nodes.values() if isinstance(n, Latent)]
         self.sizes = self._check_sizes(sizes or {})
         self.wiring = Wiring(self.nodes)
+        for every in self.nodes.values():
+            check_methods(every)
         if order is not None and (isinstance(order, str) or not np.iterable(order)):
             raise NetworkError(f"order={order!r}: give a list of the names of steps")
         self.order = None if order is None else tuple(map(str, order))
@@ -102,6 +104,12 @@ class Network:
         if name not in self.nodes:
             raise NetworkError(f"there is no node {name!r}.{did_you_mean(name, self.nodes)}")
         return self.nodes[name]
+
+    def __contains__(self, item: object) -> bool:
+        """Whether a name, or this very node, is in the network."""
+        if isinstance(item, Node):
+            return self.nodes.get(item.name) is item
+        return item in self.nodes
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes.values())
@@ -152,7 +160,11 @@ class Network:
         sizes: Mapping[str, int] | None = None,
         given: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """A draw of all nodes from the joint distribution, or of the rest given some nodes."""
+        """A draw of all nodes from the joint distribution, each given its parents.
+
+        The nodes in ``given`` keep their values, and what depends on them follows. Nodes above a
+        given one are left out: given it, they have a posterior, which is what `sample` draws.
+        """
         from pgbn.generate import generate
 
         return generate(self, seed, sizes or {}, given or {})
@@ -185,7 +197,8 @@ class Network:
         threads: int | None = None,
         callback: Callback | None = None,
     ) -> Draws:
-        """Run chains and keep draws of the nodes in ``keep`` (all latent nodes if left out).
+        """Run chains and keep draws of the nodes in ``keep`` (all latent nodes if left out). Of
+        data with missing cells, the imputed counts can be kept too.
 
         ``callback`` gets a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the draws
         that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
@@ -221,6 +234,14 @@ class Network:
         from pgbn.serialise import to_json
 
         return to_json(self, indent)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Network.from_json, (self.to_json(None),)  # rules hold functions: no pickles of them
+
+    def __deepcopy__(self, memo: object = None) -> Network:
+        return self  # never changed
+
+    __copy__ = __deepcopy__
 
     @classmethod
     def from_json(cls, text: str) -> Network:

@@ -7,15 +7,17 @@ nothing of sweeps, seeds or recording; `pgbn.chain` runs it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.data import Cells
+from pgbn.errors import NetworkError
 from pgbn.evidence import Evidence
 from pgbn.layout import Labelled
-from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.base import Node, Observed, draw_node
 from pgbn.quantities import Quantities
 from pgbn.random import stream_key
 from pgbn.registry import find_link
@@ -25,7 +27,7 @@ from pgbn.splitting import Splitter
 from pgbn.sumproduct import operand_of, reduce_product
 from pgbn.terms import Term
 
-__all__ = ["Program"]
+__all__ = ["Program", "check_posterior"]
 
 
 class Program(Quantities):
@@ -48,14 +50,13 @@ class Program(Quantities):
         needed = inspect.signature(posterior).parameters
         arguments = {argument: self.quantity(node, argument).get for argument in needed}
         slots = {slot: self.slot(name, slot).get for slot in node.slots()}
-        shape, values, generate = self.shape[name], self.values, node.generate
+        shape, values = self.shape[name], self.values
 
         def run(key: int) -> None:
             updated = posterior(**{argument: get() for argument, get in arguments.items()})
-            for slot, get in slots.items():
-                if slot not in updated:
-                    updated[slot] = get()
-            values[name] = generate(self.stream(name, key), **updated).reshape(shape)
+            check_posterior(node, updated)
+            kept = {slot: get() for slot, get in slots.items() if slot not in updated}
+            values[name] = draw_node(node, self.stream(name, key), shape, {**updated, **kept})
 
         return run
 
@@ -68,9 +69,9 @@ class Program(Quantities):
             return chain_prior(self, node)
         slots = {slot: self.slot(name, slot).get for slot in node.slots()}
         shape = self.shape[name]
-        return lambda key: node.generate(
-            self.stream(name, key), **{slot: get() for slot, get in slots.items()}
-        ).reshape(shape)
+        return lambda key: draw_node(
+            node, self.stream(name, key), shape, {slot: get() for slot, get in slots.items()}
+        )
 
     def count_step(self, name: str) -> Callable[[int], None]:
         """The function that draws the counts that a node passes up, given a key."""
@@ -117,6 +118,7 @@ class Program(Quantities):
             if isinstance(result, Evidence):
                 self.drawn[node.name, slot] = result.exposure
                 result = result.count
+            result = self.known_only(node, slot, result)
             self.deliver(node, slot, splitter.dense(stream_key(key, 1), result))
 
         return run
@@ -180,6 +182,7 @@ class Program(Quantities):
                                                         if n != "stream"}).reshape(-1)  # fmt: skip
                 if cells.missing is not None:
                     stream = Stream(stream_key(key, 2), shape, self.threads)
+                    rate = rate * self._exposure_at(node, slot, cells)
                     imputed = vectorised.poisson(stream, rate).reshape(-1)
                     counts = np.where(cells.missing, imputed, counts)
             self.latent_counts[name] = counts
@@ -191,3 +194,34 @@ class Program(Quantities):
                 self.deliver(node, other, part.cells(stream_key(key, 4), cells, counts))
 
         return run
+
+    def _exposure_at(self, node: Observed, slot: str, cells: Cells) -> Any:
+        """The exposure q that the rule for a slot tells, at every cell: x ~ Pois(q · rate)."""
+        rule = self.wiring.rules.get((node.name, slot))
+        exposure = 1.0 if rule is None else rule.exposure
+        if isinstance(exposure, str):
+            return self.at_cells(node, exposure, cells)
+        if rule is None or not callable(exposure):
+            return exposure
+        return exposure(**{read: self.at_cells(node, read, cells) for read in rule.exposure_reads})
+
+
+def check_posterior(node: Node, updated: Any) -> None:
+    """Refuse what is no parameters of a node: a draw rule returns new values of its slots."""
+    rule, slots = f"{node.name}: the draw rule of {type(node).__name__}", node.slots()
+    if not isinstance(updated, Mapping):
+        raise NetworkError(
+            f"{rule} returned {type(updated).__name__}; return a dict from names of slots "
+            f"({', '.join(slots)}) to their new values"
+        )
+    for slot, value in updated.items():
+        if slot not in slots:
+            raise NetworkError(
+                f"{rule} returned a value of {slot!r}, which is no slot; its slots are "
+                f"{', '.join(slots)}"
+            )
+        if np.isnan(np.min(value)):  # the least of numbers is NaN if one of them is
+            raise NetworkError(
+                f"{rule} returned NaN for {slot!r}; are the rule, and the numbers that it reads, "
+                "finite?"
+            )

@@ -21,6 +21,7 @@ from pgbn.exposures import Source
 from pgbn.layout import Labelled, align, number, shape4, storage_order
 from pgbn.nodes.base import Node, Observed
 from pgbn.products import compile_product
+from pgbn.registry import find_link
 from pgbn.samplers.stream import Stream
 from pgbn.sumproduct import Operand, SumProduct
 
@@ -101,7 +102,7 @@ class Quantities:
                 child = self.network.nodes[name]
                 rule = self.wiring.rules[name, operand.slot]
                 assert callable(rule.count)
-                return self._computed(child, rule.count, rule.count_reads)
+                return self._computed(child, operand.slot, rule.count, rule.count_reads)
             case "exposure":
                 return self.rule_exposure(self.network.nodes[name], operand.slot)
             case "rest":
@@ -232,40 +233,46 @@ class Quantities:
             shape = (self.replicates, *(self.sizes[dim] for dim in dims))
             return Labelled(lambda: self.drawn[pair].reshape(shape), dims, self.replicates)
         assert callable(rule.exposure)
-        return self._computed(child, rule.exposure, rule.exposure_reads)
+        return self._computed(child, slot, rule.exposure, rule.exposure_reads)
+
+    def known_only(self, node: Node, slot: str, result: Any) -> Any:
+        """What a rule tells a slot, with 0 at the cells whose data are missing: imputed counts
+        speak to the slot that they come from, and to no other."""
+        cells, link = self.cells.get(node.name), find_link(node)
+        if cells is None or cells.missing is None or link is None or link.slot == slot:
+            return result
+        return np.where(cells.dense(cells.missing).reshape(self.shape4[node.name]), 0, result)
 
     def _computed(
-        self, child: Node, function: Callable[..., Any], names: tuple[str, ...]
+        self, child: Node, slot: str, function: Callable[..., Any], names: tuple[str, ...]
     ) -> Labelled:
-        """What a function of a rule makes from the quantities that it names."""
+        """What a function of a rule for a slot makes from the quantities that it names."""
         arguments = {name: self.quantity(child, name) for name in names}
         gets = {name: a.get for name, a in arguments.items()}
-        return self._labelled(
-            child,
-            Aligned(
-                lambda: function(**{name: get() for name, get in gets.items()}),
-                frozenset(dim for a in arguments.values() for dim in a.dims),
-                max((a.replicates for a in arguments.values()), default=1),
-                all(a.is_number for a in arguments.values()),
-            ),
-        )
+
+        def get() -> Any:
+            return self.known_only(child, slot, function(**{n: get() for n, get in gets.items()}))
+
+        parts = arguments.values()
+        dims = frozenset(dim for part in parts for dim in part.dims)
+        replicates = max((part.replicates for part in parts), default=1)
+        plain = all(part.is_number for part in parts)
+        return self._labelled(child, Aligned(get, dims, replicates, plain))
 
     def quantity(self, node: Node, name: str) -> Aligned:
         """What a rule may name: value, count, exposure or a slot, beside the node."""
-        everywhere = frozenset(node.axes)
-        shape = self.shape4[node.name]
-        if name == "value":
-            if isinstance(node, Observed):
-                return Aligned(lambda: self.cells[node.name].dense().reshape(shape), everywhere,
-                               self.replicates, False)  # fmt: skip
-            return Aligned(lambda: self.values[node.name].reshape(shape), everywhere,
-                           self.replicates, False)  # fmt: skip
+        own, shape = node.name, self.shape4[node.name]
+
+        def everywhere(get: Callable[[], NDArray[Any]]) -> Aligned:
+            dims = frozenset(node.axes)
+            return Aligned(lambda: get().reshape(shape), dims, self.replicates, False)
+
+        if name == "value" and isinstance(node, Observed):
+            return everywhere(lambda: self.cells[own].dense())
         if name == "count" and isinstance(node, Observed):
-            cells = self.cells
-            return Aligned(
-                lambda: cells[node.name].dense(self.latent_counts[node.name]).reshape(shape),
-                everywhere, self.replicates, False,
-            )  # fmt: skip
+            return everywhere(lambda: self.cells[own].dense(self.latent_counts[own]))
+        if name == "value":
+            return everywhere(lambda: self.values[own])
         if name == "count":
             return self.heard_count(node.name)
         if name == "exposure":

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from pgbn.chain_exposures import backward, chain_exposures, passed_back
 from pgbn.chain_rows import Rows
-from pgbn.nodes.base import Node
-from pgbn.program import Program
+from pgbn.nodes.base import Node, draw_node
+from pgbn.program import Program, check_posterior
 from pgbn.random import stream_key
 from pgbn.terms import LATER, Factor
 
@@ -90,8 +90,7 @@ def _forward(
         program.values[node.name] = value
         for now in range(rows.length):
             rows.now = now
-            draw = node.generate(rows.stream(key), **at_row())
-            by_row[now] = draw.reshape(by_row[now].shape)
+            by_row[now] = draw_node(node, rows.stream(key), by_row[now].shape, at_row())
         if kept is not None:
             program.values[node.name] = kept
         return value
@@ -133,7 +132,9 @@ def chain_draw(program: Program, node: Node) -> Callable[[int], None]:
                     arguments["count"] = arguments["count"] + back_counts[rows.now]
             if "exposure" in needed:
                 arguments["exposure"] = own_exposure() + passed_back(rows, back, cell, exposures)
-            return {**values, **posterior(**arguments)}
+            updated = posterior(**arguments)
+            check_posterior(node, updated)
+            return {**values, **updated}
 
         return at_row
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network import Network
@@ -51,8 +52,21 @@ def _encode_node(node: Node) -> dict[str, Any]:
             f"{node.name}: the node type {cls.__name__} has no tag of its own, so JSON cannot name "
             'it; add to the class: tag: ClassVar[str] = "my_package.my_type"'
         )
-    fields = {name: _encode(getattr(node, name)) for name in cls.model_fields}
+    fields = {}
+    for name in cls.model_fields:
+        value = getattr(node, name)
+        fields[name] = _encode(value) if name in cls.slots() else _plain(node, name, value)
     return {"type": node.tag, **fields}
+
+
+def _plain(node: Node, name: str, value: Any) -> Any:
+    """A field that holds no expression, as JSON that pydantic reads back."""
+    try:
+        if isinstance(value, Expression):
+            raise TypeError(f"{value} is an expression; annotate {name} as pgbn.Slot")
+        return to_jsonable_python(value)
+    except (TypeError, ValueError) as error:
+        raise NetworkError(f"{node.name}: {name} cannot be written as JSON: {error}") from None
 
 
 def _encode(value: Any) -> Any:
@@ -133,10 +147,12 @@ class _Reader:
         if not isinstance(tag, str) or tag not in types:
             raise NetworkError(
                 f"{name}: unknown node type {tag!r}.{did_you_mean(str(tag), types)} A type of "
-                "another package must be installed and registered in the group pgbn.nodes"
+                "another package must be installed and registered in the group pgbn.nodes; or "
+                "import the module that defines it first"
             )
         fields.pop("name", None)
-        values = {key: self.value(value, name) for key, value in fields.items()}
+        slots = types[tag].slots()
+        values = {k: self.value(v, name) if k in slots else v for k, v in fields.items()}
         self.built[name] = types[tag](name, **values)
         self.open.pop()
         return self.built[name]

@@ -68,7 +68,8 @@ class Splitter:
         shares = [counts]
         if len(self.parts) > 1:
             rates = [self.cell_rate(cells, part) for part in self.parts]
-            shares = _binomials(key, counts[None, None, :, None], rates)
+            split = _binomials(key, counts[None, None, :, None], rates)
+            shares = [share.reshape(-1) for share in split]
         out = []
         for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
             if not part.contracted:
@@ -148,8 +149,6 @@ def _binomials(
         shares.append(share)
         left = left - share
     shares.append(left)
-    if counts.shape[3] == 1 and counts.shape[:2] == (1, 1):  # a column of cells
-        return [share.reshape(-1) for share in shares]
     return shares
 
 

@@ -85,7 +85,9 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
     equations, references = [], []
     link = find_link(node)
     if link is not None:
+        told = wiring.rules.get((node.name, link.slot))
         reads |= wiring.slot_reads(node, link.slot)  # unknown cells are imputed from it
+        reads |= wiring.named_reads(node, told.exposure_reads) if told is not None else set()
         if link.counts is not None:
             equations.append(link.equation)
             references.append(link.reference)

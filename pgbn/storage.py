@@ -115,7 +115,8 @@ def read_folder(
                 continue  # a writer replaced the files while we read them
             raise
         except PgbnError as error:
-            raise StorageError(f"{folder}: damaged: {error}") from error
+            # the checksums are right, so the files are as they were written
+            raise StorageError(f"{folder}: cannot be read here: {error}") from error
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError,
                 AssertionError) as error:  # fmt: skip
             detail = f"{type(error).__name__}: {error}"

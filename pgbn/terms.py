@@ -159,18 +159,28 @@ class _Lowering:
         self, expression: Mix | Product, summed: Callable[[tuple[Term, ...]], tuple[str, ...]]
     ) -> list[Term]:
         """Multiply out: every choice of one term of each factor."""
-        choices = product(*(self.expand(factor) for factor in expression.factors))
-        terms = (self._multiply(parts, summed(parts)) for parts in choices)
+        terms = []
+        for parts in product(*(self.expand(factor) for factor in expression.factors)):
+            self._check_inner(parts)
+            terms.append(self._multiply(parts, summed(parts)))
         return [term for term in terms if term is not None]
+
+    def _check_inner(self, parts: tuple[Term, ...]) -> None:
+        """A dim that one part has summed may not be used by another."""
+        for dim in (dim for part in parts for dim in part.contracted):
+            if sum(dim in part.dims for part in parts) > 1:
+                first, *rest = [factor.name for part in parts for factor in part.factors]
+                raise self.error(
+                    f"dim {dim!r} is summed inside and used outside; to sum once over all of them "
+                    f"write {first} @ ({' * '.join(rest)}) or pgbn.Mix(factors=({first}, "
+                    f"{', '.join(rest)})), else rename one"
+                )
 
     def _multiply(self, parts: tuple[Term, ...], summed: tuple[str, ...]) -> Term | None:
         phases = {part.phase for part in parts} - {ALWAYS}
         if len(phases) > 1:
             return None  # one part counts in the first row only, the other in later rows only
         inner = tuple(dim for part in parts for dim in part.contracted)
-        for dim in inner:
-            if sum(dim in part.dims for part in parts) > 1:
-                raise self.error(f"dim {dim!r} is summed inside and used outside; rename one")
         return Term(
             float(np.prod([part.coefficient for part in parts])),
             tuple(factor for part in parts for factor in part.factors),

@@ -14,7 +14,7 @@ from pgbn.reads import Reads
 from pgbn.registry import find_draw, find_evidence, find_link, kinds_heard
 from pgbn.rule_types import EvidenceRule
 from pgbn.sumproduct import describe, operand_of, reduce_product
-from pgbn.terms import Polynomial, lower
+from pgbn.terms import LATER, Polynomial, lower
 
 __all__ = ["Wiring"]
 
@@ -174,10 +174,12 @@ class Wiring(Reads):
         wrong = sorted(read & (self.marginalised(name) | {name}))
         if wrong:
             children = ", ".join(dict.fromkeys(s.child.name for s in self.sources[name]))
+            weight = any(source.term.phase == LATER for source in self.sources[name])
+            once = "" if weight else f"use {name} in one place only, or "
             raise MissingRuleError(
                 f"{name} has no conjugate update: what it hears from {children} depends on "
-                f"{', '.join(wrong)}, which its update would change or integrate out; use {name} "
-                f"in one place only, or make it a number"
+                f"{', '.join(wrong)}, which its update would change or integrate out; {once}make "
+                f"{name} a number"
             )
         slots: dict[str, set[str]] = {}
         for source in self.sources[name]:
@@ -210,10 +212,13 @@ class Wiring(Reads):
 
     def _check_positive(self, node: Node, slot: str) -> None:
         if not self.is_positive(node, slot):
+            rule = self.rules.get((node.name, slot))
+            handed_on = rule is not None and rule.count == "count" and isinstance(node, Latent)
+            sums = rule is None or (rule.kind == "poisson" and rule.is_integer and not handed_on)
+            add = f"add a positive number to it, as in {slot}=... + 0.1, or " if sums else ""
             raise NetworkError(
                 f"{node.name}: {slot} = {getattr(node, slot)} can be 0, and a {slot} must be "
-                f"positive; add a positive number to it, as in {slot}=... + 0.1, or put the gate "
-                "into the shape of a Gamma"
+                f"positive; {add}put the gate into the shape of a Gamma"
             )
 
     def _check_unit(self, node: Node, slot: str) -> None:

@@ -136,6 +136,36 @@ def test_draws_have_names_and_shapes(data) -> None:
         draws["theta1"]
 
 
+def test_draws_are_a_collection_of_names(data) -> None:
+    draws = pg.zoo.pfa(3).sample({"x": data}, burn_in=1, draws=2, keep=["r", "p2"], progress=False)
+    assert list(draws) == ["r", "p2"]
+    assert "r" in draws
+    assert "theta1" not in draws
+    assert len(draws) == 2
+
+
+def test_a_callback_is_checked_before_any_sweep(data, monkeypatch) -> None:
+    monkeypatch.setattr(pg.Chain, "sweep", lambda *_: pytest.fail("a sweep was run"))
+    with pytest.raises(pg.DataError, match="callback=3"):
+        pg.zoo.pfa(3).sample({"x": data}, burn_in=1, draws=1, callback=3, progress=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["thet1"], "Did you mean 'theta1'"),
+        (["zz"], "'zz' is not a latent node. Known: c0"),
+        (["x"], "'x' is not a latent node"),
+        (3, "names=3: give a list"),
+    ],
+)
+def test_select_names_what_is_unknown(data, names, words) -> None:
+    chain = pg.zoo.pfa(3).chain({"x": data}).sweep()
+    with pytest.raises(pg.DataError, match=words):
+        chain.select(names)
+    assert list(chain.select("r")) == ["r"]
+
+
 def test_draws_go_to_xarray_and_arviz(data) -> None:
     xarray = pytest.importorskip("xarray")
     draws = pg.zoo.pfa(3).sample({"x": data}, burn_in=1, draws=2, chains=2, keep=["theta1"])

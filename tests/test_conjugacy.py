@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from models import pgbn, sizes_of, zoo_models
 
-from pgbn import NetworkError, registry, zoo
+from pgbn import DataError, Network, NetworkError, Poisson, PoissonGamma, registry, zoo
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma, log_pmf
-from pgbn.testing import check_conjugacy
+from pgbn.testing import check_conjugacy, geweke
 
 MODELS = zoo_models()
 
@@ -28,6 +28,39 @@ def test_sizes_that_all_differ():
     network = zoo.pgbn([5, 3, 2], 0.5, (2, 4), (9, 9), (9, 9), (60, 3))
     result = check_conjugacy(network, {"doc": 4, "term": 7}, seed=2)
     assert result.worst < 1e-8, result
+
+
+def test_data_without_a_latent_parent_are_passed_over():
+    a = Gamma("a", 2, 2)
+    network = Network(Poisson("x", a, dims="i"), Poisson("x2", 1.0, dims="i"))
+    assert check_conjugacy(network, {"i": 4}).worst < 1e-8
+    assert check_conjugacy(Network(Poisson("x", 2.0, dims="i")), {"i": 4}).worst == 0.0
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["rate", "constant rate"])
+def test_a_sum_in_the_noise_of_reals(constant):
+    a, b = Gamma("a", 2, 2), Gamma("b", 3, 2)
+    rate = 1.5 if constant else Gamma("rate", 2, 2, dims="i")
+    network = Network(PoissonGamma("y", rate, a + b + 0.5, dims="i"))
+    result = check_conjugacy(network, {"i": 4})
+    assert result.worst < 1e-8, result
+    assert {"a", "b"} <= set(result.errors)
+
+
+def test_a_wrong_noise_rule_fails(monkeypatch):
+    rule = replace(registry._evidence[PoissonGamma, "noise", "poisson"], exposure=1.0)
+    monkeypatch.setitem(registry._evidence, (PoissonGamma, "noise", "poisson"), rule)
+    a, b = Gamma("a", 2, 2), Gamma("b", 3, 2)
+    network = Network(PoissonGamma("y", 1.5, a + b + 0.5, dims="i"))
+    assert check_conjugacy(network, {"i": 4}).failures == ["a", "b"]
+
+
+@pytest.mark.parametrize("test", [check_conjugacy, geweke])
+def test_wrong_arguments_are_named(test):
+    with pytest.raises(NetworkError, match=rf"{test.__name__}: network=3 is no pgbn\.Network"):
+        test(3)
+    with pytest.raises(DataError, match=rf"{test.__name__}: sizes=3: give a dict"):
+        test(pgbn(1), 3)
 
 
 # ---- the check can fail -----------------------------------------------------------------

@@ -131,7 +131,7 @@ BAD_ARGUMENTS: dict[str, Case] = {
     "thin": (lambda: sample(thin=0), ["thin=0", "at least 1"]),
     "chains": (lambda: sample(chains=2.5), ["chains=2.5"]),
     "keep": (lambda: sample(keep=["thet"]), ["keep: 'thet'", "theta1"]),
-    "keep data": (lambda: sample(keep="x"), ["keep: 'x'", "latent"]),
+    "keep data": (lambda: sample(keep="x"), ["keep: the data of 'x'", "missing"]),
     "keep number": (lambda: sample(keep=3), ["keep=3", "list"]),
     "generate: size": (lambda: NET.generate(), ["size of dim", "sizes={"]),
     "generate: name": (lambda: draw(given={"thet": 1}), ["given", "'thet'", "theta1"]),

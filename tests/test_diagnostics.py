@@ -72,3 +72,6 @@ def test_edges() -> None:
         assert 0 < bulk_ess(values) < 100
     with pytest.raises(DataError, match=r"\(chains, draws\)"):
         split_rhat(np.ones((2, 2, 2)))
+    for words in ("a", [["a", "b"]], [[1.0], [1.0, 2.0]], {}):
+        with pytest.raises(DataError, match="give numbers"):
+            split_rhat(words)

@@ -170,7 +170,7 @@ BAD: dict[str, tuple[Callable[[dict[str, Any]], Any], list[str]]] = {
     "no edge": (put("a", "rate", {}), ["a: unknown edge None"]),
     "edge": (put("a", "rate", {"edge": []}), ["a: unknown edge []"]),
     "half an edge": (put("a", "rate", {"edge": "rename"}), ["None"]),
-    "constant": (put("a", "rate", {"edge": "constant"}), ["a: the edge 'constant'"]),
+    "constant": (put("a", "rate", {"edge": "constant"}), ["Constant: value", "missing"]),
     "self": (put("a", "rate", {"edge": "self", "names": 3}), ["Self", "names"]),
     "nothing depends": (
         lambda d: d["nodes"].append({"type": "gamma", "name": "lone", "shape": 1, "rate": 1}),

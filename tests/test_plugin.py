@@ -246,8 +246,8 @@ def test_missing_rules_of_a_new_type() -> None:
     pgbn.evidence_rule(Sensor, "level", count="count", exposure=1.0)
     with pytest.raises(pgbn.MissingRuleError, match="Sensor has no link to counts"):
         pgbn.Network(Sensor("x", level=pgbn.Gamma("g", 1, 1)))
-    with pytest.raises(NotImplementedError, match="Bare does not define generate"):
-        pgbn.Network(pgbn.Poisson("x", bare)).generate()
+    with pytest.raises(pgbn.NetworkError, match="bare: the node type Bare does not define gener"):
+        pgbn.Network(pgbn.Poisson("x", bare))
 
 
 def test_the_skeleton() -> None:
@@ -320,6 +320,7 @@ class Noisy(pgbn.Latent):
     """A layer whose counts are drawn given its value (no real distribution: for the check)."""
 
     level: pgbn.Slot
+    generate = log_density = lambda *_, **slots: np.ones(1)
 
 
 pgbn.draw_rule(Noisy)(lambda count, level: {"level": level + count})

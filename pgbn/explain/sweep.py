@@ -58,12 +58,16 @@ def _step(
     reason = _reason(notation, lemmas, step, node)
     flag = " (drawn only when somebody looks at it: no step reads it)" if step.on_demand else ""
     method = f" [{step.method}]" if step.method else ""
+    texts = (
+        reason,
+        _reads(notation, lemmas, step, stale),
+        _marginalises(notation, steps, number, step),
+    )
     return [
         Heading(3, f"Step {number}: {code(step.name)}{method}{flag}"),
         Equations(tuple(lines)),
-        Paragraph(f"{reason} {_reads(notation, lemmas, step, stale)} "
-                  f"{_marginalises(notation, steps, number, step)}"),
-    ]  # fmt: skip
+        Paragraph(" ".join(filter(None, texts))),
+    ]
 
 
 def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:

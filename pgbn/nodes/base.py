@@ -7,6 +7,7 @@ hears: `pgbn.draw_rule`, which gives the parameters of the posterior in its own 
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,8 +23,10 @@ __all__ = [
     "Latent",
     "Node",
     "Observed",
+    "check_methods",
     "check_positive",
     "check_probability",
+    "draw_node",
     "node_types",
 ]
 
@@ -38,7 +41,6 @@ class Node(Expression):
     Invariant: the class attribute `tag` is unique; it is the node's "type" in JSON.
     """
 
-    positional: ClassVar[tuple[str, ...]] = ()
     # slots whose value must be positive, and whether the node's own value can be exactly 0
     positive_slots: ClassVar[tuple[str, ...]] = ()
     has_zeros: ClassVar[bool] = False
@@ -48,22 +50,23 @@ class Node(Expression):
 
     def __init__(self, name: str = "", /, *args: Any, **fields: Any) -> None:
         cls = type(self)
-        name = fields.pop("name", name)
-        if len(args) > len(cls.positional):
+        if name != "" and "name" in fields:
             raise NetworkError(
-                f"{cls.__name__}({name!r}): takes {len(cls.positional)} positional parameters "
-                f"after the name {cls.positional}, got {len(args)}"
+                f"{cls.__name__}({name!r}): name is given twice, also as {fields['name']!r}"
             )
-        for slot, value in zip(cls.positional, args, strict=False):
-            if slot in fields:
-                raise NetworkError(f"{cls.__name__}({name!r}): {slot} is given twice")
-            fields[slot] = value
-        super().__init__(name=name, **fields)
+        name = fields.pop("name", name)
+        super().__init__(*args, name=name, **fields)
         if len(set(self.axes)) < len(self.axes):
             raise NetworkError(
                 f"{cls.__name__}({name!r}): its dims {self.axes} name a dim twice; give the second "
                 "another name"
             )
+        for dim in ("chain", "draw"):
+            if dim in self.axes:
+                raise NetworkError(
+                    f"{cls.__name__}({name!r}): a dim {dim!r}, which draws have themselves; give "
+                    "it another name"
+                )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -77,7 +80,7 @@ class Node(Expression):
     @field_validator("name")
     @classmethod
     def _check_name(cls, name: str) -> str:
-        if not name or any(character in name for character in " ()[]{},.:/"):
+        if not f"_{name}".isidentifier() or not name:
             raise ValueError(f"{name!r} is not a name: use letters, digits and underscores")
         if name in ("self", "constant"):
             raise ValueError(f"{name!r} has a meaning of its own here; choose another name")
@@ -117,11 +120,11 @@ class Node(Expression):
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         """A draw of the node given its slots (4-d arrays that broadcast to stream.shape)."""
-        raise NotImplementedError(f"{type(self).__name__} does not define generate()")
+        raise _undefined(self, "generate", "stream")
 
     def log_density(self, value: Array, **slots: Any) -> Array:
-        """Elementwise log density; sums to the log density of the node."""
-        raise NotImplementedError(f"{type(self).__name__} does not define log_density()")
+        """Elementwise log density; sums to the log density of the node. Only densities need it."""
+        raise _undefined(self, "log_density", "value")
 
     def formula(self, **slots: str) -> str:
         """The distribution in LaTeX, given its slots in LaTeX."""
@@ -166,6 +169,30 @@ class Observed(Node):
     def check(self, values: Array) -> str | None:
         """What these (finite) data values have that they must not ("negative values"), or None."""
         return None
+
+
+def check_methods(node: Node) -> None:
+    """Refuse a type that leaves out what every type must define."""
+    if type(node).generate is Node.generate:
+        raise _undefined(node, "generate", "stream")
+
+
+def _undefined(node: Node, method: str, arguments: str) -> NetworkError:
+    return NetworkError(
+        f"{node.name}: the node type {type(node).__name__} does not define {method}(); add to the "
+        f"class: def {method}(self, {arguments}, **slots): ..."
+    )
+
+
+def draw_node(node: Node, stream: Stream, shape: tuple[int, ...], slots: dict[str, Any]) -> Array:
+    """What ``node.generate`` draws, in another shape of as many cells."""
+    drawn = np.asarray(node.generate(stream, **slots))
+    if drawn.size != prod(shape):
+        raise NetworkError(
+            f"{node.name}: {type(node).__name__}.generate() returned an array of shape "
+            f"{drawn.shape}; it must be stream.shape, which is {stream.shape}"
+        )
+    return drawn.reshape(shape)
 
 
 def check_positive(expression: Expression) -> Expression:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import field_validator
-from scipy.special import xlog1py, xlogy
+from scipy.special import expit, logit, xlog1py, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_probability
 from pgbn.nodes.expression import Slot
@@ -62,6 +62,6 @@ evidence_rule(
     reference="Gan et al. 2015",
 )
 def _posterior(count: Array, exposure: Array, probability: Array) -> dict[str, Array]:
-    weight = probability * np.exp(-exposure)
-    off = 1 - probability
-    return {"probability": np.where(count > 0, 1.0, weight / (weight + off))}
+    # In log odds, where e^{−q} does not underflow: a gate of probability 1 stays at 1.
+    on = expit(logit(probability) - exposure)
+    return {"probability": np.where(count > 0, 1.0, on)}

@@ -33,6 +33,10 @@ class Beta(_BetaParameters):
 
     tag: ClassVar[str] = "beta"
 
+    def refuses(self, value: Array) -> str | None:
+        bad = value[~((value >= 0) & (value <= 1))]
+        return f"has the value {bad.flat[0]:g}; a probability is 0 to 1" if bad.size else None
+
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.beta(stream, slots["a"], slots["b"])
 

@@ -18,10 +18,19 @@ from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from pgbn.errors import NetworkError, did_you_mean
+from pgbn.arrays import in_order
+from pgbn.errors import NetworkError
+from pgbn.nodes.arguments import as_array, by_position, explain, is_number, short
 
 __all__ = [
     "Constant",
@@ -71,12 +80,17 @@ class Expression(_Model):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     tag: ClassVar[str] = "expression"
+    # the fields that may be given by position
+    positional: ClassVar[tuple[str, ...]] = ()
+    # numpy leaves ``array * node`` and the like to our operators
+    __array_ufunc__: ClassVar[None] = None
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        fields = by_position(type(self), self.positional, args, fields)
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise NetworkError(_explain(type(self), fields.get("name"), error)) from None
+            raise NetworkError(explain(type(self), fields.get("name"), error)) from None
         terms, depth = self.extent
         if terms > MOST_TERMS or depth > DEEPEST:
             raise NetworkError(
@@ -101,7 +115,7 @@ class Expression(_Model):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Product:
-        if not _is_number(other):
+        if not is_number(other):
             raise NetworkError(
                 f"{self} / {other!r}: only division by a number is conjugate; "
                 "give the divisor as a rate parameter instead"
@@ -134,18 +148,14 @@ class Expression(_Model):
         return Rename(of=self, names=names)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
 def to_expression(value: Any) -> Expression:
     """Numbers and arrays become constants; expressions pass unchanged."""
     if isinstance(value, Expression):
         return value
-    if _is_number(value) or isinstance(value, (list, tuple, np.ndarray)):
-        return Constant(value=_as_array(value))
+    if is_number(value) or isinstance(value, (list, tuple, np.ndarray)):
+        return Constant(value=as_array(value))
     raise NetworkError(
-        f"got {_short(value)} of type {type(value).__name__}; give a number, a node, or an "
+        f"got {short(value)} of type {type(value).__name__}; give a number, a node, or an "
         "expression such as phi @ theta"
     )
 
@@ -153,55 +163,21 @@ def to_expression(value: Any) -> Expression:
 Slot = Annotated[Expression, BeforeValidator(to_expression)]
 
 
-def _as_array(value: ArrayLike) -> NDArray[np.float64]:
-    try:
-        found = np.array(value)
-    except (TypeError, ValueError):
-        raise NetworkError(f"{_short(value)} has rows of unequal length") from None
-    if found.dtype.kind not in "iufb":
-        raise NetworkError(f"{_short(value)} is not a number or an array of numbers")
-    if found.size == 0:
-        raise NetworkError(f"{_short(value)} is empty; give at least one number")
-    array = found.astype(np.float64)
-    if not np.isfinite(array).all():
-        raise NetworkError(f"{_short(value)} is not finite; give a finite number")
-    array.flags.writeable = False
-    return array
-
-
-def _short(value: Any) -> str:
-    """A value as an error shows it: long ones are cut."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:80]}…"
-
-
-def _explain(cls: type[Expression], name: object, error: ValidationError) -> str:
-    """A complaint of pydantic in our words; an argument that is not known is named first."""
-    complaints = error.errors()
-    first = next((c for c in complaints if c["type"] == "extra_forbidden"), complaints[0])
-    field = ".".join(str(part) for part in first["loc"]) or "arguments"
-    known = list(cls.model_fields)
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "missing":
-        message = "is missing"
-    elif first["type"] == "extra_forbidden":
-        message = f"is not a parameter.{did_you_mean(field, known)}"
-    elif not first["type"].startswith("value_error"):
-        message = f"{message}, got {_short(first['input'])}"
-    call = cls.__name__ if name is None else f"{cls.__name__}({name!r})"
-    takes = ", ".join(["name", *(k for k in known if k != "name")] if "name" in known else known)
-    return f"{call}: {field}: {message} ({cls.__name__} takes {takes})"
-
-
 class Constant(Expression):
     """A known number, or an array with a named dim for each of its axes."""
 
     tag: ClassVar[str] = "constant"
-    value: Annotated[Any, BeforeValidator(_as_array)]
+    positional: ClassVar[tuple[str, ...]] = ("value",)
+    value: Annotated[Any, BeforeValidator(as_array)]
     dims: Dims = ()
 
-    def __init__(self, value: Any, **fields: Any) -> None:
-        super().__init__(value=value, **fields)
+    @model_validator(mode="before")
+    @classmethod
+    def _in_order(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        dims = _as_dims(fields.get("dims"))
+        if not isinstance(dims, (tuple, list)) or "value" not in fields:
+            return fields
+        return {**fields, "value": in_order("value", tuple(dims), fields["value"])}
 
     @field_validator("dims")
     @classmethod
@@ -267,8 +243,8 @@ class Self(Expression):
     tag: ClassVar[str] = "self"
     names: Mapping[str, str] = Field(default_factory=dict)
 
-    def __init__(self, **names: Any) -> None:
-        super().__init__(**(names if set(names) == {"names"} else {"names": names}))
+    def __init__(self, *args: Any, **names: Any) -> None:
+        super().__init__(*args, **(names if set(names) == {"names"} else {"names": names}))
 
     def __str__(self) -> str:
         return "self"
@@ -281,12 +257,10 @@ class Shift(Expression):
     """
 
     tag: ClassVar[str] = "shift"
+    positional: ClassVar[tuple[str, ...]] = ("of",)
     of: Slot
     along: str
     initial: Slot = Constant(value=0.0)
-
-    def __init__(self, of: Any, **fields: Any) -> None:
-        super().__init__(of=of, **fields)
 
     @cached_property
     def extent(self) -> tuple[int, int]:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import AfterValidator
 from scipy.special import gammaln, xlogy
 
 from pgbn.errors import DataError
 from pgbn.nodes.base import Array, Observed
-from pgbn.nodes.expression import Constant, Slot
+from pgbn.nodes.expression import Constant, Expression, Slot
 from pgbn.nodes.poisson import check_counts
 from pgbn.registry import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 
 __all__ = ["Multinomial"]
+
+
+def _check_whole(total: Expression) -> Expression:
+    """Refuse a constant total that is not a whole number."""
+    if isinstance(total, Constant) and not (total.value % 1 == 0).all():
+        worst = total.value[total.value % 1 != 0].flat[0]
+        raise ValueError(f"must be a whole number, got {worst:g}")
+    return total
 
 
 class Multinomial(Observed):
@@ -30,7 +39,7 @@ class Multinomial(Observed):
 
     probability: Slot
     over: str
-    total: Slot = Constant(value=0.0)
+    total: Annotated[Slot, AfterValidator(_check_whole)] = Constant(value=0.0)
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -50,6 +59,8 @@ class Multinomial(Observed):
         total = np.asarray(slots["total"])
         if not (total >= 0).all() or not total.any():
             raise DataError(f"{self.name}: give total= (a positive number) to generate from it")
+        if (total % 1).any():
+            raise DataError(f"{self.name}: total= must be a whole number to generate from it")
         return vectorised.multinomial(stream, total, slots["probability"], stream.simplex)
 
     def log_density(self, value: Array, **slots: Any) -> Array:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from pgbn.chain import Chain
+from pgbn.checks import check_integer
 from pgbn.density import log_density
 from pgbn.errors import NetworkError
 from pgbn.evidence import Evidence
@@ -31,7 +32,7 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.program import Program
 from pgbn.random import stream_key
 from pgbn.registry import find_link
-from pgbn.testing.geweke import refuse_large_counts
+from pgbn.testing.geweke import check_network, refuse_large_counts
 
 if TYPE_CHECKING:
     from pgbn.network import Network
@@ -51,7 +52,7 @@ class ConjugacyResult:
     @property
     def worst(self) -> float:
         """The largest error."""
-        return max(self.errors.values())
+        return max(self.errors.values(), default=0.0)
 
     @property
     def failures(self) -> list[str]:
@@ -79,6 +80,8 @@ def check_conjugacy(
     Choose mild priors: a value that underflows to 0 has an infinite density, and a replicate
     with such a value is left out (if most have one, the node fails).
     """
+    check_network(network, sizes, "check_conjugacy")
+    draws = check_integer("draws", draws, 1)
     drawn: dict[tuple[str, str], list[Any]] = {}
     network = _recording(network, drawn)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, "composed", 1)
@@ -158,7 +161,8 @@ def _joint(program: Program, drawn: dict[tuple[str, str], list[Any]]) -> Any:
     """ln p(values, data, counts), for every replicate."""
     total: Any = sum(log_density(program, name) for name in program.network.nodes)
     for node in program.network.nodes.values():
-        if isinstance(node, Observed) and find_link(node) is not None:
+        # Data whose parameters are all numbers pass no counts on.
+        if isinstance(node, Observed) and node.name in program.latent_counts:
             total = total + _data_counts(program, node)
     for (name, slot), results in drawn.items():
         total = total + _node_counts(program, program.network.nodes[name], slot, results)
@@ -179,7 +183,13 @@ def _data_counts(program: Program, node: Observed) -> Any:
             known[other] = program.at_cells(node, other, cells).reshape(-1)
         assert link.log_probability is not None
         each = each + link.log_probability(**{name: known[name] for name in names})
-    return cells.total(each, ()) + _shares(program, node, link.slot)
+    shares = _shares(program, node, link.slot)
+    for other in node.slots():  # such as the noise of PoissonGamma: it gets the same counts
+        rule = program.wiring.rules.get((node.name, other))
+        if other != link.slot and rule is not None and rule.count == "count":
+            each = each - xlogy(counts, program.at_cells(node, other, cells).reshape(-1))
+            shares = shares + _shares(program, node, other)
+    return cells.total(each, ()) + shares
 
 
 def _node_counts(program: Program, node: Node, slot: str, results: list[Any]) -> Any:

@@ -6,6 +6,8 @@ distribution does not change, so every statistic keeps its expectation: its mean
 replicates, in standard errors, is a z-score that is about normal, whatever the autocorrelation
 (comparing each replicate with its own beginning is what gives the test its power). A wrong
 order, a wrong count or a wrong rate makes some |z| large; a node that is never redrawn has z = ∞.
+A gate that is redrawn, and yet stays as it is in every replicate because the data leave no choice,
+has z = 0.
 """
 
 from __future__ import annotations
@@ -13,19 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.chain import Chain
 from pgbn.checks import check_integer
-from pgbn.errors import DataError
+from pgbn.errors import DataError, NetworkError
+from pgbn.network import Network
 from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.random import stream_key, word_of
-
-if TYPE_CHECKING:
-    from pgbn.network import Network
 
 __all__ = ["GewekeResult", "geweke"]
 
@@ -42,7 +42,7 @@ class GewekeResult:
     @property
     def worst(self) -> float:
         """The largest |z|."""
-        return max(abs(z) for z in self.z.values())
+        return max((abs(z) for z in self.z.values()), default=0.0)
 
     def __str__(self) -> str:
         order = sorted(self.z, key=lambda name: -abs(self.z[name]))
@@ -70,31 +70,44 @@ def geweke(
     ``broken`` is called with the chain before it runs, so that a test of the test can replace
     one of its parts by a wrong one.
     """
+    check_network(network, sizes, "geweke")
     replicates = check_integer("replicates", replicates, 2)
     sweeps = check_integer("sweeps", sweeps, 1)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads)
     refuse_large_counts(chain, "geweke", LARGEST_RATE)
     if broken is not None:
         broken(chain)
-    exact = _statistics(chain)
+    exact, begun = _statistics(chain), _arrays(chain)
+    copies = {name: array.copy() for name, array in begun.items()}
     last = max(1, min(4, sweeps // 2))
-    total: dict[str, NDArray[np.float64]] = {}
+    changes = {name: np.zeros(replicates) for name in exact}
     for number in range(sweeps):
         chain.sweep()
         chain.refresh()
         _redraw_data(chain, number)
         if number >= sweeps - last:
             for name, value in _statistics(chain).items():
-                total[name] = total[name] + value / last if name in total else value / last
+                changes[name] += (value - exact[name]) / last
     z, shifts = {}, {}
     for name, before in exact.items():
-        change = total[name] - before
+        change = changes[name]
         spread = float(change.std() / np.sqrt(replicates))
         if before.std() > 1e-12 * (1 + abs(float(before.mean()))):  # else a constant, rounded
-            # no change at all: the node is never redrawn
-            z[name] = float(change.mean()) / spread if spread > 0 else np.inf
+            # The same change everywhere is a fault, unless nothing changed: see `_stuck`.
+            constant = np.inf if change.any() else 0.0
+            z[name] = float(change.mean()) / spread if spread > 0 else constant
             shifts[name] = float(change.mean()) / max(float(before.std()), 1e-300)
+    for name in _stuck(begun, copies, _arrays(chain)):
+        z |= {own: np.inf for own in (name, f"{name}²") if own in z}
     return GewekeResult(z, shifts, replicates, sweeps)
+
+
+def check_network(network: Any, sizes: Any, caller: str) -> None:
+    """The first two arguments of a test."""
+    if not isinstance(network, Network):
+        raise NetworkError(f"{caller}: network={network!r:.60} is no pgbn.Network; give Network(x)")
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise DataError(f"{caller}: sizes={sizes!r:.60}: give a dict, such as {{'doc': 3}}")
 
 
 def refuse_large_counts(chain: Chain, caller: str, largest: float) -> None:
@@ -112,6 +125,26 @@ def _redraw_data(chain: Chain, number: int) -> None:
     """New data given the current parameters (and, with them, the labels of a collapsed layer)."""
     for name in chain.network.observed:
         chain.redraw(name, stream_key(chain.seed, word_of("data"), word_of(name), number))
+
+
+def _arrays(chain: Chain) -> dict[str, NDArray[Any]]:
+    """The array that holds each node now."""
+    program = chain.program
+    return program.values | {name: cells.values for name, cells in program.cells.items()}
+
+
+def _stuck(
+    begun: dict[str, NDArray[Any]], copies: dict[str, NDArray[Any]], now: dict[str, NDArray[Any]]
+) -> list[str]:
+    """The nodes that were not redrawn: their numbers are those of the beginning, in every
+    replicate. A draw of real numbers never repeats them all. One of gates may, if the data leave
+    no choice; then the array is at least a new one."""
+    same = [name for name in now if np.array_equal(now[name], copies[name])]
+    return [
+        name
+        for name in same
+        if now[name] is begun[name] or bool((copies[name] != np.floor(copies[name])).any())
+    ]
 
 
 def _statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
