@@ -77,7 +77,7 @@ def _rows_of(program: Program, node: Node) -> int:
 class Tables(ABC):
     """The tables of a layer of gammas: a step, or `begin`, some `rows` and `end`.
 
-    Each block of rows counts what it passes on to ``parent``, which is added up at the end.
+    Each thread counts what it passes on to ``parent``, which is added up at the end.
     """
 
     def __init__(self, program: Program, node: Node, parent: str) -> None:
@@ -99,10 +99,14 @@ class Tables(ABC):
         self._shares: list[NDArray[np.int64]] = []
 
     def rows(self, start: int, stop: int) -> None:
-        """Draw the tables of some rows."""
-        share = np.zeros(self.program.shape[self.parent], np.int64)
-        self._shares.append(share)
+        """Draw the tables of some rows. Calls on several threads add to shares of their own, one
+        after another to the same."""
+        try:
+            share = self._shares.pop()
+        except IndexError:  # all are in use
+            share = np.zeros(self.program.shape[self.parent], np.int64)
         self.draw(start, stop, share)
+        self._shares.append(share)
 
     @abstractmethod
     def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
@@ -129,7 +133,7 @@ class SplitTables(Tables):
         self._theta = program.values[mix.theta].reshape(rows, mix.topics)
         self._phi, largest = _padded(program.values[mix.phi])
         self._scale = mix.coefficient * largest
-        self._n_theta = np.empty((rows, mix.topics), self._m.dtype)
+        self._n_theta = program.pool.empty((rows, mix.topics), self._m.dtype)
         # Known from now on, so that the tables of the next layer can follow row by row.
         program.counts[self.node, mix.theta] = self._n_theta.reshape(program.shape[mix.theta])
 
@@ -201,7 +205,7 @@ def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:
     def run(key: int) -> None:
         rates: Any = np.broadcast_to(rate.get() + exposure.get(), lines).reshape(replicates, rows)
         m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns))
-        out, sums = np.empty((replicates, rows, columns)), np.empty((replicates, rows))
+        out, sums = program.pool.empty((replicates, rows, columns)), np.empty((replicates, rows))
         threads = program.threads if out.size > _PARALLEL else 1
         given = (m, np.ascontiguousarray(rates), out, sums)
         if mix is None:

@@ -20,6 +20,7 @@ from pgbn.data import Cells
 from pgbn.exposures import Source
 from pgbn.layout import Labelled, align, number, shape4, storage_order
 from pgbn.nodes.base import Node, Observed
+from pgbn.pool import Pool
 from pgbn.products import compile_product
 from pgbn.registry import find_link
 from pgbn.samplers.stream import Stream
@@ -56,6 +57,7 @@ class Quantities:
             name: (replicates, *(self.sizes[dim] for dim in dims))
             for name, dims in self.storage.items()
         }
+        self.pool = Pool()
         self.values: dict[str, NDArray[np.float64]] = {}
         self.counts: dict[tuple[str, str], NDArray[Any]] = {}  # integers
         self.latent_counts: dict[str, NDArray[np.int64]] = {}
