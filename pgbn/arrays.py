@@ -1,14 +1,26 @@
-"""Arrays that a user gives: named dims are put in order, masked entries are refused."""
+"""Arrays that a user gives: numbers, with named dims put in order and no masked entries."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgbn.errors import DataError
 
-__all__ = ["check_unmasked", "in_order"]
+__all__ = ["check_unmasked", "in_order", "numbers"]
+
+
+def numbers(what: str, value: Any) -> NDArray[Any]:
+    """A value as an array of numbers; ``what`` is how an error calls it."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise DataError(f"{what} has rows of unequal length; give an array of numbers") from None
+    if array.dtype.kind not in "iufb":
+        raise DataError(f"{what} has the dtype {array.dtype}; give an array of numbers")
+    return array
 
 
 def in_order(what: str, axes: tuple[str, ...], value: Any) -> Any:

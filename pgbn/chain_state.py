@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.arrays import numbers
 from pgbn.errors import DataError, did_you_mean
 from pgbn.generate import to_axes
 from pgbn.nodes.base import Latent
@@ -37,7 +38,7 @@ def read_tables(program: Program, state: Mapping[str, Any]) -> Tables:
                 f"restore: {path!r} is no entry of a state, such as 'values/r' or 'counts/x/phi1'; "
                 "give the dict that Chain.state() returned"
             )
-        array = _numbers(path, value)
+        array = numbers(f"restore: {path}", value)
         if table == "values":
             tables[table][names[0]] = _value(program, path, names[0], array)
         elif table == "counts":
@@ -85,16 +86,6 @@ def _drawn(program: Program, path: str, pair: list[str], array: NDArray[Any]) ->
     if not (array >= 0).all():
         raise DataError(f"restore: {path} has values that are negative or NaN")
     return np.array(array, np.float64)
-
-
-def _numbers(path: str, value: Any) -> NDArray[Any]:
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise DataError(f"restore: {path} has rows of unequal length; give an array") from None
-    if array.dtype.kind not in "iufb":
-        raise DataError(f"restore: {path} has the dtype {array.dtype}; give an array of numbers")
-    return array
 
 
 def _integers(path: str, array: NDArray[Any]) -> NDArray[np.int64]:

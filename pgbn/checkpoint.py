@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -30,7 +29,7 @@ from pgbn.codecs import (
     encode_networks,
 )
 from pgbn.errors import DataError, PgbnError, StorageError
-from pgbn.notices import PgbnWarning
+from pgbn.notices import notify
 from pgbn.progress import Interrupted, stop_gently
 from pgbn.stopped import Checkpoint, read_checkpoint
 from pgbn.trained import Priors, TrainedNetwork
@@ -86,9 +85,7 @@ class Checkpoints:
             self.save(progress)
         except StorageError as error:  # a full disk should not end a long training
             self.written = time.monotonic()
-            warnings.warn(
-                f"no checkpoint was written, training goes on: {error}", PgbnWarning, stacklevel=2
-            )
+            notify(f"no checkpoint was written, training goes on: {error}")
 
     def _due(self) -> bool:
         waited = time.monotonic() - self.written

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -15,7 +14,7 @@ from pgbn.checks import check_integer
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.imputed import check_imputed
 from pgbn.memory import check_bytes
-from pgbn.notices import PgbnWarning
+from pgbn.notices import notify
 from pgbn.progress import Callback, Clock, Event, live, stop_gently
 
 if TYPE_CHECKING:
@@ -154,11 +153,9 @@ def sample(
     dims = {name: ("chain", "draw", *network.nodes[name].axes) for name in kept}
     if stopped is None:
         return Draws(rows.complete(), dims, attributes)
-    warnings.warn(
+    notify(
         f"stopped after sweep {clock.done} of {clock.total}: {rows.count} of {draws * chains} "
-        "draws were kept",
-        PgbnWarning,
-        stacklevel=3,
+        "draws were kept"
     )
     at = getattr(stopped, "chain", None)  # None if it was stopped in the middle of a sweep
     if not rows.whole:

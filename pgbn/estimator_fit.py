@@ -10,7 +10,7 @@ from typing import Any
 from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError
 from pgbn.estimator_arguments import read_link, read_seed
-from pgbn.notify import notify
+from pgbn.notices import notify
 from pgbn.progress import Interrupted
 from pgbn.training import LayerwiseTraining
 

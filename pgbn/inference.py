@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_names, check_seed, is_integral, thread_count
 from pgbn.data import Cells, read_array
 from pgbn.errors import DataError
-from pgbn.notify import notify
+from pgbn.notices import notify
 from pgbn.random import stream_key, word_of
 from pgbn.samplers.infer import (
     Layers,

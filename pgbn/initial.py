@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.arrays import check_unmasked, in_order
+from pgbn.arrays import check_unmasked, in_order, numbers
 from pgbn.errors import DataError, did_you_mean
 from pgbn.generate import to_storage
 from pgbn.nodes.base import Latent
@@ -46,13 +46,7 @@ def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.flo
         assert isinstance(node, Latent)
         check_unmasked(f"init: {name}", value)
         value = in_order(f"init: {name}", node.axes, value)
-        try:
-            found = np.asarray(value)
-        except ValueError:
-            raise DataError(f"init: {name} has rows of unequal length") from None
-        if found.dtype.kind not in "iufb":
-            raise DataError(f"init: {name} has the dtype {found.dtype}; give numbers")
-        array = found.astype(np.float64)
+        array = numbers(f"init: {name}", value).astype(np.float64)
         if array.ndim != len(node.axes):
             raise DataError(f"init: {name} has shape {array.shape}, but its dims are {node.axes}")
         complaint = node.refuses(array)

@@ -10,8 +10,6 @@ import numpy as np
 from pgbn.data import Cells
 from pgbn.errors import DataError
 from pgbn.nodes.base import Observed
-from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
-from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.program import Program
 from pgbn.registry import find_link
 from pgbn.sumproduct import operand_of, reduce_product
@@ -26,8 +24,7 @@ def check_possible(program: Program) -> None:
         if not isinstance(node, Observed):
             continue
         link = find_link(node)
-        # A link of another type may explain positive data without counts.
-        if link is None or (link.counts and not isinstance(node, BernoulliPoisson | PoissonGamma)):
+        if link is None or (link.counts and not node.positive_needs_counts):
             continue
         terms = program.wiring.polynomials[node.name, link.slot].terms
         if all(_has_zero(term) for term in terms):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pgbn.arrays import numbers
 from pgbn.checks import check_integer
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Latent, Node
@@ -181,16 +182,7 @@ def _check_network(function: str, network: Any, **mappings: Any) -> None:
 
 def _read(function: str, node: Node, value: Any) -> NDArray[np.float64]:
     """The values of a node as an array of numbers."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise DataError(f"{function}: {node.name} has rows of unequal length") from None
-    if array.dtype.kind not in "iufb":
-        raise DataError(
-            f"{function}: {node.name} has the dtype {array.dtype}; give numbers, in an array over "
-            f"{node.axes}"
-        )
-    return array.astype(np.float64, copy=False)
+    return numbers(f"{function}: {node.name}", value).astype(np.float64, copy=False)
 
 
 def _read_choice(keep: Any, dim: str) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from pgbn.errors import DataError
 from pgbn.layer1_cost import blocked_is_cheaper
 from pgbn.layerwise import Plan, Progress, run_plan, trained_at
 from pgbn.memory import check_network
-from pgbn.notify import notify
+from pgbn.notices import notify
 from pgbn.per_layer import integers, positives, up_to
 from pgbn.progress import Clock, live
 from pgbn.reportable import Reportable

@@ -19,7 +19,7 @@ from pgbn.corpus import Corpus, read_corpus
 from pgbn.errors import DataError, PgbnError
 from pgbn.evaluation import Topic
 from pgbn.inference import align_terms
-from pgbn.notices import PgbnWarning
+from pgbn.notices import PgbnWarning, notify
 from pgbn.progress import Interrupted
 from pgbn.storage import Saved, open_saved
 from pgbn.trained import TrainedNetwork
@@ -211,7 +211,5 @@ def read_for(model: Model, data: Path, **options: Any) -> tuple[Corpus, sp.csr_a
     else:
         X, columns, tokens = align_terms(corpus.counts, size, corpus.vocabulary, model.vocabulary)
     if columns:
-        warnings.warn(
-            f"{columns} unknown terms with {tokens} counts were dropped", PgbnWarning, stacklevel=2
-        )
+        notify(f"{columns} unknown terms with {tokens} counts were dropped")
     return corpus, X

@@ -21,8 +21,7 @@ from pgbn.data import read_array
 from pgbn.errors import DataError
 from pgbn.inference import infer, read_documents
 from pgbn.memory import check_bytes
-from pgbn.notices import PgbnWarning
-from pgbn.notify import notify
+from pgbn.notices import PgbnWarning, notify
 from pgbn.random import stream_key, word_of
 from pgbn.samplers.held_out import add_rates
 from pgbn.samplers.infer import hash_documents

@@ -162,6 +162,9 @@ class Latent(Node):
 class Observed(Node):
     """A node whose value is data."""
 
+    # whether data above 0 have probability 0 where the latent counts behind them are 0
+    positive_needs_counts: ClassVar[bool] = False
+
     def log_density_cells(self, value: Array, **slots: Any) -> Array:
         """Log density of separate cells, for types whose cells are independent."""
         return self.log_density(value, **slots)

@@ -21,6 +21,7 @@ class BernoulliPoisson(Observed):
 
     tag: ClassVar[str] = "bernoulli_poisson"
     positional: ClassVar[tuple[str, ...]] = ("rate",)
+    positive_needs_counts: ClassVar[bool] = True
 
     rate: Slot
 

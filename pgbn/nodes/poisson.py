@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy.special import gammaln, xlogy
 
 from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Slot
-from pgbn.notices import PgbnWarning
+from pgbn.notices import notify
 from pgbn.registry import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
@@ -47,11 +46,9 @@ class Poisson(Observed):
     def generate(self, stream: Stream, **slots: Any) -> Array:
         largest = np.max(slots["rate"])
         if largest > LARGEST_RATE:
-            warnings.warn(
+            notify(
                 f"{self.name}: a rate of {largest:.3g} was drawn; its counts are cut at 1e18, so "
-                "these data do not follow the model. Choose priors that give smaller rates",
-                PgbnWarning,
-                stacklevel=2,
+                "these data do not follow the model. Choose priors that give smaller rates"
             )
         return vectorised.poisson(stream, slots["rate"])
 

@@ -25,6 +25,7 @@ class PoissonGamma(Observed):
     tag: ClassVar[str] = "poisson_gamma"
     positional: ClassVar[tuple[str, ...]] = ("rate", "noise")
     positive_slots: ClassVar[tuple[str, ...]] = ("noise",)
+    positive_needs_counts: ClassVar[bool] = True
 
     rate: Slot
     noise: Slot
