@@ -137,7 +137,7 @@ class Chain:
             base, run = steps.popleft()
             if sampler is not None and run == sampler.step:
                 tables: list[tuple[Tables, int]] = []
-                while steps and isinstance(part := steps[0][1], Tables):
+                while steps and isinstance(part := steps[0][1], Tables) and sampler.joins(part):
                     tables.append((part, stream_key(steps.popleft()[0], self.sweeps)))
                 run = partial(sampler.step_before, tables=tables)
             yield base, run

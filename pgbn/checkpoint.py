@@ -13,7 +13,8 @@ import errno
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict
+from inspect import signature
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,13 @@ from pgbn.codecs import (
     chain_data,
     chain_state,
     encode_networks,
+    read_priors,
 )
-from pgbn.errors import DataError, PgbnError, StorageError
+from pgbn.errors import DataError, StorageError, did_you_mean
 from pgbn.notices import notify
 from pgbn.progress import Interrupted, stop_gently
 from pgbn.stopped import Checkpoint, read_checkpoint
-from pgbn.trained import Priors, TrainedNetwork
+from pgbn.trained import TrainedNetwork
 from pgbn.training import (
     LayerwiseTraining,
     Progress,
@@ -72,7 +74,7 @@ class Checkpoints:
             raise DataError(
                 f"share={share!r}: give the part of the time that writing may take, above 0"
             )
-        self.written, self.cost, self.count, self.spent = time.monotonic(), 0.0, 0, 0.0
+        self.written, self.cost, self.count = time.monotonic(), 0.0, 0
         self.saved = False
         self._files: dict[str, str] = {}
         self._networks: tuple[TrainedNetwork, ...] | None = None
@@ -127,13 +129,12 @@ class Checkpoints:
         self._files = archive.write(self.path, "checkpoint", content, arrays, keep)
         self._networks, self.count, self.written = progress.networks, 0, time.monotonic()
         self.cost, self.saved = self.written - start, True
-        self.spent += self.cost
 
 
 def _interval(minutes: float | None) -> float | None:
     number = isinstance(minutes, Real) and not isinstance(minutes, bool)
     if minutes is not None and not (number and float(minutes) >= 0.0):
-        raise StorageError(
+        raise DataError(
             f"minutes={minutes!r}: give a number of at least 0, or None for no checkpoints by time"
         )
     return minutes
@@ -222,11 +223,11 @@ def _run(
 ) -> LayerwiseTraining:
     check_callback(callback)
     archive.check_writable(writer.path)
-    arguments = dict(writer.arguments)
-    known = {entry.name for entry in fields(Priors)}
+    arguments, known = dict(writer.arguments), signature(train_layerwise).parameters
+    for name in arguments.keys() - known:
+        raise DataError(f"train: no argument is called {name!r}.{did_you_mean(name, known)}")
     if arguments.get("priors") is not None:
-        chosen = {n: tuple(pair) for n, pair in arguments["priors"].items() if n in known}
-        arguments["priors"] = Priors(**chosen)
+        arguments["priors"] = read_priors(arguments["priors"])
     start, before = time.monotonic(), float(writer.context.get("seconds", 0.0))
     with _stopping(writer) as listen:
 
@@ -236,14 +237,9 @@ def _run(
                 callback(event)
             listen(event)
 
-        try:
-            result = train_layerwise(
-                X, callback=each, threads=threads, progress=progress, **arguments, **beginning
-            )
-        except TypeError as error:
-            if "unexpected keyword" in str(error):
-                raise PgbnError(f"train: {error}") from None
-            raise
+        result = train_layerwise(
+            X, callback=each, threads=threads, progress=progress, **arguments, **beginning
+        )
     record = {
         **writer.context.get("record", {}),
         "arguments": writer.arguments,

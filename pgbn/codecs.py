@@ -26,7 +26,21 @@ from pgbn.training import LayerwiseTraining
 if TYPE_CHECKING:
     from pgbn.estimators import PGBN
 
-__all__ = ["Parts", "compact", "decode", "encode", "matrix_arrays", "read_matrix"]
+__all__ = [
+    "Parts",
+    "chain_content",
+    "chain_data",
+    "chain_state",
+    "compact",
+    "decode",
+    "decode_chain",
+    "decode_networks",
+    "encode",
+    "encode_networks",
+    "matrix_arrays",
+    "read_matrix",
+    "read_priors",
+]
 
 Group = dict[str, NDArray[Any]]
 Files = Callable[[str], Group]  # the arrays of a group, read when they are asked for
@@ -231,7 +245,7 @@ def _trained(content: Mapping[str, Any], part: Group) -> TrainedNetwork:
         eta=tuple(map(float, content["eta"])),
         link=content["link"],
         noise=float(content["noise"]),
-        priors=_priors(content["priors"]),
+        priors=read_priors(content["priors"]),
         weights=tuple(part[f"weights/{t}"] for t in layers if f"weights/{t}" in part),
         traces=_under("traces/", part),
         state=_under("state/", part),
@@ -240,7 +254,8 @@ def _trained(content: Mapping[str, Any], part: Group) -> TrainedNetwork:
     )
 
 
-def _priors(content: Mapping[str, Any]) -> Priors:
+def read_priors(content: Mapping[str, Any]) -> Priors:
+    """The priors again; what another version had besides is left out."""
     known = {entry.name for entry in fields(Priors)}
     return Priors(**{name: tuple(pair) for name, pair in content.items() if name in known})
 
@@ -275,23 +290,20 @@ def _encode_estimator(estimator: PGBN) -> Parts:
 
 def _decode_estimator(content: Mapping[str, Any], files: Files) -> Any:
     from pgbn import estimators
-    from pgbn.estimator_fit import fixed_parameters
+    from pgbn.estimator_fit import Beginning, fixed_parameters
 
     if content["class"] not in estimators.__all__:
         raise StorageError(f"unknown estimator {content['class']!r}")
     parameters = dict(content["parameters"])
     if parameters.get("priors") is not None:
-        parameters["priors"] = _priors(parameters["priors"])
+        parameters["priors"] = read_priors(parameters["priors"])
     estimator = getattr(estimators, content["class"])(**parameters)
     if "networks" in content:
         networks = decode_networks(content["networks"], files("model"))
-        estimator.training_ = LayerwiseTraining(networks, str(content["stopped"]))
-        estimator.networks_, estimator.widths_ = networks, estimator.training_.widths
-        estimator.components_ = networks[-1].phi[0]
-        estimator.n_iter_ = networks[-1].sweeps
-        estimator.link_, estimator._seed = str(content["link"]), int(content["seed"])
+        fixed = dict(content.get("fixed") or fixed_parameters(estimator))
+        at = Beginning(str(content["link"]), int(content["seed"]), fixed, len(networks))
+        estimator._keep(LayerwiseTraining(networks, str(content["stopped"])), at)
         estimator.n_features_in_ = int(content["features"])
-        estimator._fixed = dict(content.get("fixed") or fixed_parameters(estimator))
         if "feature_names" in content:
             estimator.feature_names_in_ = np.array(content["feature_names"], object)
     return estimator

@@ -20,7 +20,7 @@ from pgbn.rule_types import EvidenceRule
 if TYPE_CHECKING:
     from pgbn.network import Network
 
-__all__ = ["Cells", "check_sparse", "read_data"]
+__all__ = ["Cells", "cells_of", "check_sparse", "read_array", "read_data"]
 
 
 class Cells:

@@ -20,7 +20,7 @@ def log_density(program: Program, name: str) -> NDArray[np.float64]:
     if isinstance(node, Observed) and link is not None:
         rule = program.wiring.rules.get((name, link.slot))
         if rule is not None and isinstance(rule.exposure, (int, float)):
-            return _data_density(program, node)
+            return _data_density(program, node, link.slot, float(rule.exposure))
     slots = {slot: program.slot(name, slot).get() for slot in node.slots()}
     if node.simplex is not None:
         slots["axis"] = program.stream(name, 0).simplex
@@ -33,24 +33,23 @@ def log_density(program: Program, name: str) -> NDArray[np.float64]:
     return np.asarray(density.sum(axis=(1, 2, 3)))
 
 
-def _data_density(program: Program, node: Observed) -> NDArray[np.float64]:
+def _data_density(
+    program: Program, node: Observed, main: str, exposure: float
+) -> NDArray[np.float64]:
     """Σ_cells of log p(x) without the zero cells, each of which has log p(0) = −q·rate."""
-    link = find_link(node)
-    assert link is not None
-    name, cells = node.name, program.cells[node.name]
-    exposure = float(program.wiring.rules[name, link.slot].exposure)  # type: ignore[arg-type]
-    splitter = program.splitter(node, link.slot)
+    cells = program.cells[node.name]
+    splitter = program.splitter(node, main)
     known = np.ones(cells.values.size, bool) if cells.missing is None else ~cells.missing
     value = cells.values.astype(np.float64)
     rate = splitter.rates(cells).reshape(-1)
     slots = {slot: program.at_cells(node, slot, cells).reshape(-1)
-             for slot in node.slots() if slot != link.slot}  # fmt: skip
-    slots[link.slot] = rate
+             for slot in node.slots() if slot != main}  # fmt: skip
+    slots[main] = rate
     each = node.log_density_cells(value, **slots) + exposure * rate
     each = np.where(known, each, exposure * rate)
     total = cells.total(each, ())
     if exposure:
-        for product in program.wiring.named_sum(link.slot, node, node.axes):
+        for product in program.wiring.named_sum(main, node, node.axes):
             whole = program.product(product).get()
             total = total - exposure * np.broadcast_to(whole, total.shape)
     if node.simplex is not None:

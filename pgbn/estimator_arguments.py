@@ -67,7 +67,8 @@ def read_seed(random_state: Any) -> int:
 
 
 def read_threads(n_jobs: int | None) -> int | None:
-    """The number of threads; None stands for PGBN_THREADS or all cores, as in all of pgbn."""
+    """Threads from what scikit-learn takes: None is one, and −1 is None in the rest of pgbn, which
+    stands for PGBN_THREADS or all cores."""
     if n_jobs is None:
         return 1
     if not is_integral(n_jobs) or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):

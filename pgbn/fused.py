@@ -16,6 +16,7 @@ from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.samplers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.lanes import LANES
+from pgbn.samplers.rows import PARALLEL
 from pgbn.samplers.tables import count_tables, share_tables
 from pgbn.samplers.threads import run_calls, run_rows
 from pgbn.splitting import blocks_of
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from pgbn.wiring import Wiring
 
 __all__ = ["Mix", "Tables", "draws_as", "find_mix", "fused_draw", "fused_tables"]
-
-_PARALLEL = 20_000  # entries; below it, threads cost more than they save
 
 
 def draws_as(wiring: Wiring, node: Node, built_in: type[Node]) -> bool:
@@ -88,7 +87,7 @@ class Tables(ABC):
     def __call__(self, key: int) -> None:
         threads = self.program.threads
         self.begin(key)
-        blocks = blocks_of(len(self._m), threads if self._m.size > _PARALLEL else 1)
+        blocks = blocks_of(len(self._m), threads if self._m.size > PARALLEL else 1)
         run_calls(threads, [partial(self.rows, start, stop) for start, stop in blocks])
         self.end()
 
@@ -206,7 +205,7 @@ def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:
         rates: Any = np.broadcast_to(rate.get() + exposure.get(), lines).reshape(replicates, rows)
         m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns))
         out, sums = program.pool.empty((replicates, rows, columns)), np.empty((replicates, rows))
-        threads = program.threads if out.size > _PARALLEL else 1
+        threads = program.threads if out.size > PARALLEL else 1
         given = (m, np.ascontiguousarray(rates), out, sums)
         if mix is None:
             prior = np.broadcast_to(shape.get(), (replicates, 1, 1, columns)).reshape(-1, columns)

@@ -23,7 +23,7 @@ from pgbn.random import stream_key, word_of
 if TYPE_CHECKING:
     from pgbn.network import Network
 
-__all__ = ["generate", "generate_into", "to_axes", "to_storage"]
+__all__ = ["complete_sizes", "generate", "generate_into", "to_axes", "to_storage"]
 
 _GENERATE = word_of("generate")
 

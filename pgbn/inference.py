@@ -31,8 +31,8 @@ from pgbn.samplers.infer import (
     project_terms,
 )
 from pgbn.samplers.infer_first import BERNOULLI, GAMMA, POISSON
-from pgbn.samplers.infer_lanes import aligned
 from pgbn.samplers.infer_units import TILE
+from pgbn.samplers.lanes import aligned
 from pgbn.samplers.threads import run_rows
 from pgbn.trained import TrainedNetwork, check_layer, observed_node, trained_network
 

@@ -30,7 +30,7 @@ from pgbn.wiring import Wiring
 
 __all__ = ["Pattern", "choose", "find_pattern", "variant_step"]
 
-# The cheapest first, as measured (docs/performance.md): the collapsed sampler also mixes best.
+# By default the first that is possible: it mixes best. `choose` makes one exception, by cost.
 _PREFERRED = ("collapsed", "partial", "blocked")
 VARIANTS = ("auto", "collapsed", "partial", "blocked", "composed")
 

@@ -73,6 +73,11 @@ class Sampler:
         for part, own_key in tables:
             part(own_key)
 
+    def joins(self, part: Tables) -> bool:
+        """Whether tables have the rows of the scores, so that they can follow row by row."""
+        stored = self.program.storage
+        return stored[part.node][:-1] == stored[self.pattern.scores][:-1]
+
     def draw(self, name: str) -> Callable[[int], None] | None:
         """How ``name`` is drawn, if not by the general rule."""
         return None

@@ -19,7 +19,7 @@ from pgbn.errors import NetworkError
 from pgbn.nodes.base import Node
 from pgbn.wiring import Wiring
 
-__all__ = ["Labelled", "Shape4", "align", "shape4", "storage_order", "strides_of"]
+__all__ = ["Labelled", "Shape4", "align", "number", "shape4", "storage_order", "strides_of"]
 
 Shape4 = tuple[int, int, int, int]
 

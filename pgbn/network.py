@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pgbn.draws import Draws
     from pgbn.progress import Callback
 
-__all__ = ["Network"]
+__all__ = ["Network", "check_size"]
 
 MOST_NODES = 400  # the time to derive a schedule grows with the cube
 
@@ -178,7 +178,21 @@ class Network:
         layer1: str = "auto",
         threads: int | None = None,
     ) -> Chain:
-        """A Markov chain at its beginning: `Chain.sweep` runs it."""
+        """A Markov chain at its beginning: `Chain.sweep` runs it.
+
+        ``init`` gives latent nodes their first values, the others are drawn from the prior;
+        ``chain`` tells chains with the same ``seed`` apart. ``layer1`` says how the counts of the
+        first layer φ·θ are drawn, all of them exact:
+
+        - "blocked": given φ and θ, cell by cell;
+        - "partial": given φ, with θ integrated out, token by token;
+        - "collapsed": with φ and θ integrated out, token by token;
+        - "composed": as "blocked", by the general rules instead of kernels (slow, to compare);
+        - "auto": "collapsed" where the network allows it, unless counts are so large that cells
+          are much cheaper than tokens.
+
+        ``threads`` changes the speed, never the result; None is PGBN_THREADS or all cores.
+        """
         from pgbn.chain import Chain
 
         return Chain(self, data, seed, chain, init, layer1, threads)

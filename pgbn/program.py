@@ -80,8 +80,9 @@ class Program(Quantities):
             from pgbn.scan import chain_counts
 
             return chain_counts(self, node)
-        linked = isinstance(node, Observed) and find_link(node) is not None
-        parts = [self._data_counts(node)] if linked else []  # type: ignore[arg-type]
+        parts = []
+        if isinstance(node, Observed) and find_link(node) is not None:
+            parts.append(self._data_counts(node))
         parts += [
             self._slot_counts(node, slot)
             for slot in node.slots()

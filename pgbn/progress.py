@@ -82,10 +82,10 @@ class Callback(Protocol):
 
 
 class Clock:
-    """Counts sweeps and seconds of a run; ``before`` sweeps were done in an earlier one."""
+    """Counts sweeps and seconds of a run."""
 
-    def __init__(self, total: int, before: int = 0) -> None:
-        self.total, self.done = total, before
+    def __init__(self, total: int) -> None:
+        self.total, self.done = total, 0
         self.start = self.last = time.monotonic()
 
     def tick(self) -> dict[str, Any]:

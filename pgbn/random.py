@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 from numba import njit
 
-__all__ = ["exponential", "normal", "restart", "stream_key", "uniform", "word_of"]
+__all__ = ["exponential", "mix", "normal", "restart", "stream_key", "uniform", "word_of"]
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15

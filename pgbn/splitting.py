@@ -14,6 +14,7 @@ from pgbn.data import Cells
 from pgbn.layout import Labelled, Shape4, align, strides_of
 from pgbn.random import stream_key
 from pgbn.samplers import vectorised
+from pgbn.samplers.rows import PARALLEL
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.thin import cell_rates, thin_cells, thin_dense
 from pgbn.samplers.threads import run_calls
@@ -22,14 +23,13 @@ from pgbn.terms import Factor, Term
 __all__ = ["Splitter", "blocks_of"]
 
 _NOTHING = np.zeros(0, np.int64)
-_PARALLEL = 20_000  # cells; below it, threads cost more than they save
 
 
 class Splitter:
     """Shares the counts of a child among the factors of the terms of one slot.
 
-    ``dims`` are the child's dims in storage order. ``read`` gives a factor's value,
-    ``target`` the storage dims of a factor that wants counts (None for the others).
+    ``dims`` are the child's dims in storage order. ``read`` gives a factor's value, ``wants``
+    whether it is to be told its counts, ``evaluate`` the value of a whole term.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Splitter:
     ) -> list[NDArray[np.int64] | None]:
         """Run a thinning kernel on blocks of rows, each with counters of its own, and add them."""
         arrays = part.arrays()
-        blocks = blocks_of(rows, self.threads if work > _PARALLEL else 1)
+        blocks = blocks_of(rows, self.threads if work > PARALLEL else 1)
         counters = [part.counters() for _ in blocks]
         run_calls(self.threads, [
             partial(kernel, start, stop, *pattern, arrays, own, part.strides, part.offsets)

@@ -40,7 +40,6 @@ class Step:
     reads: frozenset[Read]
     marginalises: Stale
     equation: str
-    reference: str
     method: str = ""
     on_demand: bool = False
 
@@ -82,7 +81,7 @@ def _has_counts(wiring: Wiring, node: Node) -> bool:
 
 def _count_step(wiring: Wiring, node: Node) -> Step:
     reads: set[Read] = set()
-    equations, references = [], []
+    equations = []
     link = find_link(node)
     if link is not None:
         told = wiring.rules.get((node.name, link.slot))
@@ -90,7 +89,6 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
         reads |= wiring.named_reads(node, told.exposure_reads) if told is not None else set()
         if link.counts is not None:
             equations.append(link.equation)
-            references.append(link.reference)
             for slot in node.slots():
                 reads |= wiring.slot_reads(node, slot)
         equations.append(_split_equation(wiring, node, link.slot))
@@ -98,7 +96,6 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
         rule = wiring.rules.get((node.name, slot))
         if rule is not None and rule.is_random:
             equations += [rule.equation, _split_equation(wiring, node, slot)]
-            references.append(rule.reference)
             reads |= wiring.named_reads(node, rule.count_reads)
     if isinstance(node, Observed):  # the data, and the counts that this step itself draws
         reads -= {Read(node.name), Read(f"counts({node.name})")}
@@ -113,9 +110,7 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
         if _has_counts(wiring, wiring.nodes[name])
     }
     equation = r";\quad ".join(text for text in equations if text)
-    reference = "; ".join(text for text in references if text)
-    return Step(f"counts({node.name})", node.name, True, frozenset(reads), above, equation,
-                reference)  # fmt: skip
+    return Step(f"counts({node.name})", node.name, True, frozenset(reads), above, equation)
 
 
 def _split_equation(wiring: Wiring, node: Node, slot: str) -> str:
@@ -138,8 +133,7 @@ def _draw_step(wiring: Wiring, node: Node) -> Step:
     stale = _stale_after(wiring, node)
     if _counts_read_value(wiring, node):  # they were drawn given the value that is replaced
         stale[f"counts({node.name})"] = frozenset()
-    return Step(node.name, node.name, False, frozenset(reads), stale, rule.equation,
-                rule.reference)  # fmt: skip
+    return Step(node.name, node.name, False, frozenset(reads), stale, rule.equation)
 
 
 def _counts_read_value(wiring: Wiring, node: Node) -> bool:

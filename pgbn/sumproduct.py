@@ -93,7 +93,7 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
 
 
 def describe(heard: Iterable[SumProduct]) -> str:
-    """An exposure in words, for messages and `explain`."""
+    """An exposure in words, for messages."""
     parts = []
     for product in heard:
         factors = [f"size of {dim}" for dim in product.repeated]

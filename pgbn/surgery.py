@@ -20,7 +20,7 @@ from pgbn.nodes.base import Latent, Node
 if TYPE_CHECKING:
     from pgbn.network import Network
 
-__all__ = ["grow", "prune"]
+__all__ = ["State", "grow", "prune"]
 
 State = dict[str, NDArray[np.float64]]
 

@@ -10,17 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.arrays import numbers
 from pgbn.checks import is_integral
 from pgbn.errors import DataError
 from pgbn.reportable import Reportable
+from pgbn.zoo.arguments import LINKS
 
 if TYPE_CHECKING:
     from pgbn.network import Network
     from pgbn.nodes.base import Observed
 
-__all__ = ["Priors", "TrainedNetwork", "trained_network"]
-
-_LINKS = ("poisson", "bernoulli", "gamma")
+__all__ = [
+    "Priors",
+    "TrainedNetwork",
+    "check_layer",
+    "make_network",
+    "observed_node",
+    "trained_network",
+    "unwrapped",
+]
 
 
 @dataclass(frozen=True)
@@ -79,8 +87,8 @@ class TrainedNetwork(Reportable):
             raise DataError(f"TrainedNetwork: r={self.r}: give finite numbers of at least 0")
         if not (self.c >= 0).all():
             raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
-        if self.link not in _LINKS:
-            raise DataError(f"TrainedNetwork: link={self.link!r} must be one of {_LINKS}")
+        if self.link not in LINKS:
+            raise DataError(f"TrainedNetwork: link={self.link!r} must be one of {LINKS}")
         places = {(t, k) for t, width in enumerate(self.widths, 1) for k in range(width)}
         for place, text in self.labels.items():
             if place not in places or not isinstance(text, str):
@@ -196,13 +204,7 @@ def check_layer(model: TrainedNetwork, layer: Any, argument: str = "layer") -> i
 
 def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     """An array of floats; one that is such already is not copied."""
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of unequal length
-        array = np.empty(0, object)
-    if array.dtype.kind not in "iuf":
-        raise DataError(f"TrainedNetwork: {name} is no array of numbers: {value!r:.60}")
-    return array.astype(np.float64, copy=False)
+    return numbers(f"TrainedNetwork: {name}", value).astype(np.float64, copy=False)
 
 
 def make_network(

@@ -28,7 +28,15 @@ from pgbn.trained import Priors, TrainedNetwork, observed_node
 if TYPE_CHECKING:
     from pgbn.estimators import PGBN
 
-__all__ = ["LayerwiseTraining", "Progress", "train_layerwise", "trained_so_far"]
+__all__ = [
+    "LayerwiseTraining",
+    "Progress",
+    "check_callback",
+    "check_priors",
+    "read_training",
+    "train_layerwise",
+    "trained_so_far",
+]
 
 MOST_LAYERS = 100
 MOST_TOKENS = 2**28  # with a label each

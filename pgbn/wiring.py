@@ -194,9 +194,7 @@ class Wiring(Reads):
     def may_be_zero(self, name: str) -> bool:
         """Whether a node's value can be exactly 0: a gate, or a gamma that a gate switches off."""
         node = self.nodes[name]
-        return node.has_zeros or any(
-            not self.is_positive(node, slot) for slot in node.slots() if slot == "shape"
-        )
+        return node.has_zeros or any(not self.is_positive(node, slot) for slot in node.zero_with)
 
     def is_positive(self, node: Node, slot: str) -> bool:
         """Whether some term of a slot is always positive."""

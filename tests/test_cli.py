@@ -277,10 +277,7 @@ def test_the_other_commands(
     drawn = ask(capsys, "generate", model, "-n", 3, "--length", 40)
     assert [sum(document.values()) for document in drawn] == [40, 40, 40]
     assert ask(capsys, "generate", model, "-n", 3, "--length", 40) == drawn
-    assert (
-        "theta2" in ask(capsys, "explain", model)["text"]
-        or "θ" in ask(capsys, "explain", model)["text"]
-    )
+    assert "θ⁽²⁾" in ask(capsys, "explain", model)["text"]
     network = tmp_path / "network.json"
     network.write_text(pgbn.zoo.pfa(3).to_json())
     assert ask(capsys, "explain", network, "--format", "latex")["text"]

@@ -7,9 +7,9 @@ import pytest
 from numba import njit
 from scipy import special
 
-from pgbn.samplers.infer_lanes import aligned
 from pgbn.samplers.infer_tables import pass_up, sums_of
 from pgbn.samplers.infer_units import active_units, draw_units, list_units, mix_units
+from pgbn.samplers.lanes import aligned
 from pgbn.samplers.pick import ROOM, pick, weigh
 
 DRAWS = 200_000

@@ -304,4 +304,5 @@ def test_swapped_parts_are_refused_or_make_sense() -> None:
         for key in source:
             value = value[key]
         with contextlib.suppress(PgbnError):
-            Network.from_json(json.dumps(replaced(document, target, value)))
+            net = Network.from_json(json.dumps(replaced(document, target, value)))
+            assert Network.from_json(net.to_json()).to_json() == net.to_json()

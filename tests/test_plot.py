@@ -126,7 +126,9 @@ def test_a_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError("disk is full")
 
     monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(pg.PgbnError, match=r"net.svg: could not be written .disk is full"):
         pg.zoo.pgbn([3]).plot().save(target)
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+    with pytest.raises(pg.PgbnError, match=r"nowhere.net.svg: could not be written"):
+        pg.zoo.pgbn([3]).plot().save(tmp_path / "nowhere" / "net.svg")

@@ -100,6 +100,24 @@ def test_a_concentration_needs_a_positive_part() -> None:
     assert geweke(network, {"k": 3}, replicates=20_000, sweeps=5).worst < 4
 
 
+def test_a_type_says_with_which_slot_it_is_zero() -> None:
+    class SwitchedGamma(pg.Gamma):
+        tag = "test_switched_gamma"
+
+    class NeverZero(pg.Gamma):
+        tag = "test_never_zero"
+        zero_with = ()
+
+    def build(kind: type[pg.Gamma]) -> pg.Network:
+        gate = pg.Bernoulli("h", 0.5, dims="k")
+        parts = pg.Dirichlet("p", kind("g", 2 * gate, 1, dims="k"), over="k")
+        return pg.Network(pg.Multinomial("x", parts, over="k"))
+
+    with pytest.raises(pg.NetworkError, match="p: concentration"):
+        build(SwitchedGamma)
+    assert "g" in build(NeverZero).nodes
+
+
 def test_unknown_cells_are_imputed_from_current_values() -> None:
     """With θ integrated out analytically, masked cells must not change what r hears."""
     r = pg.Gamma("r", 4, 4, dims="k")

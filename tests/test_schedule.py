@@ -71,9 +71,7 @@ def test_derived_order_can_be_given_back(name):
 def test_printing_lists_every_step_with_what_it_reads(name):
     text = str(MODELS[name].schedule)
     for number, step in enumerate(MODELS[name].schedule, 1):
-        assert re.search(rf"^ *{number}\. {re.escape(step.name)}\b", text, re.MULTILINE) or (
-            f"{number}. {step.name}" in text
-        )
+        assert f"{number}. {step.name}" in text
         assert step.equation in text
     assert text.count("reads ") == len(MODELS[name].schedule)
     assert text.count("marginalises ") == len(MODELS[name].schedule)

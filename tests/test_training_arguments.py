@@ -279,6 +279,7 @@ class Unwritable:
         ({"minutes": True}, "minutes=True"),
         ({"priors": 3}, "priors=3"),
         ({"callback": 3}, "callback=3"),
+        ({"burnin": 3}, "no argument is called 'burnin'.*burn_in"),
     ],
 )
 def test_checkpoints_refuse_before_any_work(
@@ -288,6 +289,14 @@ def test_checkpoints_refuse_before_any_work(
     with pytest.raises(pgbn.PgbnError, match=message):
         checkpoint.train(X, tmp_path / "m", 3, 2, **settings)
     assert not (tmp_path / "m" / "model.json").exists()
+
+
+def test_checkpoints_pass_the_faults_of_a_callback_on(tmp_path: Path) -> None:
+    def faulty(event: pgbn.Progress) -> None:
+        dict.fromkeys(event, unknown=3)  # type: ignore[call-overload]
+
+    with pytest.raises(TypeError, match="keyword"):
+        checkpoint.train(X, tmp_path, 3, 1, **QUICK | {"callback": faulty})
 
 
 def test_a_vocabulary_may_be_a_dict(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +32,7 @@ from pgbn.errors import DataError
 from pgbn.evaluation import Topic, completion_perplexity, generate_documents
 from pgbn.evaluation import topics as topics_of
 from pgbn.inference import infer
+from pgbn.part_files import new_file
 
 __all__ = ["generate", "info", "perplexity", "topics", "transform"]
 
@@ -153,24 +154,19 @@ def transform(
 
 
 def _write_features(to: Path, features: NDArray[Any], names: list[str], labels: list[str]) -> None:
-    part = to.with_name(to.name + ".part")
     try:
-        if to.suffix == ".csv":
-            with part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-                _write_csv(file, features, names, labels)
-        else:
-            with part.open("wb") as binary:
-                if to.suffix == ".npy":
-                    np.save(binary, features)
-                else:
-                    np.savez(binary, features=features, columns=np.array(names),
-                             documents=np.array(labels))  # fmt: skip
-        part.replace(to)
+        with new_file(to) as file:
+            if to.suffix == ".csv":
+                text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
+                _write_csv(text, features, names, labels)
+                text.detach()
+            elif to.suffix == ".npy":
+                np.save(file, features)
+            else:
+                np.savez(file, features=features, columns=np.array(names),
+                         documents=np.array(labels))  # fmt: skip
     except OSError as error:
         raise DataError(f"{to}: could not be written ({error.strerror or error})") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 def _write_csv(file: Any, features: NDArray[Any], names: list[str], labels: list[str]) -> None:

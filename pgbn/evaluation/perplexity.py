@@ -22,7 +22,7 @@ from pgbn.errors import DataError
 from pgbn.inference import infer, read_documents
 from pgbn.memory import check_bytes
 from pgbn.notices import PgbnWarning, notify
-from pgbn.random import stream_key, word_of
+from pgbn.random import mix, stream_key, word_of
 from pgbn.samplers.held_out import add_rates
 from pgbn.samplers.infer import hash_documents
 from pgbn.samplers.threads import run_rows
@@ -74,11 +74,7 @@ def _check_fraction(fraction: Any) -> None:
 def _scramble(key: NDArray[np.uint64], number: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Random words, one for each (key, number): the mixer of `pgbn.random` on arrays."""
     word = key + np.uint64(0x9E3779B97F4A7C15) * (number.astype(np.uint64) + np.uint64(1))
-    for _ in range(2):
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        word ^= word >> np.uint64(31)
-    return word
+    return np.asarray(mix(mix(word)))
 
 
 class HeldOutPerplexity:

@@ -14,7 +14,7 @@ from pgbn.nodes.beta import BetaOdds
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.registry import find_link
 
-__all__ = ["distribution", "generative", "notation_section"]
+__all__ = ["distribution", "generative", "notation_section", "odds_line"]
 
 
 def notation_section(notation: Notation) -> list[Block]:
@@ -73,9 +73,7 @@ def odds_line(notation: Notation, node: Node) -> str:
     return rf"{value} &:= (1 - {p}) / {p}"
 
 
-def distribution(
-    notation: Notation, node: Node, slots: dict[str, Formula], *, bare: bool = False
-) -> str:
+def distribution(notation: Notation, node: Node, slots: dict[str, Formula]) -> str:
     r"""``&\sim \mathrm{Gam}(\ldots)``: the family of a node with given slots."""
     filled = {slot: _vector_slot(notation, node, slot, value) for slot, value in slots.items()}
     marks = {slot: f"@{number}@" for number, slot in enumerate(filled)}
@@ -91,8 +89,6 @@ def distribution(
         formula = _substitute(formula, "N", notation.cells(node, dotted).latex)
     for slot, mark in marks.items():
         formula = formula.replace(mark, filled[slot])
-    if bare:
-        return formula
     return rf"&= {formula}" if formula.startswith("1(") else rf"&\sim {formula}"
 
 

@@ -7,7 +7,16 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["GREEK", "Symbol", "clean_math", "escape_math", "indices_of", "sizes_of", "symbols_of"]
+__all__ = [
+    "GREEK",
+    "Symbol",
+    "clean_math",
+    "escape_character",
+    "escape_math",
+    "indices_of",
+    "sizes_of",
+    "symbols_of",
+]
 
 _LOWER = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau"
 _UPPER = "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"

@@ -13,7 +13,7 @@ from pgbn.explain.names import Symbol
 from pgbn.explain.symbols import DOT, At, Symbols, shift
 from pgbn.exposures import Source
 from pgbn.nodes.base import Node, Observed
-from pgbn.sumproduct import Operand, SumProduct, reduce_product
+from pgbn.sumproduct import Operand, SumProduct, operand_of, reduce_product
 from pgbn.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 
 __all__ = ["Notation"]
@@ -266,15 +266,6 @@ class Notation(Symbols):
         if name == "exposure":
             return self.exposure(node.name, at)
         return self.slot(node, name, at, phase)
-
-
-def operand_of(factor: Factor, owner: Node) -> Operand:
-    """A factor of a slot as an operand; the chain itself stands one row before."""
-    if factor.constant is not None:
-        return Operand("constant", "constant", factor.dims, constant=factor.constant)
-    if factor.name == "self":
-        return Operand("previous", owner.name, factor.dims, own_dims=owner.axes)
-    return Operand("node", factor.name, factor.dims, factor.simplex, own_dims=factor.own_dims)
 
 
 def _beside(source: Source, at: At) -> dict[str, str]:

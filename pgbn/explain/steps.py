@@ -21,7 +21,18 @@ from pgbn.registry import find_link
 from pgbn.rule_types import LinkRule
 from pgbn.terms import ALWAYS
 
-__all__ = ["count_lines", "draw_lines", "link_lines", "random_slots", "split_lines", "where_lines"]
+__all__ = [
+    "beta_line",
+    "count_lines",
+    "draw_lines",
+    "generic_lines",
+    "link_lemma",
+    "link_lines",
+    "random_slots",
+    "split_lines",
+    "tables_lines",
+    "where_lines",
+]
 
 # on a line with more characters than this, long parameters get lines of their own
 _LONG = 100

@@ -116,7 +116,7 @@ def _reads(
     stale: dict[str, tuple[frozenset[str], int]],
 ) -> str:
     """What the step conditions on, and why that is current."""
-    reads = sorted(step.reads, key=lambda read: read.name)
+    reads = sorted(step.reads, key=lambda read: (read.name, *sorted(read.summed)))
     if not reads:
         return "It reads only the data and constants."
     text = f"It reads {_join(_show(notation, read) for read in reads)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pgbn.explain.algebra import Formula
 from pgbn.explain.names import Symbol, indices_of, sizes_of, symbols_of
-from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.nodes.base import Latent, Node
 from pgbn.nodes.beta import BetaOdds
 from pgbn.registry import find_link
 from pgbn.terms import ALWAYS, FIRST, LATER, Polynomial, Term
@@ -173,7 +173,3 @@ class Symbols:
         terms = [t for t in self.wiring.polynomials[node.name, slot].terms
                  if t.phase in (ALWAYS, phase)]  # fmt: skip
         return len(terms) > 1 or any(term.contracted for term in terms)
-
-    def observed_only(self, node: Node) -> bool:
-        """Whether a node is data without a link to counts."""
-        return isinstance(node, Observed) and find_link(node) is None

@@ -41,9 +41,11 @@ class Node(Expression):
     Invariant: the class attribute `tag` is unique; it is the node's "type" in JSON.
     """
 
-    # slots whose value must be positive, and whether the node's own value can be exactly 0
+    # slots whose value must be positive, whether the node's own value can be exactly 0 whatever
+    # they are, and the slots with which it is 0
     positive_slots: ClassVar[tuple[str, ...]] = ()
     has_zeros: ClassVar[bool] = False
+    zero_with: ClassVar[tuple[str, ...]] = ()
 
     name: str
     dims: Dims = ()

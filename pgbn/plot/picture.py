@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgbn.errors import PgbnError
+from pgbn.part_files import new_file
 from pgbn.plot.layout import find_plate, make_boxes, make_edges, place
 from pgbn.plot.svg import draw
 
@@ -31,16 +32,11 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all."""
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.svg)
-            Path(name).chmod(0o644)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+            with new_file(Path(path)) as file:
+                file.write(self.svg.encode())
+        except OSError as error:
+            raise PgbnError(f"{path}: could not be written ({error.strerror or error})") from error
 
 
 def plot(network: Network) -> Picture:

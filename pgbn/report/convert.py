@@ -176,7 +176,7 @@ def _documents(trained: TrainedNetwork, X: Any, seed: int) -> tuple[Matrix, ...]
 
 def _terms(vocabulary: Sequence[str] | None, size: int) -> list[str]:
     if vocabulary is None:
-        return [f"term {v}" for v in range(size)]
+        return [f"term{v}" for v in range(size)]
     return check_names("vocabulary", vocabulary, size)
 
 

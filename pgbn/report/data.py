@@ -13,7 +13,7 @@ from pgbn.checks import check_names
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
 
-__all__ = ["ReportData", "Series"]
+__all__ = ["Matrix", "ReportData", "Series"]
 
 Matrix = NDArray[np.float64]
 

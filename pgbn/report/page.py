@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from pgbn.errors import PgbnError
+from pgbn.part_files import new_file
 from pgbn.report.convert import report_data
 from pgbn.report.payload import payload, script_json
 from pgbn.report.sections import html_text, lead, sections
@@ -25,14 +25,11 @@ def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) ->
     target = Path(path)
     if not target.name:
         raise PgbnError(f"path={str(path)!r}: give the name of a file for the report")
-    partial = target.with_name(target.name + ".part")
     page = report_html(model, X, **options)
     try:
-        partial.write_text(page, encoding="utf-8")
-        partial.replace(target)
+        with new_file(target) as file:
+            file.write(page.encode())
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
         raise PgbnError(
             f"cannot write the report to {target}: {error.strerror or error}"
         ) from error

@@ -28,9 +28,9 @@ from pgbn.random import mix, restart
 from pgbn.samplers.beta import log_beta_odds
 from pgbn.samplers.gamma import gamma_rate
 from pgbn.samplers.infer_first import POISSON, label_tokens, split_cells
-from pgbn.samplers.infer_lanes import aligned
 from pgbn.samplers.infer_tables import pass_up, sums_of
 from pgbn.samplers.infer_units import TILE, active_units, draw_units, list_units, mix_units
+from pgbn.samplers.lanes import aligned
 
 __all__ = ["Layers", "Moments", "hash_documents", "infer_documents", "project_terms"]
 

@@ -8,7 +8,7 @@ from numba import njit
 
 from pgbn.random import mix
 from pgbn.samplers.crt import crt
-from pgbn.samplers.infer_lanes import aligned
+from pgbn.samplers.lanes import aligned
 from pgbn.samplers.multinomial import multinomial
 from pgbn.samplers.pick import ROOM, pick, weigh
 

@@ -25,12 +25,12 @@ from numba import njit
 from pgbn.random import exponential, mix, uniform
 from pgbn.samplers.contract import NEGLIGIBLE
 from pgbn.samplers.gamma import gamma_from_one
-from pgbn.samplers.infer_lanes import aligned
 from pgbn.samplers.lanes import (
     LANES,
     above,
     add,
     add_product,
+    aligned,
     broadcast,
     load,
     lowest_bit,

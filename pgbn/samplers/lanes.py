@@ -6,8 +6,9 @@ in two, four or eight instructions, with the same results. Arrays are flat, of f
 or pointers into them; indices are unsigned and unchecked.
 """
 
+import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic, models, register_model
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "above",
     "add",
     "add_product",
+    "aligned",
     "broadcast",
     "last",
     "load",
@@ -204,3 +206,11 @@ def last(typing_context, lanes):
         return builder.extract_element(arguments[0], ir.IntType(32)(LANES - 1))
 
     return lanes.element(lanes), code
+
+
+@njit(cache=True, nogil=True)
+def aligned(size):
+    """Zeros, float32, that begin where a line of the cache does: one access reads a register."""
+    room = np.zeros(size + 16, np.float32)
+    first = (64 - room.ctypes.data % 64) % 64 // 4
+    return room[first : first + size]

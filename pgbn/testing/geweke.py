@@ -27,7 +27,7 @@ from pgbn.network import Network
 from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.random import stream_key, word_of
 
-__all__ = ["GewekeResult", "geweke"]
+__all__ = ["GewekeResult", "check_network", "geweke", "refuse_large_counts"]
 
 
 @dataclass(frozen=True)

@@ -75,11 +75,5 @@ def pfa(
     Reference: Zhou & Carin, Negative binomial process count and mixture modeling, TPAMI 2015.
     """
     check_width(width)
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
-    r = Gamma("r", gamma0 / width, c0, dims="topic1")
-    p2 = BetaOdds("p2", *check_prior(p_prior, "p_prior"), dims="doc")
-    theta = Gamma("theta1", r, p2, dims=("doc", "topic1"))
-    phi = Dirichlet("phi1", check_positive(eta, "eta"), over="term", dims="topic1")
-    x = observe("x", link, phi @ theta, ("doc", "term"), "noise", noise_prior)
-    return Network(x, sizes={"topic1": width})
+    return pgbn([width], check_positive(eta, "eta"), p_prior, c0_prior=c0_prior,
+                gamma0_prior=gamma0_prior, link=link, noise_prior=noise_prior)  # fmt: skip
