@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from pgbn.nodes.base import Node, Observed
 from pgbn.rule_types import EvidenceRule
@@ -26,6 +27,11 @@ class Source:
     polynomial: Polynomial
     term: Term
     factor: Factor
+
+    @cached_property
+    def own(self) -> dict[str, str]:
+        """The parent's own names of its dims, by those that they have in the child's slot."""
+        return dict(zip(self.factor.dims, self.factor.own_dims, strict=True))
 
 
 class Exposures:
@@ -50,8 +56,17 @@ class Exposures:
             )
         return self._exposures[name]
 
+    def exposure_dims(self, name: str) -> set[str]:
+        """The dims of a node, by its own names, along which its exposure varies."""
+        return {
+            source.own[dim]
+            for source in self.sources[name]
+            for product in self.source_exposure(source)
+            for dim in product.dims
+        }
+
     def source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
-        """The exposure that comes through one source, in the dims of the parent."""
+        """The exposure that comes through one source; its dims have the child's names."""
         rule, child, term = source.rule, source.child, source.term
         others = tuple(operand_of(f, child) for f in term.factors if f is not source.factor)
         over = self._over(source)
@@ -133,7 +148,7 @@ class Exposures:
         dims: set[str] = set()
         for name in names:
             if name == "exposure":
-                dims |= {dim for product in self.exposure(child.name) for dim in product.dims}
+                dims |= self.exposure_dims(child.name)
             elif name in ("value", "count"):
                 dims |= set(child.axes)
             else:

@@ -52,7 +52,7 @@ def find_mix(program: Program, node: Node, slot: str) -> Mix | None:
     """The mix in a slot, if that is its form and if φ has the dims (last dim of the node, topic)
     and θ (the other dims, topic), in memory."""
     polynomial = program.wiring.polynomials[node.name, slot]
-    if len(polynomial.terms) != 1 or polynomial.along is not None:
+    if len(polynomial.terms) != 1 or polynomial.along is not None or not node.axes:
         return None
     term = polynomial.terms[0]
     if len(term.contracted) != 1 or len(term.factors) != 2:

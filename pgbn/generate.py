@@ -131,7 +131,9 @@ def complete_sizes(
                     )
     for dim in network.dims:
         if dim not in every:
-            raise DataError(f"the size of dim {dim!r} is not known; give sizes={{{dim!r}: ...}}")
+            raise DataError(
+                f"the size of dim {dim!r} is not known; give Network(..., sizes={{{dim!r}: ...}})"
+            )
     return every
 
 

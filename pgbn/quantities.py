@@ -88,7 +88,9 @@ class Quantities:
                 names = dict(zip(operand.own_dims, operand.dims, strict=True))
                 dims = tuple(names[dim] for dim in self.storage[name])
                 if name in self.cells:
-                    return Labelled(lambda: self.cells[name].dense(), dims, self.replicates)
+                    # Integers too, perhaps, but products are made of reals.
+                    return Labelled(lambda: self.cells[name].dense().astype(np.float64), dims,
+                                    self.replicates)  # fmt: skip
                 values = self.values
                 return Labelled(lambda: values[name], dims, self.replicates)
             case "first":
@@ -188,11 +190,10 @@ class Quantities:
     def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Aligned]:
         """What comes through a source, beside the node that hears it: the factor of a term names
         the dims as the child does, the node has names of its own for them."""
-        factor = source.factor
-        own = dict(zip(factor.dims, factor.own_dims, strict=True))
+        name, own = source.factor.name, source.own
         heard = [self.product(product) for product in products]
         return [
-            self._align(factor.name, replace(each, dims=tuple(own[dim] for dim in each.dims)))
+            self._align(name, replace(each, dims=tuple(own[dim] for dim in each.dims)))
             for each in heard
         ]
 

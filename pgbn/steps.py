@@ -167,7 +167,7 @@ def _sum_is_current(wiring: Wiring, drawn: Node, child: Node, dim: str, stale: S
     ]
     if not additive or wiring.polynomials[child.name, additive[0]].along is not None:
         return False
-    if any(dim in product.dims for product in wiring.exposure(child.name)):
+    if dim in wiring.exposure_dims(child.name):
         return False
     for slot in child.slots():
         if slot not in additive and dim in wiring.slot_dims(child, slot):

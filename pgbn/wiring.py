@@ -213,10 +213,16 @@ class Wiring(Reads):
             rule = self.rules.get((node.name, slot))
             handed_on = rule is not None and rule.count == "count" and isinstance(node, Latent)
             sums = rule is None or (rule.kind == "poisson" and rule.is_integer and not handed_on)
-            add = f"add a positive number to it, as in {slot}=... + 0.1, or " if sums else ""
+            remedies = [f"add a positive number to it, as in {slot}=... + 0.1"] if sums else []
+            for parent in map(self.nodes.get, self.polynomials[node.name, slot].names):
+                if parent is not None and parent.has_zeros:
+                    remedies.append("put the gate into the shape of a Gamma")
+                elif parent is not None and self.may_be_zero(parent.name):
+                    added = " and ".join(parent.zero_with)
+                    remedies.append(f"add a positive number to the {added} of {parent.name}")
             raise NetworkError(
                 f"{node.name}: {slot} = {getattr(node, slot)} can be 0, and a {slot} must be "
-                f"positive; {add}put the gate into the shape of a Gamma"
+                f"positive; {', or '.join(dict.fromkeys(remedies))}"
             )
 
     def _check_unit(self, node: Node, slot: str) -> None:
@@ -234,7 +240,7 @@ class Wiring(Reads):
     def _check_constant(self, node: Node) -> None:
         for source in self.sources[node.name]:
             for product in self.source_exposure(source):
-                if node.simplex not in product.dims:
+                if node.simplex not in {source.own[dim] for dim in product.dims}:
                     continue
                 raise MissingRuleError(
                     f"{node.name} sums to one over {node.simplex!r}, but the exposure that it "

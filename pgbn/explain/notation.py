@@ -190,11 +190,7 @@ class Notation(Symbols):
     def exposure_dims(self, name: str) -> tuple[str, ...]:
         """The dims of the exposure that a node hears."""
         node = self.network.nodes[name]
-        found: set[str] = set()
-        for source in self.wiring.sources[name]:
-            own = dict(zip(source.factor.dims, source.factor.own_dims, strict=True))
-            for product in self.wiring.source_exposure(source):
-                found |= {own[dim] for dim in product.dims}
+        found = self.wiring.exposure_dims(name)
         for slot in node.slots():
             if self.wiring.polynomials[name, slot].along is not None:
                 found |= set(self.wiring.rule_dims(node, slot))
@@ -270,8 +266,7 @@ class Notation(Symbols):
 
 def _beside(source: Source, at: At) -> dict[str, str]:
     """Indices, in the child's names, of the dims that parent and child share."""
-    factor = source.factor
-    return {dim: at[own] for dim, own in zip(factor.dims, factor.own_dims, strict=True)}
+    return {dim: at[own] for dim, own in source.own.items()}
 
 
 def _lagged(polynomial: Polynomial) -> Sequence[tuple[Term, Factor]]:

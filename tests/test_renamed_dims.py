@@ -1,0 +1,90 @@
+"""Dims under another name in a child: the evidence comes back under the node's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import pgbn as pg
+from pgbn.testing import check_conjugacy, geweke
+
+WEIGHTS = pg.Constant([[0.2, 1.5, 0.3], [2.0, 0.1, 0.7], [0.5, 0.5, 3.0]], dims=("z", "d"))
+SIZES = {"d": 3}
+
+
+def poisson(values: pg.Gamma | pg.Dirichlet) -> pg.Network:
+    """The values under the name of a dim that is summed out."""
+    return pg.Network(pg.Poisson("x", 3.0 * (WEIGHTS @ values.rename(d="z")), dims="d"))
+
+
+def transposed(weight_dim: str) -> pg.Network:
+    phi = pg.Dirichlet("phi", 1.0, over="v", dims="d")
+    weight = pg.Constant([0.3, 1.0, 4.0], dims=weight_dim)
+    return pg.Network(pg.Poisson("x", weight * phi.rename(v="d", d="v"), dims=("d", "v")))
+
+
+def shape_of_a_renamed_gamma() -> pg.Network:
+    return poisson(pg.Gamma("th", pg.Gamma("r", 3, 3), 2.0, dims="d"))
+
+
+def renamed_chain() -> pg.Network:
+    before = pg.Shift(pg.Self(), along="t", initial=pg.Gamma("i", 3, 3))
+    th = pg.Gamma("th", before, 2.0, dims=("t", "d"))
+    return pg.Network(pg.Poisson("x", WEIGHTS @ th.rename(d="z"), dims=("t", "d")))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: poisson(pg.Dirichlet("phi", 1.0, over="d")),
+        lambda: poisson(pg.Gamma("th", 3.0 * pg.Dirichlet("r", 2.0, over="d"), 2.0, dims="d")),
+        lambda: transposed("d"),
+    ],
+    ids=["simplex", "above", "transposed"],
+)
+def test_an_exposure_that_varies_over_a_simplex_is_refused(build: Callable[[], object]) -> None:
+    with pytest.raises(pg.MissingRuleError, match=r"sums to one over .*varies over"):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("build", "sizes"),
+    [
+        (shape_of_a_renamed_gamma, SIZES),
+        (renamed_chain, {"d": 3, "t": 2}),
+        (lambda: transposed("v"), {"d": 3, "v": 3}),
+    ],
+    ids=["shape", "chain", "transposed"],
+)
+def test_renamed_dims_have_the_right_posterior(
+    build: Callable[[], pg.Network], sizes: dict[str, int]
+) -> None:
+    network = build()
+    assert geweke(network, sizes, 10_000, 5, seed=3).worst < 4
+    assert check_conjugacy(network, sizes, seed=0).worst < 1e-9
+    assert "The generative model" in network.explain()
+
+
+def test_whole_numbers_among_reals_are_multiplied_as_reals() -> None:
+    noise = pg.Gamma("a", 4, 4) * pg.Gamma("b", 4, 4, dims="d")
+    network = pg.Network(pg.PoissonGamma("x", pg.Gamma("th", 4, 4), noise, dims="d"))
+    whole, reals = (network.chain({"x": x}).sweep() for x in ([0, 1, 2], [0.0, 1.0, 2.0]))
+    assert whole.values["b"].tolist() == reals.values["b"].tolist()
+    assert np.isfinite(whole.values["b"]).all()
+
+
+@pytest.mark.parametrize("layer1", ["auto", "blocked"])
+def test_a_single_gamma_may_have_a_sum_as_its_shape(layer1: str) -> None:
+    w, u = (pg.Gamma(name, 2, 2, dims="k") for name in "wu")
+    network = pg.Network(pg.Poisson("x", pg.Gamma("s", w @ u, 1.0), dims="d"), sizes={"k": 2})
+    chains = [network.chain({"x": [1, 2]}, layer1=each).sweep(3) for each in (layer1, "composed")]
+    assert chains[0].values["s"] == chains[1].values["s"]
+
+
+def test_an_unknown_size_is_asked_for_where_it_can_be_given() -> None:
+    w, u = (pg.Gamma(name, 2, 2, dims="k") for name in "wu")
+    network = pg.Network(pg.Poisson("x", w @ u))
+    with pytest.raises(pg.DataError, match=r"Network\(\.\.\., sizes="):
+        network.chain({"x": 1})
