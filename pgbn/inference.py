@@ -23,24 +23,16 @@ from pgbn.data import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.notices import notify
 from pgbn.random import stream_key, word_of
-from pgbn.samplers.infer import (
-    Layers,
-    Moments,
-    hash_documents,
-    infer_documents,
-    project_terms,
-)
+from pgbn.samplers.infer import Moments, hash_documents, infer_documents, project_terms
 from pgbn.samplers.infer_first import BERNOULLI, GAMMA, POISSON
-from pgbn.samplers.infer_units import TILE
-from pgbn.samplers.lanes import aligned
+from pgbn.samplers.infer_layers import pack_layers
 from pgbn.samplers.threads import run_rows
 from pgbn.trained import TrainedNetwork, check_layer, observed_node, trained_network
 
-__all__ = ["HiddenUnits", "align_terms", "infer", "read_documents"]
+__all__ = ["HiddenUnits", "align_terms", "amount", "infer", "read_documents"]
 
 Names = Sequence[str] | Mapping[str, int]
 Matrix = NDArray[np.float64]
-MOST_TOKENS = 10**8
 _LINKS = {"poisson": POISSON, "bernoulli": BERNOULLI, "gamma": GAMMA}
 
 
@@ -49,8 +41,8 @@ class HiddenUnits:
     """Posterior means and standard deviations, (documents, K_t) for each layer t asked for.
 
     ``proportions`` are of θ^(t)_j / θ^(t)_·j, ``units`` of θ^(t)_j. ``unknown_terms`` columns with
-    ``unknown_tokens`` counts were not in the vocabulary; the documents ``empty`` (row numbers)
-    have no known term, and what they get is the prior.
+    ``unknown_tokens`` counts in all were not in the vocabulary or in no topic; the documents
+    ``empty`` (row numbers) have no known term, and what they get is the prior.
     """
 
     layers: tuple[int, ...]
@@ -60,7 +52,7 @@ class HiddenUnits:
     units_sd: dict[int, Matrix]
     empty: NDArray[np.int64]
     unknown_terms: int = 0
-    unknown_tokens: int = 0
+    unknown_tokens: float = 0
 
     def features(self, layer: int | None = None) -> Matrix:
         """The mean proportions of one layer, or those of all layers side by side."""
@@ -86,9 +78,10 @@ def infer(
     """The hidden units of the documents ``X`` (documents × terms, sparse or dense).
 
     ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator.
-    ``layers`` are numbered from 1; all if left out. Columns of X beyond the vocabulary are
-    dropped; with ``terms``, the names of X's columns, and ``vocabulary``, those of the model's,
-    columns are matched by name; both are lists, or dicts from names to columns.
+    ``layers`` are numbered from 1; all if left out. Columns of X beyond the vocabulary, and terms
+    that no topic has, are dropped; with ``terms``, the names of X's columns, and ``vocabulary``,
+    those of the model's (if left out, those that it was saved with), columns are matched by name;
+    both are lists, or dicts from names to columns.
     ``units=False`` leaves out θ itself, keeping θ/θ_· only.
     """
     model = trained_network(model)
@@ -96,8 +89,6 @@ def infer(
     check_integer("samples", samples, 1)
     chosen = _layers(model, layers)
     cells, unknown_terms, unknown_tokens = read_documents(model, X, terms, vocabulary)
-    if model.link == "poisson":
-        _check_lengths(cells)
     rows = cells.rows
     column, places = np.full(model.depth, -1, np.int64), 0
     for t in chosen:
@@ -128,16 +119,6 @@ def infer(
     )
 
 
-def _check_lengths(cells: Cells) -> None:
-    """Every token of a document gets a label in every sweep: a limit to what can be waited for."""
-    lengths = cells.total(cells.values, ("doc",))[0]
-    if lengths.size and lengths.max() > MOST_TOKENS:
-        raise DataError(
-            f"X: document {int(lengths.argmax())} has {int(lengths.max())} tokens, but inference "
-            f"takes at most {MOST_TOKENS} a document; scale its counts down"
-        )
-
-
 def _run(
     model: TrainedNetwork,
     cells: Cells,
@@ -154,7 +135,7 @@ def _run(
     run_rows(hash_documents, cells.rows, threads, 0, cells.indptr, cells.indices,
              values.view(np.uint64), hashes)  # fmt: skip
     phi, indices = _rows_of_phi(model, cells.indices)
-    layers = _pack(model)
+    layers = pack_layers(model.phi, model.r, (*model.priors.p, *model.priors.c))
     projected = np.zeros((0, 0), np.float32)
     if model.depth > 1:
         projected = np.zeros((phi.shape[0], int(layers.at[2] - layers.at[1])), np.float32)
@@ -173,40 +154,6 @@ def _rows_of_phi(
     return np.ascontiguousarray(model.phi[0][:, used].T), indices.astype(np.int32)
 
 
-def _pack(model: TrainedNetwork) -> Layers:
-    filled = [-(-width // TILE) * TILE for width in model.widths]
-    down, down_at = _fill(list(model.phi[1:]))
-    up, up_at = _fill([phi.T for phi in model.phi[1:]])
-    prior = (*model.priors.p, *model.priors.c)
-    return Layers(
-        width=np.array(model.widths, np.int64),
-        at=_edges(filled),
-        down_at=down_at,
-        down=down,
-        up_at=up_at,
-        up=up,
-        r=np.array(model.r, np.float64),
-        prior=np.array(prior, np.float64),
-    )
-
-
-def _fill(matrices: Sequence[Matrix]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Matrices one after another, with columns of zeros up to a multiple of 32, and their edges.
-
-    Entries below 1e-20 become 0: products with them would be too small for float32.
-    """
-    shapes = [(len(matrix), -(-matrix.shape[1] // TILE) * TILE) for matrix in matrices]
-    edges = _edges([rows * columns for rows, columns in shapes])
-    out: NDArray[np.float32] = aligned(int(edges[-1]))
-    for matrix, shape, start, stop in zip(matrices, shapes, edges, edges[1:], strict=False):
-        out[start:stop].reshape(shape)[:, : matrix.shape[1]] = np.where(matrix < 1e-20, 0, matrix)
-    return out, edges
-
-
-def _edges(sizes: Sequence[int]) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-
-
 def _layers(model: TrainedNetwork, layers: int | Iterable[int] | None) -> tuple[int, ...]:
     if layers is None:
         return tuple(range(1, model.depth + 1))
@@ -222,21 +169,50 @@ def read_documents(
     terms: Names | None = None,
     vocabulary: Names | None = None,
     name: str = "X",
-) -> tuple[Cells, int, int]:
+) -> tuple[Cells, int, float]:
     """Checked documents in the columns of the model; how many terms and counts were not known.
 
-    ``name`` is what errors call the argument.
+    A term that no topic has is as unknown as one beyond the vocabulary. ``name`` is what errors
+    call the argument.
     """
     if sp.issparse(X) and X.shape[-1] >= 2**31:
         raise DataError(f"{name} has {X.shape[-1]} columns; give fewer than 2^31")
     node, size = observed_node(model.link, name), model.vocabulary_size
     cells = read_array(node, X, imputed=False)
-    if terms is None and vocabulary is None and cells.columns == size:
-        return cells, 0, 0
-    known, columns, tokens = align_terms(cells, size, terms, vocabulary, name)
-    if columns:
-        notify(f"{name}: {columns} unknown terms with {tokens} counts were dropped")
-    return read_array(node, known), columns, tokens
+    columns: int = 0
+    tokens: float = 0
+    if terms is not None and vocabulary is None:
+        vocabulary = model.vocabulary  # what it was saved with, if that is known
+    if terms is not None or vocabulary is not None or cells.columns != size:
+        known, columns, tokens = align_terms(cells, size, terms, vocabulary, name)
+        cells = read_array(node, known)
+        if columns:
+            notify(f"{name}: {columns} unknown terms with {amount(tokens)} were dropped")
+    nowhere = (model.phi[0].max(axis=0) == 0.0)[cells.indices]
+    if nowhere.any():
+        dropped, total = np.unique(cells.indices[nowhere]), _total(cells.values[nowhere])
+        notify(
+            f"{name}: {dropped.size} unknown terms with {amount(total)} were dropped: "
+            f"no topic of the model has column {dropped[0]}{', …' if dropped.size > 1 else ''}"
+        )
+        kept = sp.csr_array(
+            (np.where(nowhere, 0, cells.values), cells.indices, cells.indptr),
+            shape=(cells.rows, size),
+        )
+        kept.eliminate_zeros()
+        cells, columns, tokens = read_array(node, kept), columns + dropped.size, tokens + total
+    return cells, columns, tokens
+
+
+def _total(values: NDArray[Any]) -> float:
+    """The sum, an integer if all values are whole."""
+    total = values.sum()
+    return int(total) if (values == np.floor(values)).all() else float(total)
+
+
+def amount(total: float) -> str:
+    """How a notice says what was dropped: counts, or the total of data that are not counts."""
+    return f"{total} counts" if isinstance(total, int) else f"a total of {total:.6g}"
 
 
 def align_terms(
@@ -245,8 +221,11 @@ def align_terms(
     terms: Names | None = None,
     vocabulary: Names | None = None,
     name: str = "X",
-) -> tuple[sp.csr_array, int, int]:
-    """X with the columns of the model, and how many columns and counts were not known."""
+) -> tuple[sp.csr_array, int, float]:
+    """X with the columns of the model, and how many columns and counts were not known.
+
+    The counts are an integer unless some datum is not.
+    """
     cells = read_array(observed_node("gamma", name), X, imputed=False)  # any number from 0 on
     parts = (cells.values, cells.indices, cells.indptr)
     X = sp.csr_array(parts, shape=(cells.rows, cells.columns))
@@ -275,7 +254,7 @@ def align_terms(
             (np.ones(found.size, X.dtype), (found, target[found])), shape=(len(given), size)
         )
         known, rest = X @ move, X[:, np.flatnonzero(target < 0)]
-    return sp.csr_array(known), np.unique(rest.indices).size, int(rest.sum())
+    return sp.csr_array(known), np.unique(rest.indices).size, _total(rest.data)
 
 
 def _report_empty(empty: NDArray[np.int64], rows: int) -> None:

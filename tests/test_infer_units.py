@@ -132,10 +132,10 @@ def test_picks_have_the_probabilities_of_the_products(width):
 
 
 @njit
-def _pass_up(rng, m_below, below, a, phi, theta, width, out, listed):
+def _pass_up(rng, m_below, below, a, phi, theta, expected, out, listed):
     m, seated, sums = np.zeros(theta.size), np.zeros(theta.size + 1, np.int32), sums_of(theta.size)
     for i in range(out.shape[0]):
-        pass_up(rng, m_below, below, a, phi, theta, width, m, seated, sums)
+        pass_up(rng, m_below, below, a, phi, theta, expected, m, seated, sums)
         out[i] = m
         listed[i] = seated[0]
 
@@ -151,7 +151,8 @@ def test_tables_are_shared_out(customers):
     m_below = np.array(customers, np.float64)
     below = np.array([(m_below > 0).sum(), *np.flatnonzero(m_below), 0], np.int32)
     out, listed = np.zeros((repeats, 32)), np.zeros(repeats, np.int64)
-    _pass_up(stream(), m_below, below, a, single(phi.ravel()), single(parts), width, out, listed)
+    unused = np.zeros(width)
+    _pass_up(stream(), m_below, below, a, single(phi.ravel()), single(parts), unused, out, listed)
     tables = [sum(a[k] / (a[k] + i) for i in range(n)) for k, n in enumerate(customers)]
     expected = np.array(tables) @ (3.0 * phi * parts / a[:, None])
     error = out.std(axis=0) / math.sqrt(repeats) + 1e-9
@@ -159,9 +160,21 @@ def test_tables_are_shared_out(customers):
     np.testing.assert_array_equal(listed, (out > 0).sum(axis=1))
 
 
-def test_tables_that_no_unit_can_have_caused_go_to_any_unit():
-    below, out, listed = np.array([1, 0], np.int32), np.zeros((200, 32)), np.zeros(200, np.int64)
-    zeros = single(np.zeros(32))
-    _pass_up(stream(), np.ones(1), below, np.zeros(1), zeros, zeros, 5, out, listed)
+@pytest.mark.parametrize(
+    ("phi", "expected", "shares"),
+    [
+        ((0.2, 0.0, 0.4, 0.0), (1e-30, 5.0, 1e-30, 5.0), (1 / 3, 0, 2 / 3, 0)),
+        ((0.2, 0.0, 0.6, 0.0), (0.0, 5.0, 0.0, 5.0), (1 / 4, 0, 3 / 4, 0)),
+        ((0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0), (1 / 4, 1 / 4, 1 / 4, 1 / 4)),
+    ],
+)
+def test_tables_of_units_that_underflowed_are_shared_out_by_expectations(phi, expected, shares):
+    """∝ φ_l E θ_l; ∝ φ_l if that is 0 for all units; to any unit if no unit can have caused it."""
+    repeats = 4000
+    below, listed = np.array([1, 0], np.int32), np.zeros(repeats, np.int64)
+    out = np.zeros((repeats, 32))
+    _pass_up(stream(), np.ones(1), below, np.zeros(1), single(phi), single(np.zeros(32)),
+             np.array(expected), out, listed)  # fmt: skip
     assert (out.sum(axis=1) == 1).all()
-    assert (out.sum(axis=0) > 0).tolist() == [True] * 5 + [False] * 27
+    np.testing.assert_allclose(out.mean(axis=0)[:4], shares, atol=0.035)
+    assert (out[:, np.append(shares, np.zeros(28)) == 0] == 0).all()

@@ -1,6 +1,7 @@
 """Hidden units of new documents: the law, the independence of batches, the edges."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -286,6 +287,10 @@ def test_columns_are_matched_by_name():
     with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
         again = infer(model, shuffled, burn_in=3, samples=3, terms=columns[0],
                       vocabulary=columns[1])  # fmt: skip
+    np.testing.assert_array_equal(again.units[1], found.units[1])
+    named = replace(model, vocabulary=names)
+    with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
+        again = infer(named, shuffled, burn_in=3, samples=3, terms=terms)
     np.testing.assert_array_equal(again.units[1], found.units[1])
     aligned, _, _ = align_terms(shuffled, TERMS, terms, names)
     np.testing.assert_array_equal(aligned.toarray(), x)

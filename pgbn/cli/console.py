@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import warnings
@@ -18,7 +19,7 @@ import typer
 from pgbn.corpus import Corpus, read_corpus
 from pgbn.errors import DataError, PgbnError
 from pgbn.evaluation import Topic
-from pgbn.inference import align_terms
+from pgbn.inference import align_terms, amount
 from pgbn.notices import PgbnWarning, notify
 from pgbn.progress import Interrupted
 from pgbn.storage import Saved, open_saved
@@ -34,6 +35,7 @@ __all__ = [
     "output",
     "read_for",
     "topic_row",
+    "wrong_usage",
 ]
 
 OK, FAILED, USAGE, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
@@ -139,6 +141,15 @@ def interruptible() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
+@contextmanager
+def wrong_usage() -> Iterator[None]:
+    """What the library's own checks say of an option is wrong usage, with its exit code."""
+    try:
+        yield
+    except PgbnError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def _complain(error: Exception, output: Output) -> int:
     usage = hasattr(error, "format_message")  # errors of typer, whichever click it carries
     message = str(error.format_message() if usage else error)  # type: ignore[attr-defined]
@@ -160,11 +171,13 @@ def _show_warning(message: Any, category: type[Warning], *rest: Any) -> None:
 
 
 def numbers(name: str, text: str, kind: type, depth: int) -> Any:
-    """From "300" or "300,200,100" to one number, or one for each of ``depth`` layers."""
+    """From "300" or "300,200,100" to one number, or one for each of ``depth`` layers, above 0."""
     try:
         values = [kind(part) for part in text.split(",")]
     except ValueError:
         raise DataError(f"--{name} {text!r}: give a number, or one a layer: 300,200,100") from None
+    if not all(0 < value < math.inf for value in values):
+        raise DataError(f"--{name} {text}: give numbers above 0")
     if len(values) not in (1, depth):
         raise DataError(
             f"--{name} {text}: {len(values)} numbers, but --depth {depth}; give one number, or one "
@@ -211,5 +224,5 @@ def read_for(model: Model, data: Path, **options: Any) -> tuple[Corpus, sp.csr_a
     else:
         X, columns, tokens = align_terms(corpus.counts, size, corpus.vocabulary, model.vocabulary)
     if columns:
-        notify(f"{columns} unknown terms with {tokens} counts were dropped")
+        notify(f"{columns} unknown terms with {amount(tokens)} were dropped")
     return corpus, X

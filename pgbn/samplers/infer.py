@@ -2,16 +2,17 @@
 
 One sweep of document j (Zhou, Cong and Chen 2015, section 2.3, without the global steps):
 
-    z_i        ∝ φ^(1)_wk (m^(1)_k + a^(1)_k)                 θ^(1) marginalised (Poisson link)
+    z_i        ∝ φ^(1)_wk (m^(1)_k + a^(1)_k)                 counts, θ^(1) marginalised
     x^(t)_k    ~ CRT(m^(t-1)_k, a^(t-1)_k),   split ∝ φ^(t)_kl θ^(t)_l → m^(t)_l
     p^(2)      ~ Beta(a0 + m^(1)_·, b0 + a^(1)_·),   c^(t) ~ Gam(e0 + θ^(t)_·, f0 + θ^(t-1)_·)
-    θ^(t)_k    ~ Gam(a^(t)_k + m^(t)_k, c^(t+1) + q^(t)),   t = T … 2 (… 1 for other links)
+    θ^(t)_k    ~ Gam(a^(t)_k + m^(t)_k, c^(t+1) + q^(t)),   t = T … 2 (… 1 without labels)
 
 with a^(t) = Φ^(t+1) θ^(t+1), a^(T) = r and q^(1) = 1, q^(t+1) = log(1 + q^(t) / c^(t+1)).
 
 The kernel adds up conditional moments given (a, m, c), not draws of θ: with α = a + m,
 E θ_k = α_k / rate and E θ_k/θ_· = α_k / α_·. The expectation is the same, the variance smaller.
-A document draws from a stream keyed by its content, so its result is its own.
+A document draws from a stream keyed by its content, so its result is its own. Very large counts,
+like the data of other links, have no labels: n_w1 … n_wK ~ Mult(n_w; φ^(1)_wk θ^(1)_k).
 
 In a deep network most units of a layer are negligible in a given document. The others are listed,
 and all sums over a layer run over the list (infer_units.py, which states what is left out and
@@ -27,31 +28,12 @@ from numba import njit
 from pgbn.random import mix, restart
 from pgbn.samplers.beta import log_beta_odds
 from pgbn.samplers.gamma import gamma_rate
-from pgbn.samplers.infer_first import POISSON, label_tokens, split_cells
+from pgbn.samplers.infer_first import has_labels, label_tokens, split_cells
 from pgbn.samplers.infer_tables import pass_up, sums_of
 from pgbn.samplers.infer_units import TILE, active_units, draw_units, list_units, mix_units
 from pgbn.samplers.lanes import aligned
 
-__all__ = ["Layers", "Moments", "hash_documents", "infer_documents", "project_terms"]
-
-
-class Layers(NamedTuple):
-    """The layers above the first, packed (here and below, t is counted from 0).
-
-    Layer t has ``width[t]`` units in the places at[t] … at[t + 1] of a vector, filled with zeros to
-    a multiple of 32. ``down`` and ``up`` hold, from down_at[t] and up_at[t] on, Φ^(t+1) as
-    (K_{t+1}, K_t) and its transpose, for t = 0 … T-2, each line filled up likewise, in float32.
-    ``prior`` is (a0, b0, e0, f0).
-    """
-
-    width: np.ndarray
-    at: np.ndarray
-    down_at: np.ndarray
-    down: np.ndarray
-    up_at: np.ndarray
-    up: np.ndarray
-    r: np.ndarray
-    prior: np.ndarray
+__all__ = ["Moments", "hash_documents", "infer_documents", "project_terms"]
 
 
 class Moments(NamedTuple):
@@ -185,12 +167,10 @@ def infer_documents(
     depth, topics = width.size, width[0]
     longest, distinct, widest = 1, 1, 0
     for row in range(start, stop):
-        tokens = 0.0
-        if link == POISSON:
-            for cell in range(indptr[row], indptr[row + 1]):
-                tokens += data[cell]
-        longest = max(longest, np.int64(tokens))
-        distinct = max(distinct, indptr[row + 1] - indptr[row])
+        tokens, cells = data[indptr[row] : indptr[row + 1]].sum(), indptr[row + 1] - indptr[row]
+        if has_labels(link, tokens, cells, topics):
+            longest = max(longest, np.int64(tokens))
+        distinct = max(distinct, cells)
     for t in range(depth):
         widest = max(widest, at[t + 1] - at[t])
     filled = (distinct + TILE - 1) // TILE * TILE
@@ -205,17 +185,18 @@ def infer_documents(
     peak, c, q, theta = np.ones(distinct), np.ones(depth), np.ones(depth), np.zeros(depth)
     product, split = np.zeros(topics), np.zeros(topics, np.int64)
     active, sums = active_units(widest), sums_of(widest)
+    expected = layers.expected
     for row in range(start, stop):
         first, last = indptr[row], indptr[row + 1]
         terms = (last - first + TILE - 1) // TILE * TILE
-        count = 0.0
+        count = data[first:last].sum()
+        labelled = has_labels(link, count, last - first, topics)
         restart(rng, key ^ hashes[row], 0)
-        z[:] = -1
+        z[: np.int64(count) if labelled else 0] = -1
         m[:] = 0.0
         used[:, 0] = 0
         place[:] = 0
         for cell in range(first, last):
-            count += data[cell]
             line, i = phi[indices[cell]], cell - first
             peak[i] = max(line.max(), 1e-300)
             for k in range(topics):
@@ -235,26 +216,28 @@ def infer_documents(
                 mix_units(active, columns, terms, mixed)
                 _scale(mixed, theta[1], smooth[:terms])
             theta[t] = list_units(a[here], parts[here], active)
-        top = theta[depth - 1]
+        top, least = theta[depth - 1], 0.0
         if depth == 1:
             prior[:] = parts
+            least = 0.999 / top  # parts lack what is negligible in the layer, smooth does not
             for cell in range(last - first):
                 smooth[cell] = 0.0
                 for k in range(topics):
                     smooth[cell] += rows[cell, k] * a[k]
         for sweep in range(burn_in + samples):
-            if link == POISSON:
+            if labelled:
                 label_tokens(
-                    rng, first, last, data, rows, smooth, prior, z, used[0], held, place, running,
-                    sums,
+                    rng, first, last, data, rows, smooth, prior, least, expected[:topics], product,
+                    z, used[0], held, place, running, sums,
                 )  # fmt: skip
                 m[: at[1]] = 0.0
                 for i in range(1, used[0, 0] + 1):
                     m[used[0, i]] = held[i]
             else:
                 split_cells(
-                    rng, first, last, data, link, noise, rows, peak, parts, theta[0], split, product
-                )
+                    rng, first, last, data, link, noise, rows, peak, parts, theta[0],
+                    expected[:topics], split, product,
+                )  # fmt: skip
                 used[0, 0], count = 0, 0.0
                 for k in range(topics):
                     m[k] = split[k]
@@ -265,8 +248,8 @@ def infer_documents(
             for t in range(1, depth):
                 below, here = slice(at[t - 1], at[t]), slice(at[t], at[t + 1])
                 pass_up(
-                    rng, m[below], used[t - 1], a[below], _up(layers, t), parts[here], width[t],
-                    m[here], used[t], sums,
+                    rng, m[below], used[t - 1], a[below], _up(layers, t), parts[here],
+                    expected[at[t] : at[t] + width[t]], m[here], used[t], sums,
                 )  # fmt: skip
             _draw_rates(rng, layers.prior, count, top, theta, c, q)
             for t in range(depth - 1, -1, -1):
@@ -274,11 +257,11 @@ def infer_documents(
                 if t < depth - 1:
                     mix_units(active, _down(layers, t), at[t + 1] - at[t], mixed)
                     _scale(mixed, theta[t + 1], a[here])
-                    if t == 0 and link == POISSON:
+                    if t == 0 and labelled:
                         prior[:] = mixed[: at[1]]
                         mix_units(active, columns, terms, mixed)
                         _scale(mixed, theta[1], smooth[:terms])
-                if t > 0 or link != POISSON:
+                if t > 0 or not labelled:
                     theta[t] = draw_units(rng, a[here], m[here], c[t] + q[t], parts[here], active)
             if sweep >= burn_in:
                 _record(row, layers, moments, a, m, c, q, 1.0 / samples)

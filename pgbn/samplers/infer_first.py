@@ -1,7 +1,8 @@
 """The first layer of one document with Φ^(1) held: labels of tokens, splits of cells.
 
     P(z_i = k | z_-i) ∝ φ_wk (m_k + a_k)          counts, θ^(1) marginalised
-    (n_w1 … n_wK) ~ Mult(n_w; φ_wk θ_k)            other links, n_w drawn given the datum
+    (n_w1 … n_wK) ~ Mult(n_w; φ_wk θ_k)            large counts, and other links, where n_w is
+                                                   drawn given the datum
 
 ``rows`` are the rows of Φ^(1) of the document's terms, each divided by its largest entry ``peak``,
 in float32, filled with zeros to a multiple of 16. Only the ratios within a row matter to labels.
@@ -14,25 +15,44 @@ from numba import njit
 
 from pgbn.random import uniform
 from pgbn.samplers.bessel import bessel
+from pgbn.samplers.infer_units import expected_weights, likeliest
 from pgbn.samplers.multinomial import multinomial
 from pgbn.samplers.pick import pick, weigh
 from pgbn.samplers.poisson import truncated_poisson
 
-__all__ = ["BERNOULLI", "GAMMA", "POISSON", "label_tokens", "split_cells"]
+__all__ = ["BERNOULLI", "GAMMA", "POISSON", "has_labels", "label_tokens", "split_cells"]
 
 POISSON, BERNOULLI, GAMMA = 0, 1, 2
+_MOST_LABELS = 10**8  # of a document: 0.4 GB
+_WORTH = 4  # with so many labels for each binomial, labels cost 4 to 16 times what splits cost
+_BESIDES = 16  # what a cell costs besides its binomials, in topics
 # Unsigned, or numba would allow for negative indices in the innermost loops.
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def label_tokens(rng, first, end, data, rows, smooth, a, z, used, held, place, running, sums):
+def has_labels(link, tokens, cells, topics):
+    """Whether every token of a document gets a label, rather than every cell a split.
+
+    Labels mix better, as θ^(1) is marginalised; splits cost the same however large the counts are.
+    The choice goes by the document and the model alone, or a batch would change its results.
+    """
+    most = min(_WORTH * cells * (topics + _BESIDES), _MOST_LABELS)
+    return link == POISSON and tokens <= most
+
+
+@njit(cache=True, nogil=True)
+def label_tokens(
+    rng, first, end, data, rows, smooth, a, least, expected, product, z, used, held, place,
+    running, sums,
+):  # fmt: skip
     """One pass over the tokens of a document; z = -1 for a token without a label yet.
 
     φ_wk (m_k + a_k) is the sum over the few topics with counts and the prior's part,
-    ``smooth`` = Σ_k φ_wk a_k for each of the terms, ``a`` up to a factor. The topics with counts
-    are used[1 … used[0]], their counts ``held`` beside them, and place[k] is where k is listed, 0
-    if it is not.
+    ``smooth`` = Σ_k φ_wk a_k for each of the terms, ``a`` up to a factor. If Σ_k φ_wk a_k is not
+    above smooth · ``least``, so much is missing in ``a`` that the label is drawn by ``expected``
+    instead. The topics with counts are used[1 … used[0]], their counts ``held`` beside them, and
+    place[k] is where k is listed, 0 if it is not.
     """
     token = 0
     active = used[0]
@@ -64,10 +84,11 @@ def label_tokens(rng, first, end, data, rows, smooth, a, z, used, held, place, r
                 new = used[i]
             else:
                 weight = weigh(flat, begin, a, size, sums.reached, _0, sums.lanes, _0)
-                if 0.0 < weight < math.inf:
+                if least * smooth[cell - first] < weight < math.inf:
                     new = np.int32(pick(rng, size, sums.reached, _0, sums.lanes, _0, weight))
-                else:  # all products underflowed
-                    new = max(old, np.int32(0))
+                else:
+                    expected_weights(rows[cell - first], expected, product)
+                    new = np.int32(likeliest(rng, product))
                 if place[new] == 0:
                     active += 1
                     used[active], held[active] = new, 0.0
@@ -79,10 +100,12 @@ def label_tokens(rng, first, end, data, rows, smooth, a, z, used, held, place, r
 
 
 @njit(cache=True, nogil=True)
-def split_cells(rng, first, last, data, link, noise, rows, peak, part, total, m, product):
+def split_cells(
+    rng, first, last, data, link, noise, rows, peak, part, total, expected, m, product
+):  # fmt: skip
     """n_w given the data and the rate λ_w = Σ_k φ_wk θ_k, then a multinomial split of n_w.
 
-    ``part`` is θ_k / θ_· and ``total`` is θ_·.
+    ``part`` is θ_k / θ_·, ``total`` is θ_·, and ``expected`` is E θ_k up to a factor.
     """
     m[:] = 0
     for cell in range(first, last):
@@ -91,10 +114,14 @@ def split_cells(rng, first, last, data, link, noise, rows, peak, part, total, m,
         for k in range(m.size):
             product[k] = np.float64(value[k]) * part[k] * (peak[cell - first] * total)
             rate += product[k]
-        if link == BERNOULLI:
+        if link == POISSON:
+            count = np.int64(data[cell])
+        elif link == BERNOULLI:
             count = truncated_poisson(rng, rate)
         else:
             safe = max(rate, 1e-300)
             log_alpha = math.log(2.0) + 0.5 * (math.log(noise * data[cell]) + math.log(safe))
             count = bessel(rng, log_alpha)
-        multinomial(rng, count, product[: m.size], m)
+        if rate == 0.0:
+            expected_weights(value, expected, product)
+        multinomial(rng, count, product, m)

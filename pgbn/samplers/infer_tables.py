@@ -8,6 +8,7 @@ from numba import njit
 
 from pgbn.random import mix
 from pgbn.samplers.crt import crt
+from pgbn.samplers.infer_units import expected_weights
 from pgbn.samplers.lanes import aligned
 from pgbn.samplers.multinomial import multinomial
 from pgbn.samplers.pick import ROOM, pick, weigh
@@ -48,11 +49,11 @@ def _tables(rng, customers, a):
 
 
 @njit(cache=True, nogil=True)
-def pass_up(rng, m_below, seated_below, a_below, phi, theta, width, m, seated, sums):
+def pass_up(rng, m_below, seated_below, a_below, phi, theta, expected, m, seated, sums):
     """CRT(m_k, a_k) tables of every unit k below, each given to a unit l here ∝ φ_kl θ_l → m_l.
 
     ``seated`` lists the units with counts, in places 1 … seated[0]; ``phi`` has a line for
-    every unit below, filled with zeros from ``width`` on like theta.
+    every unit below, filled with zeros like theta beyond the units, of which ``expected`` has E θ.
     """
     for p in range(1, seated[0] + 1):
         m[seated[p]] = 0.0
@@ -70,18 +71,23 @@ def pass_up(rng, m_below, seated_below, a_below, phi, theta, width, m, seated, s
                     found += 1
                     seated[found] = unit
                 m[unit] += 1.0
-        else:  # many; or all products underflowed, then any unit will do
-            found = _split(rng, tables, phi[begin : begin + size], theta[:width], m, seated, found)
+        else:  # many; or all products underflowed
+            line = phi[begin : begin + size]
+            found = _split(rng, tables, line, theta, expected, m, seated, found)
     seated[0] = found
 
 
 @njit(cache=True, nogil=True)
-def _split(rng, tables, line, theta, m, seated, found):
-    product, parts = np.zeros(theta.size), np.zeros(theta.size, np.int64)
-    for i in range(theta.size):
+def _split(rng, tables, line, theta, expected, m, seated, found):
+    width, total = expected.size, 0.0
+    product, parts = np.zeros(width), np.zeros(width, np.int64)
+    for i in range(width):
         product[i] = line[i] * theta[i]
+        total += product[i]
+    if total == 0.0:
+        expected_weights(line, expected, product)
     multinomial(rng, tables, product, parts)
-    for i in range(theta.size):
+    for i in range(width):
         if parts[i] > 0:
             if m[i] == 0.0:
                 found += 1

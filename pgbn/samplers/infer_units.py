@@ -39,7 +39,16 @@ from pgbn.samplers.lanes import (
 )
 from pgbn.samplers.logarithms import exp2, log2
 
-__all__ = ["TILE", "Active", "active_units", "draw_units", "list_units", "mix_units"]
+__all__ = [
+    "TILE",
+    "Active",
+    "active_units",
+    "draw_units",
+    "expected_weights",
+    "likeliest",
+    "list_units",
+    "mix_units",
+]
 
 TILE = 2 * LANES  # columns of a matrix come in multiples of this
 _LEAST_SUM = 1e-3
@@ -171,7 +180,7 @@ def _draw_rest(a, active, found):
 
 
 @njit(cache=True, nogil=True)
-def _likeliest(rng, a):
+def likeliest(rng, a):
     """k with probability a_k / a_·; 0 if all are 0."""
     target = uniform(rng) * a.sum()
     chosen = 0
@@ -206,7 +215,7 @@ def draw_units(rng, a, m, rate, theta, active):
             total += x[p]
         if total < _TINY:
             found, total = _1, _TINY
-            unit[0], x[0] = _likeliest(rng, a), _TINY
+            unit[0], x[0] = likeliest(rng, a), _TINY
     theta[:] = np.float32(0.0)
     least, scale = total * NEGLIGIBLE, 1.0 / total
     kept = _0
@@ -230,6 +239,21 @@ def list_units(values, parts, active):
         found += np.int64(values[k] > least)
     active.number[0] = found
     return total
+
+
+@njit(cache=True, nogil=True)
+def expected_weights(line, expected, out):
+    """out_k = φ_k E θ_k, where every φ_k θ_k is too small for a number; φ_k if that is 0 as well.
+
+    A count with such a θ has the law of the first count of a unit, θ integrated out. Units that
+    cannot have caused it, φ_k = 0, keep the weight 0.
+    """
+    total = 0.0
+    for k in range(out.size):
+        out[k] = np.float64(line[k]) * expected[k]
+        total += out[k]
+    if total == 0.0:
+        out[:] = line[: out.size]
 
 
 @njit(cache=True, nogil=True)
