@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import field_validator
+from scipy.stats import gamma
 
 import pgbn
 from pgbn.nodes.base import Array, check_positive
@@ -35,8 +36,8 @@ class Exponential(pgbn.Latent):
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.gamma(stream, 1.0 + slots["gain"], slots["rate"])
 
-    def log_density(self, value: Array, **slots: Any) -> Array:
-        return np.log(slots["rate"]) - slots["rate"] * value
+    def log_density(self, value: Array, **slots: Any) -> Array:  # of the widened family
+        return np.asarray(gamma.logpdf(value, 1.0 + slots["gain"], scale=1 / slots["rate"]))
 
     def formula(self, **slots: str) -> str:
         return rf"\mathrm{{Exp}}({slots['rate']})"
@@ -75,11 +76,12 @@ def network() -> pgbn.Network:
 
 
 if __name__ == "__main__":
-    from pgbn.testing import geweke
+    from pgbn.testing import check_conjugacy, geweke
 
     net = network()
     print(net, net.schedule, sep="\n\n", end="\n\n")
+    algebra = check_conjugacy(net, sizes={"doc": 2, "term": 3})
     result = geweke(net, sizes={"doc": 2, "term": 3}, replicates=20_000, sweeps=8)
-    print(result)
-    if result.worst > 4:
+    print(algebra, result, sep="\n\n")
+    if algebra.failures or result.worst > 4:
         raise SystemExit("a rule is wrong: see docs/new-node.md")

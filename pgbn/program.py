@@ -21,6 +21,7 @@ from pgbn.nodes.base import Node, Observed, draw_node
 from pgbn.quantities import Quantities
 from pgbn.random import stream_key
 from pgbn.registry import find_link
+from pgbn.rule_results import drawn_counts, is_own, is_own_rule, link_counts
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 from pgbn.splitting import Splitter
@@ -40,21 +41,26 @@ class Program(Quantities):
             from pgbn.scan import chain_draw
 
             return chain_draw(self, node)
+        sources, fused = self.wiring.sources[name], None
         if self.fused:
             from pgbn.fused import fused_draw
 
             fused = fused_draw(self, node)
-            if fused is not None:
+            if fused is not None and not any(is_own_rule(source.rule) for source in sources):
                 return fused
         posterior = self.wiring.draws[name].posterior
         needed = inspect.signature(posterior).parameters
         arguments = {argument: self.quantity(node, argument).get for argument in needed}
         slots = {slot: self.slot(name, slot).get for slot in node.slots()}
         shape, values = self.shape[name], self.values
+        heard = tuple(f"{type(s.child).__name__}.{s.slot} of {s.child.name}" for s in sources)
 
         def run(key: int) -> None:
             updated = posterior(**{argument: get() for argument, get in arguments.items()})
-            check_posterior(node, updated)
+            check_posterior(node, updated, heard)
+            if fused is not None:  # it checks nothing, and a user's rules may be wrong
+                fused(key)
+                return
             kept = {slot: get() for slot, get in slots.items() if slot not in updated}
             values[name] = draw_node(node, self.stream(name, key), shape, {**updated, **kept})
 
@@ -109,13 +115,13 @@ class Program(Quantities):
         count = rule.count
         assert callable(count)
         arguments = {name: self.quantity(node, name).get for name in rule.count_reads}
-        splitter = self.splitter(node, slot)
+        splitter, own = self.splitter(node, slot), is_own(count)
 
         def run(key: int) -> None:
-            result = count(
-                stream=self.stream(node.name, key),
-                **{name: get() for name, get in arguments.items()},
-            )
+            stream = self.stream(node.name, key)
+            result = count(stream=stream, **{name: get() for name, get in arguments.items()})
+            if own:
+                result = drawn_counts(node, slot, rule, result, stream.shape, self.sizes)
             if isinstance(result, Evidence):
                 self.drawn[node.name, slot] = result.exposure
                 result = result.count
@@ -179,8 +185,11 @@ class Program(Quantities):
                     known |= {s: self.at_cells(node, s, cells) for s in needed
                               if s not in ("stream", "value", slot)}  # fmt: skip
                     stream = Stream(stream_key(key, 1), shape, self.threads)
-                    counts = function(stream=stream, **{n: known[n] for n in needed
-                                                        if n != "stream"}).reshape(-1)  # fmt: skip
+                    read = {n: known[n] for n in needed if n != "stream"}
+                    counts = function(stream=stream, **read)
+                    if is_own(function):
+                        counts = link_counts(node, slot, function, counts, shape)
+                    counts = counts.reshape(-1)
                 if cells.missing is not None:
                     stream = Stream(stream_key(key, 2), shape, self.threads)
                     rate = rate * self._exposure_at(node, slot, cells)
@@ -207,8 +216,9 @@ class Program(Quantities):
         return exposure(**{read: self.at_cells(node, read, cells) for read in rule.exposure_reads})
 
 
-def check_posterior(node: Node, updated: Any) -> None:
-    """Refuse what is no parameters of a node: a draw rule returns new values of its slots."""
+def check_posterior(node: Node, updated: Any, heard: tuple[str, ...] = ()) -> None:
+    """Refuse what is no parameters of a node: a draw rule returns new values of its slots, made
+    from the evidence that it ``heard`` by other rules."""
     rule, slots = f"{node.name}: the draw rule of {type(node).__name__}", node.slots()
     if not isinstance(updated, Mapping):
         raise NetworkError(
@@ -221,8 +231,18 @@ def check_posterior(node: Node, updated: Any) -> None:
                 f"{rule} returned a value of {slot!r}, which is no slot; its slots are "
                 f"{', '.join(slots)}"
             )
-        if np.isnan(np.min(value)):  # the least of numbers is NaN if one of them is
+        if np.asarray(value).dtype.kind not in "iufb":
+            raise NetworkError(f"{rule} returned {value!r:.60} for {slot!r}; return numbers")
+        least = np.min(value)  # NaN if one of them is
+        if np.isnan(least):
             raise NetworkError(
                 f"{rule} returned NaN for {slot!r}; are the rule, and the numbers that it reads, "
                 "finite?"
+            )
+        if least < 0 and slot not in node.real_slots:
+            others = f", or the rule for {' or '.join(dict.fromkeys(heard))}," if heard else ""
+            real = f" (a slot that may be negative, as a mean, stands in real_slots = ({slot!r},))"
+            raise NetworkError(
+                f"{rule} returned the negative value {least:g} for {slot!r}; has it{others} a "
+                f"wrong sign?{real if is_own(type(node)) else ''}"
             )

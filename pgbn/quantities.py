@@ -23,6 +23,7 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.pool import Pool
 from pgbn.products import compile_product
 from pgbn.registry import find_link
+from pgbn.rule_results import checked
 from pgbn.samplers.stream import Stream
 from pgbn.sumproduct import Operand, SumProduct
 
@@ -250,17 +251,16 @@ class Quantities:
         self, child: Node, slot: str, function: Callable[..., Any], names: tuple[str, ...]
     ) -> Labelled:
         """What a function of a rule for a slot makes from the quantities that it names."""
-        arguments = {name: self.quantity(child, name) for name in names}
-        gets = {name: a.get for name, a in arguments.items()}
+        parts = {name: self.quantity(child, name) for name in names}
+        whole = add(list(parts.values()))  # varies along the same dims
+        along = {d: self.sizes[d] if d in whole.dims else 1 for d in self.storage[child.name]}
+        shape = () if whole.is_number else shape4(child.name, tuple(along), along, whole.replicates)
+        read = checked(function, child, slot, shape)
 
         def get() -> Any:
-            return self.known_only(child, slot, function(**{n: get() for n, get in gets.items()}))
+            return self.known_only(child, slot, read(**{n: p.get() for n, p in parts.items()}))
 
-        parts = arguments.values()
-        dims = frozenset(dim for part in parts for dim in part.dims)
-        replicates = max((part.replicates for part in parts), default=1)
-        plain = all(part.is_number for part in parts)
-        return self._labelled(child, Aligned(get, dims, replicates, plain))
+        return self._labelled(child, replace(whole, get=get))
 
     def quantity(self, node: Node, name: str) -> Aligned:
         """What a rule may name: value, count, exposure or a slot, beside the node."""

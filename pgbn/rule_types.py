@@ -10,6 +10,7 @@ A rule names, by the parameters of its functions, what it reads; the schedule ch
 any slot      the value of that slot, e.g. ``shape`` and ``rate`` of a Gamma
 
 A count function without ``stream`` draws nothing: it is computed whenever it is read.
+Each rule draws on its own: what two slots share must be a node, or the draw of a link.
 """
 
 from __future__ import annotations

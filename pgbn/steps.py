@@ -133,6 +133,9 @@ def _draw_step(wiring: Wiring, node: Node) -> Step:
     stale = _stale_after(wiring, node)
     if _counts_read_value(wiring, node):  # they were drawn given the value that is replaced
         stale[f"counts({node.name})"] = frozenset()
+    for source in wiring.sources[node.name]:
+        if _draws_given(wiring, source.child, source.slot):
+            stale[f"counts({source.child.name})"] = frozenset()
     return Step(node.name, node.name, False, frozenset(reads), stale, rule.equation)
 
 
@@ -140,6 +143,13 @@ def _counts_read_value(wiring: Wiring, node: Node) -> bool:
     """Whether counts that a node passes up are drawn given its value."""
     found = (wiring.rules.get((node.name, slot)) for slot in node.slots())
     return any(rule and rule.is_random and "value" in rule.count_reads for rule in found)
+
+
+def _draws_given(wiring: Wiring, child: Node, slot: str) -> bool:
+    """Whether counts for other slots of ``child`` are drawn given what stands in this one, which
+    does not hear of them: they belong to its old value once it is redrawn."""
+    others = [wiring.rules.get((child.name, s)) for s in child.slots() if s != slot]
+    return any(rule and rule.is_random and slot in rule.count_reads for rule in others)
 
 
 def _stale_after(wiring: Wiring, node: Node) -> Stale:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pgbn.errors import NetworkError
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Self, Shift, Sum
+from pgbn.rule_results import is_own
 
 __all__ = ["ALWAYS", "FIRST", "LATER", "Factor", "Polynomial", "Term", "lower"]
 
@@ -89,9 +90,9 @@ def lower(node: Node, slot: str) -> Polynomial:
     for term in terms:
         lowering.check(term)
     if not terms:
-        if _is_default(node, slot):  # not given, and not needed
+        if slot in node.real_slots or _is_default(node, slot):  # or not given, and not needed
             return Polynomial((Term(0.0, ()),))
-        raise lowering.error("is zero; give a positive number or a node")
+        raise lowering.error(f"is zero; give a positive number or a node{lowering.or_allow()}")
     if lowering.along is not None and all(term.phase == LATER for term in terms):
         raise lowering.error(
             f"the first row of the Shift along {lowering.along!r} would be zero; give "
@@ -115,6 +116,11 @@ class _Lowering:
 
     def error(self, message: str) -> NetworkError:
         return NetworkError(f"{self.node.name}: {self.slot}: {message}")
+
+    def or_allow(self) -> str:
+        """How the author of a node type lets a slot be 0 or negative."""
+        allow = f", or let {type(self.node).__name__} allow it: real_slots = ({self.slot!r},)"
+        return allow if is_own(type(self.node)) else ""
 
     def expand(self, expression: Expression) -> list[Term]:
         """The terms of an expression."""
@@ -260,8 +266,10 @@ class _Lowering:
                 )
         constants = [factor.constant for factor in term.factors if factor.constant is not None]
         least = min([term.coefficient, *(float(array.min()) for array in constants)])
-        if least < 0:
-            raise self.error(f"holds the negative number {least:g}; give one that is not")
+        if least < 0 and self.slot not in self.node.real_slots:
+            raise self.error(
+                f"holds the negative number {least:g}; give one that is not{self.or_allow()}"
+            )
         names = [factor.name for factor in term.factors if factor.constant is None]
         twice = {name for name in names if names.count(name) > 1}
         if twice:

@@ -7,6 +7,8 @@ For every latent node: the sources of its evidence; the exposure that it will he
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.exposures import Source
 from pgbn.nodes.base import Latent, Node, Observed
@@ -32,6 +34,7 @@ class Wiring(Reads):
         for node in nodes.values():
             for slot in node.slots():
                 self._connect(node, slot)
+            self._check_drawn(node)
         self._exposures = {}
         for name in self.sources:
             self._check_node(nodes[name])
@@ -116,6 +119,20 @@ class Wiring(Reads):
                 f"{node.name}: {slot} is a sum ({getattr(node, slot)}), and counts that are handed "
                 "on as they are cannot be shared out; use a single node or product"
             )
+
+    def _check_drawn(self, node: Node) -> None:
+        """Refuse two draws that depend on each other's slot. Each rule draws on its own: once the
+        one slot is redrawn given its own draw, the other draw belongs to an old value."""
+        rules = {s: self.rules[node.name, s] for s in node.slots() if (node.name, s) in self.rules}
+        reads = {slot: rule.count_reads for slot, rule in rules.items() if rule.is_random}
+        for one, other in combinations(reads, 2):
+            if one in reads[other] and other in reads[one]:
+                raise MissingRuleError(
+                    f"{node.name}: the rules of {type(node).__name__} for {one!r} and {other!r} "
+                    "both draw, and each reads the slot of the other, so that no order of the draws"
+                    " is right; make what they draw a node of its own, or the counts of a "
+                    f"link_rule, or make {one} or {other} a number"
+                )
 
     def _check_normalised(self, node: Node, slot: str, polynomial: Polynomial) -> None:
         assert node.simplex is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -251,12 +252,15 @@ def test_missing_rules_of_a_new_type() -> None:
 
 
 def test_the_skeleton() -> None:
-    """The example runs as it stands and finds its own node type right."""
+    """The example runs as it stands and finds its own node type right, by both tests."""
     done = subprocess.run(
         [sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "largest |z|" in done.stdout
+    error = re.search(r"largest relative error (\S+) of 3 nodes", done.stdout)
+    assert error is not None
+    assert float(error[1]) < 1e-12
 
 
 def test_pgbn_does_not_know_the_plugin() -> None:

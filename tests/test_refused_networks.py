@@ -113,7 +113,7 @@ def test_a_type_says_with_which_slot_it_is_zero() -> None:
         parts = pg.Dirichlet("p", kind("g", 2 * gate, 1, dims="k"), over="k")
         return pg.Network(pg.Multinomial("x", parts, over="k"))
 
-    with pytest.raises(pg.NetworkError, match="p: concentration.*number to the shape of g$"):
+    with pytest.raises(pg.NetworkError, match=r"p: concentration.*number to the shape of g$"):
         build(SwitchedGamma)
     assert "g" in build(NeverZero).nodes
 

@@ -73,7 +73,7 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
             elif notation.is_split(node, slot):
                 words.append(f"They are shared out by {lemmas.cite('split')}.")
         elif rule.is_random:
-            tables = notation.cells(node).latex
+            tables = notation.drawn(node, slot).latex
             lines += generic_lines(notation, node, rule.equation, tables, rule.count_reads)
             words.append(f"The count for {slot} is drawn by the rule of {type(node).__name__} "
                          f"({rule.reference or rule.relation}).")  # fmt: skip
@@ -106,7 +106,7 @@ def _split(
         rate = exposure * notation.term(node, term, at, unsummed=True)
         if exposure.latex != "0":
             lines.append(rf"{part.latex} &\sim \mathrm{{Pois}}\bigl({rate.latex}\bigr)")
-    return [rf"{notation.cells(node, at).latex} &= {total.latex}", *lines]
+    return [rf"{notation.drawn(node, slot, at).latex} &= {total.latex}", *lines]
 
 
 def _part(notation: Notation, node: Node, slot: str, term: Term, at: At) -> Formula:
@@ -197,7 +197,7 @@ def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[B
     for at, phase, condition in reversed(notation.rows(node)):
         tail = rf",\quad {condition}" if condition else ""
         shape = notation.slot(node, slot, at, phase)
-        tables = notation.cells(node, at)
+        tables = notation.drawn(node, slot, at)
         passed = notation.passed(node, slot, at)
         if rule.child is Gamma:
             c = notation.slot(node, "rate", at, phase)

@@ -77,13 +77,14 @@ def _add_counts(
             name = f"crt({node.name})" if known else f"counts({node.name}.{slot})"
             lines = [line for at, phase, _ in notation.rows(node)
                      for line in tables_lines(notation, node, slot, at, phase)]  # fmt: skip
-            last = [_add(graph, name, notation.cells(node).latex, lines, start)]
+            last = [_add(graph, name, notation.drawn(node, slot).latex, lines, start)]
         elif rule.count != "count" or not isinstance(node, Observed):
             continue
         lines = [line for at, phase, _ in notation.rows(node)
                  for line in split_lines(notation, node, slot, at, phase)]  # fmt: skip
         if lines:
-            own = slot if link is not None and slot != link.slot else ""
+            beside = link is not None and slot != link.slot
+            own = slot if beside or notation.slot_mark(node, slot) else ""
             name = f"split({node.name}{'.' + own if own else ''})"
             label = notation.split(node, slot, _first_split(notation, node, slot)).latex
             last = [_add(graph, name, label, lines, last)]

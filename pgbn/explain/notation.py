@@ -230,7 +230,7 @@ class Notation(Symbols):
         rule = self.wiring.rules[node.name, slot]
         dims = self.wiring.rule_dims(node, slot)
         indices = [at[dim] for dim in reversed(dims)]
-        mark = self.marks[node.name]
+        mark = self.marks[node.name] + self.slot_mark(node, slot)
         if rule.drawn is not None:
             return Formula(Symbol(r"\hat{q}", mark).at(indices))
         if self.wiring.polynomials[node.name, slot].along is not None:

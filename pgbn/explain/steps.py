@@ -86,7 +86,7 @@ def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -
         return []
     polynomial = notation.wiring.polynomials[node.name, slot]
     terms = [term for term in polynomial.terms if term.phase in (ALWAYS, phase)]
-    whole = notation.cells(node, at).latex
+    whole = notation.drawn(node, slot, at).latex
     if len(terms) == 1:
         term = terms[0]
         part = notation.split(node, slot, term, {**notation.index, **at}).latex
@@ -113,7 +113,7 @@ def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -
 def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
     """The draw that turns the count a node hears into a count for its slot."""
     rule = notation.wiring.rules[node.name, slot]
-    tables = notation.cells(node, at).latex
+    tables = notation.drawn(node, slot, at).latex
     shape = notation.slot(node, slot, at, phase)
     if rule.child in (Gamma, Dirichlet):
         lines = [rf"{tables} &\sim \mathrm{{CRT}}\bigl({notation.count(node.name, at).latex},\ "

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pgbn.explain.algebra import Formula
-from pgbn.explain.names import Symbol, indices_of, sizes_of, symbols_of
+from pgbn.explain.names import Symbol, escape_math, indices_of, sizes_of, symbols_of
 from pgbn.nodes.base import Latent, Node
 from pgbn.nodes.beta import BetaOdds
 from pgbn.registry import find_link
@@ -151,6 +151,10 @@ class Symbols:
             symbol = Symbol(r"\ell", self.marks[node.name])
         return Formula(Symbol(symbol.base, symbol.above + tag, symbol.below).at(indices))
 
+    def drawn(self, node: Node, slot: str, at: At | None = None) -> Formula:
+        """The counts at a node's cells that speak to a slot, before they are shared out."""
+        return self.cells(node, at, tag=self.slot_mark(node, slot))
+
     def split(self, node: Node, slot: str, term: Term, at: At | None = None) -> Formula:
         """The share of a term in the counts at a node's cells, with the summed dims as indices."""
         polynomial = self.wiring.polynomials[node.name, slot]
@@ -160,13 +164,17 @@ class Symbols:
         """[2] for the second of several terms; the slot's name too if other slots have counts."""
         rivals = [t for t in polynomial.terms if {t.phase, term.phase} != {FIRST, LATER}]
         tag = f"[{polynomial.terms.index(term) + 1}]" if len(rivals) > 1 else ""
-        link = find_link(node)
+        mark, link = self.slot_mark(node, slot), find_link(node)
+        if not mark and link is not None and slot != link.slot and (tag or term.contracted):
+            mark = f"[{escape_math(slot)}]"
+        return mark + tag
+
+    def slot_mark(self, node: Node, slot: str) -> str:
+        """[slot] for what is drawn for it, if a node draws for several slots or has a link too."""
         own = [s for s in node.slots() if (node.name, s) in self.wiring.rules
                and self.wiring.rules[node.name, s].is_random]  # fmt: skip
-        main = link.slot if link is not None else own[0] if own else slot
-        own_draw = link is not None and slot in own
-        other = own_draw or (slot != main and bool(tag or term.contracted))
-        return rf"[\mathrm{{{slot}}}]{tag}" if other else tag
+        several = len(own) > 1 or find_link(node) is not None
+        return f"[{escape_math(slot)}]" if several and slot in own else ""
 
     def is_split(self, node: Node, slot: str, phase: str = ALWAYS) -> bool:
         """Whether counts in this slot are shared between several terms or summed indices."""

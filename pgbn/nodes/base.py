@@ -42,10 +42,11 @@ class Node(Expression):
     """
 
     # slots whose value must be positive, whether the node's own value can be exactly 0 whatever
-    # they are, and the slots with which it is 0
+    # they are, the slots with which it is 0, and slots that may be negative, such as a mean
     positive_slots: ClassVar[tuple[str, ...]] = ()
     has_zeros: ClassVar[bool] = False
     zero_with: ClassVar[tuple[str, ...]] = ()
+    real_slots: ClassVar[tuple[str, ...]] = ()
 
     name: str
     dims: Dims = ()

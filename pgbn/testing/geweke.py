@@ -74,6 +74,7 @@ def geweke(
     replicates = check_integer("replicates", replicates, 2)
     sweeps = check_integer("sweeps", sweeps, 1)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads)
+    _refuse_not_finite(_arrays(chain))
     refuse_large_counts(chain, "geweke", LARGEST_RATE)
     if broken is not None:
         broken(chain)
@@ -91,6 +92,9 @@ def geweke(
     z, shifts = {}, {}
     for name, before in exact.items():
         change = changes[name]
+        if not np.isfinite(change).all():  # a sweep made a value that is no number
+            z[name] = shifts[name] = np.inf
+            continue
         spread = float(change.std() / np.sqrt(replicates))
         if before.std() > 1e-12 * (1 + abs(float(before.mean()))):  # else a constant, rounded
             # The same change everywhere is a fault, unless nothing changed: see `_stuck`.
@@ -118,6 +122,18 @@ def refuse_large_counts(chain: Chain, caller: str, largest: float) -> None:
             raise DataError(
                 f"{caller}: {name} has values up to {values.max():.3g}, more than {largest:g}; "
                 "give the network priors of lighter tails, e.g. p_prior=(2, 4) in zoo.pgbn"
+            )
+
+
+def _refuse_not_finite(arrays: dict[str, NDArray[Any]]) -> None:
+    """The statistics of a node that draws NaN or ∞ would be NaN, and say nothing."""
+    for name, array in arrays.items():
+        bad = array[~np.isfinite(array)]
+        if bad.size:
+            raise DataError(
+                f"geweke: {name} has the value {bad[0]:g} in {bad.size} of {array.size} draws from "
+                "the prior; generate() must give finite numbers: is it right, and are the values "
+                "of its slots possible?"
             )
 
 
@@ -149,7 +165,9 @@ def _stuck(
 
 def _statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
     """For every replicate: averages of bounded or slowly growing functions of each node, and
-    of their products for all pairs of nodes, aligned over the dims that they share."""
+    of their products for all pairs of nodes, aligned over the dims that they share.
+
+    A value v below 0 counts with its sign as −ln(1 + |v|), and in the logarithm with its size."""
     out: dict[str, NDArray[np.float64]] = {}
     levels: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
     program = chain.program
@@ -158,13 +176,13 @@ def _statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
         value = value.astype(np.float64)
         flat = value.reshape(value.shape[0], -1)
         simplex = name in program.values and chain.network.nodes[name].simplex
-        squeezed = value if simplex else np.log1p(value)
+        squeezed = value if simplex else np.copysign(np.log1p(np.abs(value)), value)
         if not simplex:  # the mean of a vector that sums to one is known
             out[name] = squeezed.reshape(value.shape[0], -1).mean(axis=1)
         out[f"{name}²"] = (squeezed**2).reshape(value.shape[0], -1).mean(axis=1)
-        out[f"{name}/(1+{name})"] = (flat / (1 + flat)).mean(axis=1)
+        out[f"{name}/(1+{name})"] = (flat / (1 + np.abs(flat))).mean(axis=1)
         if not simplex:
-            out[f"log(1e-3+{name})"] = np.log(1e-3 + flat).mean(axis=1)
+            out[f"log(1e-3+{name})"] = np.log(1e-3 + np.abs(flat)).mean(axis=1)
             levels[name] = (program.storage[name], squeezed)
     for first, second in combinations(levels, 2):
         out[f"{first}·{second}"] = _together(levels[first], levels[second])
