@@ -7,7 +7,7 @@ back. Reading trusts nothing: what the kernels would index with is checked first
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -75,20 +75,26 @@ def encode(value: Any) -> Parts:
     )
 
 
-def decode(kind: str, content: Mapping[str, Any], files: Files, threads: int | None = None) -> Any:
-    """The object again."""
+def decode(
+    kind: str,
+    content: Mapping[str, Any],
+    files: Files,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> Any:
+    """The object again; a trained one knows the ``names`` of its terms."""
     match kind:
         case "network":
             return Network.from_json(json.dumps(content["network"]))
         case "chain":
             return decode_chain(content, files, threads)
         case "trained":
-            return decode_networks(content["networks"], files("model"))[0]
+            return decode_networks(content["networks"], files("model"), names)[0]
         case "training":
-            networks = decode_networks(content["networks"], files("model"))
+            networks = decode_networks(content["networks"], files("model"), names)
             return LayerwiseTraining(networks, str(content["stopped"]))
         case "estimator":
-            return _decode_estimator(content, files)
+            return _decode_estimator(content, files, names)
     raise StorageError(f"this pgbn does not know what a saved {kind!r} is; install a newer one")
 
 
@@ -231,12 +237,16 @@ def encode_networks(networks: tuple[TrainedNetwork, ...]) -> tuple[list[dict[str
     return content, arrays
 
 
-def decode_networks(content: Any, arrays: Group) -> tuple[TrainedNetwork, ...]:
+def decode_networks(
+    content: Any, arrays: Group, names: Sequence[str] | None = None
+) -> tuple[TrainedNetwork, ...]:
     """Trained networks again; the class itself checks the shapes and sums."""
-    return tuple(_trained(entry, _under(f"{n}/", arrays)) for n, entry in enumerate(content))
+    return tuple(_trained(entry, _under(f"{n}/", arrays), names) for n, entry in enumerate(content))
 
 
-def _trained(content: Mapping[str, Any], part: Group) -> TrainedNetwork:
+def _trained(
+    content: Mapping[str, Any], part: Group, names: Sequence[str] | None
+) -> TrainedNetwork:
     layers = range(int(content["depth"]))
     return TrainedNetwork(
         phi=tuple(part[f"phi/{t}"] for t in layers),
@@ -251,6 +261,7 @@ def _trained(content: Mapping[str, Any], part: Group) -> TrainedNetwork:
         state=_under("state/", part),
         sweeps=int(content["sweeps"]),
         labels={(int(t), int(k)): str(text) for t, k, text in content.get("labels", ())},
+        vocabulary=names,
     )
 
 
@@ -288,7 +299,7 @@ def _encode_estimator(estimator: PGBN) -> Parts:
     return Parts("estimator", content, {"model": arrays})
 
 
-def _decode_estimator(content: Mapping[str, Any], files: Files) -> Any:
+def _decode_estimator(content: Mapping[str, Any], files: Files, names: Sequence[str] | None) -> Any:
     from pgbn import estimators
     from pgbn.estimator_fit import Beginning, fixed_parameters
 
@@ -299,7 +310,7 @@ def _decode_estimator(content: Mapping[str, Any], files: Files) -> Any:
         parameters["priors"] = read_priors(parameters["priors"])
     estimator = getattr(estimators, content["class"])(**parameters)
     if "networks" in content:
-        networks = decode_networks(content["networks"], files("model"))
+        networks = decode_networks(content["networks"], files("model"), names)
         fixed = dict(content.get("fixed") or fixed_parameters(estimator))
         at = Beginning(str(content["link"]), int(content["seed"]), fixed, len(networks))
         estimator._keep(LayerwiseTraining(networks, str(content["stopped"])), at)

@@ -87,7 +87,10 @@ def read_sweeps(estimator: Any) -> dict[str, int]:
 
 
 def check_settings(estimator: Any) -> None:
-    """The parameters that only `transform` reads: they are to fail before training, not after."""
+    """The parameters that only `transform` reads: they are to fail before training, not after.
+    And an eta of None, which is for trainings that go on with another model's settings."""
+    if estimator.eta is None:
+        raise DataError("eta=None: give a positive number, or one for each layer")
     depth = check_integer("depth", estimator.depth, 1)
     if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
         raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")
@@ -97,9 +100,15 @@ def check_settings(estimator: Any) -> None:
 
 
 def read_choice(estimator: Any, layer: int | None, output: str | None) -> tuple[int, str]:
-    """The layer and the output asked for; None: those of the estimator."""
+    """The layer and the output asked for; None: those of the estimator, but a layer that is asked
+    for is what one gets."""
+    if output is None:
+        output = estimator.output if layer is None else "layer"
+    elif layer is not None and output == "concat":
+        raise DataError(
+            f"layer={layer!r}, output='concat': give the layer, or output='concat' for all layers"
+        )
     layer = estimator.layer if layer is None else layer
-    output = estimator.output if output is None else output
     depth = len(estimator.widths_)
     if not is_integral(layer) or not 1 <= layer <= depth:
         raise DataError(

@@ -39,6 +39,7 @@ class LayerFeatures:
 
     def transform(self, X: Any, layer: int | None = None, output: str | None = None) -> Any:
         """Posterior means of θ/θ_· for each document: of one layer, or output="concat" of all.
+        Without either the choice is that of the estimator; a ``layer`` given here wins over it.
 
         A document gets the same features in any batch: its random stream is keyed by its content.
         """
@@ -59,10 +60,10 @@ class LayerFeatures:
         """The term proportions Ψ^(t) θ^(t)/θ^(t)_· that features of a layer stand for; of features
         of all layers side by side, those of ``layer``, or of the first, are taken."""
         check_is_fitted(self)
-        chosen, output = read_choice(self, layer, None)
+        chosen, _ = read_choice(self, layer, None)
         with blaming("Z"):
             features = check_array(Z, dtype=np.float64, input_name="Z")
-        if output == "concat" and features.shape[1] == sum(self.widths_):
+        if self.output == "concat" and features.shape[1] == sum(self.widths_):
             chosen = 1 if layer is None else chosen
             start = sum(self.widths_[: chosen - 1])
             features = features[:, start : start + self.widths_[chosen - 1]]

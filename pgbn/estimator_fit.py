@@ -10,6 +10,7 @@ from typing import Any
 from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError
 from pgbn.estimator_arguments import read_link, read_seed
+from pgbn.layerwise import why_start_is_full
 from pgbn.notices import notify
 from pgbn.progress import Interrupted
 from pgbn.training import LayerwiseTraining
@@ -38,7 +39,10 @@ def begin(estimator: Any, X: Any, again: bool) -> Beginning:
         return Beginning(link, read_seed(estimator.random_state), fixed, depth)
     start = estimator.training_
     _check_same(estimator, estimator._fixed, fixed, link)
-    full = _why_full(estimator, X) if start.deepest.depth < depth else ""
+    full = ""
+    if start.deepest.depth < depth:
+        least = check_integer("min_width", estimator.min_width, 0)
+        full = why_start_is_full(start.deepest, float(X.sum()), least)
     depth = start.deepest.depth if full else depth
     return Beginning(estimator.link_, estimator._seed, estimator._fixed, depth, start, full)
 
@@ -76,17 +80,6 @@ def _check_same(estimator: Any, before: dict[str, Any], now: dict[str, Any], lin
             f"with the random numbers of random_state={before['random_state']!r}; "
             "set_params(warm_start=False) begins anew"
         )
-
-
-def _why_full(estimator: Any, X: Any) -> str:
-    """Why the network that there is gets no further layer, by the rules of `train_layerwise`."""
-    network = estimator.training_.deepest
-    width, least = network.widths[-1], check_integer("min_width", estimator.min_width, 0)
-    if width <= least:
-        return f"layer {network.depth} has {width} ≤ {least} factors"
-    if X.sum() == 0:  # then no layer has counts
-        return f"layer {network.depth} has 0 < 1 counts"
-    return ""
 
 
 def report_depth(estimator: Any) -> None:

@@ -134,12 +134,13 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
     def _train(self, X: Any, at: Beginning) -> LayerwiseTraining:
         reporter = Reporter(self.verbose)
         names = renaming("max_width", self._width_name), renaming("start_from", "warm_start")
+        priors = Priors() if self.priors is None else self.priors
         with stop_gently() as stop, names[0], names[1]:
 
             def each(event: Progress) -> None:
                 reporter(event)
                 if stop.requested:
-                    done = trained_so_far(event, self.eta, at.link, self.priors or Priors())
+                    done = trained_so_far(event, self.eta, at.link, priors)
                     self._keep(done, at)
                     raise Interrupted(
                         f"{done.stopped}; the estimator keeps what was trained, and "
@@ -159,7 +160,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
                 layer1=self.layer1,
                 threads=read_threads(self.n_jobs),
                 min_width=self.min_width,
-                priors=self.priors,
+                priors=priors,
                 callback=each,
                 progress=False,
                 start_from=at.start,
@@ -203,11 +204,13 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
     def topics(
         self, layer: int = 1, top: int = 10, vocabulary: Sequence[str] | None = None
     ) -> list[Topic]:
-        """The topics of a layer by weight, with their leading terms."""
+        """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
+        terms, else what the model was saved with, else the column names of a data frame."""
         check_is_fitted(self)
-        if vocabulary is None and hasattr(self, "feature_names_in_"):
+        model = self.training_.deepest
+        if vocabulary is None and model.vocabulary is None and hasattr(self, "feature_names_in_"):
             vocabulary = [str(name) for name in self.feature_names_in_]
-        return topics(self.training_.deepest, layer, top, vocabulary)
+        return topics(model, layer, top, vocabulary)
 
     def sample_documents(
         self,

@@ -24,7 +24,7 @@ from pgbn.progress import Clock, Event
 from pgbn.surgery import State, prune
 from pgbn.trained import Priors, TrainedNetwork, make_network
 
-__all__ = ["Plan", "Progress", "run_plan", "trained_at"]
+__all__ = ["Plan", "Progress", "run_plan", "trained_at", "why_start_is_full"]
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,11 @@ def run_plan(plan: Plan, X: Cells, resume: Progress | None) -> str:
     if networks and networks[-1].depth >= depth:
         networks[-1] = _go_on(plan, X, networks[-1], resume)
         return f"{plan.collect[-1]} sweeps more"
+    if networks and resume is None:
+        counts = np.inf if X.missing is not None else X.values.sum(dtype=np.float64)
+        full = why_start_is_full(networks[-1], counts, plan.min_width, plan.min_count)
+        if full:
+            return full
     while not networks or networks[-1].depth < depth:
         below = networks[-1] if networks else None
         if below is not None and not plan.keep_states:
@@ -96,11 +101,34 @@ def run_plan(plan: Plan, X: Cells, resume: Progress | None) -> str:
         trained, total = _add_layer(plan, X, below, resume)
         resume = None
         networks.append(trained)
-        if trained.widths[-1] <= plan.min_width and trained.depth < depth:
-            return f"layer {trained.depth} has {trained.widths[-1]} ≤ {plan.min_width} factors"
-        if total < plan.min_count:
-            return f"layer {trained.depth} has {total} < {plan.min_count} counts"
+        least = plan.min_width if trained.depth < depth else 0
+        full = why_full(trained, total, least, plan.min_count)
+        if full:
+            return full
     return f"depth {depth} reached"
+
+
+def why_full(
+    network: TrainedNetwork, counts: float, min_width: int, min_count: int, known: str = ""
+) -> str:
+    """Why a network with such ``counts`` in its top layer gets no further one; "" if it may."""
+    layer, width = network.depth, network.widths[-1]
+    if width <= min_width:
+        return f"layer {layer} has {width} ≤ {min_width} factors"
+    if counts < min_count:
+        return f"layer {layer} has {known}{counts:.0f} < {min_count} counts"
+    return ""
+
+
+def why_start_is_full(
+    start: TrainedNetwork, total: float, min_width: int, min_count: int = 1
+) -> str:
+    """The same for a network to go on from, by the ``total`` of the data: the counts of the first
+    layer are those of the data, and the layers above have no more. What other links have instead
+    is not known, but data that are all 0 have none."""
+    counts = total if start.link == "poisson" or total == 0 else np.inf
+    known = "at most " if start.depth > 1 and total > 0 else ""
+    return why_full(start, counts, min_width, min_count, known)
 
 
 def _add_layer(

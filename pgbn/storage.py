@@ -1,7 +1,8 @@
 """Saving and loading: `save` writes a folder of JSON and arrays, `load` gives the object back.
 
     pgbn.save(model, "model", vocabulary=terms)
-    model = pgbn.load("model")
+    model = pgbn.load("model")            # its lists of topics have the terms' names
+    open_saved("model").labels            # what else was saved beside it
 
 The folder is whole at every moment (see `pgbn.archive`). Nothing in it is executed when it is
 loaded: there are no pickles.
@@ -51,13 +52,20 @@ def save(
 ) -> None:
     """Save a Network, a Chain, a TrainedNetwork, the result of train_layerwise or an estimator.
 
-    ``vocabulary`` names the terms (a list, or a dict from names to columns), ``labels`` the
-    documents, ``record`` is any JSON (settings, times, …), ``data`` the documents × terms that the
-    model was trained on, for the report (masked cells are saved as 0). What was at ``path`` before
-    stays whole until all of the new is on the disk.
+    ``vocabulary`` names the terms (a list, or a dict from names to columns; if left out, the names
+    that the model was loaded with, or those of the data frame that an estimator was fitted to):
+    a trained model that is loaded again lists its topics with them. ``labels`` name the documents,
+    ``record`` is any JSON (settings, times, …), ``data`` the documents × terms that the model was
+    trained on, for the report (masked cells are saved as 0). What was at ``path`` before stays
+    whole until all of the new is on the disk.
     """
     parts = encode(value)
-    size = getattr(unwrapped(value), "vocabulary_size", None)  # of a trained model
+    model = unwrapped(value)
+    size = getattr(model, "vocabulary_size", None)  # of a trained model
+    if vocabulary is None:
+        vocabulary = getattr(model, "vocabulary", None)
+    if vocabulary is None and size is not None:
+        vocabulary = getattr(value, "feature_names_in_", None)
     content = {
         "object": parts.content,
         "vocabulary": None if vocabulary is None else check_names("vocabulary", vocabulary, size),
@@ -71,7 +79,8 @@ def save(
 
 
 def load(path: str | Path, *, threads: int | None = None) -> Any:
-    """The object that `save` wrote; a chain goes on as if it had never stopped."""
+    """The object that `save` wrote; a chain goes on as if it had never stopped. What was saved
+    beside the object is in `pgbn.storage.open_saved`."""
     return open_saved(path, threads=threads).object
 
 
@@ -87,7 +96,7 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
             )
         documents = read_matrix(files("documents")) if "documents" in body["groups"] else None
         return Saved(
-            decode(body["kind"], content["object"], files, threads),
+            decode(body["kind"], content["object"], files, threads, content["vocabulary"]),
             body["kind"],
             str(body["package"]),
             str(body["written"]),

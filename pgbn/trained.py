@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.arrays import numbers
-from pgbn.checks import is_integral
+from pgbn.checks import check_names, is_integral
 from pgbn.errors import DataError
 from pgbn.reportable import Reportable
 from pgbn.zoo.arguments import LINKS
@@ -54,7 +54,8 @@ class TrainedNetwork(Reportable):
     c^(t)_j, t = 2…T+1. ``weights[t-1]`` are Σ_j θ^(t)_kj of the last sweep. ``traces`` has
     arrays "sweep", "log_likelihood", "width" (active factors of the top layer). ``state`` is the
     last state of the chain, to go on from; it may be empty. ``sweeps`` were run in all. ``labels``
-    are names of topics (layer, number) that a reader has given, see `with_labels`.
+    are names of topics (layer, number) that a reader has given, see `with_labels`. ``vocabulary``
+    are the names of the terms, if it was saved with them: lists of topics and reports use them.
     """
 
     phi: tuple[NDArray[np.float64], ...]
@@ -69,6 +70,7 @@ class TrainedNetwork(Reportable):
     state: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     sweeps: int = 0
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    vocabulary: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("phi", "weights"):
@@ -89,6 +91,9 @@ class TrainedNetwork(Reportable):
             raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
         if self.link not in LINKS:
             raise DataError(f"TrainedNetwork: link={self.link!r} must be one of {LINKS}")
+        if self.vocabulary is not None:
+            names = check_names("vocabulary", self.vocabulary, self.vocabulary_size)
+            object.__setattr__(self, "vocabulary", tuple(names))
         places = {(t, k) for t, width in enumerate(self.widths, 1) for k in range(width)}
         for place, text in self.labels.items():
             if place not in places or not isinstance(text, str):

@@ -6,7 +6,7 @@ The algorithm is in `pgbn.layerwise`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from pgbn.notices import notify
 from pgbn.per_layer import integers, positives, up_to
 from pgbn.progress import Clock, live
 from pgbn.reportable import Reportable
+from pgbn.start_settings import check_width, choose_eta, choose_priors
 from pgbn.trained import Priors, TrainedNetwork, observed_node
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def train_layerwise(
     max_width: int,
     depth: int,
     *,
-    eta: float | Sequence[float] = 0.05,
+    eta: float | Sequence[float] | None = None,
     burn_in: int | Sequence[int] = 1000,
     collect: int | Sequence[int] = 500,
     link: str = "poisson",
@@ -107,7 +108,8 @@ def train_layerwise(
 ) -> LayerwiseTraining:
     """Train networks of 1, 2, …, ``depth`` layers on documents × terms ``X``.
 
-    ``eta``, ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one for each layer. Φ of a
+    ``eta`` (0.05), ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one for each layer;
+    ``priors`` are the paper's, `pgbn.Priors()`, unless others are given. Φ of a
     trained network is the posterior mean (η + x) / Σ(η + x) given the counts of the last sweep,
     as in the paper, or its average over the last ``average`` ≤ C_t sweeps; r likewise. Training
     stops early at a layer of at most ``min_width`` factors, or with fewer than ``min_count`` counts
@@ -117,7 +119,11 @@ def train_layerwise(
     times cheaper, where there are more than 2^28 of them, and where cells are masked.
     ``start_from`` is a network, a training or a fitted estimator of the same documents, or the
     folder of one: layers are added to it, or, if it has ``depth`` layers already, it is trained C_T
-    sweeps more. Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes
+    sweeps more. Its first layer keeps its width, which ``max_width`` must not be below; ``eta`` and
+    ``priors`` are its own where they are left out (further layers: the topmost eta), and the rules
+    that stop early hold for it too: then nothing is trained, and it is returned. Of its top layer
+    they know the width, and of counts only that there are no more than in X.
+    Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes
     on from where a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
     if check_integer("depth", depth, 1) > MOST_LAYERS:
@@ -132,10 +138,12 @@ def train_layerwise(
         networks = _beginning(start_from, cells, depth, link)
     else:
         networks = _resumed(resume, cells, depth)
+    if networks and resume is None:
+        check_width(max_width, networks[-1])
     plan = Plan(
         max_width=max_width,
         depth=depth,
-        eta=positives("eta", eta, depth),
+        eta=choose_eta(eta, depth, networks),
         burn_in=integers("burn_in", burn_in, depth),
         collect=integers("collect", collect, depth),
         link=link,
@@ -146,7 +154,7 @@ def train_layerwise(
         min_width=min_width,
         min_count=min_count,
         trace_every=check_integer("trace_every", trace_every, 0),
-        priors=priors or Priors(),
+        priors=choose_priors(priors, networks),
         keep_states=keep_states,
         callbacks=[] if callback is None else [callback],
         clock=Clock(0),
@@ -157,10 +165,12 @@ def train_layerwise(
     if not plan.networks:
         _check_room(plan, cells)
     plan.set_clock(resume)
+    names = networks[-1].vocabulary if networks else None
     with live(progress) as meter:
         plan.callbacks.append(meter)
         stopped = run_plan(plan, cells, resume)
-    return LayerwiseTraining(tuple(plan.networks), stopped)
+    trained = (replace(network, vocabulary=names) for network in plan.networks)
+    return LayerwiseTraining(tuple(trained) if names else tuple(plan.networks), stopped)
 
 
 def check_priors(priors: Any) -> None:

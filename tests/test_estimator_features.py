@@ -92,3 +92,22 @@ def test_inverse_transform_gives_term_proportions(model):
     both = concat.transform(X)
     np.testing.assert_allclose(concat.inverse_transform(both), terms)
     np.testing.assert_allclose(concat.inverse_transform(both, layer=2), second)
+
+
+def test_a_layer_that_is_asked_for_wins_over_the_output_of_the_estimator(model):
+    concat = pickle.loads(pickle.dumps(model)).set_params(output="concat")
+    for layer in (1, 2):
+        names = list(model.get_feature_names_out(layer=layer))
+        assert list(concat.get_feature_names_out(layer=layer)) == names
+        features = concat.transform(X, layer=layer)
+        np.testing.assert_array_equal(features, model.transform(X, layer=layer))
+        # Features of one layer have a way back too, and so have all layers side by side.
+        np.testing.assert_allclose(
+            concat.inverse_transform(features, layer=layer),
+            concat.inverse_transform(concat.transform(X), layer=layer),
+        )
+    assert concat.transform(X).shape[1] == sum(model.widths_)
+    both = {"layer": 2, "output": "concat"}
+    for ask in (lambda: model.transform(X, **both), lambda: model.get_feature_names_out(**both)):
+        with pytest.raises(DataError, match=r"layer=2, output='concat': give the layer, or"):
+            ask()

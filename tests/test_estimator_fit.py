@@ -193,3 +193,15 @@ def test_warm_start_says_nothing_where_nothing_changed() -> None:
         model.fit(sp.csr_array(X))
         model.set_params(link="poisson", eta=0.1, collect=1).fit(X)
         assert model.n_iter_ == 8
+
+
+@pytest.mark.filterwarnings("error::pgbn.PgbnWarning")
+def test_warm_start_goes_by_the_settings_of_the_estimator() -> None:
+    """Not by those of the network: an estimator always has its own eta and priors."""
+    priors = pgbn.Priors(gamma0=(2.0, 3.0))
+    model = PGBN(8, 1, eta=0.01, priors=priors, warm_start=True, **FAST).fit(X)
+    model.set_params(depth=2, eta=[0.05, 0.1], priors=None).fit(X)
+    assert model.training_.deepest.eta == (0.05, 0.1)
+    assert model.training_.deepest.priors == pgbn.Priors()
+    with pytest.raises(DataError, match="eta=None"):
+        model.set_params(eta=None).fit(X)

@@ -1,11 +1,13 @@
 """Perplexity, projection, generation, overdispersion, coherence."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import logsumexp
 
 import pgbn
 from pgbn.errors import DataError
@@ -401,6 +403,49 @@ def test_documents_of_a_given_length_and_ranked_words():
     assert words[0][0] == names[best]
     assert [len(row) for row in words] == [3] * 5
     assert fixed.ranked(2)[0][0] == best
+
+
+def log_shares(model, n, seed=0):
+    """ln θ^(1)/θ^(1)_· by the definition, all in logarithms: ln Gam(a) = ln Gam(a + 1) + ln U / a,
+    and where a itself is below 1e-250 the limit of Dir(a), one unit k with probability a_k / a_·.
+    """
+    rng = np.random.default_rng(seed)
+    shape = np.broadcast_to(np.log(model.r), (n, model.r.size))
+    for t in range(model.depth - 1, -1, -1):
+        a = np.exp(np.maximum(shape, np.log(1e-300)))
+        logs = np.log(rng.gamma(a + 1)) + np.log(rng.random(a.shape)) / a
+        tiny = shape.max(axis=1) < np.log(1e-250)
+        one = (shape[tiny] + rng.gumbel(size=shape[tiny].shape)).argmax(axis=1)
+        logs[tiny] = -np.inf
+        logs[np.flatnonzero(tiny), one] = -1e9
+        total = logsumexp(logs, axis=1, keepdims=True)
+        logs -= total  # now of the shares
+        if t:  # a sum below e^-1e4 need not be exact, and ln Φ would be lost beside it
+            total = np.maximum(total - np.log(model.c[t]), -1e4)
+            shape = total + logsumexp(logs[:, :, None] + np.log(model.phi[t]), axis=1)
+    return logs
+
+
+def test_documents_whose_units_all_underflow_have_the_right_shares():
+    """One topic has nearly all of such a document; equal shares would be the units' floor."""
+    model, n = replace(model_of((5, 4, 3, 2), terms=6), r=np.array([0.4, 0.2])), 20_000
+    made = generate_documents(model, n, length=7, seed=1)
+    share = np.exp(log_shares(model, n))
+    found = made.theta[0] / made.theta[0].sum(axis=1, keepdims=True)
+    assert (made.theta[0].sum(axis=1) < 1e-280).mean() > 0.1
+    rate = share @ model.phi[0]
+    counts = np.random.default_rng(2).multinomial(7, rate / rate.sum(axis=1, keepdims=True))
+    for expected, drawn in ((share, found), (counts, made.counts.toarray() * 1.0)):
+        for i in range(expected.shape[1]):
+            one, two = expected[:, [i]] * expected, drawn[:, [i]] * drawn
+            error = np.sqrt((one.var(axis=0) + two.var(axis=0)) / n)
+            assert (np.abs(one.mean(axis=0) - two.mean(axis=0)) < 4.5 * error).all()
+    # Rates beyond all numbers leave the shares alone.
+    for rates in (np.full(4, 1e200), np.full(4, 1e-200)):
+        made = generate_documents(replace(model, c=rates), 500, length=7)
+        assert np.isfinite(made.theta[0]).all()
+        assert (made.theta[0].sum(axis=1) > 0).all()
+        assert made.counts.sum() == 7 * 500
 
 
 def test_rates_at_medians_of_training_documents_or_from_the_prior():

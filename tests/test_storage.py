@@ -21,6 +21,7 @@ from models import algorithm1, sizes_of, zoo_models
 import pgbn
 from pgbn import archive, zoo
 from pgbn.errors import DataError, PgbnError, StorageError
+from pgbn.report import report_data
 from pgbn.storage import open_saved
 
 QUICK = {"burn_in": 12, "collect": 8, "seed": 2, "min_width": 1, "trace_every": 3}
@@ -100,6 +101,38 @@ def test_a_dict_of_columns_names_the_terms(tmp_path: Path, trained: pgbn.Layerwi
     columns = {f"w{v}": v for v in reversed(range(70))}
     pgbn.save(trained, tmp_path / "t", vocabulary=columns)
     assert open_saved(tmp_path / "t").vocabulary == [f"w{v}" for v in range(70)]
+
+
+def test_saved_names_come_back(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
+    """Lists of topics and reports of a loaded model have the terms' names, and keep them."""
+    words = [f"word{v}" for v in range(70)]
+    wanted = pgbn.evaluation.topics(trained, 1, 3, words)
+    pgbn.save(trained, tmp_path / "t", vocabulary=words)
+    again = pgbn.load(tmp_path / "t")
+    assert pgbn.evaluation.topics(again, 1, 3) == wanted
+    assert report_data(again).vocabulary == words
+    other = [f"other{v}" for v in range(70)]
+    assert pgbn.evaluation.topics(again, 1, 3, other)[0].terms[0].startswith("other")
+    again = pgbn.train_layerwise(counts(), 8, 2, start_from=again, **QUICK)  # sweeps more
+    pgbn.save(again.deepest, tmp_path / "t")
+    assert pgbn.load(tmp_path / "t").vocabulary == tuple(words)
+    assert open_saved(tmp_path / "t").vocabulary == words
+
+
+def test_saved_names_of_an_estimator(tmp_path: Path) -> None:
+    frame = pytest.importorskip("pandas").DataFrame(
+        counts().toarray(), columns=[f"column{v}" for v in range(70)]
+    )
+    model = pgbn.PFA(5, burn_in=5, collect=5, random_state=0).fit(frame)
+    pgbn.save(model, tmp_path / "e")
+    assert open_saved(tmp_path / "e").vocabulary == list(frame)
+    assert pgbn.load(tmp_path / "e").topics(top=3) == model.topics(top=3)
+    words = [f"word{v}" for v in range(70)]
+    pgbn.save(model.fit(counts()), tmp_path / "e", vocabulary=words)
+    again = pgbn.load(tmp_path / "e")
+    assert again.topics(top=3) == model.topics(top=3, vocabulary=words)
+    assert np.array_equal(again.transform(counts()), model.transform(counts()))
+    assert again.fit(counts()).topics()[0].terms[0].startswith("term")  # other data, other terms
 
 
 @pytest.mark.parametrize("name", ["PGBN", "PFA"])

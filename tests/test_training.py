@@ -397,7 +397,7 @@ def test_labels_of_topics_are_saved_and_shown(trained, tmp_path):
     assert loaded.labels == {(1, 0): "weather \u202e", (2, 1): "<b>travel"}
     shown = {topic.index: topic for topic in pgbn.evaluation.topics(loaded, 2)}
     assert shown[1].label == "<b>travel"
-    assert ") <b>travel: term" in str(shown[1])
+    assert ") <b>travel: w" in str(shown[1])
     assert shown[0].label == ""
     page = loaded.report(tmp_path / "report.html").read_text("utf-8")
     assert '"labels":{"0":"weather' in page

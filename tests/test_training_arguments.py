@@ -157,6 +157,81 @@ def test_a_fitted_estimator_is_a_beginning(tmp_path: Path) -> None:
         assert np.array_equal(one.deepest.r, two.deepest.r)
 
 
+@pytest.mark.filterwarnings("error::pgbn.PgbnWarning")
+def test_a_beginning_keeps_its_eta_and_priors() -> None:
+    priors = pgbn.Priors(gamma0=(2.0, 3.0))
+    own: dict[str, Any] = {"eta": [0.01, 0.02], "priors": priors}
+    first = pgbn.train_layerwise(X, 6, 2, **own, **QUICK)
+    more = pgbn.train_layerwise(X, 6, 2, start_from=first, **QUICK).deepest
+    assert (more.eta, more.priors) == ((0.01, 0.02), priors)
+    deeper = pgbn.train_layerwise(X, 6, 4, start_from=first, **QUICK).deepest
+    assert (deeper.eta, deeper.priors) == ((0.01, 0.02, 0.02, 0.02), priors)
+    told = {**own, "eta": [0.01, 0.02, 0.02, 0.02]}
+    same = pgbn.train_layerwise(X, 6, 4, start_from=first, **told, **QUICK).deepest
+    assert np.array_equal(deeper.r, same.r)
+    plain = pgbn.train_layerwise(X, 6, 1, **QUICK).deepest
+    assert (plain.eta, plain.priors) == ((0.05,), pgbn.Priors())
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("stop", [2, 14, 30])
+def test_a_stopped_training_keeps_the_eta_of_its_beginning(
+    tmp_path: Path, depth: int, stop: int
+) -> None:
+    first = pgbn.train_layerwise(X, 6, 1, eta=0.01, priors=pgbn.Priors(c=(2.0, 2.0)), **QUICK)
+    settings = {**QUICK, "collect": 31}
+    whole = pgbn.train_layerwise(X, 6, depth, start_from=first, **settings)
+
+    def fail(event: pgbn.Progress) -> None:
+        if event.done == stop:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        checkpoint.train(
+            X, tmp_path / "m", 6, depth, start_from=first, sweeps=1, share=1e9, callback=fail,
+            **settings,
+        )  # fmt: skip
+    resumed = pgbn.resume(tmp_path / "m", progress=False, threads=1)
+    assert resumed.deepest.eta == whole.deepest.eta == (0.01,) * depth
+    assert resumed.deepest.priors == first.deepest.priors
+    assert np.array_equal(resumed.deepest.r, whole.deepest.r)
+    assert np.array_equal(resumed.deepest.phi[0], whole.deepest.phi[0])
+
+
+def test_settings_that_differ_from_those_of_the_beginning(trained: LayerwiseTraining) -> None:
+    width = trained.widths[0]
+    for depth in (2, 3):
+        with pytest.raises(DataError, match=rf"max_width={width - 1}: .* has {width} factors.*max"):
+            pgbn.train_layerwise(X, width - 1, depth, start_from=trained, callback=no_work, **QUICK)
+    assert pgbn.train_layerwise(X, 50, 3, start_from=trained, **QUICK).widths[0] == width
+    changed = pgbn.train_layerwise(
+        X, 6, 2, eta=0.2, priors=pgbn.Priors(c=(2.0, 2.0)), start_from=trained, **QUICK
+    )
+    assert changed.deepest.eta == (0.2, 0.2)
+    assert changed.deepest.priors.c == (2.0, 2.0)
+
+
+@pytest.mark.parametrize("rule", [{"min_width": 6}, {"min_count": 10**9}])
+def test_the_rules_that_stop_hold_for_a_beginning(rule: dict[str, int], tmp_path: Path) -> None:
+    first = pgbn.train_layerwise(X, 6, 3, **QUICK | rule)
+    again = pgbn.train_layerwise(X, 6, 3, start_from=first, callback=no_work, **QUICK | rule)
+    assert again.widths == first.widths == (6,)
+    assert again.stopped == first.stopped
+    assert again.deepest.state  # to go on from, with other rules
+    assert len(pgbn.train_layerwise(X, 6, 2, start_from=again, **QUICK)) == 2
+    saved = checkpoint.train(X, tmp_path / "m", 6, 3, start_from=first, **QUICK | rule)
+    assert saved.stopped == first.stopped
+
+
+def test_a_beginning_of_several_layers_has_at_most_the_counts_of_the_data(
+    trained: LayerwiseTraining,
+) -> None:
+    few = pgbn.train_layerwise(
+        X, 6, 3, start_from=trained, min_count=10**9, callback=no_work, **QUICK
+    )
+    assert few.stopped == f"layer 2 has at most {X.sum()} < {10**9} counts"
+
+
 def test_resume_takes_what_a_callback_saw() -> None:
     with pytest.raises(DataError, match=r"resume=3: give the pgbn\.Progress"):
         pgbn.train_layerwise(X, 6, 2, resume=3, callback=no_work, **QUICK)  # type: ignore[arg-type]

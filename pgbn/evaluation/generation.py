@@ -26,6 +26,7 @@ __all__ = ["SyntheticDocuments", "generate_documents"]
 
 _BLOCK = 256  # documents whose rates are dense at a time
 _MOST = 2**31  # counts are below it everywhere in pgbn
+_LOG_MOST = np.log(1e290)  # of the units of a document: far from where numbers over- or underflow
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,7 @@ def generate_documents(
     theta: list[NDArray[np.float64]] = []
     shape: NDArray[np.float64] = np.broadcast_to(model.r, (n, model.r.size))
     for t in range(model.depth, 0, -1):
-        draws = stream(f"theta{t}", shape.shape[1])
-        units = vectorised.gamma(draws, shape[None, None], rates[None, None, :, t - 1, None])[0, 0]
+        units = _units(stream(f"theta{t}", shape.shape[1]), shape, rates[:, t - 1])
         theta.insert(0, units)
         if t > 1:
             shape = units @ model.phi[t - 1]
@@ -88,6 +88,23 @@ def generate_documents(
     ]
     counts = sp.csr_array(sp.vstack(blocks, format="csr"))
     return SyntheticDocuments(counts, tuple(theta), rates, model.phi[0])
+
+
+def _units(
+    draws: Stream, shape: NDArray[np.float64], rate: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """θ_k ~ Gam(a_k, c) of every document, by their logarithms; sums are kept in 1e-290 … 1e290.
+
+    In a deep network a_· is often so small that all units of a document underflow. Their shares
+    θ_k / θ_·, which are Dir(a) whatever the sum is, stay right: the largest logarithm survives.
+    """
+    logs = vectorised.log_gamma(draws, shape[None, None])[0, 0]
+    top = np.maximum(logs.max(axis=1, keepdims=True), np.finfo(np.float64).min)
+    parts = np.exp(logs - top)
+    sums = np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)  # 0 where all shapes are 0
+    with np.errstate(divide="ignore"):  # a rate of 0
+        log_sum = top + np.log(sums) - np.log(rate)[:, None]
+    return np.asarray(parts * (np.exp(np.clip(log_sum, -_LOG_MOST, _LOG_MOST)) / sums))
 
 
 def _lengths(length: Any, n: int) -> NDArray[np.int64]:

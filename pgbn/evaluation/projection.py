@@ -77,7 +77,8 @@ def topics(
     """The topics of a layer, the weightiest first, each with its ``top`` terms.
 
     ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator;
-    ``vocabulary`` has the names of the terms in their order, or is a dict from names to columns.
+    ``vocabulary`` has the names of the terms in their order, or is a dict from names to columns;
+    if left out, it is the one that the model was saved with.
     """
     model = trained_network(model)
     layer, top = check_layer(model, layer), check_integer("top", top, 1)
@@ -135,7 +136,9 @@ def topic_dag(
     return graph
 
 
-def _names(model: TrainedNetwork, vocabulary: Names | None) -> list[str]:
+def _names(model: TrainedNetwork, vocabulary: Names | None) -> Sequence[str]:
+    if vocabulary is None:
+        vocabulary = model.vocabulary  # those that it was saved with
     if vocabulary is None:
         return [f"term{v}" for v in range(model.vocabulary_size)]
     return check_names("vocabulary", vocabulary, model.vocabulary_size)

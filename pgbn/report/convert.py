@@ -63,6 +63,7 @@ def report_data(
     sizes = {stages[-1].vocabulary_size for stages in chains}
     if len(sizes) > 1:
         raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
+    vocabulary = trained.vocabulary if vocabulary is None else vocabulary
     given = int(max_width or getattr(models[0], "max_width", None) or 0)
     facts = _facts(trained, X) | dict(settings or {})
     stopped = getattr(getattr(models[0], "training_", models[0]), "stopped", None)
