@@ -1,0 +1,46 @@
+"""Generated documents: their lengths, their rates c, and the laws of their numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_evaluation import X, model_of
+
+from pgbn.evaluation import generate_documents, variance_to_mean
+from pgbn.trained import Priors, TrainedNetwork
+from pgbn.training import train_layerwise
+
+
+def test_lengths_beyond_a_block() -> None:
+    made = generate_documents(model_of(), 300, length=range(300))
+    assert made.counts.sum(axis=1).tolist() == list(range(300))
+
+
+def test_rates_of_the_prior_follow_the_priors_of_the_model() -> None:
+    model = model_of(priors=Priors(p=(5.0, 3.0), c=(8.0, 2.0)))
+    made = generate_documents(model, 4000, length=9, c="prior")
+    # E (1 − p)/p = b / (a − 1) and E c = shape / rate
+    np.testing.assert_allclose(made.c.mean(axis=0), [3 / 4, 4.0], rtol=0.08)
+
+
+def test_rates_at_random_are_those_of_one_training_document() -> None:
+    settings = {"burn_in": 5, "collect": 5, "min_width": 1, "threads": 1, "progress": False}
+    model = train_layerwise(X, 4, 2, **settings).deepest
+    known = set(zip(model.state["p2"].tolist(), model.state["c3"].tolist(), strict=True))
+    one, two = (generate_documents(model, 50, length=3, c="random", seed=s).c for s in (1, 2))
+    assert set(map(tuple, one.tolist())) <= known
+    assert (one != two).any()
+
+
+def test_real_numbers_have_the_variance_of_their_law() -> None:
+    """E (b x − λ)² = 2 λ for x ~ Gam(n, b), n ~ Pois(λ)."""
+    phi, r, c = (np.ones((1, 1)),), np.array([4000.0]), np.array([40.0])
+    model = TrainedNetwork(phi, r, c, link="gamma", noise=2.0)
+    made = generate_documents(model, 20_000, seed=1)
+    rate = made.theta[0][:, 0]
+    error = made.counts.toarray()[:, 0] * 2.0 - rate
+    assert np.mean(error**2 / (2 * rate)) == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_variance_is_that_of_a_sample() -> None:
+    assert variance_to_mean([[0], [2]]).tolist() == [2.0]
