@@ -351,33 +351,39 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (["fit", "TEXTS"], 2, "output"),
     (["fit"], 2, "see pgbn fit --help"),
     (["fit", "TEXTS", "-o", "MODEL"], 1, "there is a model already"),
-    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "many"], 1, "--burn-in 'many'"),
-    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "5,5"], 1, "--burn-in 5,5: 2 numbers"),
-    (["fit", "TEXTS", "-o", "NEW", "--eta", "1,1,1,1"], 1, "--eta 1,1,1,1: 4 numbers"),
-    (["fit", "TEXTS", "-o", "NEW", "--minutes", "-1"], 1, "minutes=-1.0"),
-    (["fit", "TEXTS", "-o", "NEW", "--minutes", "nan"], 1, "minutes=nan"),
+    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "many"], 2, "--burn-in 'many'"),
+    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "5,5"], 2, "--burn-in 5,5: 2 numbers"),
+    (["fit", "TEXTS", "-o", "NEW", "--eta", "1,1,1,1"], 2, "--eta 1,1,1,1: 4 numbers"),
+    (["fit", "TEXTS", "-o", "NEW", "--minutes", "-1"], 2, "minutes': -1 is not"),
+    (["fit", "TEXTS", "-o", "NEW", "--minutes", "nan"], 2, "minutes': nan is not"),
     (["fit", "TEXTS", "-o", "NEW", "--column", "review"], 1, "column='review'"),
     (["fit", "PLAIN", "-o", "NEW", "--label", "id"], 1, "label='id'"),
     (["fit", "TEXTS", "-o", "NEW", "--terms", "PLAIN"], 1, "has texts"),
     (["fit", "COUNTS", "-o", "NEW", "--max-features", "9"], 1, "--max-features: only for texts"),
     (["fit", "COUNTS", "-o", "NEW", "--stop-words", "none"], 1, "--stop-words: only for texts"),
+    (["fit", "TEXTS", "-o", "NEW", "--collect", "0"], 2, "--collect 0: give numbers above 0"),
+    (["fit", "TEXTS", "-o", "NEW", "--ngrams", "0"], 2, "'--ngrams'"),
+    (["transform", "MODEL", "TEXTS", "--samples", "0"], 2, "'--samples'"),
+    (["resume", "MODEL", "--minutes", "nan"], 2, "minutes': nan is not"),
     (["demo", "-o", "MODEL"], 1, "not of the demo"),
+    (["demo", "-o", "NEW", "--sweeps", "0"], 2, "'--sweeps'"),
     (["report", "MODEL", "MODEL"], 1, "the same chain as"),
-    (["fit", "TEXTS", "-o", "NEW", "--depth", "0"], 1, "depth=0"),
-    (["fit", "TEXTS", "-o", "NEW", "--max-width", "-3"], 1, "max_width=-3"),
-    (["fit", "TEXTS", "-o", "NEW", "--eta", "-1"], 1, "eta"),
-    (["fit", "TEXTS", "-o", "NEW", "--link", "cauchy"], 1, "link"),
-    (["fit", "TEXTS", "-o", "NEW", "--seed", "-1"], 1, "seed=-1"),
-    (["fit", "TEXTS", "-o", "NEW", "--threads", "0"], 1, "threads=0"),
-    (["fit", "TEXTS", "-o", "NEW", "--min-df", "lots"], 1, "--min-df 'lots'"),
-    (["fit", "TEXTS", "-o", "NEW", "--stop-words", "klingon"], 1, "--stop-words klingon"),
+    (["fit", "TEXTS", "-o", "NEW", "--depth", "0"], 2, "'--depth'"),
+    (["fit", "TEXTS", "-o", "NEW", "--max-width", "-3"], 2, "'--max-width'"),
+    (["fit", "TEXTS", "-o", "NEW", "--eta", "-1"], 2, "--eta -1: give numbers above 0"),
+    (["fit", "TEXTS", "-o", "NEW", "--link", "cauchy"], 2, "--link='cauchy'"),
+    (["fit", "TEXTS", "-o", "NEW", "--seed", "-1"], 2, "seed=-1"),
+    (["fit", "TEXTS", "-o", "NEW", "--threads", "0"], 2, "'--threads'"),
+    (["fit", "TEXTS", "-o", "NEW", "--min-df", "lots"], 2, "--min-df 'lots'"),
+    (["fit", "TEXTS", "-o", "NEW", "--stop-words", "klingon"], 2, "--stop-words klingon"),
     (["fit", "nowhere", "-o", "NEW"], 1, "no such file"),
     (["fit", "TEXTS", "-o", "PLAIN"], 1, "could not be written"),
-    (["transform", "MODEL", "TEXTS", "-o", "x.doc"], 1, "must end in .csv"),
+    (["transform", "MODEL", "TEXTS", "-o", "x.doc"], 2, "must end in .csv"),
+    (["transform", "MODEL", "TEXTS", "--layer", "1", "--concat"], 2, "--layer 1 is one layer"),
     (["transform", "MODEL", "TEXTS", "-o", "no/x.csv"], 1, "no/x.csv: could not be written (No"),
-    (["perplexity", "MODEL", "TEXTS", "--fraction", "2"], 1, "fraction=2.0"),
-    (["generate", "MODEL", "--c", "mode"], 1, "c='mode'"),
-    (["explain", "MODEL", "--format", "word"], 1, "format"),
+    (["perplexity", "MODEL", "TEXTS", "--fraction", "2"], 2, "fraction': 2 does not lie between 0 and 1"),
+    (["generate", "MODEL", "--c", "mode"], 2, "'mode' is none of median"),
+    (["explain", "MODEL", "--format", "word"], 2, "'word' is none of text"),
     (["explain", "PLAIN"], 1, "plain.txt"),
     (["report", "MODEL", "-o", "nowhere/r.html"], 1, "nowhere/r.html"),
     (["resume", "MODEL"], 1, "nothing to resume"),
@@ -399,6 +405,31 @@ def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert "Traceback" not in shown.err
     assert run([*arguments, "--json"]) == code
     assert says in json.loads(capsys.readouterr().out)["error"]
+
+
+@pytest.mark.parametrize("words", [
+    "--burn-in a,b", "--burn-in 0", "--collect 5,5", "--eta -1", "--max-width 0", "--depth 101",
+    "--link foo", "--seed -1", "--threads 0", "--minutes -1", "--max-df much", "--max-features 0",
+])  # fmt: skip
+def test_nothing_is_read_before_the_options_are_right(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    def read(*arguments: Any, **options: Any) -> None:
+        pytest.fail("the data were read")
+
+    monkeypatch.setattr("pgbn.cli.train.read_corpus", read)
+    assert run(["fit", str(place / "texts"), "-o", str(tmp_path / "m"), *words.split()]) == 2
+
+
+def test_empty_documents_are_called_as_in_the_results(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "new.txt").write_text("ship wave\nzzz qqq\noven", "utf-8")
+    assert run(["transform", str(place / "model"), str(tmp_path / "new.txt")]) == 0
+    shown = capsys.readouterr()
+    assert "1 of 3 documents have no known term: 2; their" in shown.err
+    assert shown.err.count("no known term") == 1
+    assert [row.partition(",")[0] for row in shown.out.splitlines()[1:]] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]])

@@ -230,6 +230,41 @@ def test_stages_and_networks_of_others(data, finished: Path, tmp_path: Path) -> 
     assert all(record["training_seconds"] is None for record in stored.values())
 
 
+def test_a_control_never_mixes_with_the_cells_of_the_paper(data, tmp_path: Path) -> None:
+    given = [*options(data, "20newsgroups", tmp_path), "--tasks", "science", "--depth", "1"]
+    binary.main([*given, "--collect", "8000"])
+    folder = tmp_path / "quick"
+    assert list(records(folder / "binary-C8000.json")) == ["science K1max=10 T=1 seed=0"]
+    assert not (folder / "binary.json").exists()
+    (network,) = folder.glob("networks/*/model.json")
+    assert network.parent.name == "binary-C8000-science-K10-seed0-T1"
+
+
+@pytest.mark.parametrize("collect", [1000, 8000])
+def test_the_control_is_longer(data, tmp_path: Path, monkeypatch, collect: int) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(
+        binary, "train_depths", lambda *_, collect, **__: asked.append(collect) or iter(())
+    )
+    given = [*options(data, "20newsgroups", tmp_path), "--tasks", "science"]
+    binary.main(given if collect == 1000 else [*given, "--collect", str(collect)])
+    assert asked == [collect]
+
+
+@pytest.mark.parametrize(("script", "corpus", "needs"), [
+    (multiclass, "nips12", "no array 'groups'; this experiment needs 20newsgroups.npz"),
+    (words, "nips12", "needs 20newsgroups.npz"), (binary, "nips12", "needs 20newsgroups.npz"),
+    (structure, "nips12", "needs 20newsgroups.npz"),
+    (perplexity, "20newsgroups", "no array 'data'; this experiment needs nips12.npz"),
+])  # fmt: skip
+def test_the_file_that_is_needed_is_named(data, tmp_path: Path, script, corpus, needs) -> None:
+    with pytest.raises(SystemExit, match=needs):
+        script.main(options(data, corpus, tmp_path))
+    (tmp_path / "text.npz").write_text("no array at all")
+    with pytest.raises(SystemExit, match=r"cannot be read as an \.npz file; this experiment needs"):
+        script.main(["--data", str(tmp_path / "text.npz"), "--out", str(tmp_path)])
+
+
 def test_no_work_is_begun_when_time_is_up(data, tmp_path: Path, capsys) -> None:
     with pytest.raises(SystemExit) as stopped:
         multiclass.main([*options(data, "20newsgroups", tmp_path), "--minutes", "0"])
@@ -293,6 +328,18 @@ def test_the_page_is_written_anew_from_results(finished: Path, tmp_path: Path) -
     assert "### nips12\n\nV = 120, K1max = 10, seed 0." in text
     table.main(["--out", str(finished), "--page", str(page)])
     assert page.read_text(encoding="utf-8") == text  # nothing grows
+
+
+@pytest.mark.parametrize("script", [table, plots])
+def test_a_folder_without_results_is_refused(script, tmp_path: Path, monkeypatch) -> None:
+    """Else every table of the page would become "not run"."""
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "paper.md"
+    page.write_text("<!-- begin words -->\n\n77.8\n\n<!-- end words -->")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=r"--out results: there are no results.*docs/results"):
+        script.main([])
+    assert "77.8" in page.read_text()
 
 
 def test_the_page_has_every_table() -> None:

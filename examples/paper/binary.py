@@ -1,6 +1,8 @@
 """The two binary tasks of 20newsgroups: accuracy against depth (figure 2 of the paper).
 
 η = 0.01, B_t = C_t = 1000, T = 1 … 8; terms that occur at least five times in the task's documents.
+With --collect C_t is another number, as a control of the length of the chain; the results then have
+a file of their own, such as binary-C8000.json.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import scipy.sparse as sp
 from common import Results, add_stages, arguments, classify_depths, train_depths
 from corpora import load_newsgroups
 
+COLLECT = 1000  # C_t of the paper
 TASKS = {
     "hardware": ("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
     "science": ("sci.electronics", "sci.med"),
@@ -36,18 +39,21 @@ def task_of(corpus: dict[str, Any], name: str) -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> None:
     def more(parser: Any) -> None:
         parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+        parser.add_argument("--collect", type=int, default=COLLECT, help="C_t; not the paper's")
         add_stages(parser)
 
     options = arguments(__doc__ or "", [25, 50, 100, 200, 400, 600, 800], 8, argv, more)
-    results = Results(options.out / "binary.json")
+    # Networks and results of another C_t have other names, so that they never mix with the paper's.
+    name = "binary" if options.collect == COLLECT else f"binary-C{options.collect}"
+    results = Results(options.out / f"{name}.json")
     newsgroups = load_newsgroups(options.data, quick=options.quick)
     for task in options.tasks:
         corpus = task_of(newsgroups, task)
         for seed in options.seeds:
             for width in options.widths:
                 layers = train_depths(
-                    corpus["train"], width, options, f"binary-{task}", seed,
-                    burn_in=[1000] * options.depth, collect=1000, eta=0.01,
+                    corpus["train"], width, options, f"{name}-{task}", seed,
+                    burn_in=[1000] * options.depth, collect=options.collect, eta=0.01,
                 )  # fmt: skip
                 classify_depths(corpus, layers, f"{task} K1max={width}", seed, results, options,
                                 task=task, max_width=width)  # fmt: skip

@@ -104,6 +104,15 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     partial.replace(path)
 
 
+def check_results(folder: Path, names: Sequence[str]) -> None:
+    """Stop where there are no results: what is made of nothing would replace what is there."""
+    if not any((folder / f"{name}.json").is_file() for name in names):
+        raise SystemExit(
+            f"--out {folder}: there are no results (none of {', '.join(names)} .json); give the "
+            "folder of an experiment, or --out docs/results for those of the page"
+        )
+
+
 def beside(path: Path) -> Path:
     """Where the facts about a file are kept."""
     return path.with_name(f"{path.name}.json")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from common import read_json
+from common import check_results, read_json
 
 
 def curves(records: list[dict[str, Any]], value: str) -> dict[int, dict[int, list[float]]]:
@@ -82,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder of results")
     parser.add_argument("--images", type=Path, default=None, help="folder of pictures; else OUT")
     options = parser.parse_args(argv)
+    check_results(options.out, ("multiclass", "binary", "perplexity"))
     try:
         import matplotlib
 

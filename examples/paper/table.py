@@ -1,6 +1,6 @@
 """The tables of docs/paper.md, from the files of results: one command writes them anew.
 
-    python examples/paper/table.py --out results --page docs/paper.md
+    python examples/paper/table.py --out docs/results --page docs/paper.md
 
 What stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` is replaced; the rest of the
 page is left as it is. The paper's numbers are in published.py.
@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import published
-from common import read_json
+from common import check_results, read_json
 from structure import to_markdown
 
 Record = dict[str, Any]
 NOT_RUN = "not run"
+EXPERIMENTS = ("multiclass", "binary", "perplexity", "heldout", "words", "structure")
 GRID = {2000: [128, 256, 512], published.FULL: [50, 100, 200, 400, 600, 800]}
 WIDTHS = [25, 50, 100, 200, 400, 600, 800]  # of the binary tasks and of NIPS12
 
@@ -30,8 +31,7 @@ class Found:
 
     def __init__(self, folder: Path, images: Path) -> None:
         self.images = images
-        names = ("multiclass", "binary", "perplexity", "heldout", "words", "structure")
-        self.of = {name: list(read_json(folder / f"{name}.json").values()) for name in names}
+        self.of = {name: list(read_json(folder / f"{name}.json").values()) for name in EXPERIMENTS}
         for name in ("multiclass", "words"):  # ours has some terms more than the paper's
             for record in self.of[name]:
                 record["V"] = published.FULL if record["terms"] > 30_000 else record["terms"]
@@ -252,6 +252,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder of results")
     parser.add_argument("--page", type=Path, default=Path("docs/paper.md"))
     options = parser.parse_args(argv)
+    check_results(options.out, EXPERIMENTS)
     text = options.page.read_text(encoding="utf-8")
     new = rewrite(text, Found(options.out, options.page.parent / "images"))
     options.page.write_text(new, encoding="utf-8")

@@ -21,7 +21,7 @@ app = typer.Typer(
     help="Deep Bayesian models of counts: topics of topics, from texts or count matrices.\n\n"
     "Begin with: pgbn demo\n\n"
     "Anywhere on the line: --json prints results as JSON, --debug shows tracebacks. Exit codes: 0 "
-    "done, 1 failed, 2 wrong usage, 130 interrupted (pgbn resume goes on).",
+    "done, 1 failed, 2 wrong usage or options, 130 interrupted (pgbn resume goes on).",
 )
 
 for _command in (

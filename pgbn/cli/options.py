@@ -2,12 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from pgbn.checks import MOST_THREADS, check_seed
 from pgbn.corpus import FORMATS
+from pgbn.errors import DataError, PgbnError, did_you_mean
+
+
+def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
+    """An option that one of the library's own checks reads, before the command begins."""
+
+    def read(value: Any) -> Any:
+        try:
+            check(value)
+        except PgbnError as error:
+            raise typer.BadParameter(str(error)) from None
+        return value
+
+    return read
+
+
+def one_of(*allowed: str) -> Callable[[Any], Any]:
+    """An option with one of these values."""
+
+    def check(value: str) -> None:
+        if value not in allowed:
+            hint = did_you_mean(value, allowed)
+            raise DataError(f"{value!r} is none of {', '.join(allowed)}.{hint}")
+
+    return checked(check)
+
+
+def between(value: float, least: float, most: float) -> None:
+    """Which "nan" is not, though typer's ``min`` and ``max`` let it pass."""
+    if not least < value < most:
+        raise DataError(f"{value:g} does not lie between {least:g} and {most:g}.")
+
+
+def _minutes(value: float) -> None:
+    if not value >= 0.0:
+        raise DataError(f"{value:g} is not a number of at least 0.")
+
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a saved model.", show_default=False)]
 Data = Annotated[Path, typer.Argument(
@@ -22,7 +61,13 @@ Column = Annotated[
 Label = Annotated[str | None, typer.Option(help="The column (field) that names the documents.")]
 Encoding = Annotated[str, typer.Option(help="The encoding of the texts.")]
 Terms = Annotated[Path | None, typer.Option(help="A file that names the columns of a matrix.")]
-Threads = Annotated[int | None, typer.Option(help="Threads; the results do not depend on them.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
-BurnIn = Annotated[int, typer.Option(help="Sweeps before samples are taken.")]
-Samples = Annotated[int, typer.Option(help="Samples for each document.")]
+Threads = Annotated[int | None, typer.Option(
+    min=1, max=MOST_THREADS, help="Threads; the results do not depend on them.")]  # fmt: skip
+Seed = Annotated[int, typer.Option(
+    callback=checked(check_seed), help="The same seed gives the same result.")]  # fmt: skip
+BurnIn = Annotated[int, typer.Option(min=0, help="Sweeps before samples are taken.")]
+Samples = Annotated[int, typer.Option(min=1, help="Samples for each document.")]
+Width = Annotated[int, typer.Option(min=1, help="Topics of the first layer, at most.")]
+Minutes = Annotated[
+    float, typer.Option(callback=checked(_minutes), help="Minutes between checkpoints.")
+]

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pgbn.cli.console import Model, open_model, output
+from pgbn.cli.options import one_of
 from pgbn.errors import DataError
 from pgbn.network import Network
 from pgbn.report import ReportData, Series, report_data, write_report
@@ -20,7 +21,8 @@ __all__ = ["explain", "page_data", "report"]
 def explain(
     model: Annotated[Path, typer.Argument(help="A saved model, or a network in a JSON file.",
                                           show_default=False)],
-    format: Annotated[str, typer.Option(help="text, markdown or latex.")] = "text",
+    format: Annotated[str, typer.Option(callback=one_of("text", "markdown", "latex"),
+                                        help="text, markdown or latex.")] = "text",
 ) -> None:  # fmt: skip
     """Print the model and the derivation of its sampler.
 

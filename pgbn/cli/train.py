@@ -10,13 +10,34 @@ import typer
 
 from pgbn import checkpoint
 from pgbn.archive import is_archive, read_manifest
-from pgbn.cli.console import interruptible, numbers, open_model, output, topic_row
-from pgbn.cli.options import Column, Data, Encoding, Folder, Format, Label, Seed, Terms, Threads
+from pgbn.cli.console import (
+    interruptible,
+    numbers,
+    open_model,
+    output,
+    topic_row,
+    wrong_usage,
+)
+from pgbn.cli.options import (
+    Column,
+    Data,
+    Encoding,
+    Folder,
+    Format,
+    Label,
+    Minutes,
+    Seed,
+    Terms,
+    Threads,
+    Width,
+)
 from pgbn.cli.pages import page_data
 from pgbn.corpus import Corpus, count_terms, read_corpus
 from pgbn.errors import DataError, StorageError
 from pgbn.evaluation import topics as topics_of
 from pgbn.report import write_report
+from pgbn.training import MOST_LAYERS
+from pgbn.zoo.arguments import check_link
 
 __all__ = ["demo", "fit", "resume"]
 
@@ -30,9 +51,9 @@ def demo(
     to: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
         "pgbn-demo"
     ),
-    max_width: Annotated[int, typer.Option(help="Topics of the first layer, at most.")] = 60,
+    max_width: Width = 60,
     sweeps: Annotated[
-        int, typer.Option(help="Sweeps of the first layer; the others get half.")
+        int, typer.Option(min=8, help="Sweeps of the first layer; the others get half.")
     ] = 500,
     seed: Seed = 0,
     threads: Threads = None,
@@ -56,7 +77,7 @@ def demo(
     )
     documents, terms = corpus.counts.shape
     _describe(corpus)
-    each = [max(sweeps, 4), max(sweeps // 2, 4), max(sweeps // 2, 4)]
+    each = [sweeps, sweeps // 2, sweeps // 2]
     with interruptible():
         checkpoint.train(
             corpus.counts,
@@ -98,8 +119,8 @@ def fit(
     data: Data,
     to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.",
                                      show_default=False)],
-    max_width: Annotated[int, typer.Option(help="Topics of the first layer, at most.")] = 100,
-    depth: Annotated[int, typer.Option(help="Layers, at most.")] = 3,
+    max_width: Width = 100,
+    depth: Annotated[int, typer.Option(min=1, max=MOST_LAYERS, help="Layers, at most.")] = 3,
     burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number or one a layer "
                                          "(300,200,100).")] = "300",
     collect: Annotated[str, typer.Option(help="Sweeps after pruning, likewise.")] = "200",
@@ -116,14 +137,14 @@ def fit(
     min_df: Annotated[str, typer.Option(help="Leave out terms in fewer documents; a number, or a "
                                         "share below 1.")] = MIN_DF,
     max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = MAX_DF,
-    max_features: Annotated[int | None, typer.Option(help="Keep so many terms.")] = None,
+    max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None,
     stop_words: Annotated[str, typer.Option(help="english, none, or a file with a word a line.")]
     = STOP_WORDS,
     token_pattern: Annotated[str | None, typer.Option(help="What a term looks like (regular "
                                                       "expression).")] = None,
-    ngrams: Annotated[int, typer.Option(help="Also count phrases of so many words.")] = 1,
+    ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1,
     keep_case: Annotated[bool, typer.Option(help="Do not turn texts to lower case.")] = False,
-    minutes: Annotated[float, typer.Option(help="Minutes between checkpoints.")] = 5.0,
+    minutes: Minutes = 5.0,
     overwrite: Annotated[bool, typer.Option(help="Replace a model that is there.")] = False,
 ) -> None:  # fmt: skip
     """Fit a belief network to texts or counts, layer by layer.
@@ -138,14 +159,25 @@ def fit(
 
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200
     """
+    with wrong_usage():  # before anything is read
+        training = {
+            "burn_in": numbers("burn-in", burn_in, int, depth),
+            "collect": numbers("collect", collect, int, depth),
+            "eta": numbers("eta", eta, float, depth),
+            "link": check_link(link, "--link"),
+        }
+        counting: dict[str, Any] = {
+            "min_df": _share("min-df", min_df),
+            "max_df": _share("max-df", max_df),
+            "stop_words": _stop_words(stop_words),
+        }
     if is_archive(to) and not overwrite:
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == "checkpoint" else "--overwrite"
         raise StorageError(f"{to}: there is a model already; use {hint}, or another folder")
     corpus = read_corpus(
         data, format=format, column=column, label=label, encoding=encoding, terms=terms,
-        min_df=_share("min-df", min_df), max_df=_share("max-df", max_df),
-        max_features=max_features, stop_words=_stop_words(stop_words),
-        token_pattern=token_pattern, ngram_range=(1, ngrams), lowercase=not keep_case,
+        max_features=max_features, token_pattern=token_pattern, ngram_range=(1, ngrams),
+        lowercase=not keep_case, **counting,
     )  # fmt: skip
     if corpus.texts is None:
         _refuse_for_counts(
@@ -156,12 +188,9 @@ def fit(
     _describe(corpus)
     with interruptible():
         checkpoint.train(
-            corpus.counts, to, max_width, depth,
-            burn_in=numbers("burn-in", burn_in, int, depth),
-            collect=numbers("collect", collect, int, depth),
-            eta=numbers("eta", eta, float, depth),
-            link=link, seed=seed, threads=threads, minutes=minutes,
-            vocabulary=corpus.vocabulary, labels=corpus.labels, record=_record(data, corpus),
+            corpus.counts, to, max_width, depth, **training, seed=seed, threads=threads,
+            minutes=minutes, vocabulary=corpus.vocabulary, labels=corpus.labels,
+            record=_record(data, corpus),
         )  # fmt: skip
     _finished(to)
 
@@ -169,7 +198,7 @@ def fit(
 def resume(
     model: Folder,
     threads: Threads = None,
-    minutes: Annotated[float, typer.Option(help="Minutes between checkpoints.")] = 5.0,
+    minutes: Minutes = 5.0,
 ) -> None:
     """Go on with a training that was stopped.
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,11 +28,15 @@ from pgbn.cli.options import (
     Seed,
     Terms,
     Threads,
+    between,
+    checked,
+    one_of,
 )  # fmt: skip
 from pgbn.errors import DataError
 from pgbn.evaluation import Topic, completion_perplexity, generate_documents
 from pgbn.evaluation import topics as topics_of
-from pgbn.inference import infer
+from pgbn.inference import HiddenUnits, infer
+from pgbn.notices import PgbnWarning, notify
 from pgbn.part_files import new_file
 
 __all__ = ["generate", "info", "perplexity", "topics", "transform"]
@@ -111,7 +116,8 @@ def transform(
     data: Data,
     to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv, .npy or .npz file; "
                                             "CSV on standard output if left out.")] = None,
-    layer: Annotated[int, typer.Option(help="The layer whose proportions are written.")] = 1,
+    layer: Annotated[int | None, typer.Option(help="The layer whose proportions are written; the "
+                                              "first if left out.")] = None,
     concat: Annotated[bool, typer.Option(help="All layers side by side.")] = False,
     burn_in: BurnIn = 100,
     samples: Samples = 100,
@@ -129,14 +135,17 @@ def transform(
 
       pgbn transform model new.csv --column review -o features.csv
     """
+    if concat and layer is not None:
+        raise typer.BadParameter(f"--layer {layer} is one layer and --concat all: give one of them")
     if to is not None and to.suffix not in (".csv", ".npy", ".npz"):
-        raise DataError(f"--output {to}: the name must end in .csv, .npy or .npz")
+        raise typer.BadParameter(f"--output {to}: the name must end in .csv, .npy or .npz")
     opened = open_model(model)
     corpus, X = read_for(opened, data, format=format, column=column, label=label,
                          encoding=encoding, terms=terms)  # fmt: skip
-    found = infer(opened.network, X, layers=None if concat else layer, burn_in=burn_in,
+    chosen = None if concat else 1 if layer is None else layer
+    found = _infer(opened.network, X, corpus.labels, layers=chosen, burn_in=burn_in,
                   samples=samples, seed=seed, threads=threads, units=False)  # fmt: skip
-    features = found.features(None if concat else layer)
+    features = found.features(chosen)
     names = [
         f"layer{t}_topic{k}" for t in found.layers for k in range(opened.network.widths[t - 1])
     ]
@@ -151,6 +160,21 @@ def transform(
     ]
     output.result({"columns": names, "rows": rows},
                   lambda: _write_csv(sys.stdout, features, names, corpus.labels))  # fmt: skip
+
+
+def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUnits:
+    """`pgbn.infer`; its note of empty documents counts rows from 0, ours says what they are called
+    in the results."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* documents have no known term", PgbnWarning)
+        found = infer(network, X, **settings)
+    if found.empty.size:
+        first = ", ".join(labels[row] for row in found.empty[:5])
+        notify(
+            f"{found.empty.size} of {len(labels)} documents have no known term: {first}"
+            f"{', …' if found.empty.size > 5 else ''}; their proportions are those of the prior"
+        )
+    return found
 
 
 def _write_features(to: Path, features: NDArray[Any], names: list[str], labels: list[str]) -> None:
@@ -179,7 +203,8 @@ def _write_csv(file: Any, features: NDArray[Any], names: list[str], labels: list
 def perplexity(
     model: Folder,
     data: Data,
-    fraction: Annotated[float, typer.Option(help="The part of each document that is seen.")] = 0.5,
+    fraction: Annotated[float, typer.Option(callback=checked(lambda value: between(value, 0, 1)),
+                                            help="The part of each document that is seen.")] = 0.5,
     burn_in: BurnIn = 100,
     samples: Samples = 100,
     seed: Seed = 0,
@@ -189,7 +214,7 @@ def perplexity(
     label: Label = None,
     encoding: Encoding = "utf-8",
     terms: Terms = None,
-) -> None:
+) -> None:  # fmt: skip
     """Say how well a model predicts new documents.
 
     It sees a part of the tokens of each; what is printed is the perplexity of the others, a token.
@@ -213,8 +238,8 @@ def generate(
     number: Annotated[int, typer.Option("--number", "-n", min=1, help="Documents.")] = 5,
     length: Annotated[int | None, typer.Option(min=1, help="Tokens of each; drawn if left out.")]
     = None,
-    c: Annotated[str, typer.Option(help="Rates: median, random (of training documents) or prior.")]
-    = "median",
+    c: Annotated[str, typer.Option(callback=one_of("median", "random", "prior"), help="Rates: "
+                                   "median, random (of training documents) or prior.")] = "median",
     top: Annotated[int, typer.Option(min=1, help="Terms of each that are printed.")] = 20,
     seed: Seed = 0,
 ) -> None:  # fmt: skip
