@@ -22,14 +22,9 @@ from typing import Any
 import numpy as np
 
 from pgbn import archive, storage
+from pgbn.chain_codec import chain_content, chain_data, chain_state
 from pgbn.checks import check_integer, check_names, is_number
-from pgbn.codecs import (
-    chain_content,
-    chain_data,
-    chain_state,
-    encode_networks,
-    read_priors,
-)
+from pgbn.codecs import encode_networks, read_priors
 from pgbn.errors import DataError, StorageError, did_you_mean
 from pgbn.notices import notify
 from pgbn.progress import Interrupted, stop_gently

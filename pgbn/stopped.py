@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 from pgbn import storage
 from pgbn.averages import Means, Trace
-from pgbn.codecs import decode_chain, decode_networks
+from pgbn.chain_codec import decode_chain
+from pgbn.codecs import decode_networks
 from pgbn.errors import StorageError
 from pgbn.training import Progress
 

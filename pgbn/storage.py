@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pgbn.archive import MANIFEST, read_arrays, read_manifest, write
+from pgbn.chain_codec import matrix_arrays, read_matrix
 from pgbn.checks import check_names
-from pgbn.codecs import decode, encode, matrix_arrays, read_matrix
+from pgbn.codecs import decode, encode
 from pgbn.errors import PgbnError, StorageError
 from pgbn.trained import unwrapped
 
