@@ -13,6 +13,7 @@ from pgbn.layout import Labelled, align
 from pgbn.nodes.base import Node
 from pgbn.products import compile_product
 from pgbn.quantities import Quantities
+from pgbn.rule_results import checked, is_own
 from pgbn.sumproduct import Operand, reduce_product
 from pgbn.terms import ALWAYS, FIRST, LATER, Term
 
@@ -33,7 +34,11 @@ def chain_exposures(rows: Rows) -> list[Any]:
         arguments = {name: get() for name, get in others.items()}
         if "exposure" in rule.exposure_reads:
             arguments["exposure"] = heard() + passed_back(rows, back, cell, exposures)
-        exposures[now] = rule.exposure(**arguments)
+        exposure = rule.exposure
+        if is_own(exposure):
+            shape = np.broadcast_shapes(*map(np.shape, arguments.values()))
+            exposure = checked(exposure, rows.node, rows.slot, shape)
+        exposures[now] = exposure(**arguments)
     return exposures
 
 

@@ -41,7 +41,7 @@ class Exposures:
     polynomials: dict[tuple[str, str], Polynomial]
     rules: dict[tuple[str, str], EvidenceRule]
     sources: dict[str, list[Source]]
-    _exposures: dict[str, tuple[SumProduct, ...]]
+    _heard: dict[Source, tuple[SumProduct, ...]]  # what was worked out before
 
     def chain_dim(self, name: str) -> str | None:
         """The dim along which a node is a Markov chain, if it is one."""
@@ -50,11 +50,9 @@ class Exposures:
 
     def exposure(self, name: str) -> tuple[SumProduct, ...]:
         """The exposure that a latent node hears, one sum of products for each source."""
-        if name not in self._exposures:
-            self._exposures[name] = tuple(
-                product for source in self.sources[name] for product in self.source_exposure(source)
-            )
-        return self._exposures[name]
+        return tuple(
+            product for source in self.sources[name] for product in self.source_exposure(source)
+        )
 
     def exposure_dims(self, name: str) -> set[str]:
         """The dims of a node, by its own names, along which its exposure varies."""
@@ -67,6 +65,11 @@ class Exposures:
 
     def source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
         """The exposure that comes through one source; its dims have the child's names."""
+        if source not in self._heard:
+            self._heard[source] = self._source_exposure(source)
+        return self._heard[source]
+
+    def _source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
         rule, child, term = source.rule, source.child, source.term
         others = tuple(operand_of(f, child) for f in term.factors if f is not source.factor)
         over = self._over(source)

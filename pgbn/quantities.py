@@ -225,7 +225,7 @@ class Quantities:
         shape = (aligned.replicates, *(self.sizes[dim] for dim in dims))
         get = aligned.get
         if aligned.is_number:
-            return number(float(get()))
+            return number(float(np.asarray(get()).item()))
         return Labelled(lambda: get().reshape(shape), dims, aligned.replicates)
 
     def rule_exposure(self, child: Node, slot: str) -> Labelled:

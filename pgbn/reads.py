@@ -8,20 +8,33 @@ from functools import cached_property
 
 from pgbn.exposures import Exposures
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.registry import find_draw
-from pgbn.rule_types import DrawRule
+from pgbn.registry import find_draw, find_link
+from pgbn.rule_types import DrawRule, names_read
 from pgbn.sumproduct import SumProduct, operand_of, reduce_product
 from pgbn.terms import LATER
 
-__all__ = ["Read", "Reads"]
+__all__ = ["CountDraw", "Read", "Reads"]
 
 
 @dataclass(frozen=True)
 class Read:
-    """A value that a step conditions on; ``summed`` if only its sum over these dims is used."""
+    """A value that a step conditions on; ``summed`` if only its sum over these dims is used.
+    Of drawn counts, ``slot`` is the slot that they are evidence about."""
 
     name: str
     summed: frozenset[str] = frozenset()
+    slot: str = ""
+
+
+@dataclass(frozen=True)
+class CountDraw:
+    """A draw of counts: the ``slots`` that hear of it and the values ``heard_by`` which they are,
+    the values that it is drawn ``given``, and the drawn ``counts`` that it starts from."""
+
+    slots: frozenset[str]
+    heard_by: frozenset[str]
+    given: frozenset[str]
+    counts: frozenset[Read]
 
 
 class Reads(Exposures):
@@ -62,7 +75,7 @@ class Reads(Exposures):
         """What the exposure that ``child`` passes to ``slot`` conditions on."""
         rule = self.rules[child.name, slot]
         if rule.drawn is not None:
-            return {Read(f"counts({child.name})")}
+            return {Read(f"counts({child.name})", slot=slot)}
         reads = self.named_reads(child, rule.exposure_reads)
         if self.polynomials[child.name, slot].along is not None:
             # the scan multiplies by the other factors of the lagged terms, never by the chain
@@ -98,8 +111,36 @@ class Reads(Exposures):
         """The drawn counts that make up the count heard by a node."""
         node = self.nodes[name]
         if isinstance(node, Observed):
-            return {Read(f"counts({name})")}
-        return {Read(f"counts({source.child.name})") for source in self.sources[name]}
+            link = find_link(node)
+            return {Read(f"counts({name})", slot=link.slot if link else "")}
+        return {Read(f"counts({s.child.name})", slot=s.slot) for s in self.sources[name]}
+
+    @cached_property
+    def count_draws(self) -> dict[str, list[CountDraw]]:
+        """The draws of counts of every node."""
+        return {name: self._draws_of(node) for name, node in self.nodes.items()}
+
+    def _draws_of(self, node: Node) -> list[CountDraw]:
+        """The draws of counts of one node: by its rules, by its link, and of unknown cells."""
+        rules = {s: self.rules[node.name, s] for s in node.slots() if (node.name, s) in self.rules}
+        draws: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+            ((slot,), rule.count_reads) for slot, rule in rules.items() if rule.is_random
+        ]
+        link = find_link(node) if isinstance(node, Observed) else None
+        if link is not None and link.slot in rules:
+            hearing = tuple(s for s, rule in rules.items() if "count" in names_read(rule.count))
+            draws.append((hearing, rules[link.slot].exposure_reads))  # of unknown cells
+            draws.append((hearing, names_read(link.counts)))
+        return [self._count_draw(node, slots, names) for slots, names in draws]
+
+    def _count_draw(self, node: Node, slots: tuple[str, ...], names: tuple[str, ...]) -> CountDraw:
+        polynomials = [self.polynomials[node.name, slot] for slot in slots]
+        heard_by = {name for polynomial in polynomials for name in polynomial.names}
+        if any(polynomial.along is not None for polynomial in polynomials):
+            heard_by.add(node.name)  # the rows of a chain hear of its tables
+        counts = self.count_reads(node.name) if "count" in names else set()
+        given = {read.name for read in self.named_reads(node, names)} & self.sources.keys()
+        return CountDraw(frozenset(slots), frozenset(heard_by), frozenset(given), frozenset(counts))
 
     def evidence_reads(self, name: str) -> set[Read]:
         """Everything that the evidence heard by a node conditions on."""
@@ -107,7 +148,7 @@ class Reads(Exposures):
         constant = self.draws[name].constant_over_simplex
         for source in self.sources[name]:
             if self.is_delivered(source):
-                reads.add(Read(f"counts({source.child.name})"))
+                reads.add(Read(f"counts({source.child.name})", slot=source.slot))
             else:
                 reads |= self.product_reads(self.source_count(source))
             if not constant:  # a constant exposure leaves no trace in a Dirichlet

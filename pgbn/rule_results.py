@@ -22,6 +22,7 @@ __all__ = ["checked", "drawn_counts", "is_own", "is_own_rule", "link_counts"]
 
 # what these kinds count are events; the counts of other kinds are their owner's affair
 _KINDS = ("poisson", "probability", "odds")
+_MOST = 2**53  # beyond it reals have no units, and sums of integers may overflow
 
 
 def is_own(thing: Any) -> bool:
@@ -89,7 +90,7 @@ def _whole(
     array = _numbers(node, slot, function, result, shape).reshape(shape)
     if kind not in _KINDS:
         return array
-    wrong = array[~((array >= 0) & (array == np.floor(array)))]
+    wrong = array[~((array >= 0) & (array <= _MOST) & (array == np.floor(array)))]
     if wrong.size:
         raise DataError(
             f"{_name(node, slot, function)} drew the count {wrong[0]:g}; a count that is drawn "
@@ -104,7 +105,8 @@ def _numbers(
     part: str = "",
 ) -> NDArray[Any]:  # fmt: skip
     array = np.asarray(result)
-    if array.dtype.kind not in "iufb" or array.size != prod(shape):
+    same = [n for n in array.shape if n != 1] == [n for n in shape if n != 1]
+    if array.dtype.kind not in "iufb" or not same:
         expected = f"an array of the shape {shape}" if shape else "one number"
         remedy = "; np.broadcast_to(…, …) fills an array" if prod(shape) != 1 else ""
         raise DataError(

@@ -19,6 +19,7 @@ from pgbn.chain_rows import Rows
 from pgbn.nodes.base import Node, draw_node
 from pgbn.program import Program, check_posterior
 from pgbn.random import stream_key
+from pgbn.rule_results import drawn_counts, is_own
 from pgbn.terms import LATER, Factor
 
 __all__ = ["chain_counts", "chain_draw", "chain_prior"]
@@ -44,6 +45,9 @@ def chain_counts(program: Program, node: Node) -> Callable[[int], None]:
             total = own() + passed[now]
             values = {name: get() for name, get in arguments.items()}
             tables = count(stream=rows.stream(key), count=total, **values)
+            if is_own(count):
+                tables = drawn_counts(node, rows.slot, rows.rule, tables, rows.shape4,
+                                      program.sizes)  # fmt: skip
             splitter = splitters.get(rows.phase)
             if splitter is None:
                 continue

@@ -17,6 +17,8 @@ from pgbn.steps import Stale, Step, is_current
 
 __all__ = ["Schedule", "check_order", "derive", "reorder"]
 
+_PATIENCE = 2000  # steps of the search for an order beyond the first way
+
 
 class Schedule(Sequence[Step]):
     """The steps in order; printable."""
@@ -66,26 +68,48 @@ def derive(steps: dict[str, Step]) -> Schedule:
     stale: Stale = {}
     for step in order:
         _apply(step, stale)
-    while waiting:
-        ready = [
-            step
-            for step in waiting
-            if not any(step.node in other.marginalises for other in waiting if other is not step)
-            and all(is_current(read, stale) for read in step.reads)
-        ]
-        if not ready:
-            names = ", ".join(step.name for step in waiting)
-            raise StaleReadError(
-                f"no valid order exists for {names}: each reads a value that another one has "
-                "integrated out; hold one of them fixed or change a prior"
-            )
-        step = next((s for s in ready if not _spoils(s, waiting)), ready[0])
-        waiting.remove(step)
-        order.append(step)
-        _apply(step, stale)
-    schedule = Schedule(order)
+    schedule = Schedule(order + _find_order(waiting, stale))
     check_order(schedule)
     return schedule
+
+
+def _find_order(waiting: list[Step], stale: Stale) -> list[Step]:
+    """An order in which no step reads what is stale: the first that is found, depth first."""
+    names, path = ", ".join(step.name for step in waiting), list[Step]()
+    stack = [(waiting, stale, _candidates(waiting, stale))]
+    for _ in range(len(waiting) + _PATIENCE):
+        waiting, stale, candidates = stack[-1]
+        if not waiting:
+            return path
+        step = next(candidates, None)
+        if step is None:  # a dead end
+            stack.pop()
+            if not stack:
+                break
+            path.pop()
+            continue
+        waiting, stale = [other for other in waiting if other is not step], dict(stale)
+        _apply(step, stale)
+        path.append(step)
+        stack.append((waiting, stale, _candidates(waiting, stale)))
+    raise StaleReadError(
+        f"no valid order exists for {names}: each reads a value that another one has "
+        "integrated out; hold one of them fixed or change a prior"
+    )
+
+
+def _candidates(waiting: list[Step], stale: Stale) -> Iterator[Step]:
+    """The steps that may come next, first those that leave the others what they read."""
+    ready = [
+        step
+        for step in waiting
+        if not any(step.node in other.marginalises for other in waiting if other is not step)
+        and all(is_current(read, stale) for read in step.reads)
+    ]
+    first = next((step for step in ready if not _spoils(step, waiting)), None)
+    if first is not None:
+        yield first
+    yield from (step for step in ready if step is not first)
 
 
 def _spoils(step: Step, waiting: list[Step]) -> bool:

@@ -23,7 +23,8 @@ Stale = dict[str, frozenset[str]]
 
 def is_current(read: Read, stale: Stale) -> bool:
     """Whether a step may condition on what it reads."""
-    return read.name not in stale or bool(read.summed & stale[read.name])
+    left = stale.get(read.name)
+    return left is None or bool(read.summed & left) or read.slot in left
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Step:
     on_demand: bool = False
 
     def __str__(self) -> str:
-        reads = ", ".join(sorted(_show(read) for read in self.reads)) or "-"
+        reads = ", ".join(sorted({_show(read) for read in self.reads})) or "-"
         out = ", ".join(sorted(self.marginalises)) or "-"
         flags = " [on demand]" if self.on_demand else ""
         flags += f" [{self.method}]" if self.method else ""
@@ -98,7 +99,7 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
             equations += [rule.equation, _split_equation(wiring, node, slot)]
             reads |= wiring.named_reads(node, rule.count_reads)
     if isinstance(node, Observed):  # the data, and the counts that this step itself draws
-        reads -= {Read(node.name), Read(f"counts({node.name})")}
+        reads = {read for read in reads if read.name not in (node.name, f"counts({node.name})")}
     for slot in node.slots():
         rule = wiring.rules.get((node.name, slot))
         polynomial = wiring.polynomials[node.name, slot]
@@ -131,25 +132,29 @@ def _draw_step(wiring: Wiring, node: Node) -> Step:
     reads = {read for read in reads if read.name != node.name}
     rule = wiring.draws[node.name]
     stale = _stale_after(wiring, node)
-    if _counts_read_value(wiring, node):  # they were drawn given the value that is replaced
-        stale[f"counts({node.name})"] = frozenset()
-    for source in wiring.sources[node.name]:
-        if _draws_given(wiring, source.child, source.slot):
-            stale[f"counts({source.child.name})"] = frozenset()
-    return Step(node.name, node.name, False, frozenset(reads), stale, rule.equation)
+    return Step(
+        node.name, node.name, False, frozenset(reads), stale | _old_counts(wiring, node, stale),
+        rule.equation,
+    )  # fmt: skip
 
 
-def _counts_read_value(wiring: Wiring, node: Node) -> bool:
-    """Whether counts that a node passes up are drawn given its value."""
-    found = (wiring.rules.get((node.name, slot)) for slot in node.slots())
-    return any(rule and rule.is_random and "value" in rule.count_reads for rule in found)
+def _old_counts(wiring: Wiring, node: Node, stale: Stale) -> Stale:
+    """The counts that a draw of ``node`` leaves stale, with the slots for which they stay current.
 
-
-def _draws_given(wiring: Wiring, child: Node, slot: str) -> bool:
-    """Whether counts for other slots of ``child`` are drawn given what stands in this one, which
-    does not hear of them: they belong to its old value once it is redrawn."""
-    others = [wiring.rules.get((child.name, s)) for s in child.slots() if s != slot]
-    return any(rule and rule.is_random and slot in rule.count_reads for rule in others)
+    Counts belong to the values that they were drawn given. Those that hear of them are redrawn
+    given them; once others are redrawn or integrated out, the counts are old, and so are the
+    tables that were drawn from them.
+    """
+    changed, out = {node.name, *stale}, dict[str, frozenset[str]]()
+    for child in reversed(wiring.nodes.values()):
+        old: set[str] = set()
+        for draw in wiring.count_draws[child.name]:
+            from_old = not all(is_current(read, out) for read in draw.counts)
+            if from_old or (draw.given - draw.heard_by) & changed:
+                old |= draw.slots
+        if old:
+            out[f"counts({child.name})"] = frozenset(child.slots()) - old
+    return out
 
 
 def _stale_after(wiring: Wiring, node: Node) -> Stale:

@@ -14,7 +14,7 @@ from pgbn.exposures import Source
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.reads import Reads
 from pgbn.registry import find_draw, find_evidence, find_link, kinds_heard
-from pgbn.rule_types import EvidenceRule
+from pgbn.rule_types import EvidenceRule, names_read
 from pgbn.sumproduct import describe, operand_of, reduce_product
 from pgbn.terms import LATER, Polynomial, lower
 
@@ -29,13 +29,15 @@ class Wiring(Reads):
         self.polynomials = {
             (node.name, slot): lower(node, slot) for node in nodes.values() for slot in node.slots()
         }
+        for kind in {type(node) for node in nodes.values()}:
+            _check_named_slots(kind)
         self.rules = {}
         self.sources = {node.name: [] for node in nodes.values() if isinstance(node, Latent)}
         for node in nodes.values():
             for slot in node.slots():
                 self._connect(node, slot)
             self._check_drawn(node)
-        self._exposures = {}
+        self._heard = {}
         for name in self.sources:
             self._check_node(nodes[name])
         for name in self.sources:
@@ -125,8 +127,12 @@ class Wiring(Reads):
         one slot is redrawn given its own draw, the other draw belongs to an old value."""
         rules = {s: self.rules[node.name, s] for s in node.slots() if (node.name, s) in self.rules}
         reads = {slot: rule.count_reads for slot, rule in rules.items() if rule.is_random}
+        link = find_link(node)
+        if link is not None and link.counts is not None:
+            reads[link.slot] = names_read(link.counts)
         for one, other in combinations(reads, 2):
-            if one in reads[other] and other in reads[one]:
+            mutual = one in reads[other] and other in reads[one]
+            if mutual and not any("count" in reads[slot] for slot in (one, other)):
                 raise MissingRuleError(
                     f"{node.name}: the rules of {type(node).__name__} for {one!r} and {other!r} "
                     "both draw, and each reads the slot of the other, so that no order of the draws"
@@ -237,6 +243,7 @@ class Wiring(Reads):
                 elif parent is not None and self.may_be_zero(parent.name):
                     added = " and ".join(parent.zero_with)
                     remedies.append(f"add a positive number to the {added} of {parent.name}")
+            remedies = remedies or ["make its constants positive"]
             raise NetworkError(
                 f"{node.name}: {slot} = {getattr(node, slot)} can be 0, and a {slot} must be "
                 f"positive; {', or '.join(dict.fromkeys(remedies))}"
@@ -265,4 +272,15 @@ class Wiring(Reads):
                     f"{node.simplex!r}, so the Dirichlet is not conjugate; let the rates of "
                     f"{source.child.name} be the same along {node.simplex!r}, or make "
                     f"{node.name} a Gamma"
+                )
+
+
+def _check_named_slots(kind: type[Node]) -> None:
+    """Refuse a type that says something about a slot which it has not."""
+    for attribute in ("positive_slots", "zero_with", "real_slots"):
+        for slot in getattr(kind, attribute):
+            if slot not in kind.slots():
+                raise NetworkError(
+                    f"{kind.__name__}.{attribute} names {slot!r}, which is no slot; its slots are "
+                    f"{', '.join(kind.slots())}"
                 )

@@ -87,6 +87,42 @@ def test_a_wrong_result_is_refused(count: Callable[..., Any], words: str) -> Non
         sweep(own_counts(count))
 
 
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda value: 1.0 * value.T,
+        lambda value: np.moveaxis(value, 2, 3),
+        lambda stream, value: value + 1e30,
+        lambda stream, value: value + np.inf,
+    ],
+    ids=["reversed", "moved", "beyond integers", "infinite"],
+)
+def test_results_that_would_be_misread_are_refused(count: Callable[..., Any]) -> None:
+    with pytest.raises(DataError, match="x: the rule of Own for 'rate'"):
+        sweep(own_counts(count), ("i",))
+
+
+def test_one_number_may_come_as_an_array() -> None:
+    class Scaled(pgbn.Observed):
+        rate: pgbn.Slot
+        scale: pgbn.Slot
+
+        def generate(self, stream: Stream, **slots: Any) -> Array:
+            return vectorised.poisson(stream, slots["rate"] * slots["scale"])
+
+    pgbn.evidence_rule(
+        Scaled, "rate", relation="held", exposure=lambda scale: np.full((1, 1, 1, 1), scale)
+    )(lambda value: 1.0 * value)
+    net = Network(Scaled("x", rate=pgbn.Gamma("g", 2, 2, dims="i"), scale=2.0, dims=("i", "j")))
+    assert (net.chain({"x": DATA}).sweep().values["g"] > 0).all()
+
+
+def test_a_constant_of_zero_has_a_remedy() -> None:
+    rate = pgbn.Gamma("c", 2, 2) * pgbn.Constant([0.0, 1.0], dims="d")
+    with pytest.raises(NetworkError, match=r"t: rate .* positive; make its constants positive"):
+        Network(pgbn.Poisson("x", pgbn.Gamma("t", 2, rate, dims="d"), dims="d"))
+
+
 def test_a_wrong_exposure_is_refused() -> None:
     with pytest.raises(DataError, match=rf"for 'rate', <lambda>\(\), returned None; {SHAPE}"):
         sweep(own_counts(lambda value: value, exposure=lambda value: None))

@@ -46,7 +46,7 @@ def _document(network: Network) -> list[Block]:
         ),
         *notation_section(notation),
         *generative(notation),
-        Heading(2, "The lemmas"),
+        *([Heading(2, "The lemmas")] if lemmas.used else []),
         *lemmas.blocks(),
         *upward,
         *steps,

@@ -70,7 +70,15 @@ def _item(tokens: list[str], position: int) -> tuple[str, int]:
     if token in _ACCENTS:
         inner, after = _group(tokens, position + 1)
         return inner + _ACCENTS[token], after
-    if token in (r"\mathrm", r"\text", r"\mathbf", r"\mathbb", r"\operatorname", r"\texttt"):
+    if token in (
+        r"\mathrm",
+        r"\mathcal",
+        r"\text",
+        r"\mathbf",
+        r"\mathbb",
+        r"\operatorname",
+        r"\texttt",
+    ):
         return _group(tokens, position + 1)
     if token in (r"\begin", r"\end"):
         name, after = _group(tokens, position + 1)

@@ -119,8 +119,8 @@ def _reads(
     reads = sorted(step.reads, key=lambda read: (read.name, *sorted(read.summed)))
     if not reads:
         return "It reads only the data and constants."
-    text = f"It reads {_join(_show(notation, read) for read in reads)}"
-    exempt = [read for read in reads if read.name in stale]
+    text = f"It reads {_join(dict.fromkeys(_show(notation, read) for read in reads))}"
+    exempt = [read for read in reads if read.name in stale and read.summed]
     if not exempt:
         return f"{text}, all current."
     parts = []

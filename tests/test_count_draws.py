@@ -1,0 +1,200 @@
+"""Counts that are drawn belong to the values that they were drawn given: orders of own types."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import pgbn as pg
+from pgbn.samplers import vectorised
+from pgbn.testing import geweke
+
+
+class Product(pg.Observed):
+    """x ~ Pois(first · second); the exposure of the second slot is drawn with its count."""
+
+    tag: ClassVar[str] = "test_count_draws.product"
+    first: pg.Slot
+    second: pg.Slot
+
+    def generate(self, stream: Any, **slots: Any) -> Any:
+        return vectorised.poisson(stream, slots["first"] * slots["second"])
+
+
+@pg.evidence_rule(Product, "first", relation="held", exposure="second")
+def _first(stream: Any, value: Any) -> Any:
+    return value
+
+
+@pg.evidence_rule(Product, "second", relation="held", drawn=lambda node: node.dims)
+def _second(stream: Any, value: Any, first: Any) -> pg.Evidence:
+    return pg.Evidence(value, np.broadcast_to(first, stream.shape))
+
+
+class DrawnGamma(pg.Gamma):
+    """A gamma whose tables come with their exposure."""
+
+    tag: ClassVar[str] = "test_count_draws.gamma"
+
+
+@pg.evidence_rule(DrawnGamma, "shape", relation="collapsed", drawn=lambda node: node.dims)
+def _tables(stream: Any, count: Any, exposure: Any, shape: Any, rate: Any) -> pg.Evidence:
+    passed = np.broadcast_to(np.log1p(exposure / rate), stream.shape)
+    return pg.Evidence(vectorised.crt(stream, count, shape), passed)
+
+
+class Parts(pg.Observed):
+    """x ~ Pois(first · (1 + second)): which counts are of the second part is drawn."""
+
+    tag: ClassVar[str] = "test_count_draws.parts"
+    first: pg.Slot
+    second: pg.Slot
+
+    def generate(self, stream: Any, **slots: Any) -> Any:
+        return vectorised.poisson(stream, slots["first"] * (1 + slots["second"]))
+
+
+@pg.evidence_rule(Parts, "first", relation="held", exposure=lambda second: 1 + second)
+def _all(stream: Any, value: Any) -> Any:
+    return value
+
+
+@pg.evidence_rule(Parts, "second", relation="held", exposure="first")
+def _some(stream: Any, value: Any, first: Any, second: Any) -> Any:
+    return vectorised.binomial(stream, value, first * second / (first + first * second))
+
+
+class Background(pg.Observed):
+    """x ~ Pois(rate + back): the link draws the counts of the rate."""
+
+    tag: ClassVar[str] = "test_count_draws.background"
+    rate: pg.Slot
+    back: pg.Slot
+
+    def generate(self, stream: Any, **slots: Any) -> Any:
+        return vectorised.poisson(stream, slots["rate"] + slots["back"])
+
+
+@pg.link_rule(Background, "rate")
+def _of_rate(stream: Any, value: Any, rate: Any, back: Any) -> Any:
+    return vectorised.binomial(stream, value, rate / (rate + back))
+
+
+pg.evidence_rule(Background, "rate", relation="held", count="count", exposure=1.0)
+
+
+class DrawnBackground(Background):
+    tag: ClassVar[str] = "test_count_draws.drawn_background"
+
+
+@pg.evidence_rule(DrawnBackground, "back", relation="held", exposure=1.0)
+def _again(stream: Any, value: Any, rate: Any, back: Any) -> Any:
+    return vectorised.binomial(stream, value, back / (rate + back))
+
+
+class RestBackground(Background):
+    tag: ClassVar[str] = "test_count_draws.rest_background"
+
+
+@pg.evidence_rule(RestBackground, "back", relation="held", exposure=1.0)
+def _rest(value: Any, count: Any) -> Any:
+    return value - count
+
+
+def under_a_shape() -> pg.Network:
+    a = pg.Gamma("a", pg.Gamma("top", 1, 0.5), 0.5, dims="i")
+    return pg.Network(Product("x", first=a, second=pg.Gamma("b", 1, 1, dims="i"), dims="i"))
+
+
+def above_tables() -> pg.Network:
+    """b hears the drawn counts, and its own shape hears tables of them."""
+    b = pg.Gamma("b", pg.Gamma("top", 2, 1), 1, dims="i")
+    a = pg.Gamma("a", 4, 4, dims="i")
+    return pg.Network(Parts("x", first=a, second=b, dims=("i", "j")))
+
+
+def exposed() -> pg.Network:
+    theta = DrawnGamma("th", pg.Gamma("r", 1, 0.5), 1.0, dims="i")
+    return pg.Network(pg.Poisson("x", theta * pg.Gamma("w", 1, 1, dims="i"), dims=("i", "j")))
+
+
+SIZES = {"i": 2, "j": 2}
+
+
+@pytest.mark.parametrize("build", [under_a_shape, above_tables, exposed])
+def test_the_order_that_is_derived_is_right(build: Any) -> None:
+    network = build()
+    sizes = {dim: SIZES[dim] for dim in network.dims}
+    assert geweke(network, sizes, 20_000, 6, seed=1).worst < 4
+
+
+@pytest.mark.parametrize(
+    ("build", "order", "message"),
+    [
+        (under_a_shape, ["counts(x)", "counts(a)", "top", "b", "a"], "b conditions on counts"),
+        (above_tables, ["counts(x)", "counts(b)", "a", "top", "b"], "top conditions on counts"),
+        (exposed, ["counts(x)", "counts(th)", "w", "r", "th"], "r conditions on counts"),
+    ],
+)
+def test_orders_that_use_old_counts_are_refused(build: Any, order: Any, message: str) -> None:
+    with pytest.raises(pg.StaleReadError, match=message):
+        build().with_order(order)
+
+
+@pytest.mark.parametrize("form", ["sum", "product", "mix"])
+def test_what_was_drawn_for_another_slot_stays_current(form: str) -> None:
+    g, k = (pg.Gamma(name, 4, 4, dims="i") for name in "gk")
+    w, v = pg.Gamma("w", 4, 4, dims=("i", "u")), pg.Gamma("v", 4, 4, dims="u")
+    first = {"sum": g + k, "product": g * k, "mix": w @ v}[form]
+    sizes = {"u": 2} if form == "mix" else {}
+    second = pg.Gamma("b", 4, 4, dims="i")
+    network = pg.Network(Parts("x", first=first, second=second, dims=("i", "j")), sizes=sizes)
+    assert geweke(network, SIZES, 5000, 4, seed=1).worst < 4
+
+
+def test_a_link_and_a_rule_that_draw_apart_are_refused() -> None:
+    g, h = (pg.Gamma(name, 4, 4, dims="i") for name in "gh")
+    with pytest.raises(pg.MissingRuleError, match="'back' and 'rate' both draw"):
+        pg.Network(DrawnBackground("x", rate=g, back=h, dims=("i", "j")))
+    network = pg.Network(RestBackground("x", rate=g, back=h, dims=("i", "j")))
+    assert geweke(network, SIZES, 10_000, 6, seed=1).worst < 4
+
+
+@pytest.mark.parametrize("name", ["zero_with", "positive_slots", "real_slots"])
+def test_slots_that_a_type_names_must_exist(name: str) -> None:
+    kind = type("Misspelt", (pg.Gamma,), {"tag": f"test_count_draws.{name}", name: ("shap",)})
+    with pytest.raises(pg.NetworkError, match=f"Misspelt.{name}.*'shap'.*shape"):
+        pg.Network(pg.Poisson("x", kind("g", 1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("count", "exposure", "message"),
+    [
+        (lambda tables: tables + 0.5, None, "drew the count"),
+        (lambda tables: -tables, None, "drew the count -"),
+        (lambda tables: tables + np.inf, None, "drew the count inf"),
+        (lambda tables: None, None, "returned None"),
+        (lambda tables: tables.sum(axis=3), None, "an array of the shape"),
+        (lambda tables: tables, lambda: None, "returned None"),
+        (lambda tables: tables, lambda: np.ones(7), "an array of the shape"),
+    ],
+)
+def test_rules_of_a_chain_are_checked(count: Any, exposure: Any, message: str) -> None:
+    class Chained(pg.Gamma):
+        tag: ClassVar[str] = "test_count_draws.chained"
+
+    @pg.evidence_rule(
+        Chained, "shape", relation="collapsed",
+        exposure=lambda exposure, rate: given() if given else np.log1p(exposure / rate),
+    )  # fmt: skip
+    def tables(stream: Any, count: Any, shape: Any) -> Any:
+        return changed(vectorised.crt(stream, count, shape))
+
+    changed, given = count, exposure
+    before = pg.Shift(pg.Self(), along="t", initial=pg.Gamma("first", 3, 3))
+    theta = Chained("th", before, 2.0, dims=("t", "d"))
+    network = pg.Network(pg.Poisson("x", theta, dims=("t", "d")))
+    with pytest.raises(pg.DataError, match=f"th: the rule of Chained for 'shape'.*{message}"):
+        network.chain({"x": np.arange(2, 10).reshape(4, 2)}).sweep(2)
