@@ -125,7 +125,7 @@ def _write(
     text = to_json(body)
     manifest = {"format": FORMAT, "version": VERSION, "sha256": _digest(json.loads(text))}
     head = json.dumps(manifest)[:-1]
-    with new_file(folder / MANIFEST) as file:
+    with new_file(folder / MANIFEST, through=False) as file:
         file.write(f'{head}, "body": {text}}}'.encode())
     sync_folder(folder)
     _sweep_up(folder, files)

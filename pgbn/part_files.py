@@ -15,15 +15,30 @@ PART = re.compile(r"\.[a-z.]{1,20}-[0-9]+\.part")
 
 
 @contextmanager
-def new_file(target: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name when it is complete and on the disk."""
+def new_file(target: Path, through: bool = True) -> Iterator[IO[bytes]]:
+    """A file that takes its name when it is complete and on the disk.
+
+    What a link points to is replaced, not the link, and a device or a pipe is written to as it is:
+    nothing can take the place of /dev/null. ``through=False``, for a file that belongs to others
+    in its folder, replaces whatever has the name.
+    """
+    if through:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            with target.open("wb") as file:
+                yield file
+            return
+        target = Path(os.path.realpath(target))
     part = part_of(target)
     try:
         with part.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        sync_folder(target.parent)  # the arrays that a manifest names are there before it is
+        try:
+            sync_folder(target.parent)  # the arrays that a manifest names are there before it is
+        except PermissionError:
+            if not through:  # one file alone may be put into a folder that cannot be read
+                raise
         part.replace(target)
     finally:
         with suppress(OSError):

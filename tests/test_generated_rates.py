@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from test_evaluation import X, model_of
 
+from pgbn.errors import DataError
 from pgbn.evaluation import generate_documents, variance_to_mean
 from pgbn.trained import Priors, TrainedNetwork
 from pgbn.training import train_layerwise
@@ -30,6 +31,25 @@ def test_rates_at_random_are_those_of_one_training_document() -> None:
     one, two = (generate_documents(model, 50, length=3, c="random", seed=s).c for s in (1, 2))
     assert set(map(tuple, one.tolist())) <= known
     assert (one != two).any()
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+@pytest.mark.filterwarnings("error")
+def test_units_that_are_all_zero_give_every_topic_the_same_share(depth: int, rate: float) -> None:
+    phi = (np.array([[1.0, 0.0, 0.0], [0.0, 0.4, 0.6]]), np.eye(2))[:depth]
+    model = TrainedNetwork(phi, np.zeros(2), np.full(depth, rate))
+    made = generate_documents(model, 3, length=4000)
+    assert all((units == 0).all() for units in made.theta)
+    assert made.counts.sum(axis=1).tolist() == [4000] * 3
+    np.testing.assert_allclose(made.counts.mean(axis=0) / 4000, [0.5, 0.2, 0.3], atol=0.03)
+    assert generate_documents(model, 3).counts.sum() == 0
+
+
+@pytest.mark.parametrize("c", ["mean", None, np.ones((3, 2))])
+def test_other_rates_are_refused(c: object) -> None:
+    with pytest.raises(DataError, match="must be 'median', 'random' or 'prior'"):
+        generate_documents(model_of(), 3, c=c)  # type: ignore[arg-type]
 
 
 def test_real_numbers_have_the_variance_of_their_law() -> None:

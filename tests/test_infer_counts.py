@@ -4,6 +4,8 @@ import time
 
 import numpy as np
 import pytest
+from scipy.special import betaln
+from scipy.stats import binom
 
 from pgbn.inference import infer
 from pgbn.samplers.infer_first import POISSON, has_labels
@@ -104,6 +106,25 @@ def test_splits_agree_with_labels(depth):
             error = np.sqrt((one.var(axis=0, ddof=1) + two.var(axis=0, ddof=1)) / 6)
             z = (one.mean(axis=0) - two.mean(axis=0)) / error
             assert np.abs(z).max() < 6.0  # of Student's law with 10 degrees of freedom
+
+
+def test_tokens_do_not_follow_the_first_label():
+    """E (r_1 + m_1) / (r_· + m_·) by the sum over all m_1, with an r so small that a chain which
+    starts in one topic stays there."""
+    phi, r, counts, copies = np.array([[0.2, 0.8], [0.4, 0.6]]), [0.01, 0.02], [90, 210], 10
+    tokens = sum(counts)
+    each = [
+        binom.pmf(np.arange(n + 1), n, first)
+        for n, first in zip(counts, phi[0] / phi.sum(axis=0), strict=True)
+    ]
+    m = np.arange(tokens + 1)
+    law = np.convolve(*each) * np.exp(betaln(r[0] + m, r[1] + tokens - m))
+    expected = law @ (r[0] + m) / law.sum() / (sum(r) + tokens)
+    model = TrainedNetwork((np.repeat(phi / copies, copies, axis=1),), np.array(r), np.ones(1))
+    x = np.repeat(np.array(counts) // copies, copies)[None]
+    assert labelled(x, model) == [True]
+    found = [infer(model, x, burn_in=100, samples=100, seed=s).proportions[1] for s in range(40)]
+    assert np.mean(found, axis=0)[0, 0] == pytest.approx(expected, abs=0.1)
 
 
 @pytest.mark.parametrize("depth", [1, 2])

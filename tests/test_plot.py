@@ -118,6 +118,12 @@ def test_picture_shows_in_jupyter_and_saves(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]  # no temporary file is left
 
 
+@pytest.mark.parametrize("path", ["", "."])
+def test_a_picture_needs_the_name_of_a_file(path: str) -> None:
+    with pytest.raises(pg.PgbnError, match=r"path=.*: give the name of a file for the picture"):
+        pg.zoo.pgbn([3]).plot().save(path)
+
+
 def test_a_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "net.svg"
     target.write_text("old")

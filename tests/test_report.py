@@ -300,3 +300,31 @@ def test_results_write_their_own_report(tmp_path) -> None:
 
     fitted = PFA(3, burn_in=3, collect=2, random_state=0).fit(counts)
     assert fitted.report(tmp_path / "pfa.html").exists()
+
+
+def test_documents_in_any_form_that_training_takes() -> None:
+    pandas = pytest.importorskip("pandas")
+    counts = np.random.default_rng(0).poisson(1.0, (20, 12))
+    frame = pandas.DataFrame(counts, columns=[f"w{v}" for v in range(12)])
+    model = pg.train_layerwise(counts, max_width=4, depth=1, burn_in=3, collect=2, seed=0)
+    bare = model.deepest.without_state()
+    expected = report_data(bare, counts)
+    for X in (frame, counts.tolist(), sp.csc_matrix(counts)):
+        for trained_model, theta in ((bare, expected.theta), (model, report_data(model).theta)):
+            data = report_data(trained_model, X)
+            assert data.settings["documents"] == 20
+            assert data.settings["tokens"] == counts.sum()
+            np.testing.assert_array_equal(data.theta[0], theta[0])
+    with pytest.raises(DataError, match=r"^X: "):
+        report_data(model, [["a", "b"]])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_training_too_short_to_settle_shows_dashes() -> None:
+    counts = np.random.default_rng(0).poisson(1.0, (30, 12))
+    model = train_layerwise(counts, 6, 2, burn_in=9, collect=1, min_width=1, threads=1)
+    data = report_data(model)
+    assert data.series[0].settled == data.series[0].sweeps.size  # nothing is left
+    page = report_html(data)
+    assert not re.findall(r"<td[^>]*>[^<]*nan[^<]*</td>", page)
+    assert '<td class="figure">–</td>' * 4 in page

@@ -101,7 +101,8 @@ def _units(
     logs = vectorised.log_gamma(draws, shape[None, None])[0, 0]
     top = np.maximum(logs.max(axis=1, keepdims=True), np.finfo(np.float64).min)
     parts = np.exp(logs - top)
-    sums = np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)  # 0 where all shapes are 0
+    sums = parts.sum(axis=1, keepdims=True)
+    sums[sums == 0] = 1.0  # all shapes are 0, and so are the units
     with np.errstate(divide="ignore"):  # a rate of 0
         log_sum = top + np.log(sums) - np.log(rate)[:, None]
     return np.asarray(parts * (np.exp(np.clip(log_sum, -_LOG_MOST, _LOG_MOST)) / sums))
@@ -123,6 +124,8 @@ def _lengths(length: Any, n: int) -> NDArray[np.int64]:
 
 def _rates(model: TrainedNetwork, n: int, c: str, key: int) -> NDArray[np.float64]:
     """c^(2…T+1) of every document, (n, T)."""
+    if not isinstance(c, str) or c not in ("median", "random", "prior"):
+        raise DataError(f"c={c!r} must be 'median', 'random' or 'prior'")
     depth = model.depth
     names = ["p2", *(f"c{t}" for t in range(3, depth + 2))]
     if c == "median":
@@ -134,12 +137,10 @@ def _rates(model: TrainedNetwork, n: int, c: str, key: int) -> NDArray[np.float6
         draws = Stream(stream_key(key, word_of("c")), (1, 1, 1, n))
         uniform = -np.expm1(-vectorised.gamma(draws, 1.0, 1.0)).reshape(-1)  # from an exponential
         return np.asarray(columns[(uniform * columns.shape[0]).astype(np.int64)])
-    if c == "prior":
-        streams = [Stream(stream_key(key, word_of(name)), (1, 1, 1, n)) for name in names]
-        odds = vectorised.beta_odds(streams[0], *model.priors.p).reshape(-1)
-        others = [vectorised.gamma(s, *model.priors.c).reshape(-1) for s in streams[1:]]
-        return np.stack([odds, *others], axis=1)
-    raise DataError(f"c={c!r} must be 'median', 'random' or 'prior'")
+    streams = [Stream(stream_key(key, word_of(name)), (1, 1, 1, n)) for name in names]
+    odds = vectorised.beta_odds(streams[0], *model.priors.p).reshape(-1)
+    others = [vectorised.gamma(s, *model.priors.c).reshape(-1) for s in streams[1:]]
+    return np.stack([odds, *others], axis=1)
 
 
 def _counts(
@@ -167,7 +168,9 @@ def _counts(
         raise DataError(f"length={length[0]}: only documents of counts have a length")
     lengths = length[start : start + len(rate)]
     # A document of N tokens: N Poisson counts given their sum, drawn by a keyed multinomial.
-    share = rate / np.maximum(rate.sum(axis=1, keepdims=True), 1e-300)
+    # Units that are all 0 tell nothing of shares: every topic has the same, as in `infer`.
+    rate[theta.sum(axis=1) == 0] = model.phi[0].mean(axis=0)
+    share = rate / rate.sum(axis=1, keepdims=True)
     draws = Stream(key, shape)
     return sp.csr_array(
         vectorised.multinomial(draws, lengths.reshape(1, 1, -1, 1), share[None, None], 3)[0, 0]

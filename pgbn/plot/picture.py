@@ -32,8 +32,11 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all."""
+        target = Path(path)
+        if not target.name:
+            raise PgbnError(f"path={str(path)!r}: give the name of a file for the picture")
         try:
-            with new_file(Path(path)) as file:
+            with new_file(target) as file:
                 file.write(self.svg.encode())
         except OSError as error:
             raise PgbnError(f"{path}: could not be written ({error.strerror or error})") from error

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_names
+from pgbn.data import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.evaluation import topic_weights
 from pgbn.report.data import Matrix, ReportData, Series
-from pgbn.trained import TrainedNetwork, trained_network
+from pgbn.trained import TrainedNetwork, observed_node, trained_network
 
 if TYPE_CHECKING:
     from pgbn.draws import Draws
@@ -65,7 +66,8 @@ def report_data(
         raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
     vocabulary = trained.vocabulary if vocabulary is None else vocabulary
     given = int(max_width or getattr(models[0], "max_width", None) or 0)
-    facts = _facts(trained, X) | dict(settings or {})
+    cells = None if X is None else read_array(observed_node(trained.link), X, imputed=False)
+    facts = _facts(trained, cells) | dict(settings or {})
     stopped = getattr(getattr(models[0], "training_", models[0]), "stopped", None)
     if stopped:
         facts.setdefault("training stopped", stopped)
@@ -77,7 +79,7 @@ def report_data(
         active=tuple(_has_counts(phi) for phi in trained.phi),
         budget=(given, *trained.widths[:-1]),
         vocabulary=_terms(vocabulary, trained.vocabulary_size),
-        theta=_documents(trained, X, seed),
+        theta=_documents(trained, cells, seed),
         titles=titles,
         documents=documents,
         series=_series(chains),
@@ -161,17 +163,17 @@ def _proportions(units: Matrix) -> Matrix:
     return np.where(totals > 0, units / np.where(totals > 0, totals, 1.0), 1.0 / units.shape[-1])
 
 
-def _documents(trained: TrainedNetwork, X: Any, seed: int) -> tuple[Matrix, ...]:
+def _documents(trained: TrainedNetwork, cells: Cells | None, seed: int) -> tuple[Matrix, ...]:
     names = [f"theta{t}" for t in range(1, trained.depth + 1)]
     if all(name in trained.state for name in names):
         theta = tuple(_proportions(np.asarray(trained.state[name])) for name in names)
-        if X is None or X.shape[0] == theta[0].shape[0]:
+        if cells is None or cells.rows == theta[0].shape[0]:
             return theta
-    if X is None:
+    if cells is None:
         return ()
     from pgbn.inference import infer
 
-    hidden = infer(trained, X, burn_in=50, samples=50, seed=seed, units=False)
+    hidden = infer(trained, cells, burn_in=50, samples=50, seed=seed, units=False)
     return tuple(_proportions(hidden.features(t)) for t in hidden.layers)
 
 
@@ -239,13 +241,13 @@ def _scalars(draws: Draws) -> tuple[Series, ...]:
 # ---- settings ---------------------------------------------------------------------------
 
 
-def _facts(trained: TrainedNetwork, X: Any) -> dict[str, Any]:
+def _facts(trained: TrainedNetwork, cells: Cells | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "layer widths": " – ".join(map(str, trained.widths)),
         "terms": trained.vocabulary_size,
     }
-    if X is not None:
-        facts |= {"documents": X.shape[0], "tokens": int(X.sum())}
+    if cells is not None:
+        facts |= {"documents": cells.rows, "tokens": int(cells.values.sum())}
     facts |= {"link": trained.link, "sweeps in all": trained.sweeps}
     if trained.eta:
         facts["eta, by layer"] = ", ".join(f"{eta:g}" for eta in trained.eta)

@@ -191,8 +191,8 @@ def _diagnosis(series: Series) -> list[str]:
         verdict = '<span class="warn">run longer</span>'
     return [
         html_text(series.name),
-        _number(float(values.mean()), 5),
-        _number(float(values.std()), 3),
+        _number(float(values.mean()), 5) if values.size else "–",
+        _number(float(values.std()), 3) if values.size else "–",
         f"{ess:.0f}" if np.isfinite(ess) else "–",
         f"{rhat:.3f}" if np.isfinite(rhat) else "–",
         verdict,

@@ -34,8 +34,9 @@ _0, _1 = np.uint64(0), np.uint64(1)
 def has_labels(link, tokens, cells, topics):
     """Whether every token of a document gets a label, rather than every cell a split.
 
-    Labels mix better, as θ^(1) is marginalised; splits cost the same however large the counts are.
-    The choice goes by the document and the model alone, or a batch would change its results.
+    Labels take about half the sweeps, as θ^(1) is marginalised, though with a small a both take
+    many to leave a topic; splits cost the same however large the counts are. The choice goes by
+    the document and the model alone, or a batch would change its results.
     """
     most = min(_WORTH * cells * (topics + _BESIDES), _MOST_LABELS)
     return link == POISSON and tokens <= most
@@ -47,6 +48,10 @@ def label_tokens(
     running, sums,
 ):  # fmt: skip
     """One pass over the tokens of a document; z = -1 for a token without a label yet.
+
+    First labels have the weights φ_wk a_k, whatever labels the tokens before got: with (m_k + a_k)
+    and a small a all would follow the first one, and the chain would take thousands of sweeps to
+    leave that topic. Where a chain starts does not change its law, only how soon it gets there.
 
     φ_wk (m_k + a_k) is the sum over the few topics with counts and the prior's part,
     ``smooth`` = Σ_k φ_wk a_k for each of the terms, ``a`` up to a factor. If Σ_k φ_wk a_k is not
@@ -76,7 +81,7 @@ def label_tokens(
                 listed += flat[begin + np.uint64(used[i])] * held[i]
                 running[i] = listed
             target = uniform(rng) * (listed + smooth[cell - first])
-            if target < listed:
+            if old >= 0 and target < listed:
                 i = _1
                 while running[i] <= target:
                     i += _1
