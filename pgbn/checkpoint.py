@@ -28,13 +28,16 @@ from pgbn.codecs import encode_networks, read_priors
 from pgbn.errors import DataError, StorageError, did_you_mean
 from pgbn.notices import notify
 from pgbn.progress import Interrupted, stop_gently
+from pgbn.start_settings import choose_eta, choose_priors
 from pgbn.stopped import Checkpoint, read_checkpoint
 from pgbn.trained import TrainedNetwork
 from pgbn.training import (
     LayerwiseTraining,
     Progress,
     check_callback,
+    check_depth,
     check_priors,
+    read_beginning,
     read_training,
     train_layerwise,
 )
@@ -49,7 +52,8 @@ class Checkpoints:
 
     Writing takes at most ``share`` > 0 of the time: where a checkpoint took long, the next one
     waits; a share of more than 1 sets no limit.
-    ``arguments`` are those of `train_layerwise`; ``context`` is saved with them.
+    ``arguments`` are those of `train_layerwise`, also the eta and priors that ``start_from``
+    brings; ``context`` is saved with them.
     """
 
     def __init__(
@@ -101,6 +105,7 @@ class Checkpoints:
             "context": self.context,
             "chain": chain_content(chain),
             "networks": networks,
+            "names": progress.networks[-1].vocabulary if progress.networks else None,
             "depth": progress.depth,
             "phase": progress.phase,
             "sweep": progress.sweep,
@@ -159,13 +164,19 @@ def train(
 ) -> LayerwiseTraining:
     """`train_layerwise` with checkpoints in ``path``, where the result is saved at the end.
 
-    ``vocabulary``, ``labels`` and ``record`` are those of `pgbn.save`.
+    ``vocabulary``, ``labels`` and ``record`` are those of `pgbn.save`; the result knows the names.
     """
-    priors = arguments.pop("priors", None)
+    priors, link = arguments.pop("priors", None), arguments.get("link", "poisson")
     check_priors(priors)
+    cells = read_training(X, link)
+    depth = check_depth(depth)
+    networks = read_beginning(start_from, cells, depth, link)
+    # What is left out is written down too: where training is resumed, start_from is not known.
+    if arguments.get("eta") is None:
+        arguments["eta"] = list(choose_eta(None, depth, networks))
     kept = {"max_width": max_width, "depth": depth, **arguments}
-    kept["priors"] = None if priors is None else asdict(priors)
-    cells = read_training(X, kept.get("link", "poisson"))
+    kept["priors"] = asdict(choose_priors(priors, networks))
+    start = LayerwiseTraining(tuple(networks), "") if networks else None
     documents, terms = cells.shape
     if not isinstance(record, Mapping | None):
         raise DataError(f"record={record!r:.60}: give a dict that can be written as JSON")
@@ -179,7 +190,7 @@ def train(
     for name, value in {**kept, "record": context["record"]}.items():
         _check_json(name, value)
     writer = Checkpoints(path, kept, minutes=minutes, sweeps=sweeps, share=share, context=context)
-    return _run(writer, cells, callback, threads, progress, start_from=start_from)
+    return _run(writer, cells, callback, threads, progress, start_from=start)
 
 
 def _check_json(name: str, value: Any) -> None:
@@ -201,8 +212,14 @@ def resume(
 ) -> LayerwiseTraining:
     """Go on with the training in a folder from its last checkpoint, and save the result there."""
     at = read_checkpoint(path, threads=threads)
+    kept = dict(at.arguments)
+    # Versions that left these out of a checkpoint trained with the defaults, whatever the start.
+    if kept.get("eta") is None:
+        kept["eta"] = list(choose_eta(None, kept["depth"], ()))
+    if kept.get("priors") is None:
+        kept["priors"] = asdict(choose_priors(None, ()))
     writer = Checkpoints(
-        path, at.arguments, minutes=minutes, sweeps=sweeps, share=share, context=at.context
+        path, kept, minutes=minutes, sweeps=sweeps, share=share, context=at.context
     )
     writer.saved = True
     return _run(writer, at.data, callback, threads, progress, resume=at.progress)
@@ -221,8 +238,7 @@ def _run(
     arguments, known = dict(writer.arguments), signature(train_layerwise).parameters
     for name in arguments.keys() - known:
         raise DataError(f"train: no argument is called {name!r}.{did_you_mean(name, known)}")
-    if arguments.get("priors") is not None:
-        arguments["priors"] = read_priors(arguments["priors"])
+    arguments["priors"] = read_priors(arguments["priors"])
     start, before = time.monotonic(), float(writer.context.get("seconds", 0.0))
     with _stopping(writer) as listen:
 
@@ -234,7 +250,7 @@ def _run(
 
         result = train_layerwise(
             X, callback=each, threads=threads, progress=progress, **arguments, **beginning
-        )
+        ).with_vocabulary(writer.context.get("vocabulary"))
     record = {
         **writer.context.get("record", {}),
         "arguments": writer.arguments,
@@ -242,8 +258,7 @@ def _run(
     }
     context = writer.context
     try:
-        storage.save(result, writer.path, vocabulary=context.get("vocabulary"),
-                     labels=context.get("labels"), record=record, data=X)  # fmt: skip
+        storage.save(result, writer.path, labels=context.get("labels"), record=record, data=X)
     except StorageError as error:
         if writer.saved and isinstance(error.__cause__, OSError):
             full = error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)

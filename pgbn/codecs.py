@@ -198,9 +198,9 @@ def _decode_estimator(content: Mapping[str, Any], files: Files, names: Sequence[
     if "networks" in content:
         networks = decode_networks(content["networks"], files("model"), names)
         fixed = dict(content.get("fixed") or fixed_parameters(estimator))
+        if "feature_names" in content:
+            estimator.feature_names_in_ = np.array(content["feature_names"], object)
         at = Beginning(str(content["link"]), int(content["seed"]), fixed, len(networks))
         estimator._keep(LayerwiseTraining(networks, str(content["stopped"])), at)
         estimator.n_features_in_ = int(content["features"])
-        if "feature_names" in content:
-            estimator.feature_names_in_ = np.array(content["feature_names"], object)
     return estimator

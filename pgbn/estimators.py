@@ -167,6 +167,8 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
             )
 
     def _keep(self, training: LayerwiseTraining, at: Beginning) -> None:
+        if training.deepest.vocabulary is None:  # names that a model was saved with come first
+            training = training.with_vocabulary(getattr(self, "feature_names_in_", None))
         self.training_ = training
         self.networks_: tuple[TrainedNetwork, ...] = training.networks
         self.widths_ = training.widths
@@ -207,10 +209,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
         terms, else what the model was saved with, else the column names of a data frame."""
         check_is_fitted(self)
-        model = self.training_.deepest
-        if vocabulary is None and model.vocabulary is None and hasattr(self, "feature_names_in_"):
-            vocabulary = [str(name) for name in self.feature_names_in_]
-        return topics(model, layer, top, vocabulary)
+        return topics(self.training_.deepest, layer, top, vocabulary)
 
     def sample_documents(
         self,

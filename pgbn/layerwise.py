@@ -20,6 +20,7 @@ from pgbn.chain import Chain
 from pgbn.data import Cells
 from pgbn.network import Network
 from pgbn.new_layer import start_of_layer
+from pgbn.notices import notify
 from pgbn.progress import Clock, Event
 from pgbn.surgery import State, prune
 from pgbn.trained import Priors, TrainedNetwork, make_network
@@ -86,21 +87,26 @@ class Plan:
 def run_plan(plan: Plan, X: Cells, resume: Progress | None) -> str:
     """Train what is missing in ``plan.networks``; returns why training stopped."""
     networks, depth = plan.networks, plan.depth
-    if networks and networks[-1].depth >= depth:
-        networks[-1] = _go_on(plan, X, networks[-1], resume)
-        return f"{plan.collect[-1]} sweeps more"
-    if networks and resume is None:
+    complete = bool(networks) and networks[-1].depth >= depth
+    if networks and resume is None and not complete:
         counts = np.inf if X.missing is not None else X.values.sum(dtype=np.float64)
         full = why_start_is_full(networks[-1], counts, plan.min_width, plan.min_count)
         if full:
             return full
+    if not X.values.any():
+        notify("X has no counts: all cells are 0, and what is trained is the prior")
+    if complete:
+        names = networks[-1].vocabulary
+        networks[-1] = replace(_go_on(plan, X, networks[-1], resume), vocabulary=names)
+        return f"{plan.collect[-1]} sweeps more"
     while not networks or networks[-1].depth < depth:
         below = networks[-1] if networks else None
         if below is not None and not plan.keep_states:
             networks[-1] = below.without_state()
         trained, total = _add_layer(plan, X, below, resume)
         resume = None
-        networks.append(trained)
+        names = below.vocabulary if below else None
+        networks.append(replace(trained, vocabulary=names) if names else trained)
         least = plan.min_width if trained.depth < depth else 0
         full = why_full(trained, total, least, plan.min_count)
         if full:

@@ -58,7 +58,7 @@ def read_checkpoint(path: str | Path, *, threads: int | None = None) -> Checkpoi
             phase=content["phase"],
             seconds=0.0,
             sweep_seconds=0.0,
-            networks=decode_networks(content["networks"], files("model")),
+            networks=decode_networks(content["networks"], files("model"), content.get("names")),
             trace=Trace(trace["every"], trace["sweep"], [tuple(row) for row in trace["rows"]]),
             means=means,
             **numbers,

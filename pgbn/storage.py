@@ -65,8 +65,6 @@ def save(
     size = getattr(model, "vocabulary_size", None)  # of a trained model
     if vocabulary is None:
         vocabulary = getattr(model, "vocabulary", None)
-    if vocabulary is None and size is not None:
-        vocabulary = getattr(value, "feature_names_in_", None)
     content = {
         "object": parts.content,
         "vocabulary": None if vocabulary is None else check_names("vocabulary", vocabulary, size),

@@ -19,7 +19,6 @@ from pgbn.errors import DataError
 from pgbn.layer1_cost import blocked_is_cheaper
 from pgbn.layerwise import Plan, Progress, run_plan, trained_at
 from pgbn.memory import check_network
-from pgbn.notices import notify
 from pgbn.per_layer import integers, positives, up_to
 from pgbn.progress import Clock, live
 from pgbn.reportable import Reportable
@@ -33,7 +32,9 @@ __all__ = [
     "LayerwiseTraining",
     "Progress",
     "check_callback",
+    "check_depth",
     "check_priors",
+    "read_beginning",
     "read_training",
     "train_layerwise",
     "trained_so_far",
@@ -78,6 +79,11 @@ class LayerwiseTraining(Reportable):
                 return network
         known = [network.depth for network in self.networks]
         raise DataError(f"there is no network of depth {depth!r}; trained depths: {known}")
+
+    def with_vocabulary(self, names: Sequence[str] | None) -> LayerwiseTraining:
+        """The same with names of the terms; None: it stays as it is."""
+        named = (replace(network, vocabulary=names) for network in self.networks)
+        return self if names is None else replace(self, networks=tuple(named))
 
     def __repr__(self) -> str:
         return f"LayerwiseTraining(widths={self.widths}, stopped={self.stopped!r})"
@@ -126,16 +132,14 @@ def train_layerwise(
     Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes
     on from where a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
-    if check_integer("depth", depth, 1) > MOST_LAYERS:
-        raise DataError(f"depth={depth!r} must be at most {MOST_LAYERS}")
-    depth, max_width = int(depth), check_integer("max_width", max_width, 1)
+    depth, max_width = check_depth(depth), check_integer("max_width", max_width, 1)
     min_width = check_integer("min_width", min_width, 0)
     min_count = check_integer("min_count", min_count, 0)
     check_priors(priors)
     check_callback(callback)
     cells = read_training(X, link)
     if resume is None:
-        networks = _beginning(start_from, cells, depth, link)
+        networks = read_beginning(start_from, cells, depth, link)
     else:
         networks = _resumed(resume, cells, depth)
     if networks and resume is None:
@@ -165,12 +169,16 @@ def train_layerwise(
     if not plan.networks:
         _check_room(plan, cells)
     plan.set_clock(resume)
-    names = networks[-1].vocabulary if networks else None
     with live(progress) as meter:
         plan.callbacks.append(meter)
         stopped = run_plan(plan, cells, resume)
-    trained = (replace(network, vocabulary=names) for network in plan.networks)
-    return LayerwiseTraining(tuple(trained) if names else tuple(plan.networks), stopped)
+    return LayerwiseTraining(tuple(plan.networks), stopped)
+
+
+def check_depth(depth: Any) -> int:
+    if check_integer("depth", depth, 1) > MOST_LAYERS:
+        raise DataError(f"depth={depth!r} must be at most {MOST_LAYERS}")
+    return int(depth)
 
 
 def check_priors(priors: Any) -> None:
@@ -187,10 +195,7 @@ def read_training(X: Any, link: str) -> Cells:
     """The documents to train on, checked."""
     if isinstance(X, Cells):  # read before
         return X
-    cells = read_array(observed_node(link, "X"), X)
-    if not cells.values.any():
-        notify("X has no counts: all cells are 0, and what is trained is the prior")
-    return cells
+    return read_array(observed_node(link, "X"), X)
 
 
 def _is_open(layer1: Any, link: str) -> bool:
@@ -222,7 +227,7 @@ def _check_room(plan: Plan, cells: Cells) -> None:
     check_network(network, sizes, argument=f"max_width={plan.max_width}: ")
 
 
-def _beginning(start: Any, cells: Cells, depth: int, link: str) -> list[TrainedNetwork]:
+def read_beginning(start: Any, cells: Cells, depth: int, link: str) -> list[TrainedNetwork]:
     """The networks to go on from, which must fit the documents and what is to be trained."""
     if start is None:
         return []
@@ -288,5 +293,7 @@ def trained_so_far(
     etas, means = positives("eta", up_to(eta, at.depth), at.depth), Means()
     means.add(at.chain, etas)
     network = trained_at(at.chain, means, 1, at.trace, etas, link, priors)
+    if at.networks:
+        network = replace(network, vocabulary=at.networks[-1].vocabulary)
     below = tuple(each for each in at.networks if each.depth < at.depth)
     return LayerwiseTraining((*below, network), f"interrupted at sweep {at.done} of {at.total}")

@@ -361,7 +361,7 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (["fit", "TEXTS", "-o", "NEW", "--terms", "PLAIN"], 1, "has texts"),
     (["fit", "COUNTS", "-o", "NEW", "--max-features", "9"], 1, "--max-features: only for texts"),
     (["fit", "COUNTS", "-o", "NEW", "--stop-words", "none"], 1, "--stop-words: only for texts"),
-    (["fit", "TEXTS", "-o", "NEW", "--collect", "0"], 2, "--collect 0: give numbers above 0"),
+    (["fit", "TEXTS", "-o", "NEW", "--collect", "0"], 2, "--collect 0: give whole numbers above 0"),
     (["fit", "TEXTS", "-o", "NEW", "--ngrams", "0"], 2, "'--ngrams'"),
     (["transform", "MODEL", "TEXTS", "--samples", "0"], 2, "'--samples'"),
     (["resume", "MODEL", "--minutes", "nan"], 2, "minutes': nan is not"),
@@ -370,7 +370,7 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (["report", "MODEL", "MODEL"], 1, "the same chain as"),
     (["fit", "TEXTS", "-o", "NEW", "--depth", "0"], 2, "'--depth'"),
     (["fit", "TEXTS", "-o", "NEW", "--max-width", "-3"], 2, "'--max-width'"),
-    (["fit", "TEXTS", "-o", "NEW", "--eta", "-1"], 2, "--eta -1: give numbers above 0"),
+    (["fit", "TEXTS", "-o", "NEW", "--eta", "-1"], 2, "--eta -1: give finite numbers above 0"),
     (["fit", "TEXTS", "-o", "NEW", "--link", "cauchy"], 2, "--link='cauchy'"),
     (["fit", "TEXTS", "-o", "NEW", "--seed", "-1"], 2, "seed=-1"),
     (["fit", "TEXTS", "-o", "NEW", "--threads", "0"], 2, "'--threads'"),
@@ -380,12 +380,21 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (["fit", "TEXTS", "-o", "PLAIN"], 1, "could not be written"),
     (["transform", "MODEL", "TEXTS", "-o", "x.doc"], 2, "must end in .csv"),
     (["transform", "MODEL", "TEXTS", "--layer", "1", "--concat"], 2, "--layer 1 is one layer"),
-    (["transform", "MODEL", "TEXTS", "-o", "no/x.csv"], 1, "no/x.csv: could not be written (No"),
+    (["transform", "MODEL", "TEXTS", "-o", "no/x.csv"], 1, "no/x.csv: could not be written (no"),
+    (["transform", "MODEL", "TEXTS", "--layer", "0"], 2, "'--layer'"),
+    (["transform", "MODEL", "TEXTS", "--format", "xyz"], 2, "'xyz' is none of the choices. Known: csv, folder"),
+    (["perplexity", "MODEL", "TEXTS", "--encoding", "nonsense"], 2, "unknown encoding: nonsense"),
+    (["topics", "MODEL", "--layer", "0"], 2, "'--layer'"),
     (["perplexity", "MODEL", "TEXTS", "--fraction", "2"], 2, "fraction': 2 does not lie between 0 and 1"),
-    (["generate", "MODEL", "--c", "mode"], 2, "'mode' is none of median"),
-    (["explain", "MODEL", "--format", "word"], 2, "'word' is none of text"),
+    (["generate", "MODEL", "--c", "mode"], 2, "'mode' is none of the choices"),
+    (["explain", "MODEL", "--format", "word"], 2, "'word' is none of the choices. Known: latex"),
     (["explain", "PLAIN"], 1, "plain.txt"),
-    (["report", "MODEL", "-o", "nowhere/r.html"], 1, "nowhere/r.html"),
+    (["report", "MODEL", "-o", "nowhere/r.html"], 1, "nowhere/r.html: could not be written (no"),
+    (["report", "MODEL", "-o", "."], 1, "it is a folder"),
+    (["fit", "TEXTS", "-o", "NEW", "--eta", "inf"], 2, "--eta inf: give finite numbers above 0"),
+    (["fit", "TEXTS", "-o", "NEW", "--token-pattern", "["], 2, "'[' is no regular expression"),
+    (["fit", "TEXTS", "-o", "NEW", "--min-df", "0"], 2, "--min-df 0: give a number of documents"),
+    (["fit", "TEXTS", "-o", "NEW", "--max-df", "0.0"], 2, "--max-df 0.0 leaves out all terms"),
     (["resume", "MODEL"], 1, "nothing to resume"),
 ])  # fmt: skip
 def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
@@ -410,6 +419,9 @@ def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize("words", [
     "--burn-in a,b", "--burn-in 0", "--collect 5,5", "--eta -1", "--max-width 0", "--depth 101",
     "--link foo", "--seed -1", "--threads 0", "--minutes -1", "--max-df much", "--max-features 0",
+    "--min-df 0", "--min-df 1.5", "--min-df nan", "--min-df -1", "--max-df 0.0", "--max-df 0",
+    "--token-pattern [", "--token-pattern (a)(b)", "--format xyz", "--encoding nonsense",
+    "--encoding hex",
 ])  # fmt: skip
 def test_nothing_is_read_before_the_options_are_right(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
@@ -419,6 +431,41 @@ def test_nothing_is_read_before_the_options_are_right(
 
     monkeypatch.setattr("pgbn.cli.train.read_corpus", read)
     assert run(["fit", str(place / "texts"), "-o", str(tmp_path / "m"), *words.split()]) == 2
+
+
+@pytest.mark.parametrize("words", [
+    ["transform", "MODEL", "TEXTS", "-o", "no/x.csv"], ["report", "MODEL", "-o", "no/x.html"],
+    ["perplexity", "MODEL", "TEXTS", "--format", "xyz"],
+])  # fmt: skip
+def test_nothing_is_done_before_the_target_is_known_to_be_there(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    def work(*arguments: Any, **options: Any) -> None:
+        pytest.fail("the model was read")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pgbn.cli.use.open_model", work)
+    monkeypatch.setattr("pgbn.cli.pages.open_model", work)
+    known = {"MODEL": place / "model", "TEXTS": place / "texts"}
+    assert run([str(known.get(word, word)) for word in words]) in (1, 2)
+
+
+@pytest.mark.parametrize("share", ["1.0", "0.0", "3"])
+def test_shares_and_numbers_of_documents(place: Path, tmp_path: Path, share: str) -> None:
+    texts, model = str(place / "texts"), str(tmp_path / "m")
+    assert run(["fit", texts, "-o", model, *FAST, "--max-df", "1.0", "--min-df", share]) == 0
+
+
+def test_choices_are_listed_once(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", str(place / "model"), "--format", "html"]) == 2
+    assert capsys.readouterr().err.count("markdown") == 1
+    assert run(["explain", str(place / "model"), "--format", "latx"]) == 2
+    assert "Did you mean 'latex'?" in capsys.readouterr().err
+
+
+def test_the_demo_names_its_least_number_of_sweeps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--help"]) == 0
+    assert "at least 8" in " ".join(capsys.readouterr().out.split())
 
 
 def test_empty_documents_are_called_as_in_the_results(

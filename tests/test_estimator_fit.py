@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import numpy as np
@@ -205,3 +206,43 @@ def test_warm_start_goes_by_the_settings_of_the_estimator() -> None:
     assert model.training_.deepest.priors == pgbn.Priors()
     with pytest.raises(DataError, match="eta=None"):
         model.set_params(eta=None).fit(X)
+
+
+# ---- names of the terms ---------------------------------------------------------------
+
+
+def test_the_names_of_a_data_frame_are_those_of_the_networks(tmp_path: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    names = tuple(f"w{v}" for v in range(30))
+    model = PGBN(8, 2, warm_start=True, **FAST).fit(pandas.DataFrame(X, columns=names))
+    assert {network.vocabulary for network in model.networks_} == {names}
+    assert pgbn.evaluation.topics(model) == model.topics()
+    assert model.topics()[0].terms[0] in names
+    page = model.report(tmp_path / "page.html").read_text("utf-8")
+    assert "w17" in page
+    assert "term17" not in page
+    pgbn.save(model, tmp_path / "model")
+    assert pgbn.load(tmp_path / "model").training_.deepest.vocabulary == names
+    others = tuple(f"z{v}" for v in range(30))  # names that are given come first
+    pgbn.save(model, tmp_path / "model", vocabulary=others)
+    again = pgbn.load(tmp_path / "model").set_params(depth=3)
+    assert again.fit(pandas.DataFrame(X, columns=names)).topics()[0].terms[0] in others
+    assert model.set_params(warm_start=False).fit(X).training_.deepest.vocabulary is None
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_an_estimator_that_is_stopped_keeps_the_names(
+    depth: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = tuple(f"w{v}" for v in range(30))
+    pgbn.save(PGBN(8, 2, min_width=1, **FAST).fit(X), tmp_path, vocabulary=names)
+    model = pgbn.load(tmp_path).set_params(warm_start=True, depth=depth)
+
+    def interrupt(reporter: Any, event: pgbn.Progress) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("pgbn.estimators.Reporter.__call__", interrupt)
+    with pytest.raises(KeyboardInterrupt, match="keeps what was trained"):
+        model.fit(X)
+    assert [network.vocabulary for network in model.networks_] == [names] * depth
+    assert model.topics()[0].terms[0] in names

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import pgbn
+
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "examples" / "paper"
 sys.path.insert(0, str(SCRIPTS))
@@ -232,12 +234,20 @@ def test_stages_and_networks_of_others(data, finished: Path, tmp_path: Path) -> 
 
 def test_a_control_never_mixes_with_the_cells_of_the_paper(data, tmp_path: Path) -> None:
     given = [*options(data, "20newsgroups", tmp_path), "--tasks", "science", "--depth", "1"]
-    binary.main([*given, "--collect", "8000"])
+    binary.main([*given, "--collect", "30"])
     folder = tmp_path / "quick"
-    assert list(records(folder / "binary-C8000.json")) == ["science K1max=10 T=1 seed=0"]
+    assert list(records(folder / "binary-C30.json")) == ["science K1max=10 T=1 seed=0"]
     assert not (folder / "binary.json").exists()
     (network,) = folder.glob("networks/*/model.json")
-    assert network.parent.name == "binary-C8000-science-K10-seed0-T1"
+    assert network.parent.name == "binary-C30-science-K10-seed0-T1"
+    assert pgbn.load(network.parent).sweeps == 20 + 30  # of the quick burn-in, and what was asked
+
+
+@pytest.mark.parametrize("collect", ["0", "-5", "many"])
+def test_a_control_has_sweeps(data, tmp_path: Path, capsys, collect: str) -> None:
+    with pytest.raises(SystemExit):
+        binary.main([*options(data, "20newsgroups", tmp_path), "--collect", collect])
+    assert "argument --collect" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("collect", [1000, 8000])

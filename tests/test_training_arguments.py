@@ -13,6 +13,7 @@ import pytest
 
 import pgbn
 from pgbn import checkpoint
+from pgbn.codecs import read_priors
 from pgbn.errors import DataError
 from pgbn.training import LayerwiseTraining, trained_so_far
 
@@ -410,3 +411,82 @@ def test_an_estimator_that_gets_no_further_layer_needs_no_settings_for_it() -> N
         assert model.fit(X).n_iter_ == before + 2
     with pytest.raises(DataError, match=r"burn_in=\[3, 2, 1\]"):
         pgbn.PGBN(3, 2, burn_in=[3, 2, 1], link="poisson").fit(X)
+
+
+# ---- names and settings of a training that goes on --------------------------------------
+
+NAMES, OTHERS = (tuple(f"{letter}{v}" for v in range(30)) for letter in "wz")
+
+
+def cut_at(done: int) -> Any:
+    def cut(event: pgbn.Progress) -> None:
+        if event.done == done:
+            raise RuntimeError("power cut")
+
+    return cut
+
+
+@pytest.mark.parametrize("own", [None, OTHERS])
+@pytest.mark.parametrize(("depth", "stop"), [(1, 3), (3, 4), (3, 20)])
+def test_a_stopped_training_keeps_the_names_of_the_terms(
+    tmp_path: Path, own: Any, depth: int, stop: int
+) -> None:
+    """Those of its beginning; names that are given come first."""
+    pgbn.save(pgbn.train_layerwise(X, 8, 1, **QUICK), tmp_path / "base", vocabulary=NAMES)
+    settings = QUICK | {"start_from": tmp_path / "base", "vocabulary": own}
+    names = own or NAMES
+    whole = checkpoint.train(X, tmp_path / "whole", 8, depth, **settings)
+    with pytest.raises(RuntimeError, match="power cut"):
+        checkpoint.train(X, tmp_path / "m", 8, depth, callback=cut_at(stop), sweeps=1, share=1e9,
+                         **settings)  # fmt: skip
+    resumed = pgbn.resume(tmp_path / "m", progress=False, threads=1)
+    for training in (whole, resumed, pgbn.load(tmp_path / "whole"), pgbn.load(tmp_path / "m")):
+        assert [network.vocabulary for network in training] == [names] * depth
+    assert np.array_equal(resumed.deepest.r, whole.deepest.r)
+
+
+def test_a_training_with_a_vocabulary_knows_it(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="power cut"):
+        checkpoint.train(X, tmp_path, 6, 2, callback=cut_at(8), sweeps=1, share=1e9,
+                         vocabulary=NAMES, **QUICK)  # fmt: skip
+    resumed = pgbn.resume(tmp_path, progress=False, threads=1)
+    assert [network.vocabulary for network in resumed] == [NAMES] * 2
+    again = checkpoint.train(X, tmp_path, 6, 2, vocabulary=NAMES, **QUICK)
+    assert [network.vocabulary for network in again] == [NAMES] * 2
+
+
+def test_a_checkpoint_says_which_eta_and_priors_a_training_has(tmp_path: Path) -> None:
+    priors = pgbn.Priors(c=(2.0, 2.0))
+    first = pgbn.train_layerwise(X, 6, 1, eta=0.01, priors=priors, **QUICK)
+    for start, eta, chosen in ((None, 0.05, pgbn.Priors()), (first, 0.01, priors)):
+        checkpoint.train(X, tmp_path, 6, 2, start_from=start, **QUICK)
+        kept = pgbn.storage.open_saved(tmp_path).record["arguments"]
+        assert kept["eta"] == [eta, eta]
+        assert read_priors(kept["priors"]) == chosen
+
+
+@pytest.mark.parametrize("stop", [3, 8])
+def test_a_checkpoint_of_an_older_version_goes_on_with_its_defaults(
+    tmp_path: Path, stop: int
+) -> None:
+    """It did not say what eta and priors were left out, and they were not those of the start."""
+    first = pgbn.train_layerwise(X, 6, 1, eta=0.5, priors=pgbn.Priors(c=(9.0, 1.0)), **QUICK)
+    old: dict[str, Any] = {"eta": 0.05, "priors": pgbn.Priors(), "start_from": first, **QUICK}
+    whole = pgbn.train_layerwise(X, 6, 3, **old)
+    with pytest.raises(RuntimeError, match="power cut"):
+        checkpoint.train(X, tmp_path, 6, 3, callback=cut_at(stop), sweeps=1, share=1e9, **old)
+    at = checkpoint.read_checkpoint(tmp_path)
+    kept = {name: value for name, value in at.arguments.items() if name != "eta"}
+    older = checkpoint.Checkpoints(tmp_path, kept | {"priors": None}, context=at.context)
+    older.save(at.progress)
+    resumed = pgbn.resume(tmp_path, progress=False, threads=1)
+    assert (resumed.deepest.eta, resumed.deepest.priors) == ((0.05,) * 3, pgbn.Priors())
+    assert np.array_equal(resumed.deepest.r, whole.deepest.r)
+
+
+@pytest.mark.filterwarnings("error::pgbn.PgbnWarning")
+def test_no_counts_are_not_reported_where_nothing_is_trained(trained: LayerwiseTraining) -> None:
+    same = pgbn.train_layerwise(X * 0, 6, 3, start_from=trained, callback=no_work, **QUICK)
+    assert len(same) == 2
+    with pytest.raises(pgbn.PgbnWarning, match="X has no counts"):
+        pgbn.train_layerwise(X * 0, 6, 2, start_from=trained, **QUICK)

@@ -7,6 +7,7 @@ a file of their own, such as binary-C8000.json.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,14 @@ TASKS = {
     "hardware": ("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
     "science": ("sci.electronics", "sci.med"),
 }
+
+
+def sweeps(text: str) -> int:
+    """A number of sweeps, as argparse reads it."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
+    return number
 
 
 def task_of(corpus: dict[str, Any], name: str) -> dict[str, Any]:
@@ -39,12 +48,13 @@ def task_of(corpus: dict[str, Any], name: str) -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> None:
     def more(parser: Any) -> None:
         parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
-        parser.add_argument("--collect", type=int, default=COLLECT, help="C_t; not the paper's")
+        parser.add_argument("--collect", type=sweeps, help="C_t; not the paper's")
         add_stages(parser)
 
     options = arguments(__doc__ or "", [25, 50, 100, 200, 400, 600, 800], 8, argv, more)
     # Networks and results of another C_t have other names, so that they never mix with the paper's.
-    name = "binary" if options.collect == COLLECT else f"binary-C{options.collect}"
+    own = options.collect is not None and (options.quick or options.collect != COLLECT)
+    name = f"binary-C{options.collect}" if own else "binary"
     results = Results(options.out / f"{name}.json")
     newsgroups = load_newsgroups(options.data, quick=options.quick)
     for task in options.tasks:
@@ -53,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             for width in options.widths:
                 layers = train_depths(
                     corpus["train"], width, options, f"{name}-{task}", seed,
-                    burn_in=[1000] * options.depth, collect=options.collect, eta=0.01,
+                    burn_in=[1000] * options.depth, collect=options.collect or COLLECT, eta=0.01,
                 )  # fmt: skip
                 classify_depths(corpus, layers, f"{task} K1max={width}", seed, results, options,
                                 task=task, max_width=width)  # fmt: skip

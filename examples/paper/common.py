@@ -175,7 +175,7 @@ def train_depths(
     """
     measure = measure or {}
     if options.quick:
-        burn_in, collect = [20] * options.depth, 20
+        burn_in, collect = [20] * options.depth, getattr(options, "collect", None) or 20
     below: Path | None = None
     for depth in range(1, options.depth + 1):
         path = options.out / "networks" / f"{name}-K{width}-seed{seed}-T{depth}"

@@ -28,6 +28,7 @@ from pgbn.trained import TrainedNetwork
 __all__ = [
     "Model",
     "Output",
+    "check_target",
     "guarded",
     "interruptible",
     "numbers",
@@ -177,13 +178,22 @@ def numbers(name: str, text: str, kind: type, depth: int) -> Any:
     except ValueError:
         raise DataError(f"--{name} {text!r}: give a number, or one a layer: 300,200,100") from None
     if not all(0 < value < math.inf for value in values):
-        raise DataError(f"--{name} {text}: give numbers above 0")
+        kinds = "whole" if kind is int else "finite"
+        raise DataError(f"--{name} {text}: give {kinds} numbers above 0")
     if len(values) not in (1, depth):
         raise DataError(
             f"--{name} {text}: {len(values)} numbers, but --depth {depth}; give one number, or one "
             "a layer"
         )
     return values[0] if len(values) == 1 else values
+
+
+def check_target(to: Path) -> None:
+    """Refuse a file that cannot be written, before the work that fills it."""
+    if to.is_dir():
+        raise DataError(f"{to}: could not be written (it is a folder); name a file")
+    if not to.parent.is_dir():
+        raise DataError(f"{to}: could not be written (no folder {to.parent}); make it first")
 
 
 class Model:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pgbn.cli.console import Model, open_model, output
+from pgbn.cli.console import Model, check_target, open_model, output
 from pgbn.cli.options import one_of
 from pgbn.errors import DataError
 from pgbn.network import Network
@@ -70,6 +70,7 @@ def report(
 
       pgbn report chain1 chain2
     """
+    check_target(to)
     data = page_data([open_model(model) for model in models], title=title)
     page = write_report(data, to)
     facts = {

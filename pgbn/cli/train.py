@@ -26,6 +26,7 @@ from pgbn.cli.options import (
     Format,
     Label,
     Minutes,
+    Pattern,
     Seed,
     Terms,
     Threads,
@@ -53,7 +54,8 @@ def demo(
     ),
     max_width: Width = 60,
     sweeps: Annotated[
-        int, typer.Option(min=8, help="Sweeps of the first layer; the others get half.")
+        int,
+        typer.Option(min=8, help="Sweeps of the first layer, at least 8; the others get half."),
     ] = 500,
     seed: Seed = 0,
     threads: Threads = None,
@@ -140,8 +142,7 @@ def fit(
     max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None,
     stop_words: Annotated[str, typer.Option(help="english, none, or a file with a word a line.")]
     = STOP_WORDS,
-    token_pattern: Annotated[str | None, typer.Option(help="What a term looks like (regular "
-                                                      "expression).")] = None,
+    token_pattern: Pattern = None,
     ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1,
     keep_case: Annotated[bool, typer.Option(help="Do not turn texts to lower case.")] = False,
     minutes: Minutes = 5.0,
@@ -259,9 +260,17 @@ def _record(data: Path, corpus: Corpus) -> dict[str, Any]:
 def _share(name: str, text: str) -> int | float:
     """Of documents: "5" is a number of them, "0.5" a share."""
     try:
-        return int(text) if text.isdigit() else float(text)
+        value = int(text) if text.isdigit() else float(text)
     except ValueError:
         raise DataError(f"--{name} {text!r}: give a number, such as 5 or 0.5") from None
+    if not (value >= 1 if isinstance(value, int) else 0 <= value <= 1):
+        raise DataError(
+            f"--{name} {text}: give a number of documents from 1 on, or a share of them from 0.0 "
+            "to 1.0"
+        )
+    if name == "max-df" and not value:
+        raise DataError(f"--{name} {text} leaves out all terms; give a share above 0, such as 0.5")
+    return value
 
 
 def _stop_words(text: str) -> str | list[str] | None:

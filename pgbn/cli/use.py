@@ -15,7 +15,7 @@ import typer
 from numpy.typing import NDArray
 
 from pgbn.archive import read_manifest
-from pgbn.cli.console import open_model, output, read_for, topic_row
+from pgbn.cli.console import check_target, open_model, output, read_for, topic_row
 from pgbn.cli.options import (
     BurnIn,
     Column,
@@ -82,7 +82,7 @@ def info(model: Folder) -> None:
 
 def topics(
     model: Folder,
-    layer: Annotated[int | None, typer.Option(help="One layer; all if left out.")] = None,
+    layer: Annotated[int | None, typer.Option(min=1, help="One layer; all if left out.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Terms of each topic.")] = 10,
     number: Annotated[
         int | None, typer.Option("--number", "-n", min=1, help="The weightiest topics only.")
@@ -116,8 +116,8 @@ def transform(
     data: Data,
     to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv, .npy or .npz file; "
                                             "CSV on standard output if left out.")] = None,
-    layer: Annotated[int | None, typer.Option(help="The layer whose proportions are written; the "
-                                              "first if left out.")] = None,
+    layer: Annotated[int | None, typer.Option(min=1, help="The layer whose proportions are "
+                                              "written; the first if left out.")] = None,
     concat: Annotated[bool, typer.Option(help="All layers side by side.")] = False,
     burn_in: BurnIn = 100,
     samples: Samples = 100,
@@ -139,6 +139,8 @@ def transform(
         raise typer.BadParameter(f"--layer {layer} is one layer and --concat all: give one of them")
     if to is not None and to.suffix not in (".csv", ".npy", ".npz"):
         raise typer.BadParameter(f"--output {to}: the name must end in .csv, .npy or .npz")
+    if to is not None:
+        check_target(to)
     opened = open_model(model)
     corpus, X = read_for(opened, data, format=format, column=column, label=label,
                          encoding=encoding, terms=terms)  # fmt: skip
