@@ -19,6 +19,7 @@ __all__ = [
     "check_seed",
     "is_integral",
     "is_number",
+    "term_names",
     "thread_count",
 ]
 
@@ -96,3 +97,10 @@ def check_names(
     if size is not None and len(names) != size:
         raise DataError(f"{argument}: {len(names)} names, but {size} are needed")
     return [str(name) for name in names]
+
+
+def term_names(vocabulary: Sequence[Any] | Mapping[Any, int] | None, size: int) -> list[str]:
+    """The names of ``size`` terms, checked; term0, term1, … if they have none."""
+    if vocabulary is None:
+        return [f"term{v}" for v in range(size)]
+    return check_names("vocabulary", vocabulary, size)

@@ -34,6 +34,7 @@ from pgbn.inference import infer
 from pgbn.per_layer import up_to
 from pgbn.progress import Interrupted, stop_gently
 from pgbn.reportable import Reportable
+from pgbn.start_settings import choose_priors
 from pgbn.trained import Priors, TrainedNetwork
 from pgbn.training import LayerwiseTraining, Progress, train_layerwise, trained_so_far
 from pgbn.verbose import Reporter
@@ -134,7 +135,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
     def _train(self, X: Any, at: Beginning) -> LayerwiseTraining:
         reporter = Reporter(self.verbose)
         names = renaming("max_width", self._width_name), renaming("start_from", "warm_start")
-        priors = Priors() if self.priors is None else self.priors
+        priors = choose_priors(self.priors, ())
         with stop_gently() as stop, names[0], names[1]:
 
             def each(event: Progress) -> None:

@@ -48,6 +48,10 @@ class Exposures:
         slots = self.nodes[name].slots()
         return next((a for slot in slots if (a := self.polynomials[name, slot].along)), None)
 
+    def rules_of(self, node: Node) -> dict[str, EvidenceRule]:
+        """The rules by which a node informs what stands in its slots."""
+        return {s: self.rules[node.name, s] for s in node.slots() if (node.name, s) in self.rules}
+
     def exposure(self, name: str) -> tuple[SumProduct, ...]:
         """The exposure that a latent node hears, one sum of products for each source."""
         return tuple(

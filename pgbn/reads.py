@@ -122,7 +122,7 @@ class Reads(Exposures):
 
     def _draws_of(self, node: Node) -> list[CountDraw]:
         """The draws of counts of one node: by its rules, by its link, and of unknown cells."""
-        rules = {s: self.rules[node.name, s] for s in node.slots() if (node.name, s) in self.rules}
+        rules = self.rules_of(node)
         draws: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
             ((slot,), rule.count_reads) for slot, rule in rules.items() if rule.is_random
         ]

@@ -125,7 +125,7 @@ class Wiring(Reads):
     def _check_drawn(self, node: Node) -> None:
         """Refuse two draws that depend on each other's slot. Each rule draws on its own: once the
         one slot is redrawn given its own draw, the other draw belongs to an old value."""
-        rules = {s: self.rules[node.name, s] for s in node.slots() if (node.name, s) in self.rules}
+        rules = self.rules_of(node)
         reads = {slot: rule.count_reads for slot, rule in rules.items() if rule.is_random}
         link = find_link(node)
         if link is not None and link.counts is not None:

@@ -26,12 +26,10 @@ def _log_density(value: Array, mean: Array, variance: Array) -> Array:
     return -0.5 * np.log(2 * np.pi * variance) - 0.5 * (value - mean) ** 2 / variance
 
 
-class Reading(pgbn.Observed):
-    """y ~ N(mean, variance)."""
+class _Law:
+    """N(mean, variance), of what is observed and of what is not."""
 
     real_slots: ClassVar[tuple[str, ...]] = ("mean",)
-    mean: pgbn.Slot
-    variance: pgbn.Slot
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return _normal(stream, **slots)
@@ -40,19 +38,19 @@ class Reading(pgbn.Observed):
         return _log_density(value, **slots)
 
 
-class Normal(pgbn.Latent):
+class Reading(_Law, pgbn.Observed):
+    """y ~ N(mean, variance)."""
+
+    mean: pgbn.Slot
+    variance: pgbn.Slot
+
+
+class Normal(_Law, pgbn.Latent):
     """μ ~ N(mean, variance)."""
 
     positional: ClassVar[tuple[str, ...]] = ("mean", "variance")
-    real_slots: ClassVar[tuple[str, ...]] = ("mean",)
     mean: pgbn.Slot
     variance: pgbn.Slot
-
-    def generate(self, stream: Stream, **slots: Any) -> Array:
-        return _normal(stream, **slots)
-
-    def log_density(self, value: Array, **slots: Any) -> Array:
-        return _log_density(value, **slots)
 
 
 class Wide(Normal):

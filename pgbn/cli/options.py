@@ -10,18 +10,17 @@ from typing import Annotated, Any
 import typer
 
 from pgbn.checks import MOST_THREADS, check_seed
+from pgbn.cli.console import wrong_usage
 from pgbn.corpus import FORMATS
-from pgbn.errors import DataError, PgbnError, did_you_mean
+from pgbn.errors import DataError, did_you_mean
 
 
 def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
     """An option that one of the library's own checks reads, before the command begins."""
 
     def read(value: Any) -> Any:
-        try:
+        with wrong_usage():
             check(value)
-        except PgbnError as error:
-            raise typer.BadParameter(str(error)) from None
         return value
 
     return read

@@ -15,6 +15,7 @@ import typer
 from numpy.typing import NDArray
 
 from pgbn.archive import read_manifest
+from pgbn.checks import term_names
 from pgbn.cli.console import check_target, open_model, output, read_for, topic_row
 from pgbn.cli.options import (
     BurnIn,
@@ -253,7 +254,7 @@ def generate(
     """
     opened = open_model(model)
     drawn = generate_documents(opened.network, number, length=length, c=c, seed=seed)
-    names = opened.vocabulary or [f"term{v}" for v in range(opened.network.vocabulary_size)]
+    names = term_names(opened.vocabulary, opened.network.vocabulary_size)
     documents = []
     for row in range(number):
         counts = drawn.counts[[row]].tocoo()

@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_names, is_integral, is_number
+from pgbn.checks import check_integer, is_integral, is_number, term_names
 from pgbn.errors import DataError
 from pgbn.trained import TrainedNetwork, check_layer, trained_network
 
@@ -139,6 +139,4 @@ def topic_dag(
 def _names(model: TrainedNetwork, vocabulary: Names | None) -> Sequence[str]:
     if vocabulary is None:
         vocabulary = model.vocabulary  # those that it was saved with
-    if vocabulary is None:
-        return [f"term{v}" for v in range(model.vocabulary_size)]
-    return check_names("vocabulary", vocabulary, model.vocabulary_size)
+    return term_names(vocabulary, model.vocabulary_size)

@@ -40,8 +40,7 @@ _LONG = 100
 
 def random_slots(notation: Notation, node: Node) -> list[str]:
     """The slots for which a node draws counts."""
-    rules = notation.wiring.rules
-    return [s for s in node.slots() if (node.name, s) in rules and rules[node.name, s].is_random]
+    return [slot for slot, rule in notation.wiring.rules_of(node).items() if rule.is_random]
 
 
 def count_lines(notation: Notation, node: Node) -> list[str]:

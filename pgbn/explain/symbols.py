@@ -171,8 +171,7 @@ class Symbols:
 
     def slot_mark(self, node: Node, slot: str) -> str:
         """[slot] for what is drawn for it, if a node draws for several slots or has a link too."""
-        own = [s for s in node.slots() if (node.name, s) in self.wiring.rules
-               and self.wiring.rules[node.name, s].is_random]  # fmt: skip
+        own = [s for s, rule in self.wiring.rules_of(node).items() if rule.is_random]
         several = len(own) > 1 or find_link(node) is not None
         return f"[{escape_math(slot)}]" if several and slot in own else ""
 

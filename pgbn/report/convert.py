@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_names
+from pgbn.checks import term_names
 from pgbn.data import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.evaluation import topic_weights
@@ -78,7 +78,7 @@ def report_data(
         weights=tuple(topic_weights(trained, t) for t in range(1, trained.depth + 1)),
         active=tuple(_has_counts(phi) for phi in trained.phi),
         budget=(given, *trained.widths[:-1]),
-        vocabulary=_terms(vocabulary, trained.vocabulary_size),
+        vocabulary=term_names(vocabulary, trained.vocabulary_size),
         theta=_documents(trained, cells, seed),
         titles=titles,
         documents=documents,
@@ -128,7 +128,7 @@ def report_data_from_draws(
         weights=weights,
         active=tuple(weight > 1e-3 for weight in weights),
         budget=tuple(matrix.shape[0] for matrix in phi),
-        vocabulary=_terms(vocabulary, phi[0].shape[1]),
+        vocabulary=term_names(vocabulary, phi[0].shape[1]),
         theta=tuple(theta),
         titles=titles,
         documents=documents,
@@ -175,12 +175,6 @@ def _documents(trained: TrainedNetwork, cells: Cells | None, seed: int) -> tuple
 
     hidden = infer(trained, cells, burn_in=50, samples=50, seed=seed, units=False)
     return tuple(_proportions(hidden.features(t)) for t in hidden.layers)
-
-
-def _terms(vocabulary: Sequence[str] | None, size: int) -> list[str]:
-    if vocabulary is None:
-        return [f"term{v}" for v in range(size)]
-    return check_names("vocabulary", vocabulary, size)
 
 
 # ---- traces -----------------------------------------------------------------------------
