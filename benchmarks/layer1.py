@@ -10,7 +10,7 @@ import argparse
 
 from benchmarks.networks import Sweeper, least, machine, measure, save
 from benchmarks.sweep import load
-from pgbn.layer1_cost import nanoseconds
+from pgbn.engine.first_layer.cost import nanoseconds
 
 SAMPLERS = ("collapsed", "partial", "blocked")
 TIMES = (1, 4, 16, 100, 1000)

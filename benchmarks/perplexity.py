@@ -16,7 +16,7 @@ import pgbn
 from benchmarks.networks import machine, plot, save
 from benchmarks.sweep import load
 from pgbn.evaluation import HeldOutPerplexity, split_tokens
-from pgbn.samplers.tokens import expand
+from pgbn.samplers.first_layer.tokens import expand
 
 THIN = 5
 

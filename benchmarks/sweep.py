@@ -16,13 +16,13 @@ from numba import njit
 from scipy import sparse
 
 from benchmarks.networks import Sweeper, least, machine, measure, save
-from pgbn.random import stream_key
-from pgbn.samplers.allocate_blocked import split_cells
-from pgbn.samplers.allocate_collapsed import allocate_collapsed, word_topics
-from pgbn.samplers.allocate_partial import allocate_partial
-from pgbn.samplers.dirichlet_columns import draw_loadings, empty_loadings
+from pgbn.samplers.first_layer.blocked import split_cells
+from pgbn.samplers.first_layer.collapsed import allocate_collapsed, word_topics
+from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings
+from pgbn.samplers.first_layer.partial import allocate_partial
+from pgbn.samplers.first_layer.tokens import count_rows, count_words, expand, word_order
+from pgbn.samplers.random import stream_key
 from pgbn.samplers.threads import run_rows
-from pgbn.samplers.tokens import count_rows, count_words, expand, word_order
 
 ETA = 0.05
 

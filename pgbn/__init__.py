@@ -3,14 +3,17 @@
 from typing import Any
 
 from pgbn import checkpoint, evaluation, plot, zoo
-from pgbn.chain import Chain
 from pgbn.checkpoint import resume
-from pgbn.draws import Draws
+from pgbn.engine.first_layer.timing import time_samplers
+from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.draws import Draws
+from pgbn.engine.run.progress import Event
 from pgbn.errors import (
     DataError,
     MissingRuleError,
     NetworkError,
     PgbnError,
+    PgbnWarning,
     StaleReadError,
     StorageError,
 )
@@ -20,9 +23,7 @@ from pgbn.evaluation import (
     generate_documents,
     split_tokens,
 )
-from pgbn.evidence import Evidence
-from pgbn.inference import HiddenUnits, infer
-from pgbn.network import Network
+from pgbn.network.network import Network
 from pgbn.nodes import (
     Bernoulli,
     BernoulliPoisson,
@@ -45,16 +46,15 @@ from pgbn.nodes import (
     Slot,
     Sum,
 )
-from pgbn.notices import PgbnWarning
-from pgbn.progress import Event
-from pgbn.registry import counts_are_data, draw_rule, evidence_rule, link_rule, rules
+from pgbn.nodes.rules.evidence import Evidence
+from pgbn.nodes.rules.registry import counts_are_data, draw_rule, evidence_rule, link_rule, rules
 from pgbn.storage import load, save
-from pgbn.surgery import grow, prune
-from pgbn.timing import time_samplers
-from pgbn.trained import Priors, TrainedNetwork
-from pgbn.training import LayerwiseTraining, Progress, train_layerwise
-
-__version__ = "0.1.0"
+from pgbn.storage.codecs import codec_in
+from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+from pgbn.training.new_rows import HiddenUnits, infer
+from pgbn.training.surgery import grow, prune
+from pgbn.training.trained import Priors, TrainedNetwork
+from pgbn.versions import __version__ as __version__
 
 __all__ = [
     "Bernoulli",
@@ -116,6 +116,8 @@ __all__ = [
     "train_layerwise",
     "zoo",
 ]
+
+codec_in("estimator", "pgbn.estimators")
 
 _ESTIMATORS = ("PFA", "PGBN")
 

@@ -1,15 +1,19 @@
-"""Every error that a user can meet. All derive from `PgbnError`."""
+"""Every error that a user can meet, all of them a `PgbnError`, and the one warning."""
 
 __all__ = [
     "DataError",
     "MissingRuleError",
     "NetworkError",
     "PgbnError",
+    "PgbnWarning",
     "StaleReadError",
     "StorageError",
     "did_you_mean",
+    "notify",
 ]
 
+import sys
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -45,3 +49,25 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     if close:
         return f" Did you mean {close[0]!r}?"
     return f" Known: {', '.join(words)}." if words else ""
+
+
+# ---- warnings -------------------------------------------------------------------------
+
+# scikit-learn wraps `transform` and calls it in pipelines: its lines tell the user nothing either.
+_INSIDE = ("pgbn", "sklearn")
+
+
+class PgbnWarning(UserWarning):
+    """Data that were handled in a way worth knowing: empty documents, unknown terms, …"""
+
+
+def notify(message: str) -> None:
+    """Warn at the user's own line, the nearest caller outside pgbn, however deep we are in it."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and _package(frame.f_globals) in _INSIDE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, PgbnWarning, stacklevel=level)
+
+
+def _package(names: dict[str, object]) -> str:
+    return str(names.get("__name__", "")).partition(".")[0]

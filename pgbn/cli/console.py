@@ -16,14 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 import typer
 
-from pgbn.corpus import Corpus, read_corpus
-from pgbn.errors import DataError, PgbnError
+from pgbn.engine.run.progress import Interrupted
+from pgbn.errors import DataError, PgbnError, PgbnWarning, notify
 from pgbn.evaluation import Topic
-from pgbn.inference import align_terms, amount
-from pgbn.notices import PgbnWarning, notify
-from pgbn.progress import Interrupted
-from pgbn.storage import Saved, open_saved
-from pgbn.trained import TrainedNetwork
+from pgbn.storage.corpus import Corpus, read_corpus
+from pgbn.storage.folders import Saved, open_saved
+from pgbn.training.new_rows import align_terms, amount
+from pgbn.training.trained import TrainedNetwork
 
 __all__ = [
     "Model",

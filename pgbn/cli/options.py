@@ -11,8 +11,8 @@ import typer
 
 from pgbn.checks import MOST_THREADS, check_seed
 from pgbn.cli.console import wrong_usage
-from pgbn.corpus import FORMATS
 from pgbn.errors import DataError, did_you_mean
+from pgbn.storage.corpus import FORMATS
 
 
 def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:

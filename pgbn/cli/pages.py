@@ -11,9 +11,9 @@ import typer
 from pgbn.cli.console import Model, check_target, open_model, output
 from pgbn.cli.options import one_of
 from pgbn.errors import DataError
-from pgbn.network import Network
+from pgbn.network.network import Network
 from pgbn.report import ReportData, Series, report_data, write_report
-from pgbn.storage import load
+from pgbn.storage.folders import load
 
 __all__ = ["explain", "page_data", "report"]
 

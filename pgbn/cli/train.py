@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from pgbn import checkpoint
-from pgbn.archive import is_archive, read_manifest
 from pgbn.cli.console import (
     interruptible,
     numbers,
@@ -33,11 +32,12 @@ from pgbn.cli.options import (
     Width,
 )
 from pgbn.cli.pages import page_data
-from pgbn.corpus import Corpus, count_terms, read_corpus
 from pgbn.errors import DataError, StorageError
 from pgbn.evaluation import topics as topics_of
 from pgbn.report import write_report
-from pgbn.training import MOST_LAYERS
+from pgbn.storage.archive import is_archive, read_manifest
+from pgbn.storage.corpus import Corpus, count_terms, read_corpus
+from pgbn.training.layerwise import MOST_LAYERS
 from pgbn.zoo.arguments import check_link
 
 __all__ = ["demo", "fit", "resume"]

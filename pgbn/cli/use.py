@@ -14,7 +14,6 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from pgbn.archive import read_manifest
 from pgbn.checks import term_names
 from pgbn.cli.console import check_target, open_model, output, read_for, topic_row
 from pgbn.cli.options import (
@@ -33,12 +32,12 @@ from pgbn.cli.options import (
     checked,
     one_of,
 )  # fmt: skip
-from pgbn.errors import DataError
+from pgbn.errors import DataError, PgbnWarning, notify
 from pgbn.evaluation import Topic, completion_perplexity, generate_documents
 from pgbn.evaluation import topics as topics_of
-from pgbn.inference import HiddenUnits, infer
-from pgbn.notices import PgbnWarning, notify
-from pgbn.part_files import new_file
+from pgbn.storage.archive import read_manifest
+from pgbn.storage.part_files import new_file
+from pgbn.training.new_rows import HiddenUnits, infer
 
 __all__ = ["generate", "info", "perplexity", "topics", "transform"]
 

@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.checks import check_integer
-from pgbn.data import read_array
+from pgbn.engine.data.cells import read_array
 from pgbn.errors import DataError
-from pgbn.trained import observed_node
+from pgbn.training.trained import observed_node
 
 __all__ = ["coherence", "diversity", "leading_terms"]
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_names, check_seed
 from pgbn.errors import DataError
-from pgbn.memory import check_bytes
-from pgbn.random import stream_key, word_of
 from pgbn.samplers import Stream, vectorised
-from pgbn.trained import TrainedNetwork, trained_network
+from pgbn.samplers.random import stream_key, word_of
+from pgbn.storage.memory import check_bytes
+from pgbn.training.trained import TrainedNetwork, trained_network
 
 __all__ = ["SyntheticDocuments", "generate_documents"]
 

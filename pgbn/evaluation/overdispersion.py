@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, is_number
 from pgbn.errors import DataError
-from pgbn.trained import TrainedNetwork, trained_network
+from pgbn.training.trained import TrainedNetwork, trained_network
 
 __all__ = ["overdispersion", "predicted_overdispersion", "variance_to_mean"]
 

@@ -15,18 +15,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.chain import Chain
 from pgbn.checks import check_seed, is_number, thread_count
-from pgbn.data import read_array
-from pgbn.errors import DataError
-from pgbn.inference import infer, read_documents
-from pgbn.memory import check_bytes
-from pgbn.notices import PgbnWarning, notify
-from pgbn.random import mix, stream_key, word_of
-from pgbn.samplers.held_out import add_rates
-from pgbn.samplers.infer import hash_documents
+from pgbn.engine.data.cells import read_array
+from pgbn.engine.run.chain import Chain
+from pgbn.errors import DataError, PgbnWarning, notify
+from pgbn.samplers.documents.held_out import add_rates
+from pgbn.samplers.documents.sweeps import hash_documents
+from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.samplers.threads import run_rows
-from pgbn.trained import TrainedNetwork, observed_node, trained_network
+from pgbn.storage.memory import check_bytes
+from pgbn.training.new_rows import infer, read_documents
+from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
 
 __all__ = ["HeldOutPerplexity", "completion_perplexity", "split_tokens"]
 
@@ -72,7 +71,7 @@ def _check_fraction(fraction: Any) -> None:
 
 
 def _scramble(key: NDArray[np.uint64], number: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Random words, one for each (key, number): the mixer of `pgbn.random` on arrays."""
+    """Random words, one for each (key, number): the mixer of `pgbn.samplers.random` on arrays."""
     word = key + np.uint64(0x9E3779B97F4A7C15) * (number.astype(np.uint64) + np.uint64(1))
     return np.asarray(mix(mix(word)))
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, is_integral, is_number, term_names
 from pgbn.errors import DataError
-from pgbn.trained import TrainedNetwork, check_layer, trained_network
+from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 
 __all__ = ["Topic", "project", "topic_dag", "topic_weights", "topics"]
 

@@ -16,7 +16,7 @@ from pgbn.explain.render import to_latex, to_markdown, to_text
 from pgbn.explain.sweep import sweep
 
 if TYPE_CHECKING:
-    from pgbn.network import Network
+    from pgbn.network.network import Network
 
 __all__ = ["augmented", "explain"]
 

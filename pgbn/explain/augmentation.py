@@ -16,12 +16,12 @@ from pgbn.explain.steps import (
     where_lines,
 )
 from pgbn.explain.symbols import At
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Term
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
-from pgbn.registry import find_link
-from pgbn.rule_types import EvidenceRule
-from pgbn.terms import ALWAYS, FIRST, LATER, Term
+from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules.types import EvidenceRule
 
 __all__ = ["augmentation"]
 

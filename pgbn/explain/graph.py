@@ -11,14 +11,14 @@ from pgbn.explain.model import distribution
 from pgbn.explain.notation import Notation
 from pgbn.explain.plain import to_unicode
 from pgbn.explain.steps import link_lines, split_lines, tables_lines
+from pgbn.network.terms import ALWAYS, Term
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
-from pgbn.registry import find_link
-from pgbn.terms import ALWAYS, Term
+from pgbn.nodes.rules.registry import find_link
 
 if TYPE_CHECKING:
-    from pgbn.network import Network
+    from pgbn.network.network import Network
 
 __all__ = ["augmented"]
 

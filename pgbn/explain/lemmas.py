@@ -12,7 +12,7 @@ from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.rule_types import DrawRule, EvidenceRule
+from pgbn.nodes.rules.types import DrawRule, EvidenceRule
 
 __all__ = ["LEMMAS", "LINK_LEMMAS", "Lemma", "Lemmas", "lemma_of_draw", "lemmas_of_rule"]
 

@@ -12,7 +12,7 @@ from pgbn.explain.symbols import DOT, At
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.beta import BetaOdds
 from pgbn.nodes.multinomial import Multinomial
-from pgbn.registry import find_link
+from pgbn.nodes.rules.registry import find_link
 
 __all__ = ["distribution", "generative", "notation_section", "odds_line"]
 

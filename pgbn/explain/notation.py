@@ -1,6 +1,6 @@
 """Notation: slots, counts and exposures of a concrete network as formulas with indices.
 
-The objects that the sampler is compiled from (`pgbn.wiring`) are walked here, and exposures
+The objects that the sampler is compiled from (`pgbn.network.wiring`) are walked here, and exposures
 are written by the rules' own code, so that the text cannot drift from what is computed.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from pgbn.explain.algebra import Formula, call, number, ratio
 from pgbn.explain.names import Symbol
 from pgbn.explain.symbols import DOT, At, Symbols, shift
-from pgbn.exposures import Source
+from pgbn.network.exposures import Source
+from pgbn.network.sumproduct import Operand, SumProduct, operand_of, reduce_product
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.nodes.base import Node, Observed
-from pgbn.sumproduct import Operand, SumProduct, operand_of, reduce_product
-from pgbn.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 
 __all__ = ["Notation"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from pgbn.explain.document import Block, Heading, Items
 from pgbn.explain.notation import Notation
-from pgbn.registry import find_link
+from pgbn.nodes.rules.registry import find_link
 
 __all__ = ["references"]
 

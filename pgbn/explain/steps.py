@@ -11,15 +11,15 @@ from pgbn.explain.names import clean_math, escape_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.plain import to_unicode
 from pgbn.explain.symbols import At
+from pgbn.network.terms import ALWAYS
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import BetaOdds
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.registry import find_link
-from pgbn.rule_types import LinkRule
-from pgbn.terms import ALWAYS
+from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules.types import LinkRule
 
 __all__ = [
     "beta_line",

@@ -8,10 +8,10 @@ from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
 from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.notation import Notation
 from pgbn.explain.steps import count_lines, draw_lines, link_lemma, random_slots
+from pgbn.network.reads import Read
+from pgbn.network.steps import Step
 from pgbn.nodes.base import Node
-from pgbn.reads import Read
-from pgbn.registry import find_link
-from pgbn.steps import Step
+from pgbn.nodes.rules.registry import find_link
 
 __all__ = ["sweep"]
 

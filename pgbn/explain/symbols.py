@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from pgbn.explain.algebra import Formula
 from pgbn.explain.names import Symbol, escape_math, indices_of, sizes_of, symbols_of
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Polynomial, Term
 from pgbn.nodes.base import Latent, Node
 from pgbn.nodes.beta import BetaOdds
-from pgbn.registry import find_link
-from pgbn.terms import ALWAYS, FIRST, LATER, Polynomial, Term
+from pgbn.nodes.rules.registry import find_link
 
 if TYPE_CHECKING:
-    from pgbn.network import Network
+    from pgbn.network.network import Network
 
 __all__ = ["DOT", "At", "Symbols", "shift"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Slot
-from pgbn.registry import evidence_rule, link_rule
+from pgbn.nodes.rules.registry import evidence_rule, link_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 

@@ -10,7 +10,7 @@ from scipy.special import betaln, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.registry import draw_rule
+from pgbn.nodes.rules.registry import draw_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 

@@ -8,11 +8,11 @@ import numpy as np
 from pydantic import field_validator
 from scipy.special import gammaln, xlogy
 
-from pgbn.evidence import Evidence
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.registry import draw_rule, evidence_rule
+from pgbn.nodes.rules.evidence import Evidence
+from pgbn.nodes.rules.registry import draw_rule, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 

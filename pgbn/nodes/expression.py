@@ -7,7 +7,7 @@ A slot holds a number, a node, or a polynomial of nodes:
 - ``a + b``         Sum,
 - ``Shift(...)``    the previous row of a chain, and ``Self()`` the node being defined.
 
-Expressions are specifications only; `pgbn.terms` brings them to a normal form.
+Expressions are specifications only; `pgbn.network.terms` brings them to a normal form.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pydantic import (
     model_validator,
 )
 
-from pgbn.arrays import in_order
+from pgbn.checks import in_order
 from pgbn.errors import NetworkError
 from pgbn.nodes.arguments import as_array, by_position, explain, is_number, short
 

@@ -12,7 +12,7 @@ from pgbn.errors import DataError
 from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Constant, Expression, Slot
 from pgbn.nodes.poisson import check_counts
-from pgbn.registry import counts_are_data, evidence_rule
+from pgbn.nodes.rules.registry import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from pgbn.errors import notify
 from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Slot
-from pgbn.notices import notify
-from pgbn.registry import counts_are_data, evidence_rule
+from pgbn.nodes.rules.registry import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 

@@ -18,7 +18,7 @@ from pgbn.explain.symbols import Symbols
 from pgbn.nodes.base import Node, Observed
 
 if TYPE_CHECKING:
-    from pgbn.network import Network
+    from pgbn.network.network import Network
 
 __all__ = [
     "HEIGHT", "MARGIN", "Box", "Edge", "find_plate", "label_width", "make_boxes", "make_edges",

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgbn.errors import PgbnError
-from pgbn.part_files import new_file
 from pgbn.plot.layout import find_plate, make_boxes, make_edges, place
 from pgbn.plot.svg import draw
+from pgbn.storage.part_files import new_file
 
 if TYPE_CHECKING:
-    from pgbn.network import Network
+    from pgbn.network.network import Network
 
 __all__ = ["Picture", "plot"]
 

@@ -15,7 +15,7 @@ from pgbn.nodes.base import Observed
 from pgbn.plot.layout import HEIGHT, MARGIN, Box, Edge, label_width
 
 if TYPE_CHECKING:
-    from pgbn.network import Network
+    from pgbn.network.network import Network
 
 __all__ = ["draw"]
 

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import term_names
-from pgbn.data import Cells, read_array
+from pgbn.engine.data.cells import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.evaluation import topic_weights
 from pgbn.report.data import Matrix, ReportData, Series
-from pgbn.trained import TrainedNetwork, observed_node, trained_network
+from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
 
 if TYPE_CHECKING:
-    from pgbn.draws import Draws
-    from pgbn.network import Network
+    from pgbn.engine.run.draws import Draws
+    from pgbn.network.network import Network
 
 __all__ = ["report_data", "report_data_from_draws"]
 
@@ -171,7 +171,7 @@ def _documents(trained: TrainedNetwork, cells: Cells | None, seed: int) -> tuple
             return theta
     if cells is None:
         return ()
-    from pgbn.inference import infer
+    from pgbn.training.new_rows import infer
 
     hidden = infer(trained, cells, burn_in=50, samples=50, seed=seed, units=False)
     return tuple(_proportions(hidden.features(t)) for t in hidden.layers)
@@ -258,7 +258,7 @@ def _code(settings: Mapping[str, Any]) -> str:
         return ""
     given = {name: settings[name] for name in _ARGUMENTS if name in settings}
     rows = [f"    {name}={_literal(value)}," for name, value in given.items()]
-    return "\n".join(["from pgbn.training import train_layerwise", "",
+    return "\n".join(["from pgbn.training.layerwise import train_layerwise", "",
                       "model = train_layerwise(", "    X,", *rows, ")"])  # fmt: skip
 
 
@@ -271,6 +271,6 @@ def _literal(value: Any) -> str:
 
 
 def _versions() -> dict[str, str]:
-    from pgbn import __version__
+    from pgbn.versions import __version__
 
     return {"pgbn": __version__, "numpy": np.__version__, "python": platform.python_version()}

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pgbn.errors import PgbnError
-from pgbn.part_files import new_file
 from pgbn.report.convert import report_data
 from pgbn.report.payload import payload, script_json
 from pgbn.report.sections import html_text, lead, sections
+from pgbn.storage.part_files import new_file
 
 __all__ = ["report_html", "write_report"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pgbn.random import stream_key, word_of
+from pgbn.samplers.random import stream_key, word_of
 
 __all__ = ["Stream"]
 

@@ -14,21 +14,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from pgbn.random import restart, uniform
-from pgbn.samplers.bessel import bessel as draw_bessel
-from pgbn.samplers.beta import log_beta_odds as draw_log_beta_odds
-from pgbn.samplers.beta import neg_log_beta as draw_neg_log_beta
-from pgbn.samplers.binomial import binomial as draw_binomial
-from pgbn.samplers.crt import crt as draw_crt
-from pgbn.samplers.dirichlet import softmax_lines
-from pgbn.samplers.gamma import log_gamma as draw_log_gamma
-from pgbn.samplers.multinomial import multinomial_lines
-from pgbn.samplers.poisson import poisson as draw_poisson
-from pgbn.samplers.poisson import truncated_poisson as draw_truncated_poisson
-from pgbn.samplers.row_gammas import TINY, fill_rows, workspace
+from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.threads import run_rows
+from pgbn.samplers.variates.bessel import bessel as draw_bessel
+from pgbn.samplers.variates.beta import log_beta_odds as draw_log_beta_odds
+from pgbn.samplers.variates.beta import neg_log_beta as draw_neg_log_beta
+from pgbn.samplers.variates.binomial import binomial as draw_binomial
+from pgbn.samplers.variates.crt import crt as draw_crt
+from pgbn.samplers.variates.dirichlet import softmax_lines
+from pgbn.samplers.variates.gamma import log_gamma as draw_log_gamma
+from pgbn.samplers.variates.multinomial import multinomial_lines
+from pgbn.samplers.variates.poisson import poisson as draw_poisson
+from pgbn.samplers.variates.poisson import truncated_poisson as draw_truncated_poisson
+from pgbn.samplers.variates.row_gammas import TINY, fill_rows, workspace
 
 __all__ = [
     "bernoulli",

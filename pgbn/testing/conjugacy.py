@@ -23,19 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from pgbn.chain import Chain
 from pgbn.checks import check_integer
-from pgbn.density import log_density
+from pgbn.engine.compile.density import log_density
+from pgbn.engine.compile.program import Program
+from pgbn.engine.run.chain import Chain
 from pgbn.errors import NetworkError
-from pgbn.evidence import Evidence
 from pgbn.nodes.base import Node, Observed
-from pgbn.program import Program
-from pgbn.random import stream_key
-from pgbn.registry import find_link
+from pgbn.nodes.rules.evidence import Evidence
+from pgbn.nodes.rules.registry import find_link
+from pgbn.samplers.random import stream_key
 from pgbn.testing.geweke import check_network, refuse_large_counts
 
 if TYPE_CHECKING:
-    from pgbn.network import Network
+    from pgbn.network.network import Network
 
 __all__ = ["ConjugacyResult", "check_conjugacy"]
 

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.chain import Chain
 from pgbn.checks import check_integer
+from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, NetworkError
-from pgbn.network import Network
+from pgbn.network.network import Network
 from pgbn.nodes.poisson import LARGEST_RATE
-from pgbn.random import stream_key, word_of
+from pgbn.samplers.random import stream_key, word_of
 
 __all__ = ["GewekeResult", "check_network", "geweke", "refuse_large_counts"]
 

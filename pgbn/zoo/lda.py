@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pgbn.network import Network
+from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Multinomial
 from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_total, check_width
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pgbn.network import Network
+from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma
 from pgbn.nodes.expression import Expression
 from pgbn.zoo.arguments import (

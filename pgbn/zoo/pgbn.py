@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pgbn.network import Network
+from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma
 from pgbn.nodes.base import Latent
 from pgbn.nodes.expression import Expression

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgbn.network import Network
+from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Poisson, Self, Shift
 from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_width
 

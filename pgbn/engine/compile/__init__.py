@@ -1,0 +1,1 @@
+"""A schedule compiled, for given sizes, to functions on arrays."""

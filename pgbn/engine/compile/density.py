@@ -1,0 +1,58 @@
+"""The log density of the nodes of a program at its current values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from pgbn.engine.compile.program import Program
+from pgbn.nodes.base import Observed
+from pgbn.nodes.rules.registry import find_link
+
+__all__ = ["log_density"]
+
+
+def log_density(program: Program, name: str) -> NDArray[np.float64]:
+    """The log density of a node given its slots, for every replicate."""
+    node = program.network.nodes[name]
+    link = find_link(node)
+    if isinstance(node, Observed) and link is not None:
+        rule = program.wiring.rules.get((name, link.slot))
+        if rule is not None and isinstance(rule.exposure, (int, float)):
+            return _data_density(program, node, link.slot, float(rule.exposure))
+    slots = {slot: program.slot(name, slot).get() for slot in node.slots()}
+    if node.simplex is not None:
+        slots["axis"] = program.stream(name, 0).simplex
+    density = node.log_density(program.quantity(node, "value").get(), **slots)
+    density = np.broadcast_to(density, program.shape4[name])
+    cells = program.cells.get(name)
+    if cells is not None and cells.missing is not None:
+        known = ~cells.dense(cells.missing).reshape(program.shape4[name])
+        density = np.where(known, density, 0.0)
+    return np.asarray(density.sum(axis=(1, 2, 3)))
+
+
+def _data_density(
+    program: Program, node: Observed, main: str, exposure: float
+) -> NDArray[np.float64]:
+    """Σ_cells of log p(x) without the zero cells, each of which has log p(0) = −q·rate."""
+    cells = program.cells[node.name]
+    splitter = program.splitter(node, main)
+    known = np.ones(cells.values.size, bool) if cells.missing is None else ~cells.missing
+    value = cells.values.astype(np.float64)
+    rate = splitter.rates(cells).reshape(-1)
+    slots = {slot: program.at_cells(node, slot, cells).reshape(-1)
+             for slot in node.slots() if slot != main}  # fmt: skip
+    slots[main] = rate
+    each = node.log_density_cells(value, **slots) + exposure * rate
+    each = np.where(known, each, exposure * rate)
+    total = cells.total(each, ())
+    if exposure:
+        for product in program.wiring.named_sum(main, node, node.axes):
+            whole = program.product(product).get()
+            total = total - exposure * np.broadcast_to(whole, total.shape)
+    if node.simplex is not None:
+        sums = cells.total(value, node.dims)
+        total = total + gammaln(sums + 1.0).reshape(program.replicates, -1).sum(axis=1)
+    return np.asarray(total)

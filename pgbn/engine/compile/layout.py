@@ -1,0 +1,104 @@
+"""Where arrays live: how dims map to axes, and how an operand is brought beside a node.
+
+Every array has the replicate axis first (size R, or 1 for constants) and then one axis for
+each of its dims. Beside a node, arrays are seen as 4-d: (replicate, d1, d2, d3), the node's
+dims in storage order filled up with ones on the left, so that they broadcast as in numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import NetworkError
+from pgbn.network.wiring import Wiring
+from pgbn.nodes.base import Node
+
+__all__ = ["Labelled", "Shape4", "align", "number", "shape4", "storage_order", "strides_of"]
+
+Shape4 = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """A quantity to be computed when it is read: ``get()`` gives an array of (R or 1, *dims).
+
+    ``value`` is set instead for a plain number.
+    """
+
+    get: Callable[[], NDArray[Any]]
+    dims: tuple[str, ...]
+    replicates: int
+    value: float | None = None
+
+
+def number(value: float) -> Labelled:
+    """A plain number."""
+    array = np.full(1, value)
+    return Labelled(lambda: array, (), 1, value)
+
+
+def storage_order(wiring: Wiring, node: Node) -> tuple[str, ...]:
+    """The order of a node's axes in memory: the dim that a Mix sums over comes last.
+
+    φ[topic, term] is stored as (term, topic) and θ[doc, topic] as it is, so that the topics of
+    a word and those of a document both lie side by side.
+    """
+    summed = [
+        dict(zip(source.factor.dims, node.axes, strict=True))[dim]
+        for source in wiring.sources.get(node.name, ())
+        for dim in source.term.contracted
+        if dim in source.factor.dims
+    ]
+    last = summed[0] if summed else None
+    return tuple(sorted(node.axes, key=lambda dim: (dim == last, node.axes.index(dim))))
+
+
+def shape4(node: str, dims: tuple[str, ...], sizes: Mapping[str, int], replicates: int) -> Shape4:
+    """The 4-d shape beside a node with these dims."""
+    if len(dims) > 3:
+        raise NetworkError(f"{node}: has {len(dims)} dims {dims}; at most 3 are supported")
+    shape = (1,) * (3 - len(dims)) + tuple(sizes[dim] for dim in dims)
+    return (replicates, shape[0], shape[1], shape[2])
+
+
+def align(labelled: Labelled, dims: tuple[str, ...], sizes: Mapping[str, int]) -> Callable[[], Any]:
+    """A function that gives the quantity as a 4-d array beside a node with storage ``dims``."""
+    if labelled.value is not None:
+        value = labelled.value
+        return lambda: value
+    present = tuple(dim for dim in dims if dim in labelled.dims)
+    shape = tuple(sizes[dim] if dim in present else 1 for dim in dims)
+    target = (labelled.replicates, *(1,) * (3 - len(dims)), *shape)
+    get = labelled.get
+    if present == labelled.dims:
+        return lambda: get().reshape(target)
+    order = (0, *(labelled.dims.index(dim) + 1 for dim in present))
+    return lambda: np.ascontiguousarray(get().transpose(order)).reshape(target)
+
+
+def strides_of(
+    array_dims: tuple[str, ...],
+    sizes: Mapping[str, int],
+    replicates: int,
+    dims: tuple[str, ...],
+    summed: tuple[str, ...],
+) -> tuple[list[int], NDArray[np.int64]]:
+    """Strides of a flat array (replicates, *array_dims) along (replicate, *dims padded to 3),
+    and its offset for every combination of the ``summed`` dims."""
+    steps = {
+        dim: prod(sizes[later] for later in array_dims[i + 1 :]) for i, dim in enumerate(array_dims)
+    }
+    whole = prod(sizes[dim] for dim in array_dims)
+    strides = [whole if replicates > 1 else 0]
+    strides += [0] * (3 - len(dims)) + [steps.get(dim, 0) for dim in dims]
+    offsets = np.zeros(1, np.int64)
+    for dim in summed:
+        along = np.arange(sizes[dim], dtype=np.int64) * steps.get(dim, 0)
+        offsets = (offsets[:, None] + along[None, :]).reshape(-1)
+    return strides, offsets

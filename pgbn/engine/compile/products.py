@@ -1,0 +1,128 @@
+"""Sums of products, compiled: from the wiring's `SumProduct` to a function on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+
+from pgbn.engine.compile.layout import Labelled, number
+from pgbn.network.sumproduct import Operand, SumProduct
+from pgbn.samplers.simd.contract import contract
+from pgbn.samplers.simd.sums import sum_rows
+from pgbn.samplers.threads import run_rows
+
+__all__ = ["compile_product"]
+
+Reader = Callable[[Operand], Labelled]
+
+
+def compile_product(
+    product: SumProduct, read: Reader, sizes: Mapping[str, int], threads: int = 1
+) -> Labelled:
+    """The function that computes a sum of products from what ``read`` gives for each operand."""
+    coefficient = product.coefficient * prod(sizes[dim] for dim in product.repeated)
+    parts = []
+    for operand in product.operands:
+        part = read(operand)
+        if part.value is not None:
+            coefficient *= part.value
+        else:
+            parts.append(part)
+    present = {dim for part in parts for dim in part.dims}
+    # an operand may turn out to lack a dim that it was declared with: then it is repeated
+    coefficient *= prod(sizes[dim] for dim in product.summed if dim not in present)
+    summed = tuple(dim for dim in product.summed if dim in present)
+    if not parts:
+        return number(coefficient)
+    if len(parts) == 1:
+        return _scaled(_sum_out(parts[0], summed), coefficient)
+    if len(parts) == 2 and len(summed) == 1:
+        pair = _matrix_product(parts[0], parts[1], summed[0], sizes, threads)
+        if pair is not None:
+            return _scaled(pair, coefficient)
+    return _scaled(_einsum(parts, summed), coefficient)
+
+
+def _scaled(part: Labelled, coefficient: float) -> Labelled:
+    if coefficient == 1.0:
+        return part
+    get = part.get
+    return Labelled(lambda: get() * coefficient, part.dims, part.replicates)
+
+
+def _sum_out(part: Labelled, summed: tuple[str, ...]) -> Labelled:
+    if not summed:
+        return part
+    get = part.get
+    axes = tuple(part.dims.index(dim) + 1 for dim in summed)
+    dims = tuple(dim for dim in part.dims if dim not in summed)
+    if axes != (len(part.dims),):
+        return Labelled(lambda: get().sum(axis=axes), dims, part.replicates)
+
+    def rows() -> Any:
+        value = get()
+        if value.dtype != np.float64 or not value.flags.c_contiguous or not value.size:
+            return value.sum(axis=-1)
+        out = np.empty(value.shape[:-1])
+        sum_rows(np.uint64(0), 0, out.size, value.reshape(-1, value.shape[-1]), out.reshape(-1))
+        return out
+
+    return Labelled(rows, dims, part.replicates)
+
+
+def _matrix_product(
+    a: Labelled, b: Labelled, inner: str, sizes: Mapping[str, int], threads: int
+) -> Labelled | None:
+    """Σ_inner a·b where the two share no other dim and ``inner`` is last in both."""
+    left, right = a.dims[:-1], b.dims[:-1]
+    if a.dims[-1:] != (inner,) or b.dims[-1:] != (inner,) or set(left) & set(right):
+        return None
+    if prod(sizes[dim] for dim in left) < prod(sizes[dim] for dim in right):
+        a, b, left, right = b, a, right, left
+    get_a, get_b = a.get, b.get
+    replicates = max(a.replicates, b.replicates)
+    size, columns = prod(sizes[dim] for dim in left), prod(sizes[dim] for dim in right)
+    shape_a = (a.replicates, size, sizes[inner])
+    shape_b = (b.replicates, columns, sizes[inner])
+    rows, work = replicates * size, replicates * size * columns * sizes[inner]
+    use = threads if work > 1_000_000 else 1
+    shape = (replicates, *(sizes[dim] for dim in (*left, *right)))
+
+    last: list[Any] = [None, None, None]
+
+    def get() -> Any:
+        # values are replaced, never changed in place: the same arrays give the same product
+        left, right = get_a(), get_b()
+        if left is not last[0] or right is not last[1]:
+            out = np.empty((replicates, size, columns))
+            run_rows(contract, rows, use, 0, left.reshape(shape_a), right.reshape(shape_b), out,
+                     np.float64)  # fmt: skip
+            last[:] = left, right, out.reshape(shape)
+        return last[2]
+
+    return Labelled(get, (*left, *right), replicates)
+
+
+def _einsum(parts: list[Labelled], summed: tuple[str, ...]) -> Labelled:
+    every = list(dict.fromkeys(dim for part in parts for dim in part.dims))
+    letters = dict(zip(every, ascii_letters, strict=False))
+    replicates = max(part.replicates for part in parts)
+    names = [
+        ("Z" if part.replicates > 1 or replicates == 1 else "")
+        + "".join(letters[dim] for dim in part.dims)
+        for part in parts
+    ]
+    dims = tuple(dim for dim in every if dim not in summed)
+    formula = ",".join(names) + "->Z" + "".join(letters[dim] for dim in dims)
+    drop = [part.replicates == 1 and replicates > 1 for part in parts]
+    gets = [part.get for part in parts]
+
+    def get() -> Any:
+        arrays = [g()[0] if d else g() for g, d in zip(gets, drop, strict=True)]
+        return np.einsum(formula, *arrays)
+
+    return Labelled(get, dims, replicates)

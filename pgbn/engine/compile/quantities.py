@@ -1,0 +1,300 @@
+"""The quantities of a model as arrays: values, slots, counts and exposures, for given sizes.
+
+`pgbn.engine.compile.program` makes the steps of a sampler from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.beside import Aligned, add
+from pgbn.engine.compile.layout import Labelled, align, number, shape4, storage_order
+from pgbn.engine.compile.pool import Pool
+from pgbn.engine.compile.products import compile_product
+from pgbn.engine.data.cells import Cells
+from pgbn.network.exposures import Source
+from pgbn.network.sumproduct import Operand, SumProduct
+from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules.results import checked
+from pgbn.samplers.stream import Stream
+
+if TYPE_CHECKING:
+    from pgbn.network.network import Network
+
+__all__ = ["Quantities"]
+
+
+class Quantities:
+    """Arrays, and functions that read them. ``values[name]`` has the shape (R, *storage order)."""
+
+    def __init__(
+        self,
+        network: Network,
+        cells: Mapping[str, Cells],
+        sizes: Mapping[str, int],
+        replicates: int = 1,
+        threads: int = 1,
+    ) -> None:
+        self.network, self.wiring = network, network.wiring
+        self.sizes, self.replicates, self.threads = dict(sizes), replicates, threads
+        self.cells = dict(cells)
+        self.storage = {n.name: storage_order(self.wiring, n) for n in network}
+        for node in network:
+            if isinstance(node, Observed):
+                self.storage[node.name] = node.axes
+        self.shape4 = {
+            name: shape4(name, dims, self.sizes, replicates) for name, dims in self.storage.items()
+        }
+        self.shape = {
+            name: (replicates, *(self.sizes[dim] for dim in dims))
+            for name, dims in self.storage.items()
+        }
+        self.pool = Pool()
+        self.values: dict[str, NDArray[np.float64]] = {}
+        self.counts: dict[tuple[str, str], NDArray[Any]] = {}  # integers
+        self.latent_counts: dict[str, NDArray[np.int64]] = {}
+        self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
+        self.fused = True  # False: general rules only, the reference for the kernels
+        self._exposures: dict[str, Aligned] = {}
+        self._totals: dict[tuple[str, ...], tuple[ref[Any], NDArray[Any]]] = {}
+
+    def stream(self, name: str, key: int) -> Stream:
+        """The stream of one draw of a node."""
+        node = self.network.nodes[name]
+        axis = 3
+        if node.simplex is not None:
+            axis = 4 - len(self.storage[name]) + self.storage[name].index(node.simplex)
+        return Stream(key, self.shape4[name], self.threads, axis)
+
+    # ---- reading quantities -----------------------------------------------------------
+
+    def read(self, operand: Operand) -> Labelled:
+        """The array behind an operand."""
+        name = operand.name
+        match operand.kind:
+            case "constant":
+                assert operand.constant is not None
+                array = np.ascontiguousarray(operand.constant)[None].copy()
+                return Labelled(lambda: array, operand.dims, 1)
+            case "node":
+                names = dict(zip(operand.own_dims, operand.dims, strict=True))
+                dims = tuple(names[dim] for dim in self.storage[name])
+                if name in self.cells:
+                    # Integers too, perhaps, but products are made of reals.
+                    return Labelled(lambda: self.cells[name].dense().astype(np.float64), dims,
+                                    self.replicates)  # fmt: skip
+                values = self.values
+                return Labelled(lambda: values[name], dims, self.replicates)
+            case "first":
+                first = (np.arange(self.sizes[operand.dims[0]]) == 0).astype(np.float64)[None]
+                return Labelled(lambda: first, operand.dims, 1)
+            case "previous":
+                names = dict(zip(operand.own_dims, operand.dims, strict=True))
+                dims = tuple(names[dim] for dim in self.storage[name])
+                return Labelled(lambda: self._previous(name), dims, self.replicates)
+            case "count":
+                return self._labelled(self.network.nodes[name], self.heard_count(name))
+            case "rule count":
+                child = self.network.nodes[name]
+                rule = self.wiring.rules[name, operand.slot]
+                assert callable(rule.count)
+                return self._computed(child, operand.slot, rule.count, rule.count_reads)
+            case "exposure":
+                return self.rule_exposure(self.network.nodes[name], operand.slot)
+            case "rest":
+                from pgbn.engine.time.exposures import chain_exposure
+
+                return chain_exposure(self, self.network.nodes[name], operand.slot, operand.phase)
+        raise AssertionError(operand.kind)
+
+    def _previous(self, name: str) -> NDArray[np.float64]:
+        """A chain's value one row before; zero in the first row."""
+        along = self.wiring.chain_dim(name)
+        assert along is not None
+        axis = self.storage[name].index(along) + 1
+        value = np.roll(self.values[name], 1, axis=axis)
+        value[(slice(None),) * axis + (0,)] = 0.0
+        return value
+
+    def product(self, product: SumProduct) -> Labelled:
+        """A sum of products, compiled."""
+        kinds = [operand.kind for operand in product.operands]
+        if kinds == ["node"] and product.operands[0].name in self.cells:
+            return self._data_total(product)
+        if kinds == ["node"] and product.summed:
+            return self._node_total(product)
+        return compile_product(product, self.read, self.sizes, self.threads)
+
+    def keep_total(self, name: str, dim: str, total: NDArray[Any]) -> None:
+        """Tell the sum over a dim of the present value of a node, computed on the way."""
+        self._totals[name, dim] = (ref(self.values[name]), total)
+
+    def _node_total(self, product: SumProduct) -> Labelled:
+        """A node summed over dims. The sum is kept until the node is drawn again: what is summed
+        is asked for twice, as the shape of one node and in the exposure of another."""
+        operand = product.operands[0]
+        once = replace(product, coefficient=1.0, repeated=())
+        total = compile_product(once, self.read, self.sizes, self.threads)
+        own = dict(zip(operand.dims, operand.own_dims, strict=True))
+        key = (operand.name, *(own[dim] for dim in product.summed))
+        scale = product.coefficient * prod(self.sizes[dim] for dim in product.repeated)
+        values, kept = self.values, self._totals
+
+        def get() -> NDArray[Any]:
+            value = values[operand.name]
+            if key not in kept or kept[key][0]() is not value:
+                kept[key] = (ref(value), total.get())
+            result = kept[key][1]
+            return result if scale == 1.0 else result * scale
+
+        return Labelled(get, total.dims, total.replicates)
+
+    def _data_total(self, product: SumProduct) -> Labelled:
+        name, dims = product.operands[0].name, product.dims
+        scale = product.coefficient
+
+        def get() -> NDArray[Any]:
+            cells = self.cells[name]
+            return cells.total(cells.values, dims) * scale
+
+        return Labelled(get, dims, self.replicates)
+
+    def _align(self, node: str, labelled: Labelled) -> Aligned:
+        get = align(labelled, self.storage[node], self.sizes)
+        constant = labelled.value is not None
+        return Aligned(get, frozenset(labelled.dims), labelled.replicates, constant)
+
+    def slot(self, name: str, slot: str) -> Aligned:
+        """The value of a slot beside its node."""
+        node = self.network.nodes[name]
+        products = self.wiring.named_sum(slot, node, ())
+        return add([self._align(name, self.product(product)) for product in products])
+
+    def exposure(self, name: str) -> Aligned:
+        """The exposure that a node hears."""
+        if name not in self._exposures:
+            parts: list[Aligned] = []
+            for source in self.wiring.sources[name]:
+                parts += self._through(source, self.wiring.source_exposure(source))
+            self._exposures[name] = add(parts)
+        return self._exposures[name]
+
+    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Aligned]:
+        """What comes through a source, beside the node that hears it: the factor of a term names
+        the dims as the child does, the node has names of its own for them."""
+        name, own = source.factor.name, source.own
+        heard = [self.product(product) for product in products]
+        return [
+            self._align(name, replace(each, dims=tuple(own[dim] for dim in each.dims)))
+            for each in heard
+        ]
+
+    def heard_count(self, name: str) -> Aligned:
+        """The count that a node hears, from all sources."""
+        node = self.network.nodes[name]
+        if isinstance(node, Observed):
+            raise AssertionError("the counts of data are sparse")
+        parts: list[Aligned] = []
+        children: dict[str, None] = {}
+        for source in self.wiring.sources[name]:
+            if self.wiring.is_delivered(source):
+                children[source.child.name] = None
+            else:
+                parts += self._through(source, self.wiring.source_count(source))
+        for child in children:
+            get = partial(self._delivered, child, name)
+            parts.append(Aligned(get, frozenset(node.axes), self.replicates, False))
+        return add(parts)
+
+    def _delivered(self, child: str, name: str) -> NDArray[np.int64]:
+        """The counts that a child's step gave to a node, beside the node."""
+        return self.counts[child, name].reshape(self.shape4[name])
+
+    def _labelled(self, node: Node, aligned: Aligned) -> Labelled:
+        """Back from 4-d to an array with the dims that it really has."""
+        dims = tuple(dim for dim in self.storage[node.name] if dim in aligned.dims)
+        shape = (aligned.replicates, *(self.sizes[dim] for dim in dims))
+        get = aligned.get
+        if aligned.is_number:
+            return number(float(np.asarray(get()).item()))
+        return Labelled(lambda: get().reshape(shape), dims, aligned.replicates)
+
+    def rule_exposure(self, child: Node, slot: str) -> Labelled:
+        """The exposure that ``child`` passes to ``slot``."""
+        rule = self.wiring.rules[child.name, slot]
+        if rule.drawn is not None:
+            dims = tuple(d for d in self.storage[child.name] if d in rule.drawn(child))
+            pair = (child.name, slot)
+            shape = (self.replicates, *(self.sizes[dim] for dim in dims))
+            return Labelled(lambda: self.drawn[pair].reshape(shape), dims, self.replicates)
+        assert callable(rule.exposure)
+        return self._computed(child, slot, rule.exposure, rule.exposure_reads)
+
+    def known_only(self, node: Node, slot: str, result: Any) -> Any:
+        """What a rule tells a slot, with 0 at the cells whose data are missing: imputed counts
+        speak to the slot that they come from, and to no other."""
+        cells, link = self.cells.get(node.name), find_link(node)
+        if cells is None or cells.missing is None or link is None or link.slot == slot:
+            return result
+        return np.where(cells.dense(cells.missing).reshape(self.shape4[node.name]), 0, result)
+
+    def _computed(
+        self, child: Node, slot: str, function: Callable[..., Any], names: tuple[str, ...]
+    ) -> Labelled:
+        """What a function of a rule for a slot makes from the quantities that it names."""
+        parts = {name: self.quantity(child, name) for name in names}
+        whole = add(list(parts.values()))  # varies along the same dims
+        along = {d: self.sizes[d] if d in whole.dims else 1 for d in self.storage[child.name]}
+        shape = () if whole.is_number else shape4(child.name, tuple(along), along, whole.replicates)
+        read = checked(function, child, slot, shape)
+
+        def get() -> Any:
+            return self.known_only(child, slot, read(**{n: p.get() for n, p in parts.items()}))
+
+        return self._labelled(child, replace(whole, get=get))
+
+    def quantity(self, node: Node, name: str) -> Aligned:
+        """What a rule may name: value, count, exposure or a slot, beside the node."""
+        own, shape = node.name, self.shape4[node.name]
+
+        def everywhere(get: Callable[[], NDArray[Any]]) -> Aligned:
+            dims = frozenset(node.axes)
+            return Aligned(lambda: get().reshape(shape), dims, self.replicates, False)
+
+        if name == "value" and isinstance(node, Observed):
+            return everywhere(lambda: self.cells[own].dense())
+        if name == "count" and isinstance(node, Observed):
+            return everywhere(lambda: self.cells[own].dense(self.latent_counts[own]))
+        if name == "value":
+            return everywhere(lambda: self.values[own])
+        if name == "count":
+            return self.heard_count(node.name)
+        if name == "exposure":
+            return self.exposure(node.name)
+        return self.slot(node.name, name)
+
+    def at_cells(self, node: Observed, slot: str, cells: Cells) -> Any:
+        """A slot's value at every cell of the data, as a 4-d column."""
+        total: Any = 0.0
+        for product in self.wiring.named_sum(slot, node, ()):
+            labelled = self.product(product)
+            if labelled.value is not None:
+                total = total + labelled.value
+            else:
+                flat = labelled.get().reshape(-1)
+                total = total + flat[cells.positions(labelled.dims, labelled.replicates)]
+        column = np.broadcast_to(np.asarray(total, np.float64), (cells.values.size,))
+        return column.reshape(1, 1, -1, 1)
+
+    def is_chain(self, name: str) -> bool:
+        """Whether a node is a Markov chain along one of its dims."""
+        return self.wiring.chain_dim(name) is not None

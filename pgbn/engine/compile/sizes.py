@@ -1,0 +1,77 @@
+"""The sizes of all dims, and whether what has them fits into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from pgbn.errors import DataError, did_you_mean
+from pgbn.network.network import Network, check_size
+from pgbn.nodes.base import Latent
+from pgbn.storage.memory import check_bytes, memory
+
+__all__ = ["check_fits", "complete_sizes"]
+
+
+def complete_sizes(
+    network: Network, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, int]:
+    """All sizes: the network's, those given, and those of arrays; they must agree."""
+    every = dict(network.sizes)
+    for dim, size in sizes.items():
+        if dim not in network.dims:
+            raise DataError(f"sizes: no node has a dim {dim!r}.{did_you_mean(dim, network.dims)}")
+        every[dim] = check_size(dim, size)
+    for name, shape in shapes.items():
+        axes = network.nodes[name].axes
+        if len(axes) != len(shape):
+            raise DataError(f"{name}: an array of shape {shape}, but its dims are {axes}")
+        for dim, size in zip(axes, shape, strict=True):
+            if every.setdefault(dim, size) != size:
+                raise DataError(
+                    f"{name}: dim {dim!r} has size {size} here, but {every[dim]} elsewhere; give "
+                    f"an array of that size, or another sizes={{{dim!r}: {size}}}"
+                )
+    for (name, _), polynomial in network.wiring.polynomials.items():
+        for factor in (f for term in polynomial.terms for f in term.factors):
+            if factor.constant is None:
+                sizes_here = [every.get(dim) for dim in factor.own_dims]
+            else:
+                sizes_here = list(factor.constant.shape)
+            for dim, size_here in zip(factor.dims, sizes_here, strict=True):
+                if size_here is not None and every.setdefault(dim, size_here) != size_here:
+                    raise DataError(
+                        f"{name}: {factor.name} has size {size_here} along {dim!r}, "
+                        f"but {dim!r} has size {every[dim]}"
+                    )
+    for dim in network.dims:
+        if dim not in every:
+            raise DataError(
+                f"the size of dim {dim!r} is not known; give Network(..., sizes={{{dim!r}: ...}})"
+            )
+    return every
+
+
+def check_fits(
+    network: Network,
+    sizes: Mapping[str, int],
+    replicates: int = 1,
+    data: bool = False,
+    argument: str = "",
+) -> None:
+    """Refuse sizes at which the values and counts of the nodes would not fit into memory.
+
+    ``data``: the observed nodes are drawn, as whole arrays. ``argument`` is what the user gave.
+    """
+    need = {
+        node.name: 16 * replicates * prod(sizes.get(dim, 1) for dim in node.axes)  # two arrays
+        for node in network
+        if data or isinstance(node, Latent)
+    }
+    total = sum(need.values())
+    if total <= memory():
+        return
+    worst = network.nodes[max(need, key=lambda name: need[name])]
+    shape = ", ".join(f"{dim}={sizes.get(dim, 1)}" for dim in worst.axes)
+    largest = max(worst.axes, key=lambda dim: sizes.get(dim, 1), default="replicates")
+    check_bytes(f"{argument}{worst.name} [{shape}]", total, f"make {largest} smaller")

@@ -1,0 +1,222 @@
+"""Sharing counts among the terms of a slot and the factors of each term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.layout import Labelled, Shape4, align, strides_of
+from pgbn.engine.data.cells import Cells
+from pgbn.network.terms import Factor, Term
+from pgbn.samplers import vectorised
+from pgbn.samplers.layers.thin import cell_rates, thin_cells, thin_dense
+from pgbn.samplers.random import stream_key
+from pgbn.samplers.rows import PARALLEL
+from pgbn.samplers.stream import Stream
+from pgbn.samplers.threads import run_calls
+
+__all__ = ["Splitter", "blocks_of"]
+
+_NOTHING = np.zeros(0, np.int64)
+
+
+class Splitter:
+    """Shares the counts of a child among the factors of the terms of one slot.
+
+    ``dims`` are the child's dims in storage order. ``read`` gives a factor's value, ``wants``
+    whether it is to be told its counts, ``evaluate`` the value of a whole term.
+    """
+
+    def __init__(
+        self,
+        terms: tuple[Term, ...],
+        dims: tuple[str, ...],
+        shape: Shape4,
+        sizes: Mapping[str, int],
+        read: Callable[[Factor], Labelled],
+        wants: Callable[[Factor], bool],
+        evaluate: Callable[[Term], Labelled],
+        threads: int,
+    ) -> None:
+        self.terms, self.dims, self.shape, self.sizes = terms, dims, shape, sizes
+        self.threads = threads
+        self.parts = [_Part(term, dims, shape, sizes, read, wants) for term in terms]
+        self.values = [align(evaluate(term), dims, sizes) for term in terms]
+
+    def dense(self, key: int, counts: NDArray[np.int64]) -> list[list[NDArray[np.int64] | None]]:
+        """For every term, the counts of each of its factors, from a 4-d array of counts."""
+        shares = self._among_terms(key, counts)
+        out = []
+        for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
+            if not part.contracted:
+                out.append(part.sum_dense(share))
+                continue
+            rows = share.shape[0] * share.shape[1] * share.shape[2]
+            word = np.uint64(stream_key(key, number + 1))
+            out.append(self._run(part, rows, share.size, partial(thin_dense, word), (share,)))
+        return out
+
+    def cells(
+        self, key: int, cells: Cells, counts: NDArray[np.int64]
+    ) -> list[list[NDArray[np.int64] | None]]:
+        """The same from the counts of sparse cells."""
+        shares = [counts]
+        if len(self.parts) > 1:
+            rates = [self.cell_rate(cells, part) for part in self.parts]
+            split = _binomials(key, counts[None, None, :, None], rates)
+            shares = [share.reshape(-1) for share in split]
+        out = []
+        for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
+            if not part.contracted:
+                out.append(part.sum_cells(cells, share))
+                continue
+            word = np.uint64(stream_key(key, number + 1))
+            pattern = (self.shape[1], self.shape[2], cells.indptr, cells.indices, share)
+            out.append(self._run(part, cells.rows, share.size, partial(thin_cells, word), pattern))
+        return out
+
+    def cell_rate(self, cells: Cells, part: _Part) -> NDArray[np.float64]:
+        """The value of one term at every cell, as a 4-d column."""
+        if not part.term.factors:
+            return np.full((1, 1, cells.values.size, 1), part.term.coefficient)
+        out = np.empty(cells.values.size)
+        arrays = part.arrays()
+        run_calls(self.threads, [
+            partial(cell_rates, start, stop, self.shape[1], self.shape[2], cells.indptr,
+                    cells.indices, arrays, part.strides, part.offsets, out)
+            for start, stop in blocks_of(cells.rows, self.threads)
+        ])  # fmt: skip
+        return (out * part.term.coefficient)[None, None, :, None]
+
+    def rates(self, cells: Cells) -> NDArray[np.float64]:
+        """The value of the whole slot at every cell, as a 4-d column."""
+        return sum((self.cell_rate(cells, part) for part in self.parts[1:]),
+                   self.cell_rate(cells, self.parts[0]))  # fmt: skip
+
+    def _among_terms(self, key: int, counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        if len(self.parts) == 1:
+            return [counts]
+        zero = np.zeros(counts.shape)
+        return _binomials(key, counts, [value() + zero for value in self.values])
+
+    def _run(
+        self,
+        part: _Part,
+        rows: int,
+        work: int,
+        kernel: Callable[..., Any],
+        pattern: tuple[Any, ...],
+    ) -> list[NDArray[np.int64] | None]:
+        """Run a thinning kernel on blocks of rows, each with counters of its own, and add them."""
+        arrays = part.arrays()
+        blocks = blocks_of(rows, self.threads if work > PARALLEL else 1)
+        counters = [part.counters() for _ in blocks]
+        run_calls(self.threads, [
+            partial(kernel, start, stop, *pattern, arrays, own, part.strides, part.offsets)
+            for (start, stop), own in zip(blocks, counters, strict=True)
+        ])  # fmt: skip
+        for own in counters[1:]:
+            for total, extra in zip(counters[0], own, strict=True):
+                total += extra
+        return part.shaped(counters[0])
+
+
+def blocks_of(rows: int, blocks: int) -> list[tuple[int, int]]:
+    """``range(rows)`` cut into about equal ranges."""
+    edges = [rows * block // blocks for block in range(blocks + 1)]
+    return list(pairwise(edges))
+
+
+def _binomials(
+    key: int, counts: NDArray[np.int64], values: list[NDArray[np.float64]]
+) -> list[NDArray[np.int64]]:
+    """A multinomial over terms as a chain of binomials: n_i ~ Bin(what is left, v_i / Σ_{≥i} v)."""
+    shares, left = [], counts
+    tail = [np.zeros(counts.shape)]
+    for value in reversed(values):
+        tail.append(tail[-1] + value)
+    tail.reverse()
+    for number, value in enumerate(values[:-1]):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            fraction = np.nan_to_num(value / tail[number])
+        stream = Stream(stream_key(key, 0, number), counts.shape)
+        share = vectorised.binomial(stream, left, np.minimum(fraction, 1.0))
+        shares.append(share)
+        left = left - share
+    shares.append(left)
+    return shares
+
+
+class _Part:
+    """One term, ready for the kernels."""
+
+    def __init__(
+        self,
+        term: Term,
+        dims: tuple[str, ...],
+        shape: Shape4,
+        sizes: Mapping[str, int],
+        read: Callable[[Factor], Labelled],
+        wants: Callable[[Factor], bool],
+    ) -> None:
+        self.term, self.contracted, self.dims, self.sizes = term, term.contracted, dims, sizes
+        self.replicates = shape[0]
+        self.labelled = [read(factor) for factor in term.factors]
+        self.wants = [wants(factor) for factor in term.factors]
+        pairs = [
+            strides_of(part.dims, sizes, part.replicates, dims, term.contracted)
+            for part in self.labelled
+        ]
+        self.strides = np.array([strides for strides, _ in pairs], np.int64).reshape(-1, 4)
+        self.offsets = np.array([offsets for _, offsets in pairs], np.int64)
+        if not pairs:
+            self.offsets = np.zeros((0, 1), np.int64)
+
+    def arrays(self) -> tuple[NDArray[np.float64], ...]:
+        """The flat values of the factors."""
+        return tuple(part.get().reshape(-1) for part in self.labelled)
+
+    def counters(self) -> tuple[NDArray[np.int64], ...]:
+        """Zero counts for each factor that wants them."""
+        return tuple(
+            np.zeros(self.replicates * _size(part.dims, self.sizes), np.int64) if want else _NOTHING
+            for part, want in zip(self.labelled, self.wants, strict=True)
+        )
+
+    def shaped(self, counts: tuple[NDArray[np.int64], ...]) -> list[NDArray[np.int64] | None]:
+        return [
+            count.reshape((self.replicates, *(self.sizes[dim] for dim in part.dims)))
+            if want
+            else None
+            for count, part, want in zip(counts, self.labelled, self.wants, strict=True)
+        ]
+
+    def sum_dense(self, counts: NDArray[np.int64]) -> list[NDArray[np.int64] | None]:
+        """Without a sum, every factor hears the counts of its own entries."""
+        return [
+            self._sum(counts, part.dims) if want else None
+            for part, want in zip(self.labelled, self.wants, strict=True)
+        ]
+
+    def _sum(self, counts: NDArray[np.int64], dims: tuple[str, ...]) -> NDArray[np.int64]:
+        named = (*("",) * (3 - len(self.dims)), *self.dims)
+        over = tuple(axis + 1 for axis, dim in enumerate(named) if dim not in dims)
+        summed = counts.sum(axis=over) if over else counts
+        present = [dim for dim in named if dim in dims]
+        order = (0, *(present.index(dim) + 1 for dim in dims))
+        return np.ascontiguousarray(summed.transpose(order))
+
+    def sum_cells(self, cells: Cells, counts: NDArray[np.int64]) -> list[NDArray[np.int64] | None]:
+        return [
+            cells.total(counts, part.dims) if want else None
+            for part, want in zip(self.labelled, self.wants, strict=True)
+        ]
+
+
+def _size(dims: tuple[str, ...], sizes: Mapping[str, int]) -> int:
+    return int(np.prod([sizes[dim] for dim in dims], dtype=np.int64))

@@ -1,0 +1,1 @@
+"""Observed data: checked, kept as cells, imputed where unknown."""

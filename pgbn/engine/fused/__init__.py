@@ -1,0 +1,1 @@
+"""Kernels that do several rules at once."""

@@ -1,0 +1,220 @@
+"""Kernels that do several rules at once, used in place of the composed rules where they fit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.splitting import blocks_of
+from pgbn.network.sumproduct import operand_of
+from pgbn.nodes.base import Node
+from pgbn.nodes.gamma import Gamma, tables_of_gamma
+from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
+from pgbn.samplers.layers.tables import count_tables, share_tables
+from pgbn.samplers.rows import PARALLEL
+from pgbn.samplers.simd.lanes import LANES
+from pgbn.samplers.threads import run_calls, run_rows
+
+if TYPE_CHECKING:
+    from pgbn.engine.compile.program import Program
+    from pgbn.network.wiring import Wiring
+
+__all__ = ["Mix", "Tables", "draws_as", "find_mix", "fused_draw", "fused_tables"]
+
+
+def draws_as(wiring: Wiring, node: Node, built_in: type[Node]) -> bool:
+    """Whether a node is generated and drawn as a built-in type is, so that a kernel for that type
+    may stand in for its rules: a subclass may have a `generate` or a draw rule of its own."""
+    if not isinstance(node, built_in) or type(node).generate is not built_in.generate:
+        return False
+    posterior = wiring.draws[node.name].posterior
+    return posterior.__module__ == built_in.__module__  # built-in rules stand beside their type
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """coefficient · φ·θ: the names of the two nodes, and the size of the dim summed over."""
+
+    coefficient: float
+    phi: str
+    theta: str
+    topics: int
+
+
+def find_mix(program: Program, node: Node, slot: str) -> Mix | None:
+    """The mix in a slot, if that is its form and if φ has the dims (last dim of the node, topic)
+    and θ (the other dims, topic), in memory."""
+    polynomial = program.wiring.polynomials[node.name, slot]
+    if len(polynomial.terms) != 1 or polynomial.along is not None or not node.axes:
+        return None
+    term = polynomial.terms[0]
+    if len(term.contracted) != 1 or len(term.factors) != 2:
+        return None
+    topic, dims = term.contracted[0], program.storage[node.name]
+    factors = {
+        program.read(operand_of(f)).dims: f.name
+        for f in term.factors
+        if f.name in program.wiring.sources
+    }
+    phi, theta = factors.get((dims[-1], topic)), factors.get((*dims[:-1], topic))
+    if phi is None or theta is None:
+        return None
+    return Mix(term.coefficient, phi, theta, program.sizes[topic])
+
+
+def _rows_of(program: Program, node: Node) -> int:
+    return prod(program.sizes[dim] for dim in program.storage[node.name][:-1])
+
+
+class Tables(ABC):
+    """The tables of a layer of gammas: a step, or `begin`, some `rows` and `end`.
+
+    Each thread counts what it passes on to ``parent``, which is added up at the end.
+    """
+
+    def __init__(self, program: Program, node: Node, parent: str) -> None:
+        self.program, self.node, self.parent = program, node.name, parent
+        self.documents = _rows_of(program, node)
+        self._heard = program.heard_count(node.name).get
+
+    def __call__(self, key: int) -> None:
+        threads = self.program.threads
+        self.begin(key)
+        blocks = blocks_of(len(self._m), threads if self._m.size > PARALLEL else 1)
+        run_calls(threads, [partial(self.rows, start, stop) for start, stop in blocks])
+        self.end()
+
+    def begin(self, key: int) -> None:
+        """Find the arrays; the counts that are read need not be there yet."""
+        rows = self.program.replicates * self.documents
+        self._key, self._m = np.uint64(key), self._heard().reshape(rows, -1)
+        self._shares: list[NDArray[np.int64]] = []
+
+    def rows(self, start: int, stop: int) -> None:
+        """Draw the tables of some rows. Calls on several threads add to shares of their own, one
+        after another to the same."""
+        try:
+            share = self._shares.pop()
+        except IndexError:  # all are in use
+            share = np.zeros(self.program.shape[self.parent], np.int64)
+        self.draw(start, stop, share)
+        self._shares.append(share)
+
+    @abstractmethod
+    def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
+        """Draw the tables of some rows, and add those of the parent to ``share``."""
+
+    def end(self) -> None:
+        """Hand on the counts: integers, whose sum does not depend on the order of blocks."""
+        total = self._shares.pop()
+        for share in self._shares:
+            total += share
+        self.program.counts[self.node, self.parent] = total
+
+
+class SplitTables(Tables):
+    """CRT and split of a gamma whose shape is φ·θ."""
+
+    def __init__(self, program: Program, node: Node, mix: Mix) -> None:
+        super().__init__(program, node, mix.phi)
+        self.mix = mix
+
+    def begin(self, key: int) -> None:
+        super().begin(key)
+        program, mix, rows = self.program, self.mix, len(self._m)
+        self._theta = program.values[mix.theta].reshape(rows, mix.topics)
+        self._phi, largest = _padded(program.values[mix.phi])
+        self._scale = mix.coefficient * largest
+        self._n_theta = program.pool.empty((rows, mix.topics), self._m.dtype)
+        # Known from now on, so that the tables of the next layer can follow row by row.
+        program.counts[self.node, mix.theta] = self._n_theta.reshape(program.shape[mix.theta])
+
+    def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
+        share_tables(self._key, start, stop, self.documents, self._scale, self._m, self._theta,
+                     self._phi, share, self._n_theta)  # fmt: skip
+
+
+class SharedTables(Tables):
+    """CRT of a gamma whose rows have the same shape, the value of the parent."""
+
+    def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
+        shape = self.program.values[self.parent]
+        count_tables(self._key, start, stop, self.documents, shape, self._m, share)
+
+
+def fused_tables(program: Program, node: Node, slot: str) -> Tables | None:
+    """The tables of a gamma whose shape is φ·θ, or the same for all rows; None if the slot has
+    another form."""
+    if program.wiring.rules[node.name, slot].count is not tables_of_gamma:
+        return None
+    mix = find_mix(program, node, slot)
+    if mix is not None:
+        return SplitTables(program, node, mix)
+    parent = _shared(program, node, slot)
+    return None if parent is None else SharedTables(program, node, parent)
+
+
+def _shared(program: Program, node: Node, slot: str) -> str | None:
+    """The node that is the slot, if it has the last dim of the node only, and hears counts."""
+    polynomial, dims = program.wiring.polynomials[node.name, slot], program.storage[node.name]
+    if len(polynomial.terms) != 1 or polynomial.along is not None or len(dims) < 2:
+        return None
+    term = polynomial.terms[0]
+    if term.coefficient != 1.0 or term.contracted or len(term.factors) != 1:
+        return None
+    factor = term.factors[0]
+    known = factor.name in program.wiring.sources
+    return factor.name if known and program.read(operand_of(factor)).dims == dims[-1:] else None
+
+
+def _padded(phi: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
+    """φ divided by its largest entry, as float32 with zeros up to whole lanes; that entry."""
+    replicates, rows, topics = phi.shape
+    out = np.zeros((replicates, rows, topics + -topics % LANES), np.float32)
+    largest = max(float(phi.max(initial=0.0)), float(np.finfo(np.float64).tiny))
+    np.divide(phi, largest, out=out[:, :, :topics], casting="same_kind")
+    return out, largest
+
+
+def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:
+    """The draw of a layer of gammas whose shape is φ·θ, or the same for all its rows, and whose
+    rate and exposure are the same along its last dim; None if it has another form."""
+    dims = program.storage[node.name]
+    if not draws_as(program.wiring, node, Gamma) or len(dims) < 2:
+        return None
+    rate, exposure = program.slot(node.name, "rate"), program.exposure(node.name)
+    count, shape = program.heard_count(node.name), program.slot(node.name, "shape")
+    if dims[-1] in rate.dims | exposure.dims or count.dims != frozenset(dims):
+        return None
+    mix = find_mix(program, node, "shape")
+    if mix is None and shape.dims - {dims[-1]}:
+        return None
+    rows, replicates = _rows_of(program, node), program.replicates
+    columns, values = program.sizes[dims[-1]], program.values
+    blocks = replicates * -(-rows // BLOCK)
+    lines = (replicates, *program.shape4[node.name][1:3], 1)
+
+    def run(key: int) -> None:
+        rates: Any = np.broadcast_to(rate.get() + exposure.get(), lines).reshape(replicates, rows)
+        m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns))
+        out, sums = program.pool.empty((replicates, rows, columns)), np.empty((replicates, rows))
+        threads = program.threads if out.size > PARALLEL else 1
+        given = (m, np.ascontiguousarray(rates), out, sums)
+        if mix is None:
+            prior = np.broadcast_to(shape.get(), (replicates, 1, 1, columns)).reshape(-1, columns)
+            run_rows(draw_top, blocks, threads, key, np.ascontiguousarray(prior), *given)
+        else:
+            theta = values[mix.theta].reshape(replicates, rows, mix.topics)
+            run_rows(draw_layer, blocks, threads, key, mix.coefficient, theta, values[mix.phi],
+                     *given)  # fmt: skip
+        values[node.name] = out.reshape(program.shape[node.name])
+        program.keep_total(node.name, dims[-1], sums.reshape(program.shape[node.name][:-1]))
+
+    return run

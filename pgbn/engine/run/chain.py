@@ -1,0 +1,259 @@
+"""Chain: one Markov chain of a network on data. The only loop is `Chain.sweep`."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer, check_seed, thread_count
+from pgbn.engine.compile.density import log_density
+from pgbn.engine.compile.program import Program
+from pgbn.engine.compile.sizes import check_fits, complete_sizes
+from pgbn.engine.data.cells import cells_of, read_data
+from pgbn.engine.data.imputed import imputed
+from pgbn.engine.data.possible import check_possible
+from pgbn.engine.first_layer.choice import choose
+from pgbn.engine.first_layer.samplers import make_sampler
+from pgbn.engine.fused.gamma_layers import Tables
+from pgbn.engine.run.generate import generate_into, to_axes
+from pgbn.engine.run.initial import begin
+from pgbn.engine.run.state import read_tables
+from pgbn.errors import DataError, did_you_mean
+from pgbn.nodes.base import Observed
+from pgbn.samplers.random import stream_key, word_of
+from pgbn.storage.memory import check_bytes
+
+if TYPE_CHECKING:
+    from pgbn.network.network import Network
+
+__all__ = ["Chain", "thread_count"]
+
+TOKEN_BYTES = 20  # of a token that has a label of its own: its word, label and place
+
+
+class Chain:
+    """The state of a chain and the way to advance it.
+
+    Invariant: after any number of sweeps the state depends on the network, the data, the
+    initial values, the seed and the chain's number only, never on ``threads``.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        data: Mapping[str, Any],
+        seed: int = 0,
+        chain: int = 0,
+        init: Mapping[str, Any] | None = None,
+        layer1: str = "auto",
+        threads: int | None = None,
+    ) -> None:
+        self.network = network
+        self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
+        cells = read_data(network, data)
+        shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
+        sizes = complete_sizes(network, {}, shapes)
+        check_fits(network, sizes)
+        program = Program(network, cells, sizes, 1, thread_count(threads))
+        check_possible(program)
+        begin(program, stream_key(self.seed, self.number), init or {})
+        self._begin(program, layer1)
+
+    @classmethod
+    def replicated(
+        cls,
+        network: Network,
+        sizes: Mapping[str, int],
+        replicates: int,
+        seed: int = 0,
+        layer1: str = "blocked",
+        threads: int | None = None,
+    ) -> Chain:
+        """Many independent chains as one leading dim of every node, each on data of its own,
+        and each at an exact draw from the joint distribution of parameters and data."""
+        chain = cls.__new__(cls)
+        chain.network = network
+        chain.seed, chain.number = check_seed(seed), 0
+        every = complete_sizes(network, sizes, {})
+        replicates = check_integer("replicates", replicates, 1)
+        check_fits(network, every, replicates, data=True)
+        program = Program(network, {}, every, replicates, thread_count(threads))
+        generate_into(program, chain.seed, {})
+        chain._begin(program, layer1)
+        return chain
+
+    def redraw(self, name: str, key: int) -> None:
+        """Replace the data of an observed node by new ones, given the current values."""
+        self.refresh()
+        node = self.network.nodes[name]
+        assert isinstance(node, Observed)
+        if name not in self._redraws:
+            self._redraws[name] = self.program.prior_step(name)
+        value = self._redraws[name](key)
+        self.program.cells[name] = cells_of(node, value, self.program.replicates)
+        if self.sampler is not None:
+            self.sampler.start(stream_key(key, 1))
+
+    def _begin(self, program: Program, layer1: str) -> None:
+        self.program = program
+        self.sweeps = 0
+        self.layer1, self.schedule = choose(program, layer1)
+        program.fused = layer1 != "composed"
+        if self.layer1 in ("collapsed", "partial"):
+            _check_tokens(program)
+        sampler = self.sampler = make_sampler(program, self.layer1)
+        self._steps: list[tuple[int, Callable[[int], None]]] = []
+        self._later: dict[str, tuple[int, Callable[[int], None]]] = {}
+        times: Counter[str] = Counter()
+        for step in self.schedule:
+            times[step.name] += 1  # a step that comes again in a user's order draws anew
+            again = f" {times[step.name]}" if times[step.name] > 1 else ""
+            base = stream_key(self.seed, self.number, word_of(step.name + again))
+            own = sampler.draw(step.node) if sampler is not None else None
+            if not step.upward:
+                run = own or program.draw_step(step.node)
+            elif sampler is not None and step.node == sampler.observed:
+                run = sampler.step
+            else:
+                run = program.count_step(step.node)
+            if step.on_demand:
+                self._later[step.node] = (base, run)
+            else:
+                self._steps.append((base, run))
+        self._pending: set[str] = set()
+        self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
+        if sampler is not None:
+            sampler.start(stream_key(self.seed, self.number, word_of("labels")))
+
+    def _joined(self) -> Iterator[tuple[int, Callable[[int], None]]]:
+        """The steps, where tables of gamma layers that come right after the counts of the data are
+        left to the sampler of the first layer: other threads draw them while it works."""
+        sampler, steps = self.sampler, deque(self._steps)
+        while steps:
+            base, run = steps.popleft()
+            if sampler is not None and run == sampler.step:
+                tables: list[tuple[Tables, int]] = []
+                while steps and isinstance(part := steps[0][1], Tables) and sampler.joins(part):
+                    tables.append((part, stream_key(steps.popleft()[0], self.sweeps)))
+                run = partial(sampler.step_before, tables=tables)
+            yield base, run
+
+    def sweep(self, n: int = 1) -> Chain:
+        """Run ``n`` sweeps."""
+        for _ in range(check_integer("sweep: n", n, 0)):
+            self.sweeps += 1
+            for base, run in self._joined():
+                run(stream_key(base, self.sweeps))
+            self._pending = set(self._later)
+        return self
+
+    def refresh(self, names: Iterable[str] | None = None) -> None:
+        """Draw the nodes that no step reads (or those among ``names``), so that their values
+        belong to this sweep. Their streams are their own: looking does not change the chain."""
+        wanted = self._pending if names is None else self._pending.intersection(names)
+        for name in [name for name in self._later if name in wanted]:
+            base, run = self._later[name]
+            run(stream_key(base, self.sweeps))
+            self._pending.discard(name)
+        if self.sampler is not None and (names is None or self.sampler.pattern.loadings in names):
+            self.sampler.show()
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of all that the next sweep reads, by name, beside the network, the data, the
+        seed and the numbers: `restore` goes on from there, bit for bit."""
+        program, own = self.program, "" if self.sampler is None else self.sampler.observed
+        tables: dict[str, Mapping[Any, NDArray[Any]]] = {
+            "values": {(n,): v for n, v in program.values.items() if n not in self._pending},
+            "counts": {pair: v for pair, v in program.counts.items() if pair[0] != own},
+            "drawn": program.drawn,
+            "latent_counts": {(n,): v for n, v in program.latent_counts.items()},
+        }
+        if self.sampler is not None:
+            tables["sampler"] = {(n,): v for n, v in self.sampler.state().items()}
+        return {
+            "/".join((table, *key)): np.array(value, np.int64 if table == "counts" else None)
+            for table, entries in tables.items()
+            for key, value in entries.items()
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
+        """Put a chain of the same network, data, seed and number where `state` was taken."""
+        program, tables = self.program, read_tables(self.program, state)
+        for name in self.network.latent:
+            if name not in tables["values"] and name not in self._later:
+                raise DataError(f"restore: the state has no value of {name!r}")
+        self.sweeps = check_integer("restore: sweeps", sweeps, 0)
+        program.values.update(tables["values"])
+        program.counts.update(tables["counts"])
+        program.drawn.update(tables["drawn"])
+        program.latent_counts.update(tables["latent_counts"])
+        self._pending = {name for name in self._later if name not in tables["values"]}
+        if self.sampler is not None:
+            self.sampler.restore(tables["sampler"])
+        return self
+
+    @property
+    def values(self) -> dict[str, NDArray[np.float64]]:
+        """The value of every latent node, by name, with its dims in order."""
+        return self.select(self.network.latent)
+
+    def select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+        """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
+        if not isinstance(names, Iterable):
+            raise DataError(f"select: names={names!r}: give a list of names of latent nodes")
+        wanted = [names] if isinstance(names, str) else list(names)
+        for name in wanted:
+            if name not in self.network.latent:
+                known = did_you_mean(name, self.network.latent)
+                raise DataError(f"select: {name!r} is not a latent node.{known}")
+        self.refresh(wanted)
+        values = self.program.values
+        return {name: _read_only(to_axes(self.program, name, values[name])[0]) for name in wanted}
+
+    def imputed(self, name: str) -> NDArray[np.int64]:
+        """The data of an observed node, as counts of the same shape, with the missing (masked)
+        cells as the last sweep imputed them: each sweep is a draw from their posterior."""
+        return imputed(self.program, name)
+
+    @property
+    def counts(self) -> dict[str, NDArray[np.int64]]:
+        """The integer counts that every latent node heard in the last sweep, by name."""
+        out = {}
+        if self.sampler is not None:
+            self.sampler.show()
+        for name in self.network.latent:
+            pairs = [pair for pair in self.program.counts if pair[1] == name]
+            if pairs:
+                total = sum(self.program.counts[pair] for pair in pairs)
+                out[name] = to_axes(self.program, name, np.asarray(total))[0]
+        return out
+
+    def log_joint(self) -> float:
+        """The log density of the data and all latent values together."""
+        self.refresh()
+        return float(sum(log_density(self.program, name)[0] for name in self.network.nodes))
+
+    def log_likelihood(self) -> float:
+        """The log density of the data given the latent values."""
+        self.refresh()
+        return float(sum(log_density(self.program, name)[0] for name in self.network.observed))
+
+
+def _check_tokens(program: Program) -> None:
+    """The samplers that label every token need room for them."""
+    for name, cells in program.cells.items():
+        tokens = int(cells.values.sum())
+        check_bytes(f"{name}: labels of {tokens} tokens", TOKEN_BYTES * tokens,
+                    "use layer1='blocked', which needs no labels")  # fmt: skip
+
+
+def _read_only(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A view through which the chain cannot be changed."""
+    view = np.asarray(value).view()  # a node without dims gives a plain number
+    view.flags.writeable = False
+    return view

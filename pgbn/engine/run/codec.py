@@ -1,0 +1,97 @@
+"""Chains as JSON and arrays.
+
+Reading trusts nothing: what the kernels would index with is checked first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.run.chain import Chain
+from pgbn.errors import StorageError
+from pgbn.network.network import Network
+from pgbn.nodes.base import Observed
+from pgbn.storage.codecs import Files, Group, Parts, register_codec
+from pgbn.storage.sparse import check_rows, compact
+
+__all__ = ["chain_content", "chain_data", "chain_state", "decode_chain"]
+
+
+def chain_content(chain: Chain) -> dict[str, Any]:
+    """All but the arrays. The sampler of the first layer is named, since "auto" may choose
+    otherwise in another version; "blocked" stands for general rules with fused tables."""
+    general = chain.layer1 == "composed" and chain.program.fused
+    return {
+        "network": json.loads(chain.network.to_json()),
+        "seed": chain.seed,
+        "number": chain.number,
+        "sweeps": chain.sweeps,
+        "layer1": "blocked" if general else chain.layer1,
+        "shapes": {name: list(cells.shape) for name, cells in chain.program.cells.items()},
+    }
+
+
+def chain_state(chain: Chain) -> Group:
+    """The arrays of `Chain.state`."""
+    return {name: compact(array) for name, array in chain.state().items()}
+
+
+def chain_data(chain: Chain) -> Group:
+    """The data of all observed nodes, as cells."""
+    out: Group = {}
+    for name, cells in chain.program.cells.items():
+        out[f"{name}/indptr"], out[f"{name}/indices"] = cells.indptr, compact(cells.indices)
+        out[f"{name}/values"] = compact(cells.values)
+        if cells.missing is not None:
+            out[f"{name}/missing"] = cells.missing
+    return out
+
+
+def _encode(chain: Chain) -> Parts:
+    if chain.program.replicates != 1:
+        raise StorageError("replicated chains cannot be saved; save a Chain made by Network.chain")
+    return Parts(chain_content(chain), {"data": chain_data(chain), "state": chain_state(chain)})
+
+
+def decode_chain(
+    content: Mapping[str, Any],
+    files: Files,
+    /,
+    *,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> Chain:
+    """A chain at the place where it was saved."""
+    network = Network.from_json(json.dumps(content["network"]))
+    arrays = files("data")
+    data = {
+        name: _read_cells(network[name], tuple(content["shapes"][name]), name, arrays)
+        for name in network.observed
+    }
+    seed, number, layer1 = (content[name] for name in ("seed", "number", "layer1"))
+    chain = Chain(network, data, seed, number, None, layer1, threads)
+    return chain.restore(files("state"), content["sweeps"])
+
+
+def _read_cells(node: Any, shape: tuple[int, ...], name: str, arrays: Group) -> Cells:
+    indptr, indices = (arrays[f"{name}/{part}"] for part in ("indptr", "indices"))
+    values, missing = arrays[f"{name}/values"], arrays.get(f"{name}/missing")
+    rows, columns = int(np.prod(shape[:-1], dtype=object)), shape[-1] if shape else 1
+    check_rows(indptr, indices, values, rows, columns)
+    assert isinstance(node, Observed)
+    if missing is not None and (missing.shape != values.shape or missing.dtype != bool):
+        raise StorageError(f"the data of {name} are damaged: missing")
+    complaint = node.check(values)
+    if complaint or len(shape) != len(node.axes):
+        raise StorageError(f"the data of {name} are damaged: {complaint or shape}")
+    kind = np.int64 if values.dtype.kind in "iu" else np.float64
+    return Cells(node.axes, shape, 1, indptr.astype(np.int64), indices.astype(np.int32),
+                 values.astype(kind), missing)  # fmt: skip
+
+
+register_codec("chain", Chain, _encode, decode_chain)

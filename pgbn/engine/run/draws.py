@@ -1,0 +1,207 @@
+"""Running chains and keeping draws, with named dims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer
+from pgbn.engine.data.imputed import check_imputed
+from pgbn.engine.run.progress import Callback, Clock, Event, live, stop_gently
+from pgbn.errors import DataError, PgbnError, did_you_mean, notify
+from pgbn.storage.memory import check_bytes
+
+if TYPE_CHECKING:
+    from pgbn.engine.run.chain import Chain
+    from pgbn.network.network import Network
+
+__all__ = ["Draws", "sample"]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Posterior draws: ``values[name]`` has the dims ("chain", "draw", *dims of the node).
+
+    ``draws[name]`` is the same; ``name in draws``, ``list(draws)`` and ``len(draws)`` speak of the
+    names, as a dict does.
+
+    ``interrupted``: Ctrl-C came before the end. ``values`` then has the draws that were kept:
+    those of the first chain so far, or of all whole chains, with those of the chain that was
+    not finished in ``unfinished``. ``chain`` is where it stands; ``chain.sweep(n)`` goes on.
+    """
+
+    values: dict[str, NDArray[np.float64]]
+    dims: dict[str, tuple[str, ...]]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    interrupted: bool = False
+    unfinished: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    chain: Chain | None = None
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        if name not in self.values:
+            raise PgbnError(f"no draws of {name!r} were kept.{did_you_mean(name, self.values)}")
+        return self.values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def mean(self, name: str) -> NDArray[np.float64]:
+        """The posterior mean of a node."""
+        return np.asarray(self[name].mean(axis=(0, 1)))
+
+    def to_xarray(self) -> Any:
+        """An `xarray.Dataset` (needs the extra ``pgbn[arviz]``)."""
+        xarray = _need("xarray")
+        data = {name: (self.dims[name], value) for name, value in self.values.items()}
+        return xarray.Dataset(data, attrs=self.attributes)
+
+    def to_arviz(self) -> Any:
+        """The draws as ArviZ takes them (needs the extra ``pgbn[arviz]``)."""
+        arviz = _need("arviz_base", "arviz")
+        dims = {name: list(dims[2:]) for name, dims in self.dims.items()}
+        if hasattr(arviz, "convert_to_inference_data") and arviz.__name__ == "arviz":
+            return arviz.from_dict(posterior=self.values, dims=dims)
+        return arviz.from_dict({"posterior": self.values}, dims=dims)
+
+    def __repr__(self) -> str:
+        rows = [f"  {n}{list(self.dims[n])} {v.shape}" for n, v in self.values.items()]
+        return "\n".join(["Draws (interrupted)" if self.interrupted else "Draws", *rows])
+
+
+def _need(*names: str) -> Any:
+    from importlib import import_module
+
+    for name in names:
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    raise PgbnError(f"this needs {names[0]}: pip install 'pgbn[arviz]'")
+
+
+def sample(
+    network: Network,
+    data: Mapping[str, Any],
+    burn_in: int,
+    draws: int,
+    thin: int,
+    chains: int,
+    seed: int,
+    keep: Iterable[str] | None,
+    progress: bool,
+    layer1: str,
+    threads: int | None,
+    callback: Callback | None = None,
+) -> Draws:
+    """Burn in, then keep every ``thin``-th of the following sweeps, for each chain.
+
+    Of an observed node with missing cells, what is kept is `Chain.imputed`.
+    """
+    burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
+    thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
+    if callback is not None and not callable(callback):
+        raise DataError(f"callback={callback!r}: give a function of one argument, a pgbn.Event")
+    if keep is not None and not np.iterable(keep):
+        raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
+    kept = list(network.latent) if keep is None else [keep] if isinstance(keep, str) else list(keep)
+    for name in kept:
+        if name not in network.latent and name not in network.observed:
+            raise DataError(
+                f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
+            )
+    rows = _Rows(kept, draws, chains)
+    clock = Clock((burn_in + draws * thin) * chains)
+    stopped: KeyboardInterrupt | None = None
+    with live(progress) as meter, stop_gently() as stop:
+        heard = [meter] if callback is None else [meter, callback]
+
+        def sweep(chain: Chain, phase: str, number: int, of: int) -> Event:
+            chain.sweep()
+            event = Event(chain, 1, phase, number, of, **clock.tick())
+            for listener in heard:
+                listener(event)
+            return event
+
+        try:
+            for number in range(chains):
+                chain = rows.begin(network.chain(data, seed, number, None, layer1, threads))
+                for done in range(1, burn_in + 1):
+                    stop.check(sweep(chain, "burn_in", done, burn_in))
+                for done in range(1, draws * thin + 1):
+                    event = sweep(chain, "collect", done, draws * thin)
+                    if done % thin == 0:
+                        rows.keep(chain)
+                    if event.done < event.total:
+                        stop.check(event)
+        except KeyboardInterrupt as error:
+            if not rows.count:
+                raise
+            stopped = error
+    attributes = {"seed": seed, "burn_in": burn_in, "thin": thin, "layer1": chain.layer1}
+    dims = {name: ("chain", "draw", *network.nodes[name].axes) for name in kept}
+    if stopped is None:
+        return Draws(rows.complete(), dims, attributes)
+    notify(
+        f"stopped after sweep {clock.done} of {clock.total}: {rows.count} of {draws * chains} "
+        "draws were kept"
+    )
+    at = getattr(stopped, "chain", None)  # None if it was stopped in the middle of a sweep
+    if not rows.whole:
+        return Draws(rows.rest(), dims, attributes, True, chain=at)
+    return Draws(rows.complete(), dims, attributes, True, rows.rest(), at)
+
+
+class _Rows:
+    """The draws that were kept: those of whole chains, and those of the chain that runs."""
+
+    def __init__(self, names: list[str], draws: int, chains: int) -> None:
+        self.names, self.draws, self.chains = names, draws, chains
+        self.whole: list[dict[str, NDArray[np.float64]]] = []
+        self.open: dict[str, NDArray[np.float64]] = {}
+        self.filled = 0
+        self.data: list[str] = []  # the names of observed nodes: their imputed cells are kept
+
+    @property
+    def count(self) -> int:
+        return len(self.whole) * self.draws + self.filled
+
+    def begin(self, chain: Chain) -> Chain:
+        """Make room for the draws of a chain, if there is any."""
+        self.data = [name for name in self.names if name in chain.network.observed]
+        for name in self.data:
+            check_imputed(chain.program, name, "keep")
+        if not self.whole:
+            each = 8 * sum(prod(chain.program.shape[name]) for name in self.names)
+            what = f"draws={self.draws}, chains={self.chains} of {', '.join(self.names)}"
+            check_bytes(what, each * self.draws * self.chains,
+                        "keep fewer draws (draws=, thin=) or nodes (keep=)")  # fmt: skip
+        self.open, self.filled = {}, 0
+        return chain
+
+    def keep(self, chain: Chain) -> None:
+        values = chain.select(name for name in self.names if name not in self.data)
+        for name, value in (values | {name: chain.imputed(name) for name in self.data}).items():
+            if name not in self.open:
+                self.open[name] = np.empty((self.draws, *value.shape))
+            self.open[name][self.filled] = value
+        self.filled += 1
+        if self.filled == self.draws:
+            self.whole.append(self.open)
+            self.open, self.filled = {}, 0
+
+    def complete(self) -> dict[str, NDArray[np.float64]]:
+        return {name: np.stack([rows[name] for rows in self.whole]) for name in self.names}
+
+    def rest(self) -> dict[str, NDArray[np.float64]]:
+        return {name: rows[None, : self.filled] for name, rows in self.open.items() if self.filled}

@@ -1,0 +1,56 @@
+"""Where a chain begins: at the initial values that were given, else at draws from the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import check_unmasked, in_order, numbers
+from pgbn.engine.compile.program import Program
+from pgbn.engine.run.generate import to_storage
+from pgbn.errors import DataError, did_you_mean
+from pgbn.nodes.base import Latent
+from pgbn.samplers.random import stream_key, word_of
+
+__all__ = ["begin"]
+
+
+def begin(program: Program, key: int, init: Mapping[str, Any]) -> None:
+    """Set the latent nodes to the values in ``init``, and the others to draws from the prior."""
+    given = _read(program, init)
+    for name in program.network.latent:
+        value: NDArray[Any]
+        if name in given:
+            value = given[name]
+        else:
+            node = program.network.nodes[name]
+            assert isinstance(node, Latent)
+            draw = program.prior_step(name)
+            value = node.begin(draw(stream_key(key, word_of("initial"), word_of(name))))
+        program.values[name] = np.ascontiguousarray(value, np.float64)
+
+
+def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+    """Checked initial values, in storage order."""
+    out = {}
+    latent = program.network.latent
+    if not isinstance(init, Mapping):
+        raise DataError(f"init={init!r}: give a dict from names of latent nodes to arrays")
+    for name, value in init.items():
+        if name not in latent:
+            raise DataError(f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}")
+        node = program.network.nodes[name]
+        assert isinstance(node, Latent)
+        check_unmasked(f"init: {name}", value)
+        value = in_order(f"init: {name}", node.axes, value)
+        array = numbers(f"init: {name}", value).astype(np.float64)
+        if array.ndim != len(node.axes):
+            raise DataError(f"init: {name} has shape {array.shape}, but its dims are {node.axes}")
+        complaint = node.refuses(array)
+        if complaint:
+            raise DataError(f"init: {name} {complaint}")
+        out[name] = to_storage(program, name, array[None])
+    return out

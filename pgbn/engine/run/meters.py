@@ -1,0 +1,163 @@
+"""The live line of a run: a bar with rich, plain text without it, an output in a notebook."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from importlib import import_module
+from shutil import get_terminal_size
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pgbn.engine.run.progress import Event
+
+__all__ = ["Meter", "Silent", "choose_meter", "describe"]
+
+
+def choose_meter() -> Meter:
+    """What shows the line here."""
+    if _in_notebook():
+        return Notebook()
+    if not sys.stderr.isatty():
+        return Silent()
+    try:
+        return Bar()
+    except ImportError:
+        return Line()
+
+
+def _in_notebook() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def describe(event: Event, seconds: float, log_likelihood: float | None) -> str:
+    """layer 2 burn-in 30/200 · 0:41 left · widths 100-63 · 1.2 M tokens/s · log p -6.912 a token.
+
+    ``seconds`` is what a sweep takes.
+    """
+    phase = event.phase.replace("_", "-")
+    parts = [f"layer {event.depth} {phase} {event.sweep}/{event.sweeps}"]
+    parts.append(f"{_clock(seconds * (event.total - event.done))} left")
+    if event.widths:
+        parts.append("widths " + "-".join(map(str, event.widths)))
+    parts.append(f"{_short(event.tokens / max(seconds, 1e-9))} tokens/s")
+    if log_likelihood is not None:
+        parts.append(f"log p {log_likelihood:.3f} a token")
+    return " · ".join(parts)
+
+
+def _short(number: float) -> str:
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number:.0f}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+class Meter:
+    """Shows an event a few times a second; the log likelihood at most for 2 % of the time."""
+
+    every = 0.25
+
+    def __init__(self) -> None:
+        self.shown = self.measured = self.cost = 0.0
+        self.likelihood: float | None = None
+        # The median of the last sweeps: one that had to compile would spoil the mean.
+        self.recent: deque[float] = deque(maxlen=50)
+
+    def __call__(self, event: Event, /) -> None:
+        self.recent.append(event.sweep_seconds)
+        now = time.monotonic()
+        if now - self.shown < self.every and event.done < event.total:
+            return
+        self.shown = now
+        noted = getattr(getattr(event, "trace", None), "rows", [])
+        if noted:  # training has computed it anyway
+            self.likelihood = noted[-1][1] / max(event.tokens, 1)
+        elif now - self.measured > max(2.0, 50 * self.cost):
+            self.likelihood = event.log_likelihood
+            self.measured = time.monotonic()
+            self.cost = self.measured - now
+        text = describe(event, median(self.recent), self.likelihood)
+        self.show(text, event.done / event.total)
+
+    def show(self, text: str, part: float) -> None:
+        """Put this text, and this part of the whole, before somebody's eyes."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """The run is over."""
+
+
+class Silent(Meter):
+    """Where nobody looks, or nobody wants to."""
+
+    def __call__(self, event: Event, /) -> None:
+        pass
+
+    def show(self, text: str, part: float) -> None:
+        pass
+
+
+class Line(Meter):
+    """One line of text that is written over."""
+
+    width = 0
+
+    def show(self, text: str, part: float) -> None:
+        line = f"{part:4.0%} {text}"[: get_terminal_size().columns - 1]
+        sys.stderr.write("\r" + line.ljust(self.width))
+        sys.stderr.flush()
+        self.width = len(line)
+
+    def close(self) -> None:
+        sys.stderr.write("\n")
+
+
+class Notebook(Meter):
+    """One output that is replaced."""
+
+    every = 1.0
+    handle: Any = None
+
+    def show(self, text: str, part: float) -> None:
+        display = import_module("IPython.display").display
+        done = round(30 * part)
+        line = {"text/plain": f"{'█' * done}{'░' * (30 - done)} {text}"}
+        if self.handle is None:
+            self.handle = display(line, raw=True, display_id=True)
+        else:
+            self.handle.update(line, raw=True)
+
+
+class Bar(Meter):
+    """A bar with rich where the text leaves room for it; a long text takes two lines."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
+
+        super().__init__()
+        self.bar = BarColumn(24)
+        self.text = TextColumn("{task.description}", markup=False, table_column=Column())
+        self.progress = Progress(self.text, console=Console(stderr=True), transient=True)
+        self.task = self.progress.add_task("", total=1.0)
+        self.progress.start()
+
+    def show(self, text: str, part: float) -> None:
+        room = self.progress.console.width - len(text) - 2
+        self.bar.bar_width = min(room, 24)
+        self.progress.columns = (self.bar, self.text) if room >= 6 else (self.text,)
+        self.progress.update(self.task, completed=part, description=text, refresh=True)
+
+    def close(self) -> None:
+        self.progress.stop()

@@ -1,0 +1,162 @@
+"""Progress: what callbacks get after every sweep, the live line, and stopping with Ctrl-C.
+
+    def log(event: pgbn.Event) -> None:
+        print(event.sweep, event.widths, event.log_likelihood)
+
+    network.sample(data, callback=log)
+
+An `Event` computes its costly parts when they are asked for. The line (see `meters`) is shown in
+a terminal or a notebook; elsewhere there is none.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from types import FrameType
+from typing import Any, Protocol
+
+from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.meters import Silent, choose_meter
+
+__all__ = ["Callback", "Clock", "Event", "Interrupted", "Stop", "live", "stop_gently"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """The end of a sweep: number ``sweep`` of ``sweeps`` in this ``phase``, ``done`` of ``total``
+    in all, ``sweep_seconds`` long, ``seconds`` after the start. ``depth`` counts the layers."""
+
+    chain: Chain
+    depth: int
+    phase: str
+    sweep: int
+    sweeps: int
+    done: int
+    total: int
+    seconds: float
+    sweep_seconds: float
+
+    @cached_property
+    def tokens(self) -> int:
+        """The total count of the data; of reals, the number of cells that are not zero."""
+        cells = self.chain.program.cells.values()
+        return sum(
+            int(c.values.sum()) if c.values.dtype.kind == "i" else c.values.size for c in cells
+        )
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.tokens / max(self.sweep_seconds, 1e-9)
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """The factors with counts in each layer theta1, theta2, …; empty for other networks."""
+        program, widths = self.chain.program, []
+        for layer in range(1, len(self.chain.network.latent) + 1):
+            name, topic = f"theta{layer}", f"topic{layer}"
+            heard = [counts for pair, counts in program.counts.items() if pair[1] == name]
+            if not heard or topic not in program.storage[name]:
+                break
+            axis = program.storage[name].index(topic) + 1
+            others = tuple(i for i in range(heard[0].ndim) if i != axis)
+            widths.append(int((sum(counts.sum(axis=others) for counts in heard) > 0).sum()))
+        return tuple(widths)
+
+    @cached_property
+    def log_likelihood(self) -> float:
+        """The log density of the data given the latent values, a number a token."""
+        return self.chain.log_likelihood() / max(self.tokens, 1)
+
+
+class Callback(Protocol):
+    """Anything that takes an event; what it raises stops the chain after this sweep."""
+
+    def __call__(self, event: Any, /) -> None: ...
+
+
+class Clock:
+    """Counts sweeps and seconds of a run."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done = total, 0
+        self.start = self.last = time.monotonic()
+
+    def tick(self) -> dict[str, Any]:
+        """One sweep more: the fields of an `Event` that count and time."""
+        now = time.monotonic()
+        took, self.last = now - self.last, now
+        self.done += 1
+        return {"done": self.done, "total": self.total, "seconds": now - self.start,
+                "sweep_seconds": took}  # fmt: skip
+
+
+# ---- stopping -------------------------------------------------------------------------
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, heeded after a sweep; the text says how to go on, ``chain`` is where it stands."""
+
+    chain: Chain | None = None
+
+
+class Stop:
+    """Whether Ctrl-C was pressed."""
+
+    requested = False
+
+    def check(self, event: Event) -> None:
+        """Raise `Interrupted` if it was."""
+        if self.requested:
+            stop = Interrupted(
+                f"stopped after sweep {event.done} of {event.total}; this exception has the chain: "
+                "pgbn.save(error.chain, path) keeps it, and error.chain.sweep(n) goes on"
+            )
+            stop.chain = event.chain
+            raise stop
+
+
+@contextmanager
+def stop_gently() -> Iterator[Stop]:
+    """Let Ctrl-C stop after the current sweep; pressed again, at once."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def heed(number: int, frame: FrameType | None) -> None:
+        if stop.requested:
+            raise KeyboardInterrupt
+        stop.requested = True
+        sys.stderr.write("\nstopping after this sweep (Ctrl-C again: at once)\n")
+        sys.stderr.flush()
+
+    if before is not signal.default_int_handler:  # somebody else handles it: leave it to them
+        yield stop
+        return
+    signal.signal(signal.SIGINT, heed)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# ---- the live line --------------------------------------------------------------------
+
+
+@contextmanager
+def live(show: bool = True) -> Iterator[Callback]:
+    """A callback that shows where a run stands, or does nothing where nobody would see it."""
+    meter = choose_meter() if show else Silent()
+    meter.show("preparing; the first run compiles its kernels", 0.0)
+    try:
+        yield meter
+    finally:
+        meter.close()

@@ -1,0 +1,113 @@
+"""The state of a chain, as `Chain.state` gives it and files keep it: checked before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import numbers
+from pgbn.engine.compile.program import Program
+from pgbn.engine.run.generate import to_axes
+from pgbn.errors import DataError, did_you_mean
+from pgbn.nodes.base import Latent
+
+__all__ = ["Tables", "read_tables"]
+
+Tables = dict[str, dict[Any, NDArray[Any]]]
+
+# How many names follow each table in the paths of a state, such as "counts/x/phi1".
+_NAMES = {"values": 1, "counts": 2, "drawn": 2, "latent_counts": 1, "sampler": 1}
+
+
+def read_tables(program: Program, state: Mapping[str, Any]) -> Tables:
+    """The arrays of a state by table and name, each of the right shape and with possible values."""
+    if not isinstance(state, Mapping):
+        raise DataError(
+            f"restore: a state of type {type(state).__name__}; give the dict that Chain.state() "
+            "returned"
+        )
+    tables: Tables = {table: {} for table in _NAMES}
+    for path, value in state.items():
+        table, *names = str(path).split("/")
+        if len(names) != _NAMES.get(table):
+            raise DataError(
+                f"restore: {path!r} is no entry of a state, such as 'values/r' or 'counts/x/phi1'; "
+                "give the dict that Chain.state() returned"
+            )
+        array = numbers(f"restore: {path}", value)
+        if table == "values":
+            tables[table][names[0]] = _value(program, path, names[0], array)
+        elif table == "counts":
+            _check_known(path, names[0], program.network.nodes)
+            if names[1] != "self":  # what a Markov chain passes on is drawn before it is read
+                _check_known(path, names[1], program.network.latent)
+                _check_shape(path, array, program.shape[names[1]])
+                tables[table][names[0], names[1]] = _integers(path, array)
+        elif table == "drawn":
+            tables[table][names[0], names[1]] = _drawn(program, path, names, array)
+        elif table == "latent_counts":
+            _check_known(path, names[0], program.cells)
+            _check_shape(path, array, program.cells[names[0]].values.shape)
+            tables[table][names[0]] = _integers(path, array)
+        else:
+            tables[table][names[0]] = array  # the sampler of the first layer reads it
+    return tables
+
+
+def _value(program: Program, path: str, name: str, array: NDArray[Any]) -> NDArray[Any]:
+    _check_known(path, name, program.network.latent)
+    _check_shape(path, array, program.shape[name])
+    value, node = np.array(array, np.float64), program.network.nodes[name]
+    assert isinstance(node, Latent)
+    for replicate in to_axes(program, name, value):
+        complaint = node.refuses(np.asarray(replicate))
+        if complaint:
+            raise DataError(f"restore: {path} {complaint}")
+    return value
+
+
+def _drawn(program: Program, path: str, pair: list[str], array: NDArray[Any]) -> NDArray[Any]:
+    """A random exposure; it may be infinite, for a shape that underflowed to 0."""
+    rule = program.wiring.rules.get((pair[0], pair[1]))
+    if rule is None or rule.drawn is None:
+        known = ["/".join(key) for key, each in program.wiring.rules.items() if each.drawn]
+        raise DataError(
+            f"restore: {path}: no random exposure is kept for that in this network."
+            f"{did_you_mean('/'.join(pair), known)}"
+        )
+    dims = rule.drawn(program.network.nodes[pair[0]])
+    size = program.replicates * prod(program.sizes[dim] for dim in dims)
+    if array.size != size:
+        raise DataError(f"restore: {path} has {array.size} numbers, but this chain needs {size}")
+    if not (array >= 0).all():
+        raise DataError(f"restore: {path} has values that are negative or NaN")
+    return np.array(array, np.float64)
+
+
+def _integers(path: str, array: NDArray[Any]) -> NDArray[np.int64]:
+    if array.dtype.kind not in "iu" or bool((array < 0).any()):
+        raise DataError(
+            f"restore: {path} must hold integers of at least 0, the counts of a sweep; got "
+            f"{array.dtype}" + (f" down to {array.min():g}" if array.size else "")
+        )
+    return np.array(array, np.int64)
+
+
+def _check_known(path: str, name: str, known: Any) -> None:
+    if name not in known:
+        raise DataError(
+            f"restore: {path}: this network has no such {name!r}.{did_you_mean(name, known)} Is "
+            "the state of the same network?"
+        )
+
+
+def _check_shape(path: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise DataError(
+            f"restore: {path} has the shape {array.shape}, but this chain needs {shape}; is the "
+            "state of the same network and data?"
+        )

@@ -1,0 +1,1 @@
+"""Nodes that depend on their own row before: scanned backward and forward along a dim."""

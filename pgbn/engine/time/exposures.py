@@ -1,0 +1,116 @@
+"""Exposures of a Markov chain: row t hears its own children and what row t+1 passes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.layout import Labelled, align
+from pgbn.engine.compile.products import compile_product
+from pgbn.engine.compile.quantities import Quantities
+from pgbn.engine.time.rows import Rows
+from pgbn.network.sumproduct import Operand, reduce_product
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Term
+from pgbn.nodes.base import Node
+from pgbn.nodes.rules.results import checked, is_own
+
+__all__ = ["backward", "chain_exposure", "chain_exposures", "passed_back"]
+
+
+def chain_exposures(rows: Rows) -> list[Any]:
+    """ζ_t = rule(q_t + what row t+1 passes back, rates): one 4-d array (or number) a row."""
+    program, rule = rows.program, rows.rule
+    assert callable(rule.exposure)
+    heard = rows.at_row(program.exposure(rows.name))
+    others = rows.quantities(name for name in rule.exposure_reads if name != "exposure")
+    cell: list[Any] = [0.0]
+    back = [backward(rows, term, cell) for term in rows.terms[LATER]]
+    exposures: list[Any] = [0.0] * rows.length
+    for now in reversed(range(rows.length)):
+        rows.now = now
+        arguments = {name: get() for name, get in others.items()}
+        if "exposure" in rule.exposure_reads:
+            arguments["exposure"] = heard() + passed_back(rows, back, cell, exposures)
+        exposure = rule.exposure
+        if is_own(exposure):
+            shape = np.broadcast_shapes(*map(np.shape, arguments.values()))
+            exposure = checked(exposure, rows.node, rows.slot, shape)
+        exposures[now] = exposure(**arguments)
+    return exposures
+
+
+def passed_back(rows: Rows, back: list[Any], cell: list[Any], exposures: list[Any]) -> Any:
+    """The exposure that the next row passes back to the current one."""
+    if rows.now == rows.length - 1:
+        return 0.0
+    rows.now += 1
+    cell[0] = exposures[rows.now]
+    total: Any = 0.0
+    for get in back:
+        if get is not None:
+            total = total + get()
+    rows.now -= 1
+    return total
+
+
+def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any] | None:
+    """The exposure of the previous row that comes through one term, from that in ``cell``."""
+    own = [factor for factor in term.factors if factor.name == "self"]
+    if not own:
+        return None
+    program = rows.program
+    dims = program.wiring.rule_dims(rows.node, rows.slot)
+    kept = tuple(dim for dim in rows.dims if dim in dims)
+
+    def read(operand: Operand) -> Labelled:
+        if operand.kind != "rest":
+            return rows.read(operand)
+        shape = tuple(program.sizes[dim] for dim in kept)
+
+        def get() -> NDArray[Any]:
+            value = np.asarray(cell[0], np.float64)
+            full = value.reshape((-1, *(value.shape[1 + 3 - len(rows.dims) + rows.dims.index(d)]
+                                        for d in kept))) if value.ndim else value.reshape(
+                                            (1, *(1,) * len(kept)))  # fmt: skip
+            return np.ascontiguousarray(np.broadcast_to(full, (program.replicates, *shape)))
+
+        return Labelled(get, kept, program.replicates)
+
+    zeta = Operand("rest", rows.name, kept)
+    others = [rows.operand(factor) for factor in term.factors if factor is not own[0]]
+    every = dict.fromkeys((*rows.dims, *term.contracted))
+    over = [dim for dim in every if dim not in own[0].dims]
+    product = reduce_product(term.coefficient, [zeta, *others], over)
+    labelled = compile_product(product, read, program.sizes)
+    names = dict(zip(own[0].dims, rows.node.axes, strict=True))
+    renamed = Labelled(
+        labelled.get, tuple(names[d] for d in labelled.dims), labelled.replicates, labelled.value
+    )
+    return align(renamed, rows.dims, program.sizes)
+
+
+def chain_exposure(program: Quantities, node: Node, slot: str, phase: str) -> Labelled:
+    """The exposure that the chain passes to its slot, all rows; zero where ``phase`` is not."""
+    rows = Rows(program, node)
+    kept = tuple(
+        dim for dim in program.storage[node.name] if dim in program.wiring.rule_dims(node, slot)
+    )
+    inner = tuple(dim for dim in kept if dim != rows.along)
+    shape = (program.replicates, *(program.sizes[dim] for dim in inner))
+
+    def get() -> NDArray[np.float64]:
+        each = chain_exposures(rows)
+        stacked = []
+        for now, value in enumerate(each):
+            counts = phase in ("", ALWAYS) or (phase == FIRST) == (now == 0)
+            array = np.asarray(value, np.float64)
+            if array.ndim:
+                sizes = [array.shape[4 - len(rows.dims) + rows.dims.index(dim)] for dim in inner]
+                array = array.reshape((-1, *sizes))
+            stacked.append(np.broadcast_to(array * counts, shape))
+        return np.ascontiguousarray(np.stack(stacked, axis=kept.index(rows.along) + 1))
+
+    return Labelled(get, kept, program.replicates)

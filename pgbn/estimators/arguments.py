@@ -1,0 +1,150 @@
+"""What the scikit-learn estimators are given, checked: an error names the argument."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from pgbn.checks import MOST_THREADS, check_integer, is_integral
+from pgbn.errors import DataError
+from pgbn.storage.sparse import check_sparse
+
+__all__ = [
+    "blaming",
+    "check_settings",
+    "read_choice",
+    "read_documents",
+    "read_link",
+    "read_seed",
+    "read_sweeps",
+    "read_threads",
+    "renaming",
+]
+
+
+def read_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> Any:
+    """Documents × terms as a csr_array, or dense as they were given. With ``reset`` the number and
+    names of the terms are noted in the estimator, else they must be the ones it knows."""
+    masked = int(np.ma.getmaskarray(X).sum()) if np.ma.isMaskedArray(X) else 0
+    if masked:
+        raise DataError(
+            f"{name} has {masked} masked cells, which the estimators would take as data; train "
+            "with pgbn.train_layerwise or Network.chain, which impute them, or fill them, e.g. "
+            "with .filled(0)"
+        )
+    if sp.issparse(X):
+        check_sparse(name, X)
+    with blaming(name):
+        X = validate_data(
+            estimator, X, accept_sparse="csr", reset=reset, ensure_non_negative=True,
+            dtype=[np.float64, np.float32, np.int64, np.int32],
+        )  # fmt: skip
+    return sp.csr_array(X) if sp.issparse(X) else X
+
+
+def read_link(link: str, X: Any) -> str:
+    """The link; "auto" looks at the data."""
+    if link != "auto":
+        return link
+    values = X.data if sp.issparse(X) else X
+    whole = values.dtype.kind in "iu" or bool((values == np.floor(values)).all())
+    return "poisson" if whole else "gamma"
+
+
+def read_seed(random_state: Any) -> int:
+    """A seed of pgbn from what scikit-learn takes."""
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise DataError(f"random_state={random_state!r}: {error}") from None
+
+
+def read_threads(n_jobs: int | None) -> int | None:
+    """Threads from what scikit-learn takes: None is one, and −1 is None in the rest of pgbn, which
+    stands for PGBN_THREADS or all cores."""
+    if n_jobs is None:
+        return 1
+    if not is_integral(n_jobs) or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
+        raise DataError(
+            f"n_jobs={n_jobs!r} must be None, -1 or an integer from 1 to {MOST_THREADS}"
+        )
+    return None if n_jobs == -1 else int(n_jobs)
+
+
+def read_sweeps(estimator: Any) -> dict[str, int]:
+    """The sweeps for the hidden units of a document."""
+    return {
+        "burn_in": check_integer("transform_burn_in", estimator.transform_burn_in, 0),
+        "samples": check_integer("transform_samples", estimator.transform_samples, 1),
+    }
+
+
+def check_settings(estimator: Any) -> None:
+    """The parameters that only `transform` reads: they are to fail before training, not after.
+    And an eta of None, which is for trainings that go on with another model's settings."""
+    if estimator.eta is None:
+        raise DataError("eta=None: give a positive number, or one for each layer")
+    depth = check_integer("depth", estimator.depth, 1)
+    if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
+        raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")
+    _check_output(estimator.output)
+    read_sweeps(estimator)
+    read_threads(estimator.n_jobs)
+
+
+def read_choice(estimator: Any, layer: int | None, output: str | None) -> tuple[int, str]:
+    """The layer and the output asked for; None: those of the estimator, but a layer that is asked
+    for is what one gets."""
+    if output is None:
+        output = estimator.output if layer is None else "layer"
+    elif layer is not None and output == "concat":
+        raise DataError(
+            f"layer={layer!r}, output='concat': give the layer, or output='concat' for all layers"
+        )
+    layer = estimator.layer if layer is None else layer
+    depth = len(estimator.widths_)
+    if not is_integral(layer) or not 1 <= layer <= depth:
+        raise DataError(
+            f"layer={layer!r}: the network has layers 1 to {depth} (training ended: "
+            f"{estimator.training_.stopped})"
+        )
+    return int(layer), _check_output(output)
+
+
+def _check_output(output: Any) -> str:
+    if not isinstance(output, str) or output not in ("layer", "concat"):
+        raise DataError(f"output={output!r} must be 'layer' or 'concat'")
+    return output
+
+
+@contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """Errors of scikit-learn say "X", or do not say which argument is wrong: they get its name."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        text = re.sub(r"\bX\b", name, str(error))
+        if text == str(error) and name in text:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else DataError
+        hint = "; are these texts? count their terms first, with CountVectorizer"
+        texts = text.startswith("could not convert string")
+        raise kind(f"{'' if name in text else f'{name}: '}{text}{hint if texts else ''}") from error
+
+
+@contextmanager
+def renaming(inside: str, outside: str) -> Iterator[None]:
+    """Errors of pgbn name an argument by what the estimator's own method calls it."""
+    try:
+        yield
+    except DataError as error:
+        if inside == outside or inside not in str(error):
+            raise
+        raise DataError(str(error).replace(inside, outside)) from error

@@ -1,0 +1,107 @@
+"""What `fit` of an estimator settles before it trains: a new network, or one to go on from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pgbn.checks import check_integer, is_integral
+from pgbn.engine.run.progress import Interrupted
+from pgbn.errors import DataError, notify
+from pgbn.estimators.arguments import read_link, read_seed
+from pgbn.training.growing import why_start_is_full
+from pgbn.training.layerwise import LayerwiseTraining
+
+__all__ = ["Beginning", "begin", "fixed_parameters", "report_depth", "unchanged_on_failure"]
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Where a training begins. ``fixed`` are the parameters that ``warm_start`` cannot change;
+    ``start`` is the training to go on from, and ``full`` says why it gets no further layer."""
+
+    link: str
+    seed: int
+    fixed: dict[str, Any]
+    depth: int
+    start: LayerwiseTraining | None = None
+    full: str = ""
+
+
+def begin(estimator: Any, X: Any, again: bool) -> Beginning:
+    """A training from the start, or ``again``: with the link and the seed of the one before."""
+    fixed, depth = fixed_parameters(estimator), int(estimator.depth)
+    link = read_link(estimator.link, X)
+    if not again:
+        return Beginning(link, read_seed(estimator.random_state), fixed, depth)
+    start = estimator.training_
+    _check_same(estimator, estimator._fixed, fixed, link)
+    full = ""
+    if start.deepest.depth < depth:
+        least = check_integer("min_width", estimator.min_width, 0)
+        full = why_start_is_full(start.deepest, float(X.sum()), least)
+    depth = start.deepest.depth if full else depth
+    return Beginning(estimator.link_, estimator._seed, estimator._fixed, depth, start, full)
+
+
+def fixed_parameters(estimator: Any) -> dict[str, Any]:
+    """The width of the first layer and the random state, in a form that can be kept and saved."""
+    name, state = estimator._width_name, estimator.random_state
+    if is_integral(state):
+        state = int(state)
+    elif state is not None:
+        state = type(state).__name__  # a generator: which one it was does not matter
+    return {name: check_integer(name, getattr(estimator, name), 1), "random_state": state}
+
+
+def _check_same(estimator: Any, before: dict[str, Any], now: dict[str, Any], link: str) -> None:
+    """Refuse what cannot change while training goes on; a seed that is not used is only told."""
+    width, depth = estimator._width_name, estimator.training_.deepest.depth
+    changes = []
+    if link != estimator.link_:
+        auto = f" ({link!r} for this X)" if estimator.link == "auto" else ""
+        changes.append((f"link={estimator.link!r}{auto}", f"link={estimator.link_!r}"))
+    if now[width] != before[width]:
+        changes.append((f"{width}={now[width]}", f"{width}={before[width]}"))
+    if estimator.depth < depth:
+        changes.append((f"depth={estimator.depth}", f"depth={depth}"))
+    if changes:
+        new, old = changes[0]
+        raise DataError(
+            f"{new}: with warm_start, fit goes on with a network that has {old}; set_params({old}) "
+            "goes on, set_params(warm_start=False) begins anew"
+        )
+    if now["random_state"] != before["random_state"]:
+        notify(
+            f"random_state={estimator.random_state!r} is not used: with warm_start, fit goes on "
+            f"with the random numbers of random_state={before['random_state']!r}; "
+            "set_params(warm_start=False) begins anew"
+        )
+
+
+def report_depth(estimator: Any) -> None:
+    """Tell that the network has fewer layers than were asked for, and why."""
+    layers, depth = len(estimator.widths_), estimator.depth
+    if layers < depth:
+        notify(
+            f"depth={depth}, but the network has {layers} layer{'s' if layers > 1 else ''}: "
+            f"{estimator.training_.stopped}; a larger max_width or a smaller min_width "
+            f"(now {estimator.min_width}) lets more layers be trained"
+        )
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """An estimator whose `fit` fails is what it was before; one that is stopped by Ctrl-C after a
+    sweep keeps what was trained."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except Interrupted:
+        raise
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

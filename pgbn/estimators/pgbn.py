@@ -1,0 +1,281 @@
+"""scikit-learn estimators: `PGBN`, a belief network with inferred widths, and `PFA`, its one layer.
+
+Needs the extra ``pgbn[sklearn]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pgbn.engine.run.progress import Interrupted, stop_gently
+from pgbn.estimators.arguments import (
+    check_settings,
+    read_documents,
+    read_seed,
+    read_threads,
+    renaming,
+)
+from pgbn.estimators.features import LayerFeatures
+from pgbn.estimators.fit import Beginning, begin, report_depth, unchanged_on_failure
+from pgbn.estimators.verbose import Reporter
+from pgbn.evaluation import (
+    SyntheticDocuments,
+    Topic,
+    completion_perplexity,
+    generate_documents,
+    topics,
+)
+from pgbn.evaluation.document_density import mean_log_density
+from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise, trained_so_far
+from pgbn.training.new_rows import infer
+from pgbn.training.per_layer import up_to
+from pgbn.training.start_settings import choose_priors
+from pgbn.training.trained import Priors, TrainedNetwork
+from pgbn.training.verbs import Reportable
+
+__all__ = ["PFA", "PGBN"]
+
+
+class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
+    """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
+
+    Parameters
+    ----------
+    max_width : width of the first layer at most; those above are inferred.
+    depth : layers at most.
+    eta : the Dirichlet parameter of the topics, one number or one a layer.
+    burn_in, collect : sweeps before and after pruning each layer, one number or one a layer.
+    link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, or "auto":
+        Poisson if all data are whole numbers, else gamma.
+    layer1 : sampler of the first layer, see `pgbn.Network.chain`.
+    min_width : training stops early, with a warning, at a layer of at most so many factors.
+    priors : a `pgbn.Priors`; None means those of the paper.
+    layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),
+        or of all layers side by side (output="concat").
+    transform_burn_in, transform_samples : sweeps for the hidden units of a document.
+    n_jobs : threads; None means 1, -1 as many as the environment variable PGBN_THREADS says, else
+        all cores. The results do not depend on it.
+    random_state, verbose, warm_start : as usual. With warm_start, `fit` on the same data adds
+        the layers that are missing, or trains ``collect`` sweeps more if none is, or if
+        ``min_width`` allows none.
+
+    Attributes
+    ----------
+    components_ : Φ^(1), (K_1, terms), rows sum to one.
+    widths_ : (K_1, …, K_T).
+    networks_ : the trained networks of 1 … T layers; `TrainedNetwork` has the rest.
+    """
+
+    def __init__(
+        self,
+        max_width: int = 100,
+        depth: int = 2,
+        *,
+        eta: float | Sequence[float] = 0.05,
+        burn_in: int | Sequence[int] = 300,
+        collect: int | Sequence[int] = 200,
+        link: str = "auto",
+        layer1: str = "auto",
+        min_width: int = 4,
+        priors: Priors | None = None,
+        layer: int = 1,
+        output: str = "layer",
+        transform_burn_in: int = 100,
+        transform_samples: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+    ) -> None:
+        self.max_width = max_width
+        self.depth = depth
+        self.eta = eta
+        self.burn_in = burn_in
+        self.collect = collect
+        self.link = link
+        self.layer1 = layer1
+        self.min_width = min_width
+        self.priors = priors
+        self.layer = layer
+        self.output = output
+        self.transform_burn_in = transform_burn_in
+        self.transform_samples = transform_samples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    _width_name = "max_width"
+
+    # ---- fitting ----------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train on documents × terms, sparse or dense.
+
+        Ctrl-C stops after the sweep with a `KeyboardInterrupt`; the estimator keeps what was
+        trained, and with ``warm_start`` another `fit` goes on from there. If `fit` fails, the
+        estimator is what it was before.
+        """
+        with unchanged_on_failure(self):
+            check_settings(self)
+            again = bool(self.warm_start) and hasattr(self, "training_")
+            X = read_documents(self, X, reset=not again)
+            at = begin(self, X, again)
+            training = self._train(X, at)
+            self._keep(replace(training, stopped=at.full) if at.full else training, at)
+        report_depth(self)
+        return self
+
+    def _train(self, X: Any, at: Beginning) -> LayerwiseTraining:
+        reporter = Reporter(self.verbose)
+        names = renaming("max_width", self._width_name), renaming("start_from", "warm_start")
+        priors = choose_priors(self.priors, ())
+        with stop_gently() as stop, names[0], names[1]:
+
+            def each(event: Progress) -> None:
+                reporter(event)
+                if stop.requested:
+                    done = trained_so_far(event, self.eta, at.link, priors)
+                    self._keep(done, at)
+                    raise Interrupted(
+                        f"{done.stopped}; the estimator keeps what was trained, and "
+                        "set_params(warm_start=True).fit(X) goes on from there"
+                    )
+
+            layers = at.depth if at.full else None  # no further layer: no use for its settings
+            return train_layerwise(
+                X,
+                at.fixed[self._width_name],
+                at.depth,
+                eta=up_to(self.eta, layers),
+                burn_in=up_to(self.burn_in, layers),
+                collect=up_to(self.collect, layers),
+                link=at.link,
+                seed=at.seed,
+                layer1=self.layer1,
+                threads=read_threads(self.n_jobs),
+                min_width=self.min_width,
+                priors=priors,
+                callback=each,
+                progress=False,
+                start_from=at.start,
+            )
+
+    def _keep(self, training: LayerwiseTraining, at: Beginning) -> None:
+        if training.deepest.vocabulary is None:  # names that a model was saved with come first
+            training = training.with_vocabulary(getattr(self, "feature_names_in_", None))
+        self.training_ = training
+        self.networks_: tuple[TrainedNetwork, ...] = training.networks
+        self.widths_ = training.widths
+        self.components_ = training.deepest.phi[0]
+        self.n_iter_ = training.deepest.sweeps
+        self.link_, self._seed, self._fixed = at.link, at.seed, at.fixed
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "training_")
+
+    # ---- using ------------------------------------------------------------------------
+
+    def perplexity(self, X: Any, X_held: Any = None, fraction: float = 0.5) -> float:
+        """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of
+        X given ``fraction`` of its tokens (document completion)."""
+        check_is_fitted(self)
+        X = read_documents(self, X, reset=False)
+        model, settings = self.training_.deepest, self._chain()
+        if X_held is None:
+            return completion_perplexity(model, X, fraction=fraction, **settings).perplexity()
+        X_held = read_documents(self, X_held, reset=False, name="X_held")
+        with renaming("held_out", "X_held"):
+            return completion_perplexity(model, X, X_held, **settings).perplexity()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Counts: −ln perplexity by document completion. Other links: the mean log density of a
+        document given the posterior means of its rates. Larger is better."""
+        check_is_fitted(self)
+        if self.link_ == "poisson":
+            return -float(np.log(self.perplexity(X)))
+        X = read_documents(self, X, reset=False)
+        model = self.training_.deepest
+        return mean_log_density(model, X, infer(model, X, layers=1, **self._chain()).units[1])
+
+    def topics(
+        self, layer: int = 1, top: int = 10, vocabulary: Sequence[str] | None = None
+    ) -> list[Topic]:
+        """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
+        terms, else what the model was saved with, else the column names of a data frame."""
+        check_is_fitted(self)
+        return topics(self.training_.deepest, layer, top, vocabulary)
+
+    def sample_documents(
+        self,
+        n: int = 1,
+        length: int | Sequence[int] | None = None,
+        c: str = "median",
+        random_state: Any = None,
+    ) -> SyntheticDocuments:
+        """New documents drawn from the network, see `pgbn.generate_documents`.
+
+        ``random_state``: None for the seed of the estimator, which gives the same documents in
+        every call; a number gives those of this number, a `numpy.random.RandomState` others in
+        every call.
+        """
+        check_is_fitted(self)
+        seed = self._seed if random_state is None else read_seed(random_state)
+        return generate_documents(self.training_.deepest, n, length=length, c=c, seed=seed)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+class PFA(PGBN):
+    """Poisson factor analysis with the gamma–negative binomial process: a PGBN of one layer.
+
+    ``width`` is the number of topics at most; the other parameters are those of `PGBN`.
+    """
+
+    def __init__(
+        self,
+        width: int = 100,
+        *,
+        eta: float = 0.05,
+        burn_in: int = 300,
+        collect: int = 200,
+        link: str = "auto",
+        layer1: str = "auto",
+        priors: Priors | None = None,
+        transform_burn_in: int = 100,
+        transform_samples: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+    ) -> None:
+        self.width = width
+        self.eta = eta
+        self.burn_in = burn_in
+        self.collect = collect
+        self.link = link
+        self.layer1 = layer1
+        self.priors = priors
+        self.transform_burn_in = transform_burn_in
+        self.transform_samples = transform_samples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    depth = 1
+    min_width = 4
+    layer = 1
+    output = "layer"
+    _width_name = "width"

@@ -1,0 +1,31 @@
+"""The density of documents given their hidden units: the score of data that are not counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pgbn.training.trained import TrainedNetwork, observed_node
+
+__all__ = ["mean_log_density"]
+
+_CELLS = 2**18  # cells of documents × terms that are dense at a time
+
+
+def mean_log_density(model: TrainedNetwork, X: Any, units: NDArray[np.float64]) -> float:
+    """1/J Σ_j Σ_v ln p(x_vj | Σ_k φ_vk θ_kj), J documents with ``units`` θ (J, K_1).
+
+    Documents are made dense a block at a time.
+    """
+    node = observed_node(model.link)
+    noise = {"noise": model.noise} if model.link == "gamma" else {}
+    step, total = max(1, _CELLS // model.vocabulary_size), 0.0
+    for start in range(0, X.shape[0], step):
+        block = X[start : start + step]
+        value = np.asarray(block.toarray() if sp.issparse(block) else block, np.float64)
+        rate = np.maximum(units[start : start + step] @ model.phi[0], 1e-300)
+        total += float(node.log_density(value, rate=rate, **noise).sum())
+    return total / int(X.shape[0])

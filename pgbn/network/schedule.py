@@ -1,0 +1,174 @@
+"""The schedule: the order of the steps of one sweep, derived and checked.
+
+Upward, the counts of every node are drawn from the data to the roots. Downward, every latent
+node is drawn from the roots to the data. A step that integrates a node out leaves that node
+*stale*: it must be redrawn before any step conditions on it (van Dyk & Park 2008). One
+exemption: drawing a Dirichlet leaves the sums of the gammas below it current, because they do
+not depend on how their shape is shared out. The check runs over two sweeps, so that the end of
+a sweep is a valid beginning of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pgbn.errors import NetworkError, StaleReadError, did_you_mean
+from pgbn.network.steps import Stale, Step, is_current
+
+__all__ = ["Schedule", "check_order", "derive", "reorder"]
+
+_PATIENCE = 2000  # steps of the search for an order beyond the first way
+
+
+class Schedule(Sequence[Step]):
+    """The steps in order; printable."""
+
+    def __init__(self, steps: Iterable[Step]) -> None:
+        self.steps = tuple(steps)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        return self.steps[index]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the steps, as `Network.with_order` takes them."""
+        return [step.name for step in self.steps]
+
+    def __str__(self) -> str:
+        lines = []
+        direction = None
+        for number, step in enumerate(self.steps, 1):
+            if step.upward is not direction:
+                direction = step.upward
+                lines.append("Upward: counts" if direction else "Downward: values")
+            lines.append(f"{number:>4}. {step}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+# ---- deriving an order ------------------------------------------------------------------
+
+
+def derive(steps: dict[str, Step]) -> Schedule:
+    """All counts from the data up; then the values, so that no step reads a stale one.
+
+    Among the values: what integrates a node out comes before that node; beyond that, a step
+    waits while it would leave stale what another step still has to read. For the deep networks
+    this gives: rates given the current values, then everything else from the roots down.
+    """
+    order = [step for step in steps.values() if step.upward]
+    waiting = [step for step in steps.values() if not step.upward]
+    stale: Stale = {}
+    for step in order:
+        _apply(step, stale)
+    schedule = Schedule(order + _find_order(waiting, stale))
+    check_order(schedule)
+    return schedule
+
+
+def _find_order(waiting: list[Step], stale: Stale) -> list[Step]:
+    """An order in which no step reads what is stale: the first that is found, depth first."""
+    names, path = ", ".join(step.name for step in waiting), list[Step]()
+    stack = [(waiting, stale, _candidates(waiting, stale))]
+    for _ in range(len(waiting) + _PATIENCE):
+        waiting, stale, candidates = stack[-1]
+        if not waiting:
+            return path
+        step = next(candidates, None)
+        if step is None:  # a dead end
+            stack.pop()
+            if not stack:
+                break
+            path.pop()
+            continue
+        waiting, stale = [other for other in waiting if other is not step], dict(stale)
+        _apply(step, stale)
+        path.append(step)
+        stack.append((waiting, stale, _candidates(waiting, stale)))
+    raise StaleReadError(
+        f"no valid order exists for {names}: each reads a value that another one has "
+        "integrated out; hold one of them fixed or change a prior"
+    )
+
+
+def _candidates(waiting: list[Step], stale: Stale) -> Iterator[Step]:
+    """The steps that may come next, first those that leave the others what they read."""
+    ready = [
+        step
+        for step in waiting
+        if not any(step.node in other.marginalises for other in waiting if other is not step)
+        and all(is_current(read, stale) for read in step.reads)
+    ]
+    first = next((step for step in ready if not _spoils(step, waiting)), None)
+    if first is not None:
+        yield first
+    yield from (step for step in ready if step is not first)
+
+
+def _spoils(step: Step, waiting: list[Step]) -> bool:
+    """Whether a step makes stale what another waiting step reads before it is redrawn."""
+    after = {other.node: other.marginalises for other in waiting}
+    return any(
+        read.name in step.marginalises and other.node not in after.get(read.name, {})
+        for other in waiting
+        if other is not step
+        for read in other.reads
+    )
+
+
+def _apply(step: Step, stale: Stale) -> None:
+    """A step makes current what it draws, and stale what it integrates out."""
+    stale.pop(step.name, None)
+    for name, sums in step.marginalises.items():
+        stale[name] = sums & stale[name] if name in stale else sums
+
+
+# ---- checking an order ------------------------------------------------------------------
+
+
+def check_order(schedule: Iterable[Step]) -> None:
+    """Raise `StaleReadError` if a step conditions on a value that was integrated out."""
+    steps = list(schedule)
+    stale: Stale = {step.name: frozenset() for step in steps if step.upward}
+    culprit = dict.fromkeys(stale, "")
+    for sweep in (1, 2):
+        for step in steps:
+            for read in sorted(step.reads, key=lambda r: r.name):
+                if not is_current(read, stale):
+                    raise StaleReadError(_explain(step, read.name, culprit[read.name], sweep))
+            _apply(step, stale)
+            for name in step.marginalises:
+                culprit[name] = step.name
+
+
+def _explain(step: Step, name: str, culprit: str, sweep: int) -> str:
+    if not culprit:
+        return f"{step.name} reads {name}, which has not been drawn yet; put {name} before it"
+    again = " of the next sweep" if sweep == 2 else ""
+    return (
+        f"{step.name}{again} conditions on {name}, but {name} is stale: {culprit} was drawn with "
+        f"{name} integrated out, and {name} has not been redrawn since. Draw {name} between "
+        f"{culprit} and {step.name}, or move {step.name} before {culprit}"
+    )
+
+
+def reorder(steps: dict[str, Step], order: Iterable[str]) -> Schedule:
+    """The schedule in a user's order, checked."""
+    names = [order] if isinstance(order, str) else list(order)
+    for name in names:
+        if name not in steps:
+            raise NetworkError(f"order: there is no step {name!r}.{did_you_mean(name, steps)}")
+    missing = [n for n, step in steps.items() if n not in names and not step.on_demand]
+    if missing:
+        raise NetworkError(f"order: the steps {', '.join(missing)} are missing")
+    left_out = [step for name, step in steps.items() if name not in names]
+    schedule = Schedule([*(steps[name] for name in names), *left_out])
+    check_order(schedule)
+    return schedule

@@ -1,0 +1,178 @@
+"""Networks to JSON and back. Nodes refer to each other by name; nothing is executed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
+
+from pgbn.errors import NetworkError, did_you_mean
+from pgbn.network.network import Network
+from pgbn.nodes.base import Node, Observed, node_types
+from pgbn.nodes.expression import (
+    Constant,
+    Expression,
+    Mix,
+    Product,
+    Rename,
+    Self,
+    Shift,
+    Sum,
+)  # fmt: skip
+from pgbn.nodes.rules.registry import load_plugins
+
+__all__ = ["from_json", "to_json"]
+
+FORMAT = "pgbn-network/1"
+_edges: dict[str, type[Expression]] = {
+    cls.tag: cls for cls in (Constant, Mix, Product, Sum, Shift, Self, Rename)
+}
+
+
+def to_json(network: Network, indent: int | None = 2) -> str:
+    """The nodes in topological order, the sizes and the order, as JSON."""
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "sizes": network.sizes,
+            "order": network.order,
+            "nodes": [_encode_node(node) for node in network],
+        },
+        indent=indent,
+    )
+
+
+def _encode_node(node: Node) -> dict[str, Any]:
+    cls = type(node)
+    if node_types().get(node.tag) is not cls:
+        raise NetworkError(
+            f"{node.name}: the node type {cls.__name__} has no tag of its own, so JSON cannot name "
+            'it; add to the class: tag: ClassVar[str] = "my_package.my_type"'
+        )
+    fields = {}
+    for name in cls.model_fields:
+        value = getattr(node, name)
+        fields[name] = _encode(value) if name in cls.slots() else _plain(node, name, value)
+    return {"type": node.tag, **fields}
+
+
+def _plain(node: Node, name: str, value: Any) -> Any:
+    """A field that holds no expression, as JSON that pydantic reads back."""
+    try:
+        if isinstance(value, Expression):
+            raise TypeError(f"{value} is an expression; annotate {name} as pgbn.Slot")
+        return to_jsonable_python(value)
+    except (TypeError, ValueError) as error:
+        raise NetworkError(f"{node.name}: {name} cannot be written as JSON: {error}") from None
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Node):
+        return {"node": value.name}
+    if isinstance(value, Constant) and not value.dims and value.value.ndim == 0:
+        return float(value.value)
+    if isinstance(value, Constant):
+        return {"edge": "constant", "value": value.value.tolist(), "dims": list(value.dims)}
+    if isinstance(value, Expression):
+        fields = {name: _encode(getattr(value, name)) for name in type(value).model_fields}
+        return {"edge": value.tag, **fields}
+    if isinstance(value, (tuple, list)):
+        return [_encode(part) for part in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def from_json(text: str) -> Network:
+    """Build the network, with an error in words for anything that is not one."""
+    load_plugins()
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError, TypeError) as error:
+        raise NetworkError(f"not a network: the text is not JSON ({error})") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        found = document.get("format") if isinstance(document, dict) else type(document).__name__
+        raise NetworkError(f"not a network: format is {found!r}, expected {FORMAT!r}")
+    entries = document.get("nodes")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise NetworkError("not a network: 'nodes' must be a list of objects")
+    if not isinstance(document.get("sizes", {}), dict):
+        raise NetworkError("not a network: 'sizes' must be an object")
+    reader = _Reader(entries)
+    try:
+        nodes = [reader.node(entry["name"], "the list") for entry in entries]
+        observed = [node for node in nodes if isinstance(node, Observed)]
+        network = Network(*observed, sizes=document.get("sizes", {}), order=document.get("order"))
+    except RecursionError:
+        raise NetworkError("not a network: its expressions are nested too deeply") from None
+    for node in nodes:
+        if node.name not in network.nodes:
+            raise NetworkError(f"{node.name}: no observed node depends on it; leave it out")
+    return network
+
+
+class _Reader:
+    """Builds nodes on demand, so that their order in the file does not matter."""
+
+    def __init__(self, entries: list[dict[str, Any]]) -> None:
+        names = [entry.get("name") for entry in entries]
+        for name, entry in zip(names, entries, strict=True):
+            if not isinstance(name, str):
+                raise NetworkError(
+                    f"a node of type {entry.get('type')!r} has the name {name!r}; give it a string"
+                )
+        self.entries: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in entries}
+        if len(self.entries) < len(entries):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise NetworkError(f"two nodes are called {twice!r}; rename one")
+        self.built: dict[str, Node] = {}
+        self.open: list[str] = []
+
+    def node(self, name: Any, owner: str) -> Node:
+        if not isinstance(name, str):
+            raise NetworkError(f"{owner}: {name!r} is not the name of a node; give a string")
+        if name in self.built:
+            return self.built[name]
+        if name in self.open:
+            path = " → ".join([*self.open[self.open.index(name) :], name])
+            raise NetworkError(f"the nodes form a cycle: {path}; use a Shift for a chain in time")
+        if name not in self.entries:
+            known = did_you_mean(name, self.entries)
+            raise NetworkError(f"{owner}: there is no node {name!r}.{known}")
+        self.open.append(name)
+        fields = dict(self.entries[name])
+        tag = fields.pop("type", None)
+        types = node_types()
+        if not isinstance(tag, str) or tag not in types:
+            raise NetworkError(
+                f"{name}: unknown node type {tag!r}.{did_you_mean(str(tag), types)} A type of "
+                "another package must be installed and registered in the group pgbn.nodes; or "
+                "import the module that defines it first"
+            )
+        fields.pop("name", None)
+        slots = types[tag].slots()
+        values = {k: self.value(v, name) if k in slots else v for k, v in fields.items()}
+        self.built[name] = types[tag](name, **values)
+        self.open.pop()
+        return self.built[name]
+
+    def value(self, value: Any, owner: str) -> Any:
+        if isinstance(value, list):
+            return tuple(self.value(part, owner) for part in value)
+        if not isinstance(value, dict):
+            return value
+        if "node" in value:
+            return self.node(value["node"], owner)
+        tag = value.get("edge")
+        if not isinstance(tag, str) or tag not in _edges:
+            raise NetworkError(f"{owner}: unknown edge {tag!r}.{did_you_mean(str(tag), _edges)}")
+        fields = {k: v for k, v in value.items() if k != "edge"}
+        if tag not in ("constant", "self", "rename"):
+            fields = {k: self.value(v, owner) for k, v in fields.items()}
+        elif tag == "rename":
+            fields["of"] = self.value(fields.get("of"), owner)
+        try:
+            return _edges[tag](**fields)
+        except (ValidationError, TypeError) as error:
+            raise NetworkError(f"{owner}: the edge {tag!r} is not complete: {error}") from None

@@ -1,0 +1,199 @@
+"""The steps of a sweep, made from the graph: what each draws, reads and integrates out.
+
+Upward, a step draws the counts that a node passes to its parents; downward, it draws the value
+of a latent node. `pgbn.network.schedule` puts them in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import networkx as nx
+
+from pgbn.network.reads import Read
+from pgbn.network.wiring import Wiring
+from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.rules.registry import find_link
+
+__all__ = ["Stale", "Step", "is_current", "steps_of"]
+
+# What was integrated out and not drawn since, each with the dims over which its sums are current.
+Stale = dict[str, frozenset[str]]
+
+
+def is_current(read: Read, stale: Stale) -> bool:
+    """Whether a step may condition on what it reads."""
+    left = stale.get(read.name)
+    return left is None or bool(read.summed & left) or read.slot in left
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step of a sweep.
+
+    ``reads`` is what the draw conditions on; ``marginalises`` what it leaves stale; ``on_demand``
+    that no step reads the result, so that it is drawn only when somebody looks at it.
+    """
+
+    name: str
+    node: str
+    upward: bool
+    reads: frozenset[Read]
+    marginalises: Stale
+    equation: str
+    method: str = ""
+    on_demand: bool = False
+
+    def __str__(self) -> str:
+        reads = ", ".join(sorted({_show(read) for read in self.reads})) or "-"
+        out = ", ".join(sorted(self.marginalises)) or "-"
+        flags = " [on demand]" if self.on_demand else ""
+        flags += f" [{self.method}]" if self.method else ""
+        return f"{self.name}{flags}: {self.equation}\n      reads {reads}; marginalises {out}"
+
+
+def _show(read: Read) -> str:
+    return f"sum of {read.name}" if read.summed else read.name
+
+
+def steps_of(wiring: Wiring, layer1: str = "blocked") -> dict[str, Step]:
+    """All steps of a network by name; ``layer1`` chooses how the first counts are drawn."""
+    steps = [_count_step(wiring, node) for node in reversed(wiring.nodes.values())
+             if _has_counts(wiring, node)]  # fmt: skip
+    steps += [_draw_step(wiring, wiring.nodes[name]) for name in wiring.sources]
+    if layer1 in ("collapsed", "partial"):
+        from pgbn.engine.first_layer.choice import variant_step
+
+        steps = [variant_step(wiring, step, layer1) for step in steps]
+    read = {r.name for step in steps for r in step.reads if r.name != step.node or step.upward}
+    return {
+        step.name: replace(step, on_demand=not step.upward and step.node not in read)
+        for step in steps
+    }
+
+
+def _has_counts(wiring: Wiring, node: Node) -> bool:
+    """Whether a node draws (or hands on) counts to a latent parent."""
+    slots = [slot for slot in node.slots() if (node.name, slot) in wiring.rules]
+    if isinstance(node, Observed):
+        return bool(slots)
+    return any(wiring.rules[node.name, slot].is_random for slot in slots)
+
+
+def _count_step(wiring: Wiring, node: Node) -> Step:
+    reads: set[Read] = set()
+    equations = []
+    link = find_link(node)
+    if link is not None:
+        told = wiring.rules.get((node.name, link.slot))
+        reads |= wiring.slot_reads(node, link.slot)  # unknown cells are imputed from it
+        reads |= wiring.named_reads(node, told.exposure_reads) if told is not None else set()
+        if link.counts is not None:
+            equations.append(link.equation)
+            for slot in node.slots():
+                reads |= wiring.slot_reads(node, slot)
+        equations.append(_split_equation(wiring, node, link.slot))
+    for slot in node.slots():
+        rule = wiring.rules.get((node.name, slot))
+        if rule is not None and rule.is_random:
+            equations += [rule.equation, _split_equation(wiring, node, slot)]
+            reads |= wiring.named_reads(node, rule.count_reads)
+    if isinstance(node, Observed):  # the data, and the counts that this step itself draws
+        reads = {read for read in reads if read.name not in (node.name, f"counts({node.name})")}
+    for slot in node.slots():
+        rule = wiring.rules.get((node.name, slot))
+        polynomial = wiring.polynomials[node.name, slot]
+        if rule is not None and rule.kind == "poisson" and not polynomial.is_plain:
+            reads |= wiring.slot_reads(node, slot)
+    above = {
+        f"counts({name})": frozenset[str]()
+        for name in nx.ancestors(_graph(wiring), node.name)
+        if _has_counts(wiring, wiring.nodes[name])
+    }
+    equation = r";\quad ".join(text for text in equations if text)
+    return Step(f"counts({node.name})", node.name, True, frozenset(reads), above, equation)
+
+
+def _split_equation(wiring: Wiring, node: Node, slot: str) -> str:
+    polynomial = wiring.polynomials[node.name, slot]
+    if polynomial.is_plain:
+        return ""
+    return r"(\ell_{1}, \ell_{2}, \ldots) \sim \mathrm{Mult}(\ell;\ \propto \text{terms of }" + (
+        rf"\mathrm{{{slot}}})"
+    )
+
+
+def _draw_step(wiring: Wiring, node: Node) -> Step:
+    reads = set(wiring.evidence_reads(node.name))
+    for slot in node.slots():
+        reads |= wiring.slot_reads(node, slot)
+        if wiring.polynomials[node.name, slot].along is not None:
+            reads.add(Read(f"counts({node.name})"))  # what each row passes to the one before
+    reads = {read for read in reads if read.name != node.name}
+    rule = wiring.draws[node.name]
+    stale = _stale_after(wiring, node)
+    return Step(
+        node.name, node.name, False, frozenset(reads), stale | _old_counts(wiring, node, stale),
+        rule.equation,
+    )  # fmt: skip
+
+
+def _old_counts(wiring: Wiring, node: Node, stale: Stale) -> Stale:
+    """The counts that a draw of ``node`` leaves stale, with the slots for which they stay current.
+
+    Counts belong to the values that they were drawn given. Those that hear of them are redrawn
+    given them; once others are redrawn or integrated out, the counts are old, and so are the
+    tables that were drawn from them.
+    """
+    changed, out = {node.name, *stale}, dict[str, frozenset[str]]()
+    for child in reversed(wiring.nodes.values()):
+        old: set[str] = set()
+        for draw in wiring.count_draws[child.name]:
+            from_old = not all(is_current(read, out) for read in draw.counts)
+            if from_old or (draw.given - draw.heard_by) & changed:
+                old |= draw.slots
+        if old:
+            out[f"counts({child.name})"] = frozenset(child.slots()) - old
+    return out
+
+
+def _stale_after(wiring: Wiring, node: Node) -> Stale:
+    """What a draw of ``node`` leaves stale."""
+    out: Stale = {}
+    marginalised = wiring.marginalised(node.name)
+    for name, child in wiring.nodes.items():
+        if name in marginalised:
+            out[name] = frozenset(
+                dim for dim in child.axes if _sum_is_current(wiring, node, child, dim, out)
+            )
+    return out
+
+
+def _sum_is_current(wiring: Wiring, drawn: Node, child: Node, dim: str, stale: Stale) -> bool:
+    """Whether Σ_dim of ``child`` is independent of ``drawn``, given what is still current.
+
+    It is if the rate and the exposure do not vary along ``dim`` (then the sum is a gamma whose
+    shape is the sum of the shapes) and that sum of shapes does not involve ``drawn``.
+    """
+    additive = [
+        slot
+        for slot in child.slots()
+        if (child.name, slot) in wiring.rules and wiring.rules[child.name, slot].additive
+    ]
+    if not additive or wiring.polynomials[child.name, additive[0]].along is not None:
+        return False
+    if dim in wiring.exposure_dims(child.name):
+        return False
+    for slot in child.slots():
+        if slot not in additive and dim in wiring.slot_dims(child, slot):
+            return False
+    total = wiring.product_reads(wiring.named_sum(additive[0], child, (dim,)))
+    return all(read.name != drawn.name and is_current(read, stale) for read in total)
+
+
+def _graph(wiring: Wiring) -> nx.DiGraph:
+    graph = nx.DiGraph()
+    graph.add_nodes_from(wiring.nodes)
+    for (name, _), polynomial in wiring.polynomials.items():
+        graph.add_edges_from((parent, name) for parent in polynomial.names)
+    return graph

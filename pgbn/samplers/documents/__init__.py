@@ -1,0 +1,1 @@
+"""Kernels for new documents: all sweeps of one document after the other."""

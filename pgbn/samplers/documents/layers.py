@@ -1,0 +1,74 @@
+"""The layers of a network, packed into a few arrays for the kernels that infer hidden units."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.samplers.documents.units import TILE
+from pgbn.samplers.simd.lanes import aligned
+
+__all__ = ["Layers", "pack_layers"]
+
+Matrix = NDArray[np.float64]
+
+
+class Layers(NamedTuple):
+    """The layers above the first, packed (here and below, t is counted from 0).
+
+    Layer t has ``width[t]`` units in the places at[t] … at[t + 1] of a vector, filled with zeros to
+    a multiple of 32. ``down`` and ``up`` hold, from down_at[t] and up_at[t] on, Φ^(t+1) as
+    (K_{t+1}, K_t) and its transpose, for t = 0 … T-2, each line filled up likewise, in float32.
+    ``prior`` is (a0, b0, e0, f0), and ``expected`` is Φ^(t+1) … Φ^(T) r, E θ^(t) up to a factor.
+    """
+
+    width: NDArray[np.int64]
+    at: NDArray[np.int64]
+    down_at: NDArray[np.int64]
+    down: NDArray[np.float32]
+    up_at: NDArray[np.int64]
+    up: NDArray[np.float32]
+    r: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    expected: NDArray[np.float64]
+
+
+def pack_layers(phi: Sequence[Matrix], r: Matrix, prior: Sequence[float]) -> Layers:
+    """Φ^(1…T) with a topic a row, (K_t, K_{t-1}), r, and (a0, b0, e0, f0)."""
+    widths = [len(each) for each in phi]
+    at = _edges([-(-width // TILE) * TILE for width in widths])
+    down, down_at = _fill(phi[1:])
+    up, up_at = _fill([each.T for each in phi[1:]])
+    expected, mean = np.zeros(at[-1]), r
+    for t in range(len(phi) - 1, -1, -1):
+        expected[at[t] : at[t] + mean.size] = mean
+        mean = mean @ phi[t]
+    return Layers(
+        width=np.array(widths, np.int64),
+        at=at,
+        down_at=down_at,
+        down=down,
+        up_at=up_at,
+        up=up,
+        r=np.array(r, np.float64),
+        prior=np.array(prior, np.float64),
+        expected=expected,
+    )
+
+
+def _fill(matrices: Sequence[Matrix]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Matrices one after another, with columns of zeros up to a multiple of 32, and their edges.
+
+    Entries below 1e-20 become 0: products with them would be too small for float32.
+    """
+    shapes = [(len(matrix), -(-matrix.shape[1] // TILE) * TILE) for matrix in matrices]
+    edges = _edges([rows * columns for rows, columns in shapes])
+    out: NDArray[np.float32] = aligned(int(edges[-1]))
+    for matrix, shape, start, stop in zip(matrices, shapes, edges, edges[1:], strict=False):
+        out[start:stop].reshape(shape)[:, : matrix.shape[1]] = np.where(matrix < 1e-20, 0, matrix)
+    return out, edges
+
+
+def _edges(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

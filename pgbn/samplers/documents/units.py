@@ -1,0 +1,283 @@
+"""The units of one layer of one document, and the shapes of the layer below.
+
+    θ_k ~ Gam(a_k + m_k, rate),   a'_v = Σ_k φ_vk θ_k
+
+A unit without counts has a shape a < 1, mostly far below. It is drawn by rejection (Ahrens and
+Dieter, 1974; see row_gammas.py): x = (u (1 + a/e))^(1/a), nearly always accepted. Most x are so
+small that nothing could come of them: x < e^-L if u (1 + a/e) < e^(-aL), which is seen from
+1 - y + y²/2 - y³/6 < e^-y, y = aL, before any power is computed.
+
+What is left out: units below `NEGLIGIBLE` = 2^-53 of the sum of their layer. They would change the
+shapes below by less than their rounding, or make a shape of less than 1e-16 of the others, whose
+gamma and counts are 0 but for a chance of that size. e^-L is 1e-3 of that; a layer whose sum is
+below 1e-3 is drawn to the end, from the same u.
+
+Sums are float64, but the parts θ_k / θ_· and the loadings are float32 in the sums over units: a
+relative error of 1e-7 in a shape or a probability is far below what any number of samples shows.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pgbn.samplers.random import exponential, mix, uniform
+from pgbn.samplers.simd.contract import NEGLIGIBLE
+from pgbn.samplers.simd.lanes import (
+    LANES,
+    above,
+    add,
+    add_product,
+    aligned,
+    broadcast,
+    load,
+    lowest_bit,
+    store,
+    zeros,
+)
+from pgbn.samplers.simd.logarithms import exp2, log2
+from pgbn.samplers.variates.gamma import gamma_from_one
+
+__all__ = [
+    "TILE",
+    "Active",
+    "active_units",
+    "draw_units",
+    "expected_weights",
+    "likeliest",
+    "list_units",
+    "mix_units",
+]
+
+TILE = 2 * LANES  # columns of a matrix come in multiples of this
+_LEAST_SUM = 1e-3
+_DEPTH = -math.log(NEGLIGIBLE * _LEAST_SUM)
+_BELOW_ONE = math.nextafter(1.0, 0.0)
+_TINY = 1e-290
+_0, _1, _2, _12, _LANES = (np.uint64(i) for i in (0, 1, 2, 12, LANES))
+_LOW = np.uint64(4095)
+
+
+class Active(NamedTuple):
+    """The units of a layer that are not negligible, and scratch for drawing them.
+
+    ``number[0]`` units: their numbers ``unit`` and their parts of the sum, ``part``.
+    """
+
+    number: np.ndarray
+    unit: np.ndarray
+    part: np.ndarray
+    base: np.ndarray
+    margin: np.ndarray
+    ceiling: np.ndarray
+    x: np.ndarray
+    shape: np.ndarray
+    top: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def active_units(width):
+    """Room for layers of up to ``width`` units, a multiple of 16."""
+    room = width + LANES
+    return Active(
+        np.zeros(1, np.int64), np.empty(room, np.uint64), aligned(room), np.empty(width),
+        np.empty(width), np.empty(width), np.empty(room), np.empty(room), np.empty(room),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _propose(state, step, a, m, base, margin, ceiling):
+    """base_k = u_k (1 + a_k / e), and ceiling_k = 1 - v_k rounded down to 12 bits; margin_k > 0
+    where the unit may matter. u and v are the high and the low bits of a word of the stream."""
+    for k in range(a.size):
+        word = mix(state + step * np.uint64(k + 1))
+        ceiling[k] = 1.0 - np.float64(np.int64(word & _LOW) + 1) * 2.0**-12
+        u = (np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52
+        base[k] = u + u * a[k] * (1.0 / math.e)
+        y = _DEPTH * a[k]
+        margin[k] = max(base[k] - (1.0 - y * (1.0 - y * (0.5 - y * (1.0 / 6.0)))), m[k])
+
+
+@njit(cache=True, nogil=True)
+def _list_candidates(a, m, active):
+    """List the units that may matter: their proposals, shapes and ceilings; their number.
+
+    Sixteen comparisons give a word of bits: a branch for each would be guessed wrongly. The lists
+    are filled up with proposals that come to 0, to a multiple of 16.
+    """
+    unit, x, shape, top = active.unit, active.x, active.shape, active.top
+    nothing = zeros(active.margin)
+    found, k, size = _0, _0, np.uint64(a.size)
+    while k < size:
+        word = above(load(active.margin, k), nothing)
+        while word:
+            i = k + lowest_bit(word)
+            unit[found], x[found] = i, active.base[i]
+            shape[found], top[found] = a[i] + m[i], active.ceiling[i]
+            found += _1
+            word &= word - _1
+        k += _LANES
+    for p in range(found, found + _LANES):
+        x[p], shape[p], top[p] = 1e-300, 0.5, 1.0
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _powers(size, base, shape):
+    """base_p = base_p^(1 / shape_p)."""
+    for p in range(size):
+        base[p] = exp2(log2(base[p]) / shape[p])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _settle(rng, a, x, ceiling):
+    """The proposal x if it is accepted, else another draw of Gam(a, 1), a < 1."""
+    v = 1.0 - ceiling - uniform(rng) * 2.0**-12  # uniform on its 2^-12 below 1 - ceiling
+    if x < 1.0:
+        if v < math.exp(-x):
+            return x
+    else:
+        x = 1.0 + exponential(rng)
+        if v < x ** (a - 1.0):
+            return x
+    return gamma_from_one(rng, a + 1.0) * math.exp(-exponential(rng) / a)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _accept(rng, active, found):
+    """Turn proposals into draws of Gam(shape, 1); their sum."""
+    x, shape, top = active.x, active.shape, active.top
+    below_one = broadcast(_BELOW_ONE)
+    p = _0
+    while p < found:
+        large = above(load(shape, p), below_one)
+        refused = above(load(x, p), load(top, p)) & ~large
+        while large:
+            i = p + lowest_bit(large)
+            x[i] = gamma_from_one(rng, shape[i])
+            large &= large - _1
+        while refused:
+            i = p + lowest_bit(refused)
+            x[i] = _settle(rng, shape[i], x[i], top[i])
+            refused &= refused - _1
+        p += _LANES
+    total = 0.0
+    for i in range(found):
+        total += x[i]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _draw_rest(a, active, found):
+    """Append the units that were thought to be too small; the new number of units."""
+    for k in range(a.size):
+        if active.margin[k] <= 0.0 and a[k] > 0.0:
+            active.unit[found] = np.uint64(k)
+            active.x[found] = math.exp(math.log(active.base[k]) / a[k])
+            found += _1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def likeliest(rng, a):
+    """k with probability a_k / a_·; 0 if all are 0."""
+    target = uniform(rng) * a.sum()
+    chosen = 0
+    for k in range(a.size):
+        if a[k] > 0.0:
+            chosen = k
+            target -= a[k]
+            if target < 0.0:
+                break
+    return np.uint64(chosen)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_units(rng, a, m, rate, theta, active):
+    """θ_k ~ Gam(a_k + m_k, rate): Σ_k θ_k, the parts ``theta`` = θ_k / θ_·, 0 where negligible,
+    and the list of the others.
+
+    Sums below 1e-290 count as 1e-290, of one unit: the shares of a document without counts stay
+    right, as the limit of Dir(a) for small a is one unit, k with probability a_k / a_·. Vectors
+    are filled with zeros to a multiple of 16.
+    """
+    _propose(rng[0], rng[1], a, m, active.base, active.margin, active.ceiling)
+    rng[0] += rng[1] * np.uint64(a.size)
+    found = _list_candidates(a, m, active)
+    _powers((found + _LANES - _1) // _LANES * _LANES, active.x, active.shape)
+    total = _accept(rng, active, found)
+    unit, x, part = active.unit, active.x, active.part
+    if total < _LEAST_SUM:
+        found = _draw_rest(a, active, found)
+        total = 0.0
+        for p in range(found):
+            total += x[p]
+        if total < _TINY:
+            found, total = _1, _TINY
+            unit[0], x[0] = likeliest(rng, a), _TINY
+    theta[:] = np.float32(0.0)
+    least, scale = total * NEGLIGIBLE, 1.0 / total
+    kept = _0
+    for p in range(found):
+        k = unit[p]
+        unit[kept], part[kept] = k, x[p] * scale
+        theta[k] = part[kept] if x[p] > least else np.float32(0.0)
+        kept += np.uint64(x[p] > least)
+    active.number[0] = np.int64(kept)
+    return max(total / rate, _TINY)
+
+
+@njit(cache=True, nogil=True)
+def list_units(values, parts, active):
+    """List the ``values`` that are not negligible, as parts of their sum; the sum."""
+    total = max(values.sum(), _TINY)
+    least, found = total * NEGLIGIBLE, 0
+    for k in range(values.size):
+        parts[k] = values[k] / total if values[k] > least else 0.0
+        active.unit[found], active.part[found] = np.uint64(k), parts[k]
+        found += np.int64(values[k] > least)
+    active.number[0] = found
+    return total
+
+
+@njit(cache=True, nogil=True)
+def expected_weights(line, expected, out):
+    """out_k = φ_k E θ_k, where every φ_k θ_k is too small for a number; φ_k if that is 0 as well.
+
+    A count with such a θ has the law of the first count of a unit, θ integrated out. Units that
+    cannot have caused it, φ_k = 0, keep the weight 0.
+    """
+    total = 0.0
+    for k in range(out.size):
+        out[k] = np.float64(line[k]) * expected[k]
+        total += out[k]
+    if total == 0.0:
+        out[:] = line[: out.size]
+
+
+@njit(cache=True, nogil=True)
+def mix_units(active, matrix, columns, out):
+    """out_v = Σ_k part_k matrix_kv over the listed units; the matrix is flat, its lines have
+    ``columns`` entries, a multiple of 32, whose sums stay in registers."""
+    unit, part = active.unit, active.part
+    width, number = np.uint64(columns), np.uint64(active.number[0])
+    for tile in range(np.uint64(columns // TILE)):
+        at = tile * np.uint64(TILE)
+        # Two sums at once, as one alone would wait for the end of each addition.
+        a, b, c, d = zeros(matrix), zeros(matrix), zeros(matrix), zeros(matrix)
+        p = _0
+        while p + _1 < number:
+            v, w = broadcast(part[p]), broadcast(part[p + _1])
+            q, r = unit[p] * width + at, unit[p + _1] * width + at
+            a = add_product(a, v, load(matrix, q))
+            b = add_product(b, v, load(matrix, q + _LANES))
+            c = add_product(c, w, load(matrix, r))
+            d = add_product(d, w, load(matrix, r + _LANES))
+            p += _2
+        if p < number:
+            v, q = broadcast(part[p]), unit[p] * width + at
+            a = add_product(a, v, load(matrix, q))
+            b = add_product(b, v, load(matrix, q + _LANES))
+        store(out, at, add(a, c))
+        store(out, at + _LANES, add(b, d))

@@ -1,0 +1,239 @@
+"""Topics given counts: every column of Φ from its Dirichlet.
+
+    φ_k ~ Dir(η + n_1k, …, η + n_Vk),   φ_wk = g_wk / Σ_w g_wk,   g_wk ~ Gam(η + n_wk, 1)
+
+A block of words has one stream.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.stats import gamma as gamma_law
+
+from pgbn.samplers.first_layer.topic_lists import padded
+from pgbn.samplers.random import restart
+from pgbn.samplers.threads import run_rows
+from pgbn.samplers.variates.gamma import gamma, log_gamma
+from pgbn.samplers.variates.row_gammas import fill_rows, workspace
+
+__all__ = [
+    "Loadings",
+    "draw_loadings",
+    "draw_phi",
+    "empty_loadings",
+    "listed_loadings",
+    "loadings_of",
+]
+
+_BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
+_CUT = 0.0015  # entries below this part of a word's typical entry are not listed
+
+
+class Loadings(NamedTuple):
+    """φ_wk = value_wk · scale_k, and for each word a list of its large values (see `listed`).
+
+    ``value`` (R, V, K), ``scale`` (R, K). The list of word w = replicate · V + v holds exactly
+    the topics with value > bound[w]; it has the places start[w] .. start[w] + length[w], with
+    room up to start[w + 1], of ``topic`` and ``large``.
+    """
+
+    value: np.ndarray
+    scale: np.ndarray
+    bound: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    topic: np.ndarray
+    large: np.ndarray
+
+
+def empty_loadings(word_counts, topics: int, eta: float) -> Loadings:
+    """Loadings with room for words that occur ``word_counts`` (R, V) times, to be filled.
+
+    Where the room does not suffice, the list gets shorter and the bound higher: a matter of
+    speed only. It suffices for the topics with counts and nearly always for the others.
+    """
+    replicates, vocabulary = word_counts.shape
+    others = topics * gamma_law.sf(_CUT, eta)
+    others = int(others + 4.0 * math.sqrt(others) + 8.0)
+    room = padded(np.minimum(topics, np.minimum(word_counts.ravel(), topics) + others))
+    value = np.empty((replicates, vocabulary, topics))
+    return _blank(value, np.concatenate(([0], np.cumsum(room))))
+
+
+def _blank(value, start):
+    replicates, vocabulary, topics = value.shape
+    return Loadings(
+        value,
+        np.empty((replicates, topics)),
+        np.empty(replicates * vocabulary),
+        start,
+        np.zeros(replicates * vocabulary, np.int32),
+        np.zeros(start[-1], np.uint16),
+        np.zeros(start[-1], np.float32),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _list_large(row, cut, slot, loadings, places):
+    """List the entries of ``row`` above ``cut``, or above the least bound that leaves room.
+
+    ``places`` is scratch of size K + 1.
+    """
+    begin = loadings.start[slot]
+    room = loadings.start[slot + 1] - begin
+    bound = cut
+    while True:
+        # Without a branch, which would be guessed wrongly at every entry that is listed.
+        length = 0
+        for k in range(row.size):
+            places[length] = k
+            length += np.int64(row[k] > bound)
+        if length <= room:
+            break
+        bound = row[places[room]]
+        for place in range(room + 1, length):
+            bound = max(bound, row[places[place]])
+    for place in range(length):
+        loadings.topic[begin + place] = places[place]
+        loadings.large[begin + place] = row[places[place]]
+    for place in range(length, (length + 7) // 8 * 8):
+        loadings.large[begin + place] = 0.0
+    loadings.bound[slot] = bound
+    loadings.length[slot] = length
+
+
+@njit(cache=True, nogil=True)
+def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
+    """Gammas and lists of the words of blocks start..stop, and the blocks' column sums."""
+    _, vocabulary, topics = n_wk.shape
+    rng = np.empty(2, np.uint64)
+    work, once = workspace(1, topics, np.float64), np.ones(_BLOCK)
+    work.shape[:] = eta
+    places = np.empty(topics + 1, np.int32)
+    for block in range(start, stop):
+        replicate = block // blocks
+        first = (block % blocks) * _BLOCK
+        total = sums[block]
+        total[:] = 0.0
+        last = min(first + _BLOCK, vocabulary)
+        values = loadings.value[replicate]
+        flat = values.reshape(-1)
+        restart(rng, key, block)
+        fill_rows(rng, work, last - first, once, 0.0, first * topics, flat)
+        for w in range(first, last):
+            slot = replicate * vocabulary + w
+            counts, row = n_wk[replicate, w], values[w]
+            for k in range(topics):
+                if counts[k] > 0:
+                    row[k] = gamma(rng, eta + counts[k])
+            squares = tokens = 0  # integers: their sums may be vectorised
+            for k in range(topics):
+                total[k] += row[k]
+                tokens += counts[k]
+                squares += np.int64(counts[k]) * np.int64(counts[k])
+            typical = max(1.0, squares / max(1.0, tokens))
+            _list_large(row, _CUT * typical, slot, loadings, places)
+
+
+def _draw(key, n_wk, eta, out, threads):
+    """Fill ``out.value`` and ``out.scale``, and the lists where there is room for any."""
+    replicates, vocabulary, topics = n_wk.shape
+    blocks = -(-vocabulary // _BLOCK)
+    sums = np.empty((replicates * blocks, topics))
+    run_rows(_draw_words, replicates * blocks, threads, key, n_wk, float(eta), blocks, sums, out)
+    np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
+
+
+def draw_loadings(key, n_wk, eta, out: Loadings, threads: int = 1) -> Loadings:
+    """Draw Φ given the counts n_wk (R, V, K) into ``out``, as gammas, scales and lists."""
+    if _underflows(n_wk, eta):
+        run_rows(_draw_logs, n_wk.shape[0], threads, key, n_wk, float(eta), out.value)
+        out.scale[...] = 1.0
+        run_rows(_list_words, out.length.size, threads, key, out)
+    else:
+        _draw(key, n_wk, eta, out, threads)
+    return out
+
+
+def draw_phi(key, n_wk, eta, out, threads: int = 1):
+    """Draw Φ given the counts n_wk (R, V, K) into ``out`` (R, V, K); columns sum to 1."""
+    if _underflows(n_wk, eta):
+        run_rows(_draw_logs, n_wk.shape[0], threads, key, n_wk, float(eta), out)
+        return out
+    words = n_wk.shape[0] * n_wk.shape[1]
+    without_lists = _blank(out, np.zeros(words + 1, np.int64))
+    _draw(key, n_wk, eta, without_lists, threads)
+    out *= without_lists.scale[:, None, :]
+    return out
+
+
+def loadings_of(phi, threads: int = 1) -> Loadings:
+    """The loadings of a given Φ (R, V, K), which is kept, not copied."""
+    cut = _CUT * (phi * phi).sum(axis=2) / np.maximum(phi.sum(axis=2), 1e-300)
+    room = padded((phi > cut[:, :, None]).sum(axis=2).ravel())
+    out = _blank(phi, np.concatenate(([0], np.cumsum(room))))
+    out.scale[...] = 1.0
+    run_rows(_list_words, out.length.size, threads, 0, out)
+    return out
+
+
+def listed_loadings(value, scale, bound) -> Loadings:
+    """Loadings (see there) from their values, scales and bounds: the lists follow from these."""
+    topics = value.shape[2]
+    slot, topic = np.nonzero(value.reshape(-1, topics) > bound[:, None])
+    length = np.bincount(slot, minlength=bound.size)
+    out = _blank(value, np.concatenate(([0], np.cumsum(padded(length)))))
+    before = np.cumsum(length) - length
+    place = out.start[slot] + np.arange(slot.size) - before[slot]
+    out.topic[place] = topic
+    out.large[place] = value.reshape(-1, topics)[slot, topic]
+    out.scale[...], out.bound[...], out.length[...] = scale, bound, length
+    return out
+
+
+def _underflows(n_wk, eta):
+    """Whether all gammas of a column without counts may be below 1e-300 (else: P < 1e-30)."""
+    return n_wk.shape[1] * eta < 0.1
+
+
+@njit(cache=True, nogil=True)
+def _list_words(key, start, stop, loadings):
+    """The lists of words start..stop of replicates × V, from the values."""
+    vocabulary = loadings.value.shape[1]
+    places = np.empty(loadings.value.shape[2] + 1, np.int32)
+    for slot in range(start, stop):
+        row = loadings.value[slot // vocabulary, slot % vocabulary]
+        squares = 0.0
+        total = 1e-300
+        for k in range(row.size):
+            squares += row[k] * row[k]
+            total += row[k]
+        _list_large(row, _CUT * squares / total, slot, loadings, places)
+
+
+@njit(cache=True, nogil=True)
+def _draw_logs(key, start, stop, n_wk, eta, out):
+    """Columns of replicates start..stop by logarithms, φ_w = exp(l_w - max l) / Σ exp(…).
+
+    For a column without counts and Vη tiny, all gammas may underflow, their logarithms not.
+    """
+    _, vocabulary, topics = n_wk.shape
+    rng = np.empty(2, np.uint64)
+    for replicate in range(start, stop):
+        phi = out[replicate]
+        for w in range(vocabulary):
+            restart(rng, key, replicate * vocabulary + w)
+            for k in range(topics):
+                phi[w, k] = log_gamma(rng, eta + n_wk[replicate, w, k])
+        for k in range(topics):
+            top = -math.inf
+            for w in range(vocabulary):
+                top = max(top, phi[w, k])
+            total = 0.0
+            for w in range(vocabulary):
+                phi[w, k] = math.exp(phi[w, k] - top)
+                total += phi[w, k]
+            for w in range(vocabulary):
+                phi[w, k] /= total

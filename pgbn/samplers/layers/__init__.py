@@ -1,0 +1,1 @@
+"""Kernels of the layers above the data: gammas, tables, thinned counts."""

@@ -1,0 +1,81 @@
+"""A layer of gammas whose shape is a mix of the layer above, drawn in one pass over its rows:
+
+    θ_jv ~ Gam(a_jv + m_jv, rate c_j + q_j),   a_jv = s Σ_k φ_vk θ'_jk
+
+The shapes never leave the cache. A block of rows has one stream. Shapes and gammas are float32
+numbers: the former have a relative error of 1e-7, gammas of 1e-5 at most, and those below 1e-38
+become the smallest number there is, where 1e-16 of a row's sum is already negligible.
+"""
+
+import numpy as np
+from numba import njit
+
+from pgbn.samplers.random import restart
+from pgbn.samplers.simd.contract import BLOCK, contract_rows, load_matrix, product
+from pgbn.samplers.simd.lanes import pointer
+from pgbn.samplers.simd.sums import sum_rows
+from pgbn.samplers.variates.row_gammas import TINY, fill_rows, workspace
+
+__all__ = ["BLOCK", "draw_layer", "draw_top"]
+
+# A shape is not 0 unless all of the layer above is: its gamma is TINY, and has a logarithm.
+_TINY = float(np.finfo(np.float32).tiny)
+_LEAST = np.float32(1e-37)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _draw_rows(rng, work, first, rows, prior, factor, m, rate, scale, out, sums):
+    """Rows first … first + rows of ``out``; row i has the prior shapes factor_i · prior_i, or
+    those of the only line. Their sums are taken while they are in the cache."""
+    columns, padded = np.uint64(out.shape[1]), np.uint64(work.shape.shape[1])
+    lines, width = pointer(prior), np.uint64(prior.shape[1])
+    counts, shape = pointer(m), pointer(work.shape)
+    for i in range(np.uint64(rows)):
+        row = np.uint64(first) + i
+        scale[i] = 1.0 / rate[row]
+        line = min(i, np.uint64(prior.shape[0] - 1)) * width
+        times = factor[min(i, np.uint64(factor.size - 1))]
+        for v in range(columns):
+            part = times * lines[line + v]
+            least = _TINY if part > 0.0 else 0.0
+            shape[i * padded + v] = max(part, least) + counts[row * columns + v]
+    fill_rows(rng, work, rows, scale, TINY, first * out.shape[1], out.reshape(-1))
+    sum_rows(rng[0], first, first + rows, out, sums)
+
+
+@njit(cache=True, nogil=True)
+def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out, sums):
+    """Blocks start…stop of 32 rows of ``out`` (R, J, V), numbered r · ⌈J / 32⌉ + block; given
+    theta (R, J, K), phi (R, V, K), the counts m (R, J, V) and the rates c + q (R, J).
+    ``sums`` (R, J) are those of the rows."""
+    _, size, columns = out.shape
+    blocks = (size + BLOCK - 1) // BLOCK
+    matrix = product(columns, theta.shape[2], np.float32)
+    work, scale = workspace(BLOCK, columns, np.float32), np.empty(BLOCK)
+    rng = np.empty(2, np.uint64)
+    current = -1
+    for block in range(start, stop):
+        r, first = block // blocks, block % blocks * BLOCK
+        rows = min(BLOCK, size - first)
+        current = load_matrix(matrix, phi, r, current)
+        contract_rows(theta[r], first, rows, matrix)
+        prior, factor = matrix.out, matrix.sums
+        np.maximum(prior, _LEAST, prior)
+        factor *= coefficient
+        restart(rng, key, block)
+        _draw_rows(rng, work, first, rows, prior, factor, m[r], rate[r], scale, out[r], sums[r])
+
+
+@njit(cache=True, nogil=True)
+def draw_top(key, start, stop, prior, m, rate, out, sums):
+    """The same where the rows of a replicate share their prior shapes (R, V)."""
+    _, size, columns = out.shape
+    blocks = (size + BLOCK - 1) // BLOCK
+    work, scale, once = workspace(BLOCK, columns, np.float32), np.empty(BLOCK), np.ones(1)
+    rng = np.empty(2, np.uint64)
+    for block in range(start, stop):
+        r, first = block // blocks, block % blocks * BLOCK
+        rows = min(BLOCK, size - first)
+        restart(rng, key, block)
+        own = prior[r : r + 1]
+        _draw_rows(rng, work, first, rows, own, once, m[r], rate[r], scale, out[r], sums[r])

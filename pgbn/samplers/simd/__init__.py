@@ -1,0 +1,1 @@
+"""Sixteen numbers at a time: what the kernels of whole rows are made of."""

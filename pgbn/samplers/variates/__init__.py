@@ -1,0 +1,1 @@
+"""Random variates, one at a time: scalar kernels, one module each."""

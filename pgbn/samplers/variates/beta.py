@@ -1,0 +1,38 @@
+"""Beta variates in log space."""
+
+import math
+
+from numba import njit
+
+from pgbn.samplers.random import uniform
+from pgbn.samplers.variates.gamma import log_gamma
+
+__all__ = ["log_beta_odds", "neg_log_beta"]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def log_beta_odds(rng, a, b):
+    """ln((1 - p) / p), p ~ Beta(a, b), as ln Gam(b) - ln Gam(a): p is never formed."""
+    log_a = log_gamma(rng, a)
+    log_b = log_gamma(rng, b)
+    if log_a == -math.inf and log_b == -math.inf:
+        # Shapes below about 1e-306: p is 1 with probability a / (a + b), else 0. The shapes
+        # are compared at a scale where their sum does not underflow.
+        a, b = a * 1e16, b * 1e16
+        return -math.inf if uniform(rng) * (a + b) <= a else math.inf
+    return log_b - log_a
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def neg_log_beta(rng, a, n):
+    """q = -ln s, s ~ Beta(a, n), as ln(1 + exp(ln Gam(n) - ln Gam(a))).
+
+    The exposure that a Dirichlet node of total shape a passes on when its counts sum to n;
+    0 at n = 0 and inf at a = 0 < n.
+    """
+    if n == 0:
+        return 0.0
+    odds = log_beta_odds(rng, a, float(n))
+    if odds > 0.0:
+        return odds + math.log1p(math.exp(-odds))
+    return math.log1p(math.exp(odds))

@@ -1,0 +1,107 @@
+"""Multinomial splits."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from pgbn.samplers.random import exponential, restart
+from pgbn.samplers.rows import entry
+from pgbn.samplers.variates.binomial import binomial
+
+__all__ = ["multinomial", "multinomial_lines"]
+
+
+@njit(cache=True, nogil=True)
+def _split_by_search(rng, count, weights, total, out):
+    """Meet the cumulative weights with ``count`` uniforms drawn in ascending order.
+
+    With i uniforms left, the next of them is where -ln(1 - u) has grown by E / i, E ~ Exp(1).
+    """
+    survival = -exponential(rng) / count
+    target = -math.expm1(survival) * total
+    cumulative = 0.0
+    last = 0
+    for k in range(weights.size):
+        if weights[k] <= 0.0:
+            continue
+        last = k
+        cumulative += weights[k]
+        while target <= cumulative:
+            out[k] += 1
+            count -= 1
+            if count == 0:
+                return
+            survival -= exponential(rng) / count
+            target = -math.expm1(survival) * total
+    out[last] += count  # only rounding can leave some
+
+
+@njit(cache=True, nogil=True)
+def _split_by_binomials(rng, count, weights, out):
+    """n_k ~ Binomial(n - n_1 - ... - n_{k-1}, w_k / (w_k + w_{k+1} + ...)) for each k in turn."""
+    # Sums from the back: a difference of cumulative sums would lose the small last weights.
+    rest = np.empty(weights.size)
+    sum_of_rest = 0.0
+    for k in range(weights.size - 1, -1, -1):
+        sum_of_rest += weights[k]
+        rest[k] = sum_of_rest
+    for k in range(weights.size):
+        if weights[k] > 0.0:
+            part = binomial(rng, count, weights[k] / rest[k])
+            out[k] += part
+            count -= part
+            if count == 0:
+                return
+
+
+@njit(cache=True, nogil=True)
+def multinomial(rng, count, weights, out):
+    """Add to ``out`` a split of ``count``: n ~ Multinomial(count; w / sum w), exactly.
+
+    The weights need not sum to 1. Weights that are all 0 stand for weights that all underflowed:
+    the split is then uniform over the entries.
+    """
+    if count <= 0:
+        return
+    total = 0.0
+    for k in range(weights.size):
+        total += weights[k]
+    if total == 0.0:
+        weights = np.ones(weights.size)
+        total = float(weights.size)
+    # One binomial for each entry costs about as much as one step of the search for each unit.
+    if count <= weights.size:
+        _split_by_search(rng, count, weights, total, out)
+    else:
+        _split_by_binomials(rng, count, weights, out)
+
+
+@njit(cache=True, nogil=True)
+def multinomial_lines(key, start, stop, n, probability, axis, out):
+    """`multinomial` on the lines start..stop along ``axis``, each with a stream of its own."""
+    _, first, second, third = out.shape
+    first, second, third = (
+        1 if axis == 1 else first,
+        1 if axis == 2 else second,
+        1 if axis == 3 else third,
+    )
+    along_first, along_second, along_third = int(axis == 1), int(axis == 2), int(axis == 3)
+    size = out.shape[axis]
+    rng = np.empty(2, np.uint64)
+    weights = np.empty(size)
+    parts = np.empty(size, np.int64)
+    for line in range(start, stop):
+        restart(rng, key, line)
+        m = line % third
+        k = line // third % second
+        j = line // (third * second) % first
+        i = line // (third * second * first)
+        for t in range(size):
+            parts[t] = 0
+            weights[t] = entry(
+                probability, i, j + t * along_first, k + t * along_second, m + t * along_third
+            )
+        multinomial(rng, entry(n, i, j, k, m), weights, parts)
+        for t in range(size):
+            out[i, j + t * along_first, k + t * along_second, m + t * along_third] = parts[t]

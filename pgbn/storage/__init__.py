@@ -1,0 +1,8 @@
+"""What is kept: folders that are whole at every moment, arrays, corpora, codecs.
+
+The types that can be saved register themselves (`pgbn.storage.codecs`): this room knows none.
+"""
+
+from pgbn.storage.folders import Saved, load, open_saved, read_folder, save
+
+__all__ = ["Saved", "load", "open_saved", "read_folder", "save"]

@@ -1,0 +1,59 @@
+"""Files, packed by gzip or not, that are read up to a limit.
+
+A file of ten megabytes may unpack to ten gigabytes, by accident or on purpose. What would take
+more than a quarter of the memory is refused as soon as so much has been read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import IO, Any
+
+from pgbn.errors import DataError
+from pgbn.storage.memory import gigabytes, memory
+
+__all__ = ["is_packed", "open_bytes", "open_text"]
+
+
+def is_packed(path: Path) -> bool:
+    """Whether the name says that the file is compressed."""
+    return path.suffix.lower() == ".gz"
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The content of a file, unpacked."""
+    file = gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # noqa: SIM115
+    return io.BufferedReader(_Bounded(file, path))
+
+
+def open_text(path: Path, encoding: str, newline: str = "") -> io.TextIOWrapper:
+    """The same as text; line ends are left as they are."""
+    return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline=newline)
+
+
+class _Bounded(io.RawIOBase):
+    """Passes on what it reads, and counts it."""
+
+    def __init__(self, file: Any, path: Path) -> None:
+        self.file, self.path, self.limit, self.taken = file, path, memory() // 4, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.file.read(len(buffer))
+        self.taken += len(data)
+        if self.taken > self.limit:
+            unpacked = "unpacked, it" if is_packed(self.path) else "it"
+            raise DataError(
+                f"{self.path}: {unpacked} has more than {gigabytes(self.limit)}, a quarter of the "
+                "memory; give a part of it"
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()

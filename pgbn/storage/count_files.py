@@ -1,0 +1,83 @@
+"""Matrices of counts in files: Matrix Market, .npz, svmlight."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+from pgbn.errors import DataError, did_you_mean
+from pgbn.storage.bounded import is_packed, open_bytes
+from pgbn.storage.memory import check_bytes
+from pgbn.storage.sparse import check_sparse
+
+__all__ = ["MATRICES", "read_matrix"]
+
+MATRICES = ("mtx", "npz", "svmlight")
+
+
+def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
+    """The counts in a file, documents × terms, and the terms if the file names them."""
+    if path.is_dir():
+        raise DataError(f"{path}: a folder, but format={kind!r} needs a file")
+    try:
+        if kind == "npz":
+            return _read_npz(path)
+        source = io.BytesIO(open_bytes(path).read()) if is_packed(path) else str(path)
+        if kind == "mtx":
+            return _counts(path, scipy.io.mmread(source)), None
+        from sklearn.datasets import load_svmlight_file
+
+        return _counts(path, load_svmlight_file(source)[0]), None
+    except ImportError:
+        raise DataError(f"{path}: svmlight needs scikit-learn: pip install 'pgbn[cli]'") from None
+    except (ValueError, TypeError, KeyError, OverflowError, MemoryError, EOFError, AttributeError,
+            IndexError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:  # fmt: skip
+        if isinstance(error, DataError):
+            raise
+        detail = str(error).strip().splitlines() or [type(error).__name__]
+        raise DataError(f"{path}: not a matrix in the format {kind} ({detail[0]})") from None
+
+
+def _read_npz(path: Path) -> tuple[sp.csr_array, list[str] | None]:
+    """What scipy.sparse.save_npz wrote, or an array ``X``, and perhaps ``vocabulary``."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    check_bytes(f"{path}: its arrays", 2 * size, "store them as a sparse matrix")
+    with np.load(path, allow_pickle=False) as file:
+        names = [str(term) for term in file["vocabulary"]] if "vocabulary" in file else None
+        if "format" not in file:
+            key = "X" if "X" in file else file.files[0] if len(file.files) == 1 else None
+            if key is None:
+                raise DataError(f"{path}: no array 'X'.{did_you_mean('X', file.files)}")
+            return _counts(path, file[key]), names
+    return _counts(path, sp.load_npz(path)), names
+
+
+def _counts(path: Path, matrix: Any) -> sp.csr_array:
+    """Whole numbers as integers; other numbers are left to the model's check."""
+    if not sp.issparse(matrix):
+        matrix = np.asarray(matrix)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iufb" or 0 in matrix.shape:
+        raise DataError(
+            f"{path}: an array of shape {matrix.shape} and dtype {matrix.dtype}; give numbers, "
+            "documents × terms"
+        )
+    if sp.issparse(matrix):
+        check_sparse(str(path), matrix)
+    out = sp.csr_array(matrix)
+    if not np.isfinite(out.data).all():
+        raise DataError(f"{path}: the matrix has values that are not finite")
+    if out.data.size and out.data.min() < 0:
+        raise DataError(f"{path}: the matrix has negative values (least: {out.data.min():g})")
+    if out.indices.size and (out.indices.min() < 0 or out.indices.max() >= out.shape[1]):
+        raise DataError(f"{path}: damaged: a column number is out of range")
+    if out.dtype.kind != "f" or bool((out.data == np.floor(out.data)).all()):
+        out = out.astype(np.int64)
+    return out

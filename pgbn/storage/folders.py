@@ -1,0 +1,127 @@
+"""Saving and loading: `save` writes a folder of JSON and arrays, `load` gives the object back.
+
+    pgbn.save(model, "model", vocabulary=terms)
+    model = pgbn.load("model")            # its lists of topics have the terms' names
+    open_saved("model").labels            # what else was saved beside it
+
+The folder is whole at every moment (see `pgbn.storage.archive`). Nothing in it is executed when it
+is loaded: there are no pickles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pgbn.checks import check_names
+from pgbn.errors import PgbnError, StorageError
+from pgbn.storage.archive import MANIFEST, read_arrays, read_manifest, write
+from pgbn.storage.codecs import decode, encode, encode_documents
+from pgbn.storage.sparse import read_rows
+
+__all__ = ["Saved", "load", "open_saved", "read_folder", "save"]
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a folder holds: the object and what was saved beside it."""
+
+    object: Any
+    kind: str
+    package: str
+    written: str
+    vocabulary: list[str] | None = None
+    labels: list[str] | None = None
+    record: dict[str, Any] = field(default_factory=dict)
+    data: Any = None
+
+
+def save(
+    value: Any,
+    path: str | Path,
+    *,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
+    labels: Sequence[Any] | None = None,
+    record: Mapping[str, Any] | None = None,
+    data: Any = None,
+) -> None:
+    """Save a Network, a Chain, a TrainedNetwork, the result of train_layerwise or an estimator.
+
+    ``vocabulary`` names the terms (a list, or a dict from names to columns; if left out, the names
+    that the model was loaded with, or those of the data frame that an estimator was fitted to):
+    a trained model that is loaded again lists its topics with them. ``labels`` name the documents,
+    ``record`` is any JSON (settings, times, …), ``data`` the documents × terms that the model was
+    trained on, for the report (masked cells are saved as 0). What was at ``path`` before stays
+    whole until all of the new is on the disk.
+    """
+    kind, parts = encode(value)
+    names = parts.names if vocabulary is None else vocabulary
+    content = {
+        "object": parts.content,
+        "vocabulary": None if names is None else check_names("vocabulary", names, parts.terms),
+        "labels": None if labels is None else check_names("labels", labels),
+        "record": dict(record or {}),
+    }
+    arrays = dict(parts.arrays)
+    if data is not None:
+        arrays["documents"] = encode_documents(data)
+    write(path, kind, content, arrays)
+
+
+def load(path: str | Path, *, threads: int | None = None) -> Any:
+    """The object that `save` wrote; a chain goes on as if it had never stopped. What was saved
+    beside the object is in `pgbn.storage.folders.open_saved`."""
+    return open_saved(path, threads=threads).object
+
+
+def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
+    """The object and everything that was saved beside it."""
+
+    def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Saved:
+        content = body["content"]
+        if body["kind"] == "checkpoint":
+            raise StorageError(
+                f"{path}: a training that has not come to its end; go on with "
+                f"pgbn.resume({str(path)!r}) or the command pgbn resume {path}"
+            )
+        documents = read_rows(files("documents")) if "documents" in body["groups"] else None
+        return Saved(
+            decode(body["kind"], content["object"], files, threads, content["vocabulary"]),
+            body["kind"],
+            str(body["package"]),
+            str(body["written"]),
+            content["vocabulary"],
+            content["labels"],
+            dict(content["record"]),
+            documents,
+        )
+
+    return read_folder(path, read)
+
+
+def read_folder(
+    path: str | Path, read: Callable[[Mapping[str, Any], Callable[[str], Any]], Result]
+) -> Result:
+    """``read(manifest, files)`` of a folder, with every failure in words."""
+    folder = Path(path)
+    folder = folder.parent if folder.name == MANIFEST else folder
+    while True:
+        body = read_manifest(folder)
+        try:
+            return read(body, partial(read_arrays, folder, body))
+        except StorageError:
+            if read_manifest(folder)["files"] != body["files"]:
+                continue  # a writer replaced the files while we read them
+            raise
+        except PgbnError as error:
+            # the checksums are right, so the files are as they were written
+            raise StorageError(f"{folder}: cannot be read here: {error}") from error
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError,
+                AssertionError) as error:  # fmt: skip
+            detail = f"{type(error).__name__}: {error}"
+            raise StorageError(f"{folder}: not what this pgbn can read ({detail})") from error

@@ -1,0 +1,69 @@
+"""Sparse matrices: checked before anything indexes with them, and as arrays of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pgbn.errors import DataError, StorageError
+from pgbn.storage.codecs import Group
+from pgbn.storage.memory import check_bytes
+
+__all__ = ["check_rows", "check_sparse", "compact", "read_rows", "row_arrays"]
+
+
+def check_sparse(name: str, matrix: Any) -> None:
+    """Refuse a sparse matrix whose indices point outside it (scipy would follow them), or whose
+    rows do not fit into memory."""
+    check_bytes(f"{name} of shape {matrix.shape}", 40 * matrix.shape[0],
+                "leave empty rows out")  # fmt: skip
+    try:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+        elif matrix.format == "coo":
+            matrix._check()
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(f"{name}: a damaged sparse matrix ({error})") from None
+
+
+def compact(array: NDArray[Any]) -> NDArray[Any]:
+    """Integers in as few bytes as their values need; other arrays as they are."""
+    if array.dtype.kind not in "iu" or not array.size or array.min() < 0:
+        return array
+    return array.astype(np.min_scalar_type(array.max()), copy=False)
+
+
+def check_rows(indptr: Any, indices: Any, values: Any, rows: int, columns: int) -> None:
+    """Compressed sparse rows that may be indexed with."""
+    good = (
+        indptr.shape == (rows + 1,)
+        and indptr.dtype.kind in "iu"
+        and indices.dtype.kind in "iu"
+        and values.dtype.kind in "iuf"
+        and indices.shape == values.shape == (int(indptr[-1]),)
+        and indptr[0] == 0
+        and bool((np.diff(indptr.astype(np.int64)) >= 0).all())
+        and (not indices.size or (int(indices.min()) >= 0 and int(indices.max()) < columns))
+        and bool(np.isfinite(values).all())
+    )
+    if not good:
+        raise StorageError("the data are damaged: not the rows of a sparse matrix")
+
+
+def row_arrays(shape: tuple[int, ...], indptr: Any, indices: Any, values: Any) -> Group:
+    """The rows of a sparse matrix as arrays of a file."""
+    return {"shape": np.array(shape), "indptr": indptr,
+            "indices": compact(indices), "values": compact(values)}  # fmt: skip
+
+
+def read_rows(arrays: Group) -> sp.csr_array:
+    """The matrix again, checked."""
+    rows, columns = (int(size) for size in arrays["shape"])
+    indptr, indices, values = (arrays[name] for name in ("indptr", "indices", "values"))
+    check_rows(indptr, indices, values, rows, columns)
+    kind = np.int64 if values.dtype.kind in "iu" else np.float64
+    parts = (values.astype(kind), indices.astype(np.int32), indptr.astype(np.int64))
+    return sp.csr_array(parts, shape=(rows, columns))

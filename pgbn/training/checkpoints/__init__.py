@@ -1,0 +1,1 @@
+"""Training that survives a stop: the writer of checkpoints, and the reader beside it."""

@@ -1,0 +1,123 @@
+"""Trained networks and trainings as JSON and arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from pgbn.storage.codecs import Files, Group, Parts, register_codec
+from pgbn.training.layerwise import LayerwiseTraining
+from pgbn.training.trained import Priors, TrainedNetwork
+
+__all__ = ["decode_networks", "encode_networks", "read_priors"]
+
+
+def encode_networks(networks: tuple[TrainedNetwork, ...]) -> tuple[list[dict[str, Any]], Group]:
+    """What is known of trained networks, and their arrays, by number."""
+    content: list[dict[str, Any]] = []
+    arrays: Group = {}
+    for number, network in enumerate(networks):
+        content.append({
+            "network": json.loads(network.network().to_json()),
+            "depth": network.depth,
+            "eta": list(network.eta),
+            "link": network.link,
+            "noise": network.noise,
+            "priors": asdict(network.priors),
+            "sweeps": network.sweeps,
+            "labels": [[layer, topic, text] for (layer, topic), text in network.labels.items()],
+        })  # fmt: skip
+        own = {"r": network.r, "c": network.c}
+        own |= {f"phi/{t}": phi for t, phi in enumerate(network.phi)}
+        own |= {f"weights/{t}": weights for t, weights in enumerate(network.weights)}
+        own |= {f"traces/{name}": value for name, value in network.traces.items()}
+        own |= {f"state/{name}": value for name, value in network.state.items()}
+        arrays |= {f"{number}/{name}": np.asarray(value) for name, value in own.items()}
+    return content, arrays
+
+
+def decode_networks(
+    content: Any, arrays: Group, names: Sequence[str] | None = None
+) -> tuple[TrainedNetwork, ...]:
+    """Trained networks again; the class itself checks the shapes and sums."""
+    return tuple(_trained(entry, _under(f"{n}/", arrays), names) for n, entry in enumerate(content))
+
+
+def _trained(
+    content: Mapping[str, Any], part: Group, names: Sequence[str] | None
+) -> TrainedNetwork:
+    layers = range(int(content["depth"]))
+    return TrainedNetwork(
+        phi=tuple(part[f"phi/{t}"] for t in layers),
+        r=part["r"],
+        c=part["c"],
+        eta=tuple(map(float, content["eta"])),
+        link=content["link"],
+        noise=float(content["noise"]),
+        priors=read_priors(content["priors"]),
+        weights=tuple(part[f"weights/{t}"] for t in layers if f"weights/{t}" in part),
+        traces=_under("traces/", part),
+        state=_under("state/", part),
+        sweeps=int(content["sweeps"]),
+        labels={(int(t), int(k)): str(text) for t, k, text in content.get("labels", ())},
+        vocabulary=names,
+    )
+
+
+def read_priors(content: Mapping[str, Any]) -> Priors:
+    """The priors again; what another version had besides is left out."""
+    known = {entry.name for entry in fields(Priors)}
+    return Priors(**{name: tuple(pair) for name, pair in content.items() if name in known})
+
+
+def _under(prefix: str, arrays: Group) -> Group:
+    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+
+# ---- what is registered ---------------------------------------------------------------
+
+
+def _encode_trained(network: TrainedNetwork) -> Parts:
+    content, arrays = encode_networks((network,))
+    return _parts({"networks": content}, arrays, network)
+
+
+def _encode_training(training: LayerwiseTraining) -> Parts:
+    content, arrays = encode_networks(training.networks)
+    return _parts({"networks": content, "stopped": training.stopped}, arrays, training.deepest)
+
+
+def _parts(content: dict[str, Any], arrays: Group, network: TrainedNetwork) -> Parts:
+    return Parts(content, {"model": arrays}, network.vocabulary, network.vocabulary_size)
+
+
+def _decode_trained(
+    content: Mapping[str, Any],
+    files: Files,
+    /,
+    *,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> TrainedNetwork:
+    return decode_networks(content["networks"], files("model"), names)[0]
+
+
+def _decode_training(
+    content: Mapping[str, Any],
+    files: Files,
+    /,
+    *,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> LayerwiseTraining:
+    networks = decode_networks(content["networks"], files("model"), names)
+    return LayerwiseTraining(networks, str(content["stopped"]))
+
+
+register_codec("trained", TrainedNetwork, _encode_trained, _decode_trained)
+register_codec("training", LayerwiseTraining, _encode_training, _decode_training,
+               "the result of train_layerwise")  # fmt: skip

@@ -1,0 +1,242 @@
+"""Layer-wise training of a Poisson gamma belief network, with the widths inferred (Algorithm 1).
+
+For T = 1, 2, …: put a layer of K_T = K_{T-1} factors on top (K_1 = ``max_width``), train all T
+layers jointly for B_T sweeps, remove the factors of the new layer that have no counts,
+
+    {k : x^(T)_{··k} = 0},   γ0 ← γ0 · K_new / K_old  (the mass γ0 / K_T of a factor stays),
+
+and train C_T sweeps more. Reference: Zhou, Cong & Chen 2015, Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.progress import Clock, Event
+from pgbn.errors import notify
+from pgbn.network.network import Network
+from pgbn.training.averages import Means, Trace
+from pgbn.training.new_layer import start_of_layer
+from pgbn.training.surgery import State, prune
+from pgbn.training.trained import Priors, TrainedNetwork, make_network
+
+__all__ = ["Plan", "Progress", "run_plan", "trained_at", "why_start_is_full"]
+
+
+@dataclass(frozen=True)
+class Progress(Event):
+    """Where training stands: what a callback gets after every sweep, and ``resume`` takes.
+
+    ``phase`` is "burn_in" or "collect"; ``networks`` are those of fewer layers.
+    """
+
+    networks: tuple[TrainedNetwork, ...]
+    trace: Trace
+    means: Means
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The checked arguments of `pgbn.train_layerwise`, and the ``networks`` trained so far."""
+
+    max_width: int
+    depth: int
+    eta: tuple[float, ...]
+    burn_in: tuple[int, ...]
+    collect: tuple[int, ...]
+    link: str
+    seed: int
+    layer1: str
+    threads: int | None
+    average: int
+    min_width: int
+    min_count: int
+    trace_every: int
+    priors: Priors
+    keep_states: bool
+    callbacks: list[Callable[[Progress], None]]
+    clock: Clock
+    networks: list[TrainedNetwork]
+
+    def set_clock(self, resume: Progress | None) -> None:
+        """Count the sweeps of this run: all that are left to do."""
+        trained = self.networks[-1].depth if self.networks else 0
+        if trained >= self.depth:
+            self.clock.total = self.collect[-1]
+        else:
+            self.clock.total = sum(self.burn_in[trained:]) + sum(self.collect[trained:])
+        if resume is not None:
+            self.clock.done = resume.sweep
+            if resume.phase == "collect" and trained < self.depth:
+                self.clock.done += self.burn_in[trained]
+
+    def network(self, widths: tuple[int, ...]) -> Network:
+        return make_network(widths, self.eta[: len(widths)], self.link, self.priors)
+
+    def chain(self, X: Cells, widths: tuple[int, ...], state: State, sweeps: int) -> Chain:
+        """A chain at a state. The sweeps that were run before number it: its streams are new."""
+        network = self.network(widths)
+        return network.chain({"x": X}, self.seed, sweeps, state, self.layer1, self.threads)
+
+
+def run_plan(plan: Plan, X: Cells, resume: Progress | None) -> str:
+    """Train what is missing in ``plan.networks``; returns why training stopped."""
+    networks, depth = plan.networks, plan.depth
+    complete = bool(networks) and networks[-1].depth >= depth
+    if networks and resume is None and not complete:
+        counts = np.inf if X.missing is not None else X.values.sum(dtype=np.float64)
+        full = why_start_is_full(networks[-1], counts, plan.min_width, plan.min_count)
+        if full:
+            return full
+    if not X.values.any():
+        notify("X has no counts: all cells are 0, and what is trained is the prior")
+    if complete:
+        names = networks[-1].vocabulary
+        networks[-1] = replace(_go_on(plan, X, networks[-1], resume), vocabulary=names)
+        return f"{plan.collect[-1]} sweeps more"
+    while not networks or networks[-1].depth < depth:
+        below = networks[-1] if networks else None
+        if below is not None and not plan.keep_states:
+            networks[-1] = below.without_state()
+        trained, total = _add_layer(plan, X, below, resume)
+        resume = None
+        names = below.vocabulary if below else None
+        networks.append(replace(trained, vocabulary=names) if names else trained)
+        least = plan.min_width if trained.depth < depth else 0
+        full = why_full(trained, total, least, plan.min_count)
+        if full:
+            return full
+    return f"depth {depth} reached"
+
+
+def why_full(
+    network: TrainedNetwork, counts: float, min_width: int, min_count: int, known: str = ""
+) -> str:
+    """Why a network with such ``counts`` in its top layer gets no further one; "" if it may."""
+    layer, width = network.depth, network.widths[-1]
+    if width <= min_width:
+        return f"layer {layer} has {width} ≤ {min_width} factors"
+    if counts < min_count:
+        return f"layer {layer} has {known}{counts:.0f} < {min_count} counts"
+    return ""
+
+
+def why_start_is_full(
+    start: TrainedNetwork, total: float, min_width: int, min_count: int = 1
+) -> str:
+    """The same for a network to go on from, by the ``total`` of the data: the counts of the first
+    layer are those of the data, and the layers above have no more. What other links have instead
+    is not known, but data that are all 0 have none."""
+    counts = total if start.link == "poisson" or total == 0 else np.inf
+    known = "at most " if start.depth > 1 and total > 0 else ""
+    return why_full(start, counts, min_width, min_count, known)
+
+
+def _add_layer(
+    plan: Plan, X: Cells, below: TrainedNetwork | None, at: Progress | None
+) -> tuple[TrainedNetwork, int]:
+    """Grow, burn in, prune, collect; also the total count of the new layer."""
+    widths = (*below.widths, below.widths[-1]) if below else (plan.max_width,)
+    top, sweeps = len(widths), below.sweeps if below else 0
+    if at is not None and at.phase == "collect":
+        widths = (*widths[:-1], at.chain.network.sizes[f"topic{top}"])
+        trained = _collect(plan, at.chain, at.trace, widths, sweeps + plan.burn_in[top - 1], at)
+        return trained, int(at.chain.counts[f"theta{top}"].sum())
+    if at is None:
+        start = start_of_layer(X, plan.network(widths), widths, below, plan.seed)
+        chain = plan.chain(X, widths, start, sweeps)
+        trace = Trace(plan.trace_every)
+    else:
+        chain, trace = at.chain, at.trace
+    _run(plan, chain, trace, Means(), top, "burn_in", 0 if at is None else at.sweep)
+    state = chain.values
+    active = chain.counts[f"theta{top}"].sum(axis=0) > 0
+    if not active.any():
+        active[0] = True  # a layer has at least one factor
+    if not active.all():
+        state, index = prune(chain.network, state, f"topic{top}", active, rescale=["gamma0"])
+        widths = (*widths[:-1], index.size)
+        chain = plan.chain(X, widths, state, sweeps + chain.sweeps)
+    trained = _collect(plan, chain, trace, widths, sweeps + plan.burn_in[top - 1])
+    return trained, int(chain.counts[f"theta{top}"].sum())
+
+
+def _go_on(plan: Plan, X: Cells, network: TrainedNetwork, at: Progress | None) -> TrainedNetwork:
+    """C_T sweeps more of a whole network."""
+    if at is not None:
+        return _collect(plan, at.chain, at.trace, network.widths, network.sweeps, at)
+    state = {name: np.asarray(value) for name, value in network.state.items()}
+    chain = plan.chain(X, network.widths, state, network.sweeps)
+    # The trace counts from the beginning of the top layer, after the sweeps of those below. Where
+    # these are not known, it counts on from the last sweep that was noted.
+    below = plan.networks[-2].sweeps if len(plan.networks) > 1 else network.sweeps
+    before = network.sweeps if network.depth == 1 else network.sweeps - below
+    trace = Trace.after(plan.trace_every, network.traces, before)
+    return _collect(plan, chain, trace, network.widths, network.sweeps)
+
+
+def _collect(
+    plan: Plan,
+    chain: Chain,
+    trace: Trace,
+    widths: tuple[int, ...],
+    sweeps: int,
+    at: Progress | None = None,
+) -> TrainedNetwork:
+    """Run C_T sweeps and take the parameters from the last of them."""
+    top = len(widths)
+    means, done = (Means(), 0) if at is None else (at.means, at.sweep)
+    _run(plan, chain, trace, means, top, "collect", done)
+    settings = (plan.eta[:top], plan.link, plan.priors)
+    trained = trained_at(chain, means, plan.average, trace, *settings)
+    return replace(trained, sweeps=sweeps + plan.collect[top - 1])
+
+
+def trained_at(
+    chain: Chain,
+    means: Means,
+    samples: int,
+    trace: Trace,
+    eta: tuple[float, ...],
+    link: str,
+    priors: Priors,
+) -> TrainedNetwork:
+    """The network at the state of a chain, with means over some samples."""
+    state, top = chain.values, len(eta)
+    rates = [state["p2" if t == 2 else f"c{t}"] for t in range(2, top + 2)]
+    return TrainedNetwork(
+        phi=tuple(np.ascontiguousarray(matrix / samples) for matrix in means.phi),
+        r=means.r / samples,
+        c=np.array([np.median(rate) for rate in rates]),
+        eta=eta,
+        link=link,
+        noise=float(state["noise"]) if "noise" in state else 1.0,
+        priors=priors,
+        weights=tuple(state[f"theta{t}"].sum(axis=0) for t in range(1, top + 1)),
+        traces=trace.arrays(),
+        state=state,
+        sweeps=chain.number + chain.sweeps,
+    )
+
+
+def _run(
+    plan: Plan, chain: Chain, trace: Trace, means: Means, top: int, phase: str, done: int
+) -> None:
+    """The sweeps of a phase after the first ``done`` of them."""
+    total = (plan.burn_in if phase == "burn_in" else plan.collect)[top - 1]
+    for number in range(done + 1, total + 1):
+        chain.sweep()
+        trace.note(chain, top)
+        if phase == "collect" and number > total - plan.average:
+            means.add(chain, plan.eta[:top])
+        event = Progress(
+            chain=chain, depth=top, phase=phase, sweep=number, sweeps=total, **plan.clock.tick(),
+            networks=tuple(plan.networks), trace=trace, means=means,
+        )  # fmt: skip
+        for callback in plan.callbacks:
+            callback(event)

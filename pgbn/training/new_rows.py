@@ -1,0 +1,265 @@
+"""Hidden units of new documents, given a trained network.
+
+    p(θ^(1…T)_j, c_j | x_j, Φ^(1…T), r)
+
+by Gibbs sampling with Φ and r held (Zhou, Cong & Chen 2015, section 3). Documents are independent
+given the network, and each has a random stream keyed by the seed and its own counts: the result
+for a document is the same in any batch, in any order, on any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer, check_names, check_seed, is_integral, thread_count
+from pgbn.engine.data.cells import Cells, read_array
+from pgbn.errors import DataError, notify
+from pgbn.samplers.documents.first import BERNOULLI, GAMMA, POISSON
+from pgbn.samplers.documents.layers import pack_layers
+from pgbn.samplers.documents.sweeps import Moments, hash_documents, infer_documents, project_terms
+from pgbn.samplers.random import stream_key, word_of
+from pgbn.samplers.threads import run_rows
+from pgbn.training.trained import TrainedNetwork, check_layer, observed_node, trained_network
+
+__all__ = ["HiddenUnits", "align_terms", "amount", "infer", "read_documents"]
+
+Names = Sequence[str] | Mapping[str, int]
+Matrix = NDArray[np.float64]
+_LINKS = {"poisson": POISSON, "bernoulli": BERNOULLI, "gamma": GAMMA}
+
+
+@dataclass(frozen=True)
+class HiddenUnits:
+    """Posterior means and standard deviations, (documents, K_t) for each layer t asked for.
+
+    ``proportions`` are of θ^(t)_j / θ^(t)_·j, ``units`` of θ^(t)_j. ``unknown_terms`` columns with
+    ``unknown_tokens`` counts in all were not in the vocabulary or in no topic; the documents
+    ``empty`` (row numbers) have no known term, and what they get is the prior.
+    """
+
+    layers: tuple[int, ...]
+    proportions: dict[int, Matrix]
+    proportions_sd: dict[int, Matrix]
+    units: dict[int, Matrix]
+    units_sd: dict[int, Matrix]
+    empty: NDArray[np.int64]
+    unknown_terms: int = 0
+    unknown_tokens: float = 0
+
+    def features(self, layer: int | None = None) -> Matrix:
+        """The mean proportions of one layer, or those of all layers side by side."""
+        if layer is not None and (not is_integral(layer) or layer not in self.layers):
+            raise DataError(f"layer={layer!r} was not inferred; layers: {self.layers}")
+        chosen = self.layers if layer is None else (layer,)
+        return np.concatenate([self.proportions[t] for t in chosen], axis=1)
+
+
+def infer(
+    model: TrainedNetwork,
+    X: Any,
+    *,
+    layers: int | Iterable[int] | None = None,
+    burn_in: int = 500,
+    samples: int = 500,
+    seed: int = 0,
+    threads: int | None = None,
+    terms: Names | None = None,
+    vocabulary: Names | None = None,
+    units: bool = True,
+) -> HiddenUnits:
+    """The hidden units of the documents ``X`` (documents × terms, sparse or dense).
+
+    ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator.
+    ``layers`` are numbered from 1; all if left out. Columns of X beyond the vocabulary, and terms
+    that no topic has, are dropped; with ``terms``, the names of X's columns, and ``vocabulary``,
+    those of the model's (if left out, those that it was saved with), columns are matched by name;
+    both are lists, or dicts from names to columns.
+    ``units=False`` leaves out θ itself, keeping θ/θ_· only.
+    """
+    model = trained_network(model)
+    check_integer("burn_in", burn_in, 0)
+    check_integer("samples", samples, 1)
+    chosen = _layers(model, layers)
+    cells, unknown_terms, unknown_tokens = read_documents(model, X, terms, vocabulary)
+    rows = cells.rows
+    column, places = np.full(model.depth, -1, np.int64), 0
+    for t in chosen:
+        column[t - 1], places = places, places + model.widths[t - 1]
+    share = [np.zeros((rows, places)) for _ in range(2)]
+    unit = [np.zeros((rows, places if units else 0)) for _ in range(2)]
+    moments = Moments(column, share[0], share[1], unit[0], unit[1])
+    _run(model, cells, moments, burn_in, samples, seed, thread_count(threads))
+    empty = np.flatnonzero(np.diff(cells.indptr) == 0)
+    _report_empty(empty, rows)
+
+    def split(matrix: Matrix) -> dict[int, Matrix]:
+        where = {t: int(column[t - 1]) for t in chosen}
+        return {t: matrix[:, at : at + model.widths[t - 1]] for t, at in where.items()}
+
+    def spread(mean: Matrix, square: Matrix) -> Matrix:
+        return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+    return HiddenUnits(
+        layers=chosen,
+        proportions=split(share[0]),
+        proportions_sd=split(spread(*share)),
+        units=split(unit[0]) if units else {},
+        units_sd=split(spread(*unit)) if units else {},
+        empty=empty,
+        unknown_terms=unknown_terms,
+        unknown_tokens=unknown_tokens,
+    )
+
+
+def _run(
+    model: TrainedNetwork,
+    cells: Cells,
+    moments: Moments,
+    burn_in: int,
+    samples: int,
+    seed: int,
+    threads: int,
+) -> None:
+    link = _LINKS[model.link]
+    # Counts as integers and reals as floats, whatever the batch as a whole looks like.
+    values = cells.values.astype(np.float64 if link == GAMMA else np.int64)
+    hashes = np.empty(cells.rows, np.uint64)
+    run_rows(hash_documents, cells.rows, threads, 0, cells.indptr, cells.indices,
+             values.view(np.uint64), hashes)  # fmt: skip
+    phi, indices = _rows_of_phi(model, cells.indices)
+    layers = pack_layers(model.phi, model.r, (*model.priors.p, *model.priors.c))
+    projected = np.zeros((0, 0), np.float32)
+    if model.depth > 1:
+        projected = np.zeros((phi.shape[0], int(layers.at[2] - layers.at[1])), np.float32)
+        run_rows(project_terms, phi.shape[0], threads, 0, phi, layers, projected)
+    key = stream_key(check_seed(seed), word_of("infer"))
+    run_rows(infer_documents, cells.rows, threads, key, cells.indptr, indices,
+             values.astype(np.float64), hashes, link, float(model.noise), phi, projected,
+             layers, int(burn_in), int(samples), moments)  # fmt: skip
+
+
+def _rows_of_phi(
+    model: TrainedNetwork, terms: NDArray[np.int32]
+) -> tuple[Matrix, NDArray[np.int32]]:
+    """Φ^(1) of the terms that occur, a term a row, and the terms renumbered accordingly."""
+    used, indices = np.unique(terms, return_inverse=True)
+    return np.ascontiguousarray(model.phi[0][:, used].T), indices.astype(np.int32)
+
+
+def _layers(model: TrainedNetwork, layers: int | Iterable[int] | None) -> tuple[int, ...]:
+    if layers is None:
+        return tuple(range(1, model.depth + 1))
+    chosen: tuple[Any, ...] = tuple(layers) if np.iterable(layers) else (layers,)
+    if not chosen:
+        raise DataError(f"layers={layers!r}: give at least one of the layers 1 to {model.depth}")
+    return tuple(dict.fromkeys(check_layer(model, t, "layers") for t in chosen))
+
+
+def read_documents(
+    model: TrainedNetwork,
+    X: Any,
+    terms: Names | None = None,
+    vocabulary: Names | None = None,
+    name: str = "X",
+) -> tuple[Cells, int, float]:
+    """Checked documents in the columns of the model; how many terms and counts were not known.
+
+    A term that no topic has is as unknown as one beyond the vocabulary. ``name`` is what errors
+    call the argument.
+    """
+    if sp.issparse(X) and X.shape[-1] >= 2**31:
+        raise DataError(f"{name} has {X.shape[-1]} columns; give fewer than 2^31")
+    node, size = observed_node(model.link, name), model.vocabulary_size
+    cells = read_array(node, X, imputed=False)
+    columns: int = 0
+    tokens: float = 0
+    if terms is not None and vocabulary is None:
+        vocabulary = model.vocabulary  # what it was saved with, if that is known
+    if terms is not None or vocabulary is not None or cells.columns != size:
+        known, columns, tokens = align_terms(cells, size, terms, vocabulary, name)
+        cells = read_array(node, known)
+        if columns:
+            notify(f"{name}: {columns} unknown terms with {amount(tokens)} were dropped")
+    nowhere = (model.phi[0].max(axis=0) == 0.0)[cells.indices]
+    if nowhere.any():
+        dropped, total = np.unique(cells.indices[nowhere]), _total(cells.values[nowhere])
+        notify(
+            f"{name}: {dropped.size} unknown terms with {amount(total)} were dropped: "
+            f"no topic of the model has column {dropped[0]}{', …' if dropped.size > 1 else ''}"
+        )
+        kept = sp.csr_array(
+            (np.where(nowhere, 0, cells.values), cells.indices, cells.indptr),
+            shape=(cells.rows, size),
+        )
+        kept.eliminate_zeros()
+        cells, columns, tokens = read_array(node, kept), columns + dropped.size, tokens + total
+    return cells, columns, tokens
+
+
+def _total(values: NDArray[Any]) -> float:
+    """The sum, an integer if all values are whole."""
+    total = values.sum()
+    return int(total) if (values == np.floor(values)).all() else float(total)
+
+
+def amount(total: float) -> str:
+    """How a notice says what was dropped: counts, or the total of data that are not counts."""
+    return f"{total} counts" if isinstance(total, int) else f"a total of {total:.6g}"
+
+
+def align_terms(
+    X: Any,
+    size: int,
+    terms: Names | None = None,
+    vocabulary: Names | None = None,
+    name: str = "X",
+) -> tuple[sp.csr_array, int, float]:
+    """X with the columns of the model, and how many columns and counts were not known.
+
+    The counts are an integer unless some datum is not.
+    """
+    cells = read_array(observed_node("gamma", name), X, imputed=False)  # any number from 0 on
+    parts = (cells.values, cells.indices, cells.indptr)
+    X = sp.csr_array(parts, shape=(cells.rows, cells.columns))
+    if (terms is None) != (vocabulary is None):
+        raise DataError(
+            f"terms and vocabulary: give both (names of {name}'s and the model's columns)"
+        )
+    if terms is None or vocabulary is None:
+        if X.shape[1] < size:
+            raise DataError(
+                f"{name} has {X.shape[1]} columns, but the model knows {size} terms; give terms= "
+                "and vocabulary= to match columns by name"
+            )
+        known, rest = X[:, :size], X[:, size:]
+    else:
+        given = check_names("terms", terms, X.shape[1])
+        own = check_names("vocabulary", vocabulary, size)
+        for argument, names in (("terms", given), ("vocabulary", own)):
+            twice = next((each for each, n in Counter(names).items() if n > 1), None)
+            if twice is not None:
+                raise DataError(f"{argument}: {twice!r} names two columns; give every term once")
+        number = {term: i for i, term in enumerate(own)}
+        target = np.array([number.get(term, -1) for term in given], np.int64)
+        found = np.flatnonzero(target >= 0)
+        move = sp.csr_array(
+            (np.ones(found.size, X.dtype), (found, target[found])), shape=(len(given), size)
+        )
+        known, rest = X @ move, X[:, np.flatnonzero(target < 0)]
+    return sp.csr_array(known), np.unique(rest.indices).size, _total(rest.data)
+
+
+def _report_empty(empty: NDArray[np.int64], rows: int) -> None:
+    if empty.size:
+        first = ", ".join(str(row) for row in empty[:5])
+        notify(
+            f"{empty.size} of {rows} documents have no known term (rows {first}"
+            f"{', …' if empty.size > 5 else ''}): their hidden units are those of the prior"
+        )

@@ -1,0 +1,238 @@
+"""Derived orders are valid; orders that a user gives are checked, and the known wrong ones refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from pgbn import NetworkError, StaleReadError, zoo
+from pgbn.network.schedule import check_order
+from tests.helpers.models import algorithm1, interleaved, pgbn, sizes_of, zoo_models
+
+MODELS = zoo_models()
+DEPTHS = [1, 2, 3, 4]
+
+
+def matlab(depth: int) -> list[str]:
+    """r, γ0 and c0 first, then p and c given the old θᵀ, then θ: the order of a released code."""
+    order = algorithm1(depth)
+    roots = ["c0", "gamma0", "r"]
+    rest = [name for name in order if name not in roots]
+    at = rest.index("p2")
+    return [*rest[:at], *roots, *rest[at:]]
+
+
+def refused(network, order, reader, stale, culprit):
+    """The order is refused in words that name the step, the stale value and who made it so."""
+    with pytest.raises(StaleReadError) as caught:
+        network.with_order(order)
+    message = str(caught.value)
+    assert re.match(rf"{re.escape(reader)}( of the next sweep)? conditions on {stale}, ", message)
+    assert f"{culprit} was drawn with {stale} integrated out" in message
+
+
+# ---- derived orders ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_derived_order_passes_the_check_and_draws_everything_once(name):
+    network = MODELS[name]
+    check_order(network.schedule)
+    drawn = [step.node for step in network.schedule if not step.upward]
+    assert sorted(drawn) == sorted(network.latent)
+    assert len(set(network.schedule.names)) == len(network.schedule)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_counts_go_up_before_values_go_down(name):
+    upward = [step.upward for step in MODELS[name].schedule]
+    assert upward == sorted(upward, reverse=True)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_integrated_out_is_redrawn_later_in_the_sweep(name):
+    steps = [step for step in MODELS[name].schedule if not step.upward]
+    place = {step.node: i for i, step in enumerate(steps)}
+    for step in steps:
+        for marginalised in step.marginalises:
+            assert place[marginalised] > place[step.node]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_derived_order_can_be_given_back(name):
+    network = MODELS[name]
+    again = network.with_order(network.schedule.names)
+    assert again.schedule.names == network.schedule.names
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_printing_lists_every_step_with_what_it_reads(name):
+    text = str(MODELS[name].schedule)
+    for number, step in enumerate(MODELS[name].schedule, 1):
+        assert f"{number}. {step.name}" in text
+        assert step.equation in text
+    assert text.count("reads ") == len(MODELS[name].schedule)
+    assert text.count("marginalises ") == len(MODELS[name].schedule)
+
+
+def test_what_the_steps_of_a_deep_network_read_and_marginalise():
+    steps = {step.name: step for step in pgbn(3).schedule}
+    assert set(steps["gamma0"].marginalises) == {"r", "theta1", "theta2", "theta3"}
+    assert set(steps["r"].marginalises) == {"theta1", "theta2", "theta3"}
+    assert set(steps["p2"].marginalises) == {"theta1"}
+    assert not steps["c3"].marginalises
+    assert not steps["c0"].marginalises
+    # drawing Φ² leaves Σ_k θ¹ current (the rates do not vary over k), and only that
+    assert steps["phi2"].marginalises == {"theta1": frozenset({"topic1"})}
+    summed = {read.name for read in steps["c3"].reads if read.summed}
+    assert summed == {"theta2", "theta3"}
+
+
+# ---- orders of a user -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("order", [algorithm1, interleaved])
+def test_valid_orders_are_accepted(order, depth):
+    network = pgbn(depth).with_order(order(depth))
+    assert network.schedule.names == order(depth)
+    network.chain({"x": np.eye(3, dtype=int)}, layer1="blocked").sweep(2)
+
+
+@pytest.mark.parametrize("depth", DEPTHS[1:])
+def test_r_before_the_rates_is_refused(depth):
+    top = f"theta{depth}"
+    with pytest.raises(StaleReadError, match=r"conditions on theta2, .*: r was drawn with theta2"):
+        pgbn(depth).with_order(matlab(depth))
+    moved = matlab(depth)  # p2 before r is not enough: the rate of the top layer reads θᵀ too
+    moved.remove("p2")
+    moved.insert(moved.index("c0"), "p2")
+    for t in range(3, depth + 1):
+        moved.remove(f"c{t}")
+        moved.insert(moved.index("c0"), f"c{t}")
+    refused(pgbn(depth), moved, f"c{depth + 1}", top, "r")
+
+
+def test_with_one_layer_the_same_order_is_valid():
+    assert pgbn(1).with_order(matlab(1)).schedule.names == matlab(1)
+
+
+PGDS = ["counts(x)", "counts(theta)", "delta", "phi"]
+
+
+@pytest.mark.parametrize(
+    ("order", "culprit"),
+    [
+        (["theta", "pi", "beta", "nu"], "nu"),
+        (["theta", "beta", "nu", "pi"], "pi"),
+        (["pi", "theta", "beta", "nu"], "nu"),
+    ],
+)
+def test_pgds_with_theta_before_what_integrates_it_out(order, culprit):
+    refused(MODELS["pgds"], [*PGDS, *order], "counts(x)", "theta", culprit)
+
+
+@pytest.mark.parametrize("order", [["beta", "nu", "pi", "theta"], ["pi", "nu", "beta", "theta"]])
+def test_pgds_with_theta_last(order):
+    assert MODELS["pgds"].with_order([*PGDS, *order])
+
+
+def test_gamma0_after_r_makes_r_stale():
+    order = algorithm1(2)
+    order.remove("gamma0")
+    order.insert(order.index("r") + 1, "gamma0")
+    refused(pgbn(2), order, "theta2", "r", "gamma0")
+    order.remove("c0")
+    order.insert(order.index("gamma0") + 1, "c0")
+    refused(pgbn(2), order, "c0", "r", "gamma0")
+
+
+def test_p2_after_theta1_leaves_theta1_stale():
+    order = algorithm1(2)
+    order.remove("p2")
+    refused(pgbn(2), [*order, "p2"], "counts(x)", "theta1", "p2")
+
+
+def test_theta_from_below():
+    order = algorithm1(2)
+    order.remove("theta1")
+    order.insert(order.index("theta2"), "theta1")
+    refused(pgbn(2), order, "theta1", "theta2", "r")
+
+
+def test_gated_pfa_gate_after_theta():
+    network = MODELS["gated_pfa"]
+    order = [name for name in network.schedule.names if name != "h"]
+    refused(network, [*order, "h"], "counts(x)", "theta", "h")
+
+
+def test_counts_before_those_they_are_made_from():
+    order = algorithm1(2)
+    order.remove("counts(theta1)")
+    with pytest.raises(StaleReadError, match=r"counts\(theta1\) reads counts\(x\).*not been drawn"):
+        pgbn(2).with_order(["counts(theta1)", *order])
+
+
+def test_counts_redrawn_make_those_above_stale():
+    order = pgbn(2).schedule.names
+    at = order.index("counts(r)") + 1
+    with pytest.raises(
+        StaleReadError, match=r"phi2 conditions on counts\(theta1\), .*: counts\(x\)"
+    ):
+        pgbn(2).with_order([*order[:at], "counts(x)", *order[at:]])
+
+
+def test_unknown_and_missing_steps_are_named():
+    with pytest.raises(NetworkError, match=r"no step 'theta4'.*Did you mean 'theta"):
+        pgbn(3).with_order([*algorithm1(3), "theta4"])
+    with pytest.raises(NetworkError, match="steps c0, r are missing"):
+        pgbn(1).with_order([name for name in algorithm1(1) if name not in ("r", "c0")])
+
+
+def test_a_step_may_come_twice_and_draws_anew():
+    order = algorithm1(2)
+    order.insert(order.index("c0"), "c3")
+    chain = pgbn(2).with_order(order).chain({"x": np.eye(3, dtype=int)}, layer1="blocked")
+    keys = [key for key, _ in chain._steps]
+    assert len(keys) == len(order)
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_order_survives_a_change_of_sizes_and_json():
+    network = pgbn(2).with_order(algorithm1(2))
+    assert network.with_sizes(doc=3).schedule.names == algorithm1(2)
+    assert type(network).from_json(network.to_json()).schedule.names == algorithm1(2)
+
+
+# ---- other samplers of the first layer --------------------------------------------------
+
+
+def test_collapsed_layer_needs_neither_phi1_nor_theta1():
+    network = pgbn(2)
+    schedule = {step.name: step for step in network.schedule_for("collapsed")}
+    assert schedule["phi1"].on_demand
+    assert schedule["theta1"].on_demand
+    assert set(schedule["counts(x)"].marginalises) >= {"phi1", "theta1"}
+    partial = {step.name: step for step in network.schedule_for("partial")}
+    assert partial["theta1"].on_demand
+    assert not partial["phi1"].on_demand
+    assert "phi1" in {read.name for read in partial["counts(x)"].reads}
+
+
+@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked"])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_valid_orders_run_with_every_layer1(depth, layer1):
+    network = pgbn(depth).with_order(algorithm1(depth))
+    chain = network.chain({"x": np.eye(3, dtype=int)}, layer1=layer1).sweep(2)
+    assert chain.layer1 == layer1
+    assert all(np.isfinite(value).all() for value in chain.values.values())
+    assert sizes_of(network) == {"doc": 3, "term": 3}
+
+
+def test_a_chain_is_drawn_after_the_counts_that_its_rows_pass_back() -> None:
+    net = zoo.gamma_markov_chain(2)
+    names = [name for name in net.schedule.names if name != "theta"]
+    with pytest.raises(StaleReadError, match=r"counts\(theta\)"):
+        net.with_order(["counts(x)", "theta", *[name for name in names if name != "counts(x)"]])

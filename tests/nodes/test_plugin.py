@@ -1,0 +1,355 @@
+"""Node types of another package: found by their entry point, composed with ours, and right.
+
+The package in ``plugin_package`` is laid out in a temporary folder as an installer would do it
+(module and dist-info), and used in fresh processes that have that folder on their path.
+Nothing is installed in this environment and no file of pgbn is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pgbn
+from pgbn.nodes.base import Array
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+from pgbn.testing import geweke
+
+HERE = Path(__file__).parents[1] / "helpers"
+PACKAGE = HERE / "plugin_package"
+EXAMPLE = HERE.parents[1] / "examples" / "new_node.py"
+
+
+def install(package: Path, target: Path) -> Path:
+    """What ``pip install --target`` leaves behind for a package of one module."""
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    for module in package.glob("*.py"):
+        shutil.copy(module, target)
+    info = target / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    groups = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+        for group, entries in project["entry-points"].items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(groups))
+    return target
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install(PACKAGE, tmp_path_factory.mktemp("site"))
+
+
+def run(script: str, *path: Path, check: bool = True) -> str:
+    """The output of a script in a fresh process that sees the folders in ``path``."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done.stdout if check else done.stderr
+
+
+BUILD = """
+import json, pgbn
+from switching_counts import NegativeBinomial, Switch
+
+pi = pgbn.Beta("pi", 2, 3)
+regime = Switch("regime", pi, 0.5, 3.0, dims="doc")
+r = pgbn.Gamma("r", 2, 2, dims="topic")
+c = pgbn.Gamma("c", 3, 2)
+theta = pgbn.Gamma("theta", regime * r, c, dims=("doc", "topic"))
+phi = pgbn.Dirichlet("phi", 0.7, over="term", dims="topic")
+p = pgbn.Beta("p", 3, 4, dims="doc")
+x = NegativeBinomial("x", phi @ theta, p, dims=("doc", "term"))
+other = pgbn.Poisson("other", 2 * regime, dims=("doc", "tag"))
+net = pgbn.Network(x, other, sizes={"topic": 2})
+"""
+
+
+@pytest.fixture(scope="module")
+def document(site: Path) -> str:
+    return run(BUILD + "print(net.to_json())", site)
+
+
+def test_geweke(site: Path) -> None:
+    """Both types between ours, in one network; and the test sees a wrong rule of the plug-in."""
+    script = (
+        BUILD
+        + """
+import switching_counts
+from pgbn.testing import geweke
+
+sizes = {"doc": 3, "term": 3, "tag": 2}
+right = geweke(net, sizes, replicates=20_000, sweeps=8, seed=1)
+rule = pgbn.nodes.rules.registry.find_draw(regime)
+object.__setattr__(rule, "posterior", lambda count, exposure, probability, low, high:
+                   switching_counts._posterior(count + 1, exposure, probability, low, high))
+wrong = geweke(net, sizes, replicates=20_000, sweeps=8, seed=1)
+print(json.dumps([right.worst, wrong.worst, str(right)]))
+"""
+    )
+    right, wrong, table = json.loads(run(script, site).splitlines()[-1])
+    assert right < 4, table
+    assert wrong > 6
+
+
+def test_each_part_of_the_plugin(site: Path) -> None:
+    """NB with r alone, p alone and both; Switch under data and as a rate of a gamma."""
+    script = """
+import json, pgbn
+from switching_counts import NegativeBinomial, Switch
+from pgbn.testing import geweke
+
+def gamma(): return pgbn.Gamma("g", 2, 3, dims="doc")
+def beta(): return pgbn.Beta("p", 3, 4, dims="doc")
+def switch(): return Switch("s", pgbn.Beta("pi", 2, 2), 0.5, 2.0, dims="doc")
+cells = ("doc", "term")
+cases = {
+    "r": NegativeBinomial("x", gamma(), 0.4, dims=cells),
+    "p": NegativeBinomial("x", 1.5, beta(), dims=cells),
+    "r and p": NegativeBinomial("x", gamma(), beta(), dims=cells),
+    "sum in r": NegativeBinomial("x", gamma() + pgbn.Gamma("h", 1, 1), 0.5, dims=cells),
+    "switch": pgbn.Poisson("x", switch(), dims=cells),
+    "switch in a rate": pgbn.Poisson("x", pgbn.Gamma("t", 2, switch(), dims="doc"), dims=cells),
+}
+worst = {
+    name: geweke(pgbn.Network(x), {"doc": 2, "term": 2}, replicates=20_000, sweeps=6).worst
+    for name, x in cases.items()
+}
+print(json.dumps(worst))
+"""
+    worst = json.loads(run(script, site).splitlines()[-1])
+    assert max(worst.values()) < 4, worst
+
+
+def test_json_in_a_fresh_process(site: Path, document: str, tmp_path: Path) -> None:
+    """The reader does not import the package: the entry point does."""
+    (tmp_path / "net.json").write_text(document)
+    script = f"""
+import sys, pgbn, numpy as np
+net = pgbn.Network.from_json(open({str(tmp_path / "net.json")!r}).read())
+assert "switching_counts" in sys.modules
+assert type(net["regime"]).__module__ == "switching_counts"
+data = net.generate(seed=1, sizes={{"doc": 4, "term": 5, "tag": 2}})
+chain = net.chain({{"x": data["x"], "other": data["other"]}}).sweep(3)
+assert np.isfinite(chain.log_joint())
+assert set(np.unique(chain.values["regime"])) <= {{0.5, 3.0}}
+assert "Switch.probability" in pgbn.rules()
+print(net.to_json())
+"""
+    assert run(script, site) == document
+
+
+def test_without_the_package_the_error_names_the_type(document: str) -> None:
+    with pytest.raises(pgbn.NetworkError, match=r"unknown node type 'switching_counts\.[a-z_]+'"):
+        pgbn.Network.from_json(document)
+    with pytest.raises(
+        pgbn.NetworkError, match=r"installed and registered in the group pgbn\.nodes"
+    ):
+        pgbn.Network.from_json(document)
+
+
+def test_errors_of_the_plugin_teach(site: Path) -> None:
+    script = """
+import pgbn
+from switching_counts import NegativeBinomial, Switch
+
+def refused(build, *words):
+    try:
+        build()
+    except pgbn.PgbnError as error:
+        assert all(word in str(error) for word in words), error
+        return
+    raise AssertionError(words)
+
+gamma = pgbn.Gamma("low", 1, 1)
+refused(lambda: Switch("s", 0.5, 3, 1), "Switch('s')", "low=3", "high=1")
+refused(lambda: Switch("s", 0.5, 0, 1), "low", "positive", "got 0")
+refused(lambda: NegativeBinomial("x", 1, 1.5), "p", "probability", "1.5")
+refused(lambda: pgbn.Network(pgbn.Poisson("x", Switch("s", 0.5, gamma, 9))),
+        "low (Gamma) stands in the low of s (Switch)", "Switch.probability tells 'probability'",
+        "@pgbn.evidence_rule(Switch, 'low')")
+net = pgbn.Network(NegativeBinomial("x", pgbn.Gamma("r", 1, 1), 0.5, dims=("doc", "term")))
+import numpy as np
+refused(lambda: net.chain({"x": [[-1]]}), "x", "negative", "-1")
+refused(lambda: net.chain({"x": np.ma.masked_array([[1, 2]], [[True, False]])}),
+        "masked", "NegativeBinomial")
+"""
+    run(script, site)
+
+
+def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "broken_layers.py").write_text("raise RuntimeError('half written')\n")
+    (package / "pyproject.toml").write_text(
+        '[project]\nname = "broken-layers"\nversion = "1"\n'
+        '[project.entry-points."pgbn.nodes"]\nbroken = "broken_layers"\n'
+    )
+    target = tmp_path / "site"
+    target.mkdir()
+    install(package, target)
+    error = run("import pgbn; pgbn.zoo.pfa(2)", target, check=False)
+    for word in ("NetworkError", "'broken'", "broken_layers", "half written", "uninstall"):
+        assert word in error
+
+
+def test_rules_are_checked_when_they_are_declared() -> None:
+    class Layer(pgbn.Latent):
+        level: pgbn.Slot
+
+    rule = pgbn.evidence_rule
+    with pytest.raises(pgbn.NetworkError, match="has no slot 'shape'; it has"):
+        rule(Layer, "shape", count="value", exposure=1.0)
+    with pytest.raises(pgbn.NetworkError, match="must be 'collapsed' or 'held'"):
+        rule(Layer, "level", relation="other", count="count", exposure=1.0)
+    with pytest.raises(pgbn.NetworkError, match="give exposure="):
+        rule(Layer, "level", count="count")
+    with pytest.raises(pgbn.NetworkError, match="names 'weight'; it may read"):
+        rule(Layer, "level", exposure=1.0)(lambda stream, weight: weight)
+    with pytest.raises(pgbn.NetworkError, match="relation='held'"):
+        rule(Layer, "level", count="value", exposure=1.0)
+    with pytest.raises(pgbn.NetworkError, match="function of the stream"):
+        rule(Layer, "level", drawn=lambda node: node.dims)(lambda count: count)
+    with pytest.raises(pgbn.NetworkError, match="names 'shape'; it may read"):
+        pgbn.draw_rule(Layer)(lambda count, shape: {})
+
+
+def test_missing_rules_of_a_new_type() -> None:
+    class Bare(pgbn.Latent):
+        level: pgbn.Slot
+
+    class Sensor(pgbn.Observed):
+        level: pgbn.Slot
+
+    bare = Bare("bare", level=1.0)
+    with pytest.raises(pgbn.MissingRuleError, match="no draw rule is registered for Bare"):
+        pgbn.Network(pgbn.Poisson("x", bare))
+    pgbn.draw_rule(Bare)(lambda count, level: {"level": level + count})
+    with pytest.raises(pgbn.MissingRuleError, match=r"evidence_rule\(Bare, 'level'\)"):
+        pgbn.Network(pgbn.Poisson("x", Bare("bare", level=pgbn.Gamma("g", 1, 1))))
+    pgbn.evidence_rule(Sensor, "level", count="count", exposure=1.0)
+    with pytest.raises(pgbn.MissingRuleError, match="Sensor has no link to counts"):
+        pgbn.Network(Sensor("x", level=pgbn.Gamma("g", 1, 1)))
+    with pytest.raises(pgbn.NetworkError, match="bare: the node type Bare does not define gener"):
+        pgbn.Network(pgbn.Poisson("x", bare))
+
+
+def test_the_skeleton() -> None:
+    """The example runs as it stands and finds its own node type right, by both tests."""
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "largest |z|" in done.stdout
+    error = re.search(r"largest relative error (\S+) of 3 nodes", done.stdout)
+    assert error is not None
+    assert float(error[1]) < 1e-12
+
+
+def test_pgbn_does_not_know_the_plugin() -> None:
+    """All that the two types need lives in their package: no file of pgbn names them."""
+    for path in Path(pgbn.__file__).parent.rglob("*.py"):
+        text = path.read_text()
+        assert "switching_counts" not in text, path
+        assert "NegativeBinomial" not in text, path
+
+
+def test_a_type_without_a_tag_has_no_json() -> None:
+    class Untagged(pgbn.Gamma):
+        pass
+
+    net = pgbn.Network(pgbn.Poisson("x", Untagged("g", 1, 1)))
+    with pytest.raises(pgbn.NetworkError, match="Untagged has no tag of its own"):
+        net.to_json()
+
+
+# ---- rules of all forms, in this process --------------------------------------------------
+
+
+class SparseNegativeBinomial(pgbn.Observed):
+    """x ~ NB(r, p) again, with the data as counts that p hears and tables drawn from them."""
+
+    r: pgbn.Slot
+    p: pgbn.Slot
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        p = slots["p"]
+        rate = vectorised.gamma(stream.child("rate"), slots["r"], (1 - p) / p)
+        return vectorised.poisson(stream, rate)
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        return stats.nbinom(slots["r"], 1 - slots["p"]).logpmf(value)
+
+
+pgbn.counts_are_data(SparseNegativeBinomial, "p")
+pgbn.evidence_rule(
+    SparseNegativeBinomial, "p", relation="held", kind="probability", count="count", exposure="r"
+)
+
+
+@pgbn.evidence_rule(SparseNegativeBinomial, "r", exposure=lambda p: -np.log1p(-p))
+def _tables(stream: Stream, count: Array, r: Array) -> Array:
+    return vectorised.crt(stream, count, r)
+
+
+def test_linked_counts_and_drawn_counts_together() -> None:
+    r, p = pgbn.Gamma("r", 2, 3, dims="doc"), pgbn.Beta("p", 3, 4, dims="term")
+    net = pgbn.Network(SparseNegativeBinomial("x", r=r, p=p, dims=("doc", "term")))
+    result = geweke(net, {"doc": 2, "term": 2}, replicates=20_000, sweeps=6)
+    assert result.worst < 4, str(result)
+    data = np.array([[3, 0], [1, 2]])
+    chain = net.chain({"x": data}, init={"r": [1.0, 2.0], "p": [0.3, 0.6]})
+    expected = stats.nbinom([[1.0], [2.0]], [0.7, 0.4]).logpmf(data).sum()
+    assert chain.log_likelihood() == pytest.approx(expected)
+
+
+class Noisy(pgbn.Latent):
+    """A layer whose counts are drawn given its value (no real distribution: for the check)."""
+
+    level: pgbn.Slot
+    generate = log_density = lambda *_, **slots: np.ones(1)
+
+
+pgbn.draw_rule(Noisy)(lambda count, level: {"level": level + count})
+pgbn.evidence_rule(Noisy, "level", relation="held", exposure=1.0)(lambda stream, value: value)
+
+
+def test_counts_drawn_given_a_value_are_stale_once_it_is_redrawn() -> None:
+    net = pgbn.Network(pgbn.Poisson("x", Noisy("noisy", level=pgbn.Gamma("g", 1, 1))))
+    steps = {step.name: step for step in net.schedule}
+    assert "noisy" in {read.name for read in steps["counts(noisy)"].reads}
+    assert "counts(noisy)" in steps["noisy"].marginalises
+    assert net.schedule.names.index("g") < net.schedule.names.index("noisy")
+    with pytest.raises(pgbn.StaleReadError, match=r"g conditions on counts\(noisy\)"):
+        net.with_order(["counts(x)", "counts(noisy)", "noisy", "g"])
+
+
+class Wide(pgbn.Latent):
+    """A layer that wants more dims in a slot than it has itself."""
+
+    level: pgbn.Slot
+
+    def slot_axes(self, slot: str) -> tuple[str, ...]:
+        return (*self.axes, "choice")
+
+
+def test_a_slot_has_the_dims_of_its_node() -> None:
+    with pytest.raises(pgbn.NetworkError, match=r"slot_axes\('level'\) names \['choice'\]"):
+        pgbn.Network(pgbn.Poisson("x", Wide("wide", level=1.0)))

@@ -1,0 +1,322 @@
+"""The report in headless Chromium: what a reader sees, clicks, types and hears.
+
+Skipped, with a message, where Chromium or selenium is missing (Debian: apt install chromium
+chromium-driver; pip install selenium). PGBN_SCREENSHOTS=folder keeps pictures of the page.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pgbn.report import ReportData, report_data, write_report
+from tests.helpers.report_models import texts, titles, trained, vocabulary
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.chrome.service import Service  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+)
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None, reason="no Chromium with its driver on this machine"
+)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--hide-scrollbars",
+]
+
+
+@pytest.fixture(scope="module")
+def data() -> ReportData:
+    chains = [trained((45, 12, 5), seed=seed) for seed in (0, 1)]
+    return report_data(
+        chains,
+        vocabulary=vocabulary(),
+        titles=titles(),
+        documents=texts(),
+        max_width=50,
+        title="A <b>report</b> & more",
+        settings={"seed": 0, "note": "<script>window.hacked=1</script>"},
+        repeat="model = pgbn.train_layerwise(X, 50, 3, seed=0)  # <&>",
+    )
+
+
+@pytest.fixture(scope="module")
+def browser(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("browser")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in [*FLAGS, f"--user-data-dir={folder / 'profile'}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    try:
+        driver.page_address = write_report(data, folder / "report.html").as_uri()
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture
+def page(browser):
+    look(browser, 1280, 900)
+    yield browser
+    errors = [entry for entry in browser.get_log("browser") if entry["level"] != "DEBUG"]
+    assert errors == []
+    assert browser.execute_script("return window.hacked === undefined")
+
+
+def look(browser, width: int, height: int, scheme: str = "light") -> None:
+    """Open the page anew in a window of this size."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    features = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        {"name": "prefers-reduced-motion", "value": "reduce"},  # the driver clicks while it scrolls
+    ]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser.get(browser.page_address)
+
+
+def picture(browser, name: str) -> None:
+    folder = os.environ.get("PGBN_SCREENSHOTS")
+    if folder:
+        browser.save_screenshot(str(Path(folder) / f"{name}.png"))
+
+
+def content(browser, selector: str) -> list[str]:
+    script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
+    return browser.execute_script(script, selector)
+
+
+def click(browser, selector: str) -> None:
+    element = browser.find_element(By.CSS_SELECTOR, selector)
+    browser.execute_script(
+        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element
+    )
+    element.click()
+
+
+def readable(word: str) -> str:
+    """A word as a page can hold it."""
+    return word.encode("utf-8", "replace").decode("utf-8")
+
+
+def test_no_request_and_no_error(page) -> None:
+    page.get_log("performance")
+    page.get(page.page_address)
+    click(page, '.node[data-topic="3/0"]')
+    events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    asked = [
+        e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
+    ]
+    assert asked, "the log of requests is empty"
+    assert {url for url in asked if not url.startswith("data:")} == {page.page_address}
+    assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+@pytest.mark.parametrize(("layer", "topic"), [(3, 0), (3, 4), (2, 7), (1, 3)])
+def test_a_click_shows_the_words_and_documents_of_the_model(page, data, layer, topic) -> None:
+    click(page, "#all-topics")
+    click(page, f'.node[data-topic="{layer}/{topic}"]')
+    assert content(page, "#detail h2") == [f"Layer {layer}, topic {topic}"]
+    assert content(page, "#words bdi") == [readable(w) for w in data.words(layer, topic, 15)]
+    shown = [float(text.strip("<% ")) for text in content(page, "#words .number")]
+    expected = 100 * np.sort(data.project(layer)[topic])[::-1][:15]
+    np.testing.assert_allclose(shown, expected, atol=0.51)
+    leading = np.argsort(-data.theta[layer - 1][:, topic], kind="stable")[:6]
+    assert content(page, ".papers .row bdi") == [titles()[j] for j in leading]
+    assert page.execute_script("return document.querySelectorAll('.node.chosen').length") == 1
+
+
+def test_links_are_those_of_the_model(page, data) -> None:
+    click(page, '.node[data-topic="3/2"]')
+    child = int(data.phi[2][2].argmax())
+    first = page.find_element(By.CSS_SELECTOR, ".near button")
+    assert f"Layer 2, topic {child}:" in first.get_attribute("aria-label")
+    first.click()
+    assert content(page, "#detail h2") == [f"Layer 2, topic {child}"]
+    few = page.execute_script("return document.querySelectorAll('.edge').length")
+    click(page, "#all-topics")
+    click(page, "#all-links")
+    every = page.execute_script("return document.querySelectorAll('.edge').length")
+    assert every == sum(int((phi >= 0.002).sum()) for phi in data.phi[1:]) > few
+
+
+def test_the_slider_brings_distinctive_words(page, data) -> None:
+    click(page, '.node[data-topic="3/1"]')
+    slider = page.find_element(By.ID, "relevance")
+    slider.send_keys(Keys.HOME)
+    common = data.weights[0] @ data.phi[0]
+    psi = data.project(3)[1]
+    with np.errstate(divide="ignore"):
+        score = np.log(psi) - 0.7 * np.log(common)
+    first = data.vocabulary[int(np.argmax(score))]
+    assert content(page, "#words bdi")[0] == readable(first)
+
+
+def test_search_filters_the_table(page, data) -> None:
+    rows = sum(data.widths)
+    assert content(page, "#found") == [f"{rows} of {rows} topics, the first 40 shown"]
+    page.find_element(By.ID, "search").send_keys("WORD7")
+    wanted = [
+        f"{t}/{k}"
+        for t in range(1, 4)
+        for k in range(data.widths[t - 1])
+        if any("word7" in word for word in data.words(t, k, 15))
+    ]
+    script = "return [...document.querySelectorAll('#table-body tr')].map((e) => e.dataset.topic)"
+    assert 0 < len(wanted) < rows
+    assert sorted(page.execute_script(script)) == sorted(wanted)
+    assert content(page, "#found") == [f"{len(wanted)} of {rows} topics"]
+    page.find_element(By.ID, "search").send_keys(" nothing such")
+    assert page.execute_script(script) == []
+    picture(page, "search")
+
+
+def test_the_table_sorts(page, data) -> None:
+    script = "return [...document.querySelectorAll('#table-body tr')].map((e) => e.dataset.topic)"
+    page.execute_script(
+        "const s = document.getElementById('layer'); s.value = '2'; s.dispatchEvent(new Event('change'))"
+    )
+    by_weight = [f"2/{k}" for k in np.argsort(-data.weights[1], kind="stable")]
+    assert page.execute_script(script) == by_weight
+    click(page, 'th[data-by="weight"] button')
+    assert page.execute_script(script) == by_weight[::-1]
+    click(page, 'th[data-by="topic"] button')
+    assert page.execute_script(script) == [f"2/{k}" for k in range(12)]
+    head = page.find_element(By.CSS_SELECTOR, 'th[data-by="topic"]')
+    assert head.get_attribute("aria-sort") == "ascending"
+    click(page, '#table-body tr[data-topic="2/5"] button')
+    assert content(page, "#words bdi") == [readable(w) for w in data.words(2, 5, 15)]
+
+
+def test_the_keyboard_is_enough(page, data) -> None:
+    focused = "return document.activeElement.dataset.topic || document.activeElement.id"
+    page.execute_script("document.getElementById('distinct').focus()")
+    page.switch_to.active_element.send_keys(Keys.TAB)
+    start = page.execute_script(focused)
+    assert start.startswith("3/")
+    page.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    layer, topic = map(int, page.execute_script(focused).split("/"))
+    assert (layer, topic) != tuple(map(int, start.split("/")))
+    page.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    below = page.execute_script(focused)
+    assert below.startswith("2/")
+    page.switch_to.active_element.send_keys(Keys.ENTER)
+    assert content(page, "#detail h2") == [f"Layer 2, topic {below[2:]}"]
+    assert page.execute_script(focused) == below, "the focus stays where it was"
+    stroke = page.execute_script(
+        "return getComputedStyle(document.activeElement.querySelector('.box')).strokeWidth"
+    )
+    assert float(stroke.removesuffix("px")) >= 2, "the focus can be seen"
+    page.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert content(page, "#detail h2") == ["No topic chosen"]
+    # One stop of the Tab key for the whole graph.
+    stops = "return document.querySelectorAll('.node[tabindex=\"0\"]').length"
+    assert page.execute_script(stops) == 1
+
+
+def test_everything_has_a_name_for_a_screen_reader(page) -> None:
+    click(page, '.node[data-topic="2/1"]')
+    nodes = page.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    roles = {"button", "link", "checkbox", "slider", "combobox", "searchbox", "image", "region"}
+    counted = set()
+    for node in nodes:
+        role = node.get("role", {}).get("value")
+        if role in roles and not node.get("ignored"):
+            counted.add(role)
+            assert node.get("name", {}).get("value", "").strip(), node
+    assert {"button", "link", "checkbox", "slider", "combobox", "searchbox"} <= counted
+    assert len(content(page, "table caption")) == len(content(page, "table"))
+    assert "Layer 2, topic 1 chosen" in content(page, "#live")[0]
+
+
+def test_texts_stay_texts(page, data) -> None:
+    assert page.execute_script("return document.querySelectorAll('script').length") == 2
+    assert page.execute_script("return document.querySelectorAll('img, b').length") == 0
+    assert content(page, "h1") == ["A <b>report</b> & more"]
+    assert "# <&>" in content(page, "#settings pre")[0]
+
+
+def test_the_map_follows(page, data) -> None:
+    leading = data.theta[2].argmax(axis=1)
+    counts = np.bincount(leading, minlength=5)
+    first = int(np.argsort(-counts, kind="stable")[0])
+    assert content(page, "#map-legend .number")[0] == str(counts[first])
+    click(page, "#map-legend button")
+    assert content(page, "#detail h2") == [f"Layer 3, topic {first}"]
+    drawn = page.execute_script(
+        "const c = document.getElementById('map-canvas');"
+        "return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0)"
+    )
+    assert drawn
+
+
+def test_traces_and_widths(page, data) -> None:
+    assert page.execute_script("return document.querySelectorAll('#trace-place svg').length") == 2
+    assert page.execute_script("return document.querySelectorAll('.trace').length") == 4
+    cells = content(page, "#traces tbody td")
+    assert cells[0] == "log likelihood"
+    assert cells[3] == f"{data.series[0].ess:.0f}"
+    assert cells[4] == f"{data.series[0].rhat:.3f}"
+    assert content(page, "#widths tbody td")[-3:-1] == ["45", "50"]
+
+
+CONTRAST = """
+const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+  .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const behind = (e) => { for (; e; e = e.parentElement) {
+  const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } };
+return [...document.querySelectorAll('h1,h2,p,a,td,th button,bdi,label,summary,.number')]
+  .filter((e) => e.getClientRects().length && e.textContent.trim())
+  .map((e) => { const style = getComputedStyle(e), a = light(parse(style.color)), b = light(behind(e));
+    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.outerHTML.slice(0, 80)]; })
+  .filter(([ratio]) => ratio < 4.5);
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(page, scheme) -> None:
+    look(page, 1280, 900, scheme)
+    click(page, '.node[data-topic="3/2"]')
+    assert page.execute_script(CONTRAST) == []
+    picture(page, scheme)
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_small_screens(page, width) -> None:
+    look(page, width, 844)
+    page.execute_script("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    wide = "return Math.max(document.documentElement.scrollWidth, window.innerWidth)"
+    assert page.execute_script(wide) == width, "nothing sticks out at the side"
+    overlapping = """
+      return [...document.querySelectorAll('.node')].filter((node) => {
+        const text = node.querySelector('text').getBBox(), box = node.querySelector('.box').getBBox();
+        return text.width > box.width - 8 || text.height > box.height + 2; }).length"""
+    assert page.execute_script(overlapping) == 0, "labels stay inside their boxes"
+    picture(page, f"phone-{width}")
+    click(page, '.node[data-topic="3/1"]')
+    place = page.find_element(By.ID, "detail").rect
+    assert place["width"] == width
+    assert place["height"] <= 0.53 * 844, "the sheet leaves the graph in sight"
+    picture(page, f"phone-{width}-topic")
+    click(page, ".close")
+    assert not page.find_element(By.ID, "detail").is_displayed()

@@ -1,0 +1,111 @@
+"""The rooms of the package: what each is for, and which others its files may import.
+
+The one source of the table: `test_rooms` checks every import against it, and the table in
+CONTRIBUTING.md is written from it by ``python -m tests.rooms.table``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["FOUNDATION", "ROOMS", "TOP", "Room", "contributing_table"]
+
+PACKAGE = Path(__file__).parents[2] / "pgbn"
+CONTRIBUTING = PACKAGE.parent / "CONTRIBUTING.md"
+BEGIN, END = "<!-- rooms: written by python -m tests.rooms.table -->", "<!-- end of rooms -->"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A folder of the package."""
+
+    question: str
+    holds: str
+    imports: tuple[str, ...]
+
+
+_LOW = ("samplers", "nodes", "network", "engine", "storage", "zoo")
+_LEARNT = (*_LOW, "training", "evaluation", "estimators")
+_SHOWN = tuple(room for room in _LEARNT if room != "samplers")
+
+ROOMS = {
+    "samplers": Room(
+        "how is one array drawn?",
+        "numba kernels, (stream key, arrays) → arrays; keyed streams; rows on threads",
+        (),
+    ),
+    "nodes": Room(
+        "what can be said?",
+        "node types with their rules beside them; expressions; `nodes/rules`: what a rule is, the "
+        "registry",
+        ("samplers",),
+    ),
+    "network": Room(
+        "what does it mean?",
+        "the checked graph: normal form, wiring, exposures, reads, steps, schedule, JSON; no arrays",
+        ("nodes", "storage"),
+    ),
+    "engine": Room(
+        "how does it run?",
+        "a schedule compiled to functions on arrays; time; first layer; fused kernels; chains, "
+        "draws, progress",
+        ("samplers", "nodes", "network", "storage"),
+    ),
+    "storage": Room(
+        "what is kept?",
+        "folders that are whole at every moment, arrays, corpora and count files, the registry of "
+        "codecs",
+        (),
+    ),
+    "zoo": Room("what has been published?", "one short file a model", ("nodes", "network")),
+    "training": Room(
+        "how is it learnt?",
+        "growing layer by layer, new rows, checkpoints: the writer beside the reader",
+        _LOW,
+    ),
+    "evaluation": Room(
+        "how good is it?",
+        "perplexity, topics, coherence, generated documents",
+        (*_LOW, "training"),
+    ),
+    "estimators": Room(
+        "how does scikit-learn see it?", "the estimators", (*_LOW, "training", "evaluation")
+    ),
+    "explain": Room("how is it derived?", "derivations, in every format", _SHOWN),
+    "report": Room("how is it read?", "the page", (*_SHOWN, "explain")),
+    "plot": Room("how is it drawn?", "pictures and figures", (*_SHOWN, "explain", "report")),
+    "testing": Room("is it right?", "Geweke, conjugacy", (*_LEARNT, "explain", "report", "plot")),
+    "cli": Room("how is it typed?", "commands", (*_LEARNT, "explain", "report", "plot", "testing")),
+}
+
+# What every room may import: files at the top of the package that import no room.
+FOUNDATION = ("errors", "checks", "versions", "diagnostics")
+
+# The other files at the top: the entrances, and public names of modules that stand in a room.
+TOP = ("__init__", "__main__", "checkpoint", "corpus", "docstrings")
+
+# In each room at most this file offers verbs of the rooms above it, by lazy imports.
+VERBS = "verbs"
+
+
+def contributing_table() -> str:
+    """The table in Markdown."""
+    lines = ["| room | question | holds | may import |", "|---|---|---|---|"]
+    for name, room in ROOMS.items():
+        imports = ", ".join(room.imports) or "–"
+        lines.append(f"| `{name}` | {room.question} | {room.holds} | {imports} |")
+    return "\n".join(lines)
+
+
+def _write() -> None:
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    CONTRIBUTING.write_text(
+        f"{before}{BEGIN}\n{contributing_table()}\n{END}{after}", encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    _write()

@@ -1,0 +1,150 @@
+"""Every file stands in a room, and imports what that room may."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.rooms.table import (
+    BEGIN,
+    CONTRIBUTING,
+    END,
+    FOUNDATION,
+    PACKAGE,
+    ROOMS,
+    TOP,
+    VERBS,
+    contributing_table,
+)
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+MODULES = {".".join(("pgbn", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in FILES}
+
+
+def room_of(path: Path) -> str:
+    """The folder of the package that a file stands in; "" at the top."""
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def imports_of(source: str) -> Iterator[tuple[int, str]]:
+    """The modules of pgbn that a file imports anywhere, also in functions and for types only."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                names = ["." * node.level + (node.module or "")]
+            else:
+                module = node.module or ""
+                full = [f"{module}.{alias.name}" for alias in node.names]
+                names = [name if name in MODULES else module for name in full]
+                names = [name if name != "pgbn" else full[0] for name in names]
+        else:
+            continue
+        yield from ((node.lineno, name) for name in names if name.startswith(("pgbn", ".")))
+
+
+def wrong_imports(path: Path, source: str) -> list[str]:
+    """What a file imports and may not."""
+    own = room_of(path)
+    found = []
+    for line, module in imports_of(source):
+        if module.startswith("."):
+            found.append(f"{path.name}:{line}: write the whole name, not a relative import")
+            continue
+        target = module.split(".")[1] if "." in module else ""
+        if own == "" and path.stem not in FOUNDATION:
+            continue  # an entrance may import every room
+        if path.stem == VERBS or target in (own, *FOUNDATION):
+            continue
+        allowed = ROOMS[own].imports if own else ()
+        if target not in allowed:
+            found.append(
+                f"{own or path.name}/{path.name}:{line} imports {module}; "
+                f"it may import {', '.join((*allowed, *FOUNDATION)) or 'nothing'}"
+            )
+    return found
+
+
+def test_every_file_stands_in_a_room():
+    assert {room_of(path) for path in FILES} - {""} == set(ROOMS)
+    top = {path.stem for path in FILES if room_of(path) == ""}
+    assert top <= {*TOP, *FOUNDATION}
+    assert len(top) < 10
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_file_imports_what_its_room_may(path):
+    assert wrong_imports(path, path.read_text(encoding="utf-8")) == []
+
+
+def test_rooms_have_an_order():
+    """A room imports rooms that do not import it, however many steps away."""
+    done: set[str] = set()
+    waiting = dict(ROOMS)
+    while waiting:
+        free = [name for name, room in waiting.items() if set(room.imports) <= done]
+        assert free, f"these rooms import each other: {sorted(waiting)}"
+        done |= set(free)
+        waiting = {name: room for name, room in waiting.items() if name not in done}
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "wrong"),
+    [
+        ("samplers/rows.py", "import pgbn.nodes", True),
+        ("nodes/gamma.py", "from pgbn.network import Network", True),
+        ("nodes/gamma.py", "def f():\n    from pgbn import engine", True),
+        ("nodes/gamma.py", "if TYPE_CHECKING:\n    from pgbn.engine.run.chain import Chain", True),
+        ("storage/npz.py", "from pgbn import zoo", True),
+        ("storage/npz.py", "from . import archive", True),
+        ("explain/model.py", "from pgbn.samplers.stream import Stream", True),
+        ("errors.py", "from pgbn.nodes import Gamma", True),
+        ("nodes/gamma.py", "import numpy\nfrom pgbn.samplers.stream import Stream", False),
+        ("nodes/gamma.py", "from pgbn.errors import DataError\nfrom pgbn import checks", False),
+        ("network/verbs.py", "def f():\n    from pgbn.engine.run.chain import Chain", False),
+        ("cli/use.py", "from pgbn.report import write_report", False),
+    ],
+)
+def test_the_walk_finds_wrong_imports(file, source, wrong):
+    assert bool(wrong_imports(PACKAGE / file, source)) is wrong
+
+
+def test_only_verbs_import_upward_and_only_when_called():
+    for path in FILES:
+        if path.stem == VERBS:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+            text = "\n".join(map(ast.unparse, top))
+            assert wrong_imports(path.with_stem("other"), text) == []
+
+
+def test_the_table_stands_in_contributing():
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    assert text.split(BEGIN)[1].split(END)[0].strip() == contributing_table()
+
+
+def test_no_two_public_things_have_one_name():
+    places = defaultdict(list)
+    for path in FILES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(PACKAGE)))
+    twice = {name: files for name, files in places.items() if len(files) > 1}
+    assert twice == {}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_are_short_and_say_what_they_offer(path):
+    source = path.read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 300
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno - node.lineno < 80, node.name
+    assert "__all__" in source or path.stem == "__init__"

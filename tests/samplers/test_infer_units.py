@@ -1,0 +1,180 @@
+"""The kernels that infer hidden units: draws of a layer, sums over listed units, picks, tables."""
+
+import math
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import special
+
+from pgbn.samplers.documents.tables import pass_up, sums_of
+from pgbn.samplers.documents.units import active_units, draw_units, list_units, mix_units
+from pgbn.samplers.simd.lanes import aligned
+from pgbn.samplers.simd.pick import ROOM, pick, weigh
+
+DRAWS = 200_000
+SHAPES = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0, 1.7, 5.0)
+
+
+def stream(seed=1):
+    return np.array([seed, 0x9E3779B97F4A7C15], np.uint64)
+
+
+def single(values):
+    """The values as float32, filled with zeros to a multiple of 32."""
+    out = aligned(-(-len(values) // 32) * 32)
+    out[: len(values)] = values
+    return out
+
+
+@njit
+def _draw(rng, a, m, rate, parts, sums):
+    active = active_units(a.size)
+    for i in range(sums.size):
+        sums[i] = draw_units(rng, a, m, rate, parts[i], active)
+
+
+def draw(shapes, counts=(), rate=2.0, draws=DRAWS):
+    """Parts and sums of many draws of a layer."""
+    a, m = np.zeros(32), np.zeros(32)
+    a[: len(shapes)] = shapes
+    m[: len(counts)] = counts
+    parts, sums = np.zeros((draws, 32), np.float32), np.zeros(draws)
+    _draw(stream(), a, m, rate, parts, sums)
+    return parts[:, : len(shapes)].astype(np.float64), sums
+
+
+def test_units_are_gamma_variates():
+    counts = np.zeros(len(SHAPES))
+    counts[[2, 12]] = 1, 3
+    parts, sums = draw(SHAPES, counts)
+    x = 2.0 * parts * sums[:, None]
+    for k, shape in enumerate(np.add(SHAPES, counts)):
+        assert abs(x[:, k].mean() - shape) < 4.5 * math.sqrt(shape / DRAWS)
+        for bound in (1e-12, 1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0):
+            p = special.gammainc(shape, bound)
+            error = math.sqrt(p * (1 - p) / DRAWS) + 5 / DRAWS
+            assert abs((x[:, k] <= bound).mean() - p) < 4.5 * error
+    correlation = np.corrcoef(x.T) - np.eye(len(SHAPES))
+    assert np.abs(correlation).max() < 5 / math.sqrt(DRAWS)
+
+
+def test_what_is_left_out_is_negligible():
+    """P(x < t) → t^a / Γ(1 + a) for small t: parts down to 2^-53 are there, smaller ones not."""
+    parts, _ = draw([0.02] * 20, [10.0])
+    small = parts[:, 1:].ravel()
+    assert 0 < small[small > 0].min() < 3e-16
+    assert small[small > 0].min() > 1e-16
+    expected = (10 * 2.0**-53) ** 0.02 / math.gamma(1.02)  # the sum is about 10
+    assert (small == 0).mean() == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-6])
+def test_shares_of_a_layer_without_counts_are_right(scale):
+    """θ/θ_· ~ Dir(a), also where the sum is below 1e-3, or below the smallest double."""
+    a = scale * np.array([1.0, 2.0, 5.0])
+    parts, sums = draw(a)
+    np.testing.assert_allclose(parts.sum(axis=1), 1.0, rtol=1e-6)
+    assert (sums > 0).all()
+    np.testing.assert_allclose(parts.mean(axis=0), a / a.sum(), atol=0.006)
+    second = a * (a + 1) / (a.sum() * (a.sum() + 1))
+    np.testing.assert_allclose((parts**2).mean(axis=0), second, atol=0.006)
+
+
+def test_a_layer_with_a_tiny_sum_is_drawn_to_the_end():
+    """θ/θ_· is independent of θ_·: layers with tiny sums have as many units that matter."""
+    parts, sums = draw(0.005 * np.array([1.0, 2.0, 5.0]))
+    several = (parts > 1e-6).sum(axis=1) > 1
+    tiny = sums < 1e-20
+    assert 0.1 < tiny.mean() < 0.3
+    error = math.sqrt(several.var() / tiny.sum())
+    assert abs(several[tiny].mean() - several[~tiny].mean()) < 5 * error
+
+
+@pytest.mark.parametrize("units", [1, 5, 40])
+def test_listed_units_are_mixed(units):
+    rng = np.random.default_rng(units)
+    values = np.zeros(64)
+    values[:units] = rng.gamma(0.1, 1.0, units) + 1e-9
+    values[units] = 1e-30
+    matrix = rng.random((64, 96))
+    active, parts, out = active_units(64), aligned(64), aligned(96)
+    total = list_units(values, parts, active)
+    assert active.number[0] == units
+    mix_units(active, single(matrix.ravel()), 96, out)
+    np.testing.assert_allclose(out * total, values @ matrix, rtol=2e-6)
+
+
+@njit
+def _pick(rng, phi, begin, theta, counts, draws):
+    reached, lanes = np.empty(theta.size, np.float32), np.zeros(ROOM, np.float32)
+    size, zero = np.uint64(theta.size), np.uint64(0)
+    weight = weigh(phi, np.uint64(begin), theta, size, reached, zero, lanes, zero)
+    for _ in range(draws):
+        counts[pick(rng, size, reached, zero, lanes, zero, weight)] += 1
+    return weight
+
+
+@pytest.mark.parametrize("width", [3, 32, 75])
+def test_picks_have_the_probabilities_of_the_products(width):
+    rng = np.random.default_rng(width)
+    theta = single(rng.gamma(0.3, 1.0, width))
+    phi = np.zeros((2, theta.size))
+    phi[1, :width] = rng.random(width) * (rng.random(width) < 0.7)
+    phi[1, 0] = 0.5
+    product = phi[1] * theta
+    counts = np.zeros(theta.size)
+    weight = _pick(stream(width), single(phi.ravel()), theta.size, theta, counts, DRAWS)
+    assert weight == pytest.approx(product.sum(), rel=1e-5)
+    p = product / product.sum()
+    assert (counts[p == 0] == 0).all()
+    assert (np.abs(counts - DRAWS * p) <= 4.5 * np.sqrt(DRAWS * p * (1 - p)) + 3).all()
+
+
+@njit
+def _pass_up(rng, m_below, below, a, phi, theta, expected, out, listed):
+    m, seated, sums = np.zeros(theta.size), np.zeros(theta.size + 1, np.int32), sums_of(theta.size)
+    for i in range(out.shape[0]):
+        pass_up(rng, m_below, below, a, phi, theta, expected, m, seated, sums)
+        out[i] = m
+        listed[i] = seated[0]
+
+
+@pytest.mark.parametrize("customers", [(1, 4, 0, 63), (2, 200, 64, 65)])
+def test_tables_are_shared_out(customers):
+    """E m_l = Σ_k E[tables_k] φ_kl θ_l / a_k, E[tables] = Σ_i a / (a + i)."""
+    width, repeats = 5, 20_000
+    rng = np.random.default_rng(0)
+    parts, phi = np.zeros(32), np.zeros((4, 32))
+    parts[:width], phi[:, :width] = rng.dirichlet(np.ones(width)), rng.random((4, width))
+    a = 3.0 * phi @ parts
+    m_below = np.array(customers, np.float64)
+    below = np.array([(m_below > 0).sum(), *np.flatnonzero(m_below), 0], np.int32)
+    out, listed = np.zeros((repeats, 32)), np.zeros(repeats, np.int64)
+    unused = np.zeros(width)
+    _pass_up(stream(), m_below, below, a, single(phi.ravel()), single(parts), unused, out, listed)
+    tables = [sum(a[k] / (a[k] + i) for i in range(n)) for k, n in enumerate(customers)]
+    expected = np.array(tables) @ (3.0 * phi * parts / a[:, None])
+    error = out.std(axis=0) / math.sqrt(repeats) + 1e-9
+    assert (np.abs(out.mean(axis=0) - expected) < 4.5 * error).all()
+    np.testing.assert_array_equal(listed, (out > 0).sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("phi", "expected", "shares"),
+    [
+        ((0.2, 0.0, 0.4, 0.0), (1e-30, 5.0, 1e-30, 5.0), (1 / 3, 0, 2 / 3, 0)),
+        ((0.2, 0.0, 0.6, 0.0), (0.0, 5.0, 0.0, 5.0), (1 / 4, 0, 3 / 4, 0)),
+        ((0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0), (1 / 4, 1 / 4, 1 / 4, 1 / 4)),
+    ],
+)
+def test_tables_of_units_that_underflowed_are_shared_out_by_expectations(phi, expected, shares):
+    """∝ φ_l E θ_l; ∝ φ_l if that is 0 for all units; to any unit if no unit can have caused it."""
+    repeats = 4000
+    below, listed = np.array([1, 0], np.int32), np.zeros(repeats, np.int64)
+    out = np.zeros((repeats, 32))
+    _pass_up(stream(), np.ones(1), below, np.zeros(1), single(phi), single(np.zeros(32)),
+             np.array(expected), out, listed)  # fmt: skip
+    assert (out.sum(axis=1) == 1).all()
+    np.testing.assert_allclose(out.mean(axis=0)[:4], shares, atol=0.035)
+    assert (out[:, np.append(shares, np.zeros(28)) == 0] == 0).all()

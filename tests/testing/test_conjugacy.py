@@ -1,0 +1,151 @@
+"""Every draw of every model is the conditional of its joint distribution, to 1e-8."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pgbn import DataError, Network, NetworkError, Poisson, PoissonGamma, zoo
+from pgbn.nodes import BetaOdds, Dirichlet, Gamma, log_pmf
+from pgbn.nodes.rules import registry
+from pgbn.testing import check_conjugacy, geweke
+from tests.helpers.models import pgbn, sizes_of, zoo_models
+
+MODELS = zoo_models()
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("error")
+def test_every_draw_is_the_conditional(name):
+    result = check_conjugacy(MODELS[name], sizes_of(MODELS[name]), seed=1)
+    assert result.worst < 1e-8, result
+    assert not result.failures
+    assert set(result.errors) == set(MODELS[name].latent)
+
+
+def test_sizes_that_all_differ():
+    network = zoo.pgbn([5, 3, 2], 0.5, (2, 4), (9, 9), (9, 9), (60, 3))
+    result = check_conjugacy(network, {"doc": 4, "term": 7}, seed=2)
+    assert result.worst < 1e-8, result
+
+
+def test_data_without_a_latent_parent_are_passed_over():
+    a = Gamma("a", 2, 2)
+    network = Network(Poisson("x", a, dims="i"), Poisson("x2", 1.0, dims="i"))
+    assert check_conjugacy(network, {"i": 4}).worst < 1e-8
+    assert check_conjugacy(Network(Poisson("x", 2.0, dims="i")), {"i": 4}).worst == 0.0
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["rate", "constant rate"])
+def test_a_sum_in_the_noise_of_reals(constant):
+    a, b = Gamma("a", 2, 2), Gamma("b", 3, 2)
+    rate = 1.5 if constant else Gamma("rate", 2, 2, dims="i")
+    network = Network(PoissonGamma("y", rate, a + b + 0.5, dims="i"))
+    result = check_conjugacy(network, {"i": 4})
+    assert result.worst < 1e-8, result
+    assert {"a", "b"} <= set(result.errors)
+
+
+def test_a_wrong_noise_rule_fails(monkeypatch):
+    rule = replace(registry._evidence[PoissonGamma, "noise", "poisson"], exposure=1.0)
+    monkeypatch.setitem(registry._evidence, (PoissonGamma, "noise", "poisson"), rule)
+    a, b = Gamma("a", 2, 2), Gamma("b", 3, 2)
+    network = Network(PoissonGamma("y", 1.5, a + b + 0.5, dims="i"))
+    assert check_conjugacy(network, {"i": 4}).failures == ["a", "b"]
+
+
+@pytest.mark.parametrize("test", [check_conjugacy, geweke])
+def test_wrong_arguments_are_named(test):
+    with pytest.raises(NetworkError, match=rf"{test.__name__}: network=3 is no pgbn\.Network"):
+        test(3)
+    with pytest.raises(DataError, match=rf"{test.__name__}: sizes=3: give a dict"):
+        test(pgbn(1), 3)
+
+
+# ---- the check can fail -----------------------------------------------------------------
+
+
+def test_a_wrong_draw_rule_fails(monkeypatch):
+    def posterior(count, exposure, shape, rate):
+        return {"shape": shape + count + 1e-6, "rate": rate + exposure}
+
+    rule = replace(registry._draws[Gamma, "poisson"], posterior=posterior)
+    monkeypatch.setitem(registry._draws, (Gamma, "poisson"), rule)
+    network = pgbn(2)
+    failures = check_conjugacy(network, sizes_of(network)).failures
+    assert {"r", "gamma0", "c0", "c3", "theta1", "theta2"} <= set(failures)
+    assert "phi1" not in failures
+
+
+def test_a_wrong_odds_rule_fails(monkeypatch):
+    def posterior(count, exposure, a, b):
+        return {"a": a + exposure, "b": b + count}  # the two exchanged
+
+    rule = replace(registry.find_draw(BetaOdds("p", 1, 1), "odds"), posterior=posterior)
+    monkeypatch.setitem(registry._draws, (BetaOdds, "odds"), rule)
+    network = pgbn(1)
+    assert check_conjugacy(network, sizes_of(network)).failures == ["p2"]
+
+
+@pytest.mark.parametrize(
+    ("exposure", "what"),
+    [
+        (lambda exposure, rate: exposure / rate, "without the logarithm"),
+        (lambda exposure, rate: np.log1p(exposure * rate), "scale for rate"),
+    ],
+    ids=["no-logarithm", "scale-for-rate"],
+)
+def test_a_wrong_exposure_fails(monkeypatch, exposure, what):
+    rule = replace(registry._evidence[Gamma, "shape", "poisson"], exposure=exposure)
+    monkeypatch.setitem(registry._evidence, (Gamma, "shape", "poisson"), rule)
+    network = pgbn(2)
+    failures = check_conjugacy(network, sizes_of(network)).failures
+    assert {"r", "gamma0", "theta2"} <= set(failures), what
+    assert "theta1" not in failures
+    assert "c3" not in failures
+
+
+def test_a_rule_without_its_probability_is_named(monkeypatch):
+    rule = replace(registry._evidence[Dirichlet, "concentration", "poisson"], log_probability=None)
+    monkeypatch.setitem(registry._evidence, (Dirichlet, "concentration", "poisson"), rule)
+    network = zoo.hdp_lda(2, total=3)
+    with pytest.raises(NetworkError, match=r"Dirichlet\.concentration.*log_probability="):
+        check_conjugacy(network, sizes_of(network))
+
+
+# ---- the probabilities that it rests on -------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [0.01, 0.7, 30.0])
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 30])
+def test_table_probabilities_sum_to_one(count, shape):
+    tables = np.arange(count + 1)
+    total = np.exp(log_pmf.crt(tables, np.full(count + 1, count), shape)).sum()
+    assert total == pytest.approx(1.0, abs=1e-12)
+
+
+def test_table_probabilities_by_hand():
+    # three customers, a = 2: the second sits apart with 2/3, the third with 2/4
+    expected = np.log([1 / 3 * 2 / 4, 2 / 3 * 2 / 4 + 1 / 3 * 2 / 4, 2 / 3 * 2 / 4])
+    assert log_pmf.crt([1, 2, 3], [3, 3, 3], 2.0) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rate", [0.01, 1.0, 8.0])
+def test_truncated_poisson_sums_to_one(rate):
+    assert np.exp(log_pmf.truncated_poisson(np.arange(1, 80), rate)).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 1.0, 20.0])
+def test_bessel_sums_to_one(alpha):
+    assert np.exp(log_pmf.bessel(np.arange(1, 100), alpha)).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("a", "n"), [(0.5, 1), (2.0, 3), (7.5, 40)])
+def test_beta_density_integrates_to_one(a, n):
+    edges = np.linspace(0, 1, 400_001) ** 4  # finer near 0, where the density may be large
+    s = (edges[1:] + edges[:-1]) / 2
+    density = np.exp(log_pmf.neg_log_beta(-np.log(s), a, n))
+    assert (density * np.diff(edges)).sum() == pytest.approx(1.0, abs=1e-3)
+    assert log_pmf.neg_log_beta(0.0, a, 0) == 0.0

@@ -1,0 +1,64 @@
+"""The joint-distribution test of every model of the zoo and every sampler of the first layer.
+
+The quick versions run in seconds; the long ones (``pytest -m long``) have more power, and their
+results are recorded in docs/correctness.md.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pgbn.engine.first_layer.choice import Pattern, find_pattern
+from pgbn.testing import geweke
+from tests.helpers.models import LAYER1, algorithm1, interleaved, pgbn, sizes_of, zoo_models
+
+MODELS = zoo_models() | {
+    "pgbn, T=3, Algorithm 1": pgbn(3).with_order(algorithm1(3)),
+    "pgbn, T=3, interleaved": pgbn(3).with_order(interleaved(3)),
+}
+
+
+def has_kernel(network) -> bool:
+    return isinstance(find_pattern(network.wiring), Pattern)
+
+
+CASES = [
+    pytest.param(name, layer1, id=f"{name}, {layer1}")
+    for name in MODELS
+    for layer1 in LAYER1
+    if layer1 == "composed" or has_kernel(MODELS[name])
+]
+
+
+@pytest.mark.parametrize(("name", "layer1"), CASES)
+def test_quick(name, layer1):
+    result = geweke(MODELS[name], sizes_of(MODELS[name]), 20_000, 6, seed=1, layer1=layer1)
+    assert result.worst < 4, result
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "layer1"), CASES)
+def test_long(name, layer1, record_property):
+    result = geweke(MODELS[name], sizes_of(MODELS[name]), 200_000, 20, seed=2, layer1=layer1)
+    record_property("geweke", f"{result.worst:.2f} of {len(result.z)}")
+    assert result.worst < 4, result
+
+
+def test_every_model_of_the_zoo_is_tested():
+    from pgbn import zoo
+
+    tested = {name.split(",")[0] for name in MODELS}
+    assert tested == set(zoo.__all__)
+
+
+def test_the_first_layer_has_kernels_where_they_apply():
+    kernels = {name for name in MODELS if has_kernel(MODELS[name])}
+    assert {"pfa", "pgbn, T=1", "pgbn, T=2", "pgbn, T=3", "lda", "hdp_lda"} <= kernels
+    assert not kernels & {"pgds", "multimodal", "bnbp", "pgbn, gamma, T=1"}
+
+
+def test_empty_documents_occur():
+    network = pgbn(2)
+    empty = [network.generate(seed, {"doc": 3, "term": 3})["x"].sum(axis=1) == 0
+             for seed in range(20)]  # fmt: skip
+    assert sum(map(sum, empty)) > 3

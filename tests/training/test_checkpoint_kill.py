@@ -1,0 +1,30 @@
+"""A training that is killed at any moment loses nothing but the sweeps since its last checkpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_thirty_kills(tmp_path: Path) -> None:
+    """SIGKILL in each system call of a write, and at random moments: the last complete checkpoint
+    loads, is a state of the uninterrupted chain, and the end is the uninterrupted one's."""
+    script = Path(__file__).parents[1] / "helpers" / "killed_trainer.py"
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "model"), "30", "1"],
+        capture_output=True, text=True, timeout=300, env=environment, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["wrong"] == []
+    assert report["kills"] >= 18 + 20  # a run may come to its end first, on a fast machine
+    assert report["loaded"] >= 30
+    assert report["mid_write"] >= 15
+    assert report["finished"] >= 1
