@@ -1,0 +1,122 @@
+"""Generated documents, perplexity, topics and other numbers about a trained network; the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import pgbn as pg
+from pgbn import diagnostics, evaluation
+from pgbn.corpus import count_terms
+from pgbn.report import report_data_from_draws, report_html, summary_html
+
+from .networks import topical
+from .registry import case
+from .training import documents, trained
+
+__all__: list[str] = []
+
+NAMES = [f"word{v}" for v in range(80)]
+NO_VERSIONS = {"pgbn": "", "numpy": "", "python": ""}
+
+
+def _generated(link: str = "poisson", **options: Any) -> object:
+    found = pg.generate_documents(trained(link), 300, seed=2, **options)
+    return [found.counts, found.theta, found.c, found.phi, found.ranked(5)[:10]]
+
+
+def _add_generated() -> None:
+    cases: dict[str, Callable[[], object]] = {
+        "poisson": _generated,
+        "bernoulli": lambda: _generated("bernoulli"),
+        "gamma": lambda: _generated("gamma"),
+        "length": lambda: _generated(length=30),
+        "lengths": lambda: _generated(length=list(range(300))),
+        "random c": lambda: _generated(c="random"),
+        "prior c": lambda: _generated(c="prior", length=20),
+    }
+    for name, run in cases.items():
+        case(f"documents/{name}", lambda threads, run=run: run(), (1,))
+
+
+def _perplexity(threads: int) -> object:
+    new, settings = documents(rows=30, seed=2), {"burn_in": 4, "samples": 5, "threads": threads}
+    split = pg.completion_perplexity(trained(), new, fraction=0.7, seed=3, **settings)
+    given = pg.completion_perplexity(trained(), new, documents(rows=30, seed=3), **settings)
+    return [[each.perplexity(), each.per_document(), each.last()] for each in (split, given)]
+
+
+def _held_out(threads: int) -> object:
+    seen, rest = pg.split_tokens(documents(), 0.8, seed=4)
+    out = pg.HeldOutPerplexity(rest, threads)
+    chain = pg.zoo.pgbn([10, 5]).chain({"x": seen}, seed=1, threads=threads)
+    path = []
+    for _ in range(3):
+        out.add_chain(chain.sweep())
+        path.append([out.last(), out.perplexity()])
+    values = chain.values
+    out.add(values["phi1"], values["theta1"])
+    return [path, out.perplexity(), out.per_document()]
+
+
+def _topics(threads: int) -> object:
+    model, X = trained(depth=3).deepest, documents()
+    graph = evaluation.topic_dag(model, model.depth, 0, vocabulary=NAMES)
+    layers = range(1, model.depth + 1)
+    phi = model.phi[0]
+    return [
+        [evaluation.project(model, t) for t in layers],
+        [evaluation.topic_weights(model, t) for t in layers],
+        [[vars(topic) for topic in evaluation.topics(model, t, 5, NAMES)] for t in layers],
+        {str(node): entry for node, entry in graph.nodes(data=True)},
+        {str((a, b)): entry for a, b, entry in graph.edges(data=True)},
+        [evaluation.coherence(phi, X, measure) for measure in ("npmi", "umass")],
+        evaluation.diversity(phi),
+        evaluation.leading_terms(phi),
+        evaluation.overdispersion(3, 0.7),
+        evaluation.predicted_overdispersion(model),
+        evaluation.variance_to_mean(X),
+    ]
+
+
+def _diagnostics(threads: int) -> object:
+    chains = np.random.default_rng(0).normal(size=(3, 100)).cumsum(axis=1)
+    return [diagnostics.split_rhat(chains), diagnostics.bulk_ess(chains)]
+
+
+def _corpus(threads: int) -> object:
+    rng = np.random.default_rng(0)
+    words = ["ship", "wave", "storm", "butter", "flour", "oven", "Größe", "the"]
+    texts = {f"text {n}": " ".join(rng.choice(words, 20)) for n in range(12)}
+    found = count_terms(texts, stop_words="english", min_df=2, max_df=1.0)
+    return [found.counts, found.vocabulary, found.labels]
+
+
+def _reports(threads: int) -> object:
+    model, X = trained(), documents()
+    titles = [f"title {j}" for j in range(len(X))]
+    page = report_html(model, X, vocabulary=NAMES, titles=titles, max_width=15,
+                       settings=NO_VERSIONS)  # fmt: skip
+    small = model.deepest.without_state()
+    inferred = report_html(small, X, vocabulary=NAMES, settings=NO_VERSIONS)
+    return [page, inferred, summary_html(model, vocabulary=NAMES)]
+
+
+def _report_of_draws(threads: int) -> object:
+    network = pg.zoo.pgbn([5, 3])
+    draws = network.sample({"x": topical(20, 30)}, 3, 8, chains=2, seed=1, progress=False,
+                           threads=threads)  # fmt: skip
+    return report_html(report_data_from_draws(network, draws, settings=NO_VERSIONS))
+
+
+_add_generated()
+case("evaluate/completion perplexity", _perplexity)
+case("evaluate/held-out perplexity", _held_out)
+case("evaluate/split tokens", lambda threads: pg.split_tokens(documents(), 0.3, seed=8), (1,))
+case("evaluate/topics", _topics, (1,))
+case("evaluate/diagnostics", _diagnostics, (1,))
+case("corpus/count terms", _corpus, (1,))
+case("report/page", _reports, (1,))
+case("report/page of draws", _report_of_draws)

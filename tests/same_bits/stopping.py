@@ -1,0 +1,127 @@
+"""Save, load and go on; stop and resume: the result is that without the interruption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import pgbn as pg
+
+from . import chains, training
+from .digest import digest
+from .networks import LARGE_SIZES, data_for, large_zoo
+from .registry import case
+
+__all__: list[str] = []
+
+SETTINGS: dict[str, Any] = {
+    name: value for name, value in training.SETTINGS.items() if name != "progress"
+}
+
+
+class _PowerCut(Exception):
+    """What ends a training in the middle."""
+
+
+def _saved_chain(network: pg.Network, data: Any, layer1: str, threads: int) -> object:
+    whole = network.chain(data, seed=2, layer1=layer1, threads=threads).sweep(2)
+    with TemporaryDirectory() as folder:
+        pg.save(whole, folder)
+        again = pg.load(folder, threads=threads)
+    found = [chains.everything_of(chain.sweep(2)) for chain in (whole, again)]
+    assert digest(found[0]) == digest(found[1]), "a loaded chain does not go on as it would have"
+    return found[0]
+
+
+def _resumed(threads: int, stop: int, **changes: Any) -> object:
+    """A training that a power cut ended after ``stop`` sweeps, resumed."""
+    settings = {**SETTINGS, **changes}
+    X = training.documents(settings.get("link", "poisson"))
+
+    def fail(event: pg.Progress) -> None:
+        if event.done == stop:
+            raise _PowerCut
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        try:
+            pg.checkpoint.train(X, path, minutes=None, sweeps=3, share=1e9, callback=fail,
+                                threads=threads, progress=False, **settings)  # fmt: skip
+        except _PowerCut:
+            pass
+        else:
+            raise AssertionError("the training was to be interrupted")
+        resumed = pg.resume(path, threads=threads, progress=False)
+        loaded = pg.load(path)
+    whole = pg.train_layerwise(X, threads=threads, progress=False, **settings)
+    found = [digest(training.everything_of(each)) for each in (resumed, loaded, whole)]
+    assert len(set(found)) == 1, "resumed, loaded and uninterrupted trainings differ"
+    return training.everything_of(resumed)
+
+
+def _layer_by_layer(threads: int) -> object:
+    """Trained to one layer, saved, and trained to three from the folder."""
+    X = training.documents()
+    with TemporaryDirectory() as folder:
+        pg.save(training.train(X, threads, depth=1), folder)
+        deeper = training.train(X, threads, start_from=folder)
+    whole = training.train(X, threads)
+    for a, b in zip(deeper.deepest.phi, whole.deepest.phi, strict=True):
+        assert np.array_equal(a, b), "layer by layer is not the same as at one go"
+    return training.everything_of(deeper)
+
+
+def _saved_estimator(threads: int) -> object:
+    X, new = training.documents(), training.documents(rows=10, seed=2)
+    model = pg.PGBN(10, 2, burn_in=5, collect=3, min_width=1, transform_burn_in=3,
+                    transform_samples=4, random_state=1, n_jobs=threads).fit(X)  # fmt: skip
+    with TemporaryDirectory() as folder:
+        pg.save(model, folder)
+        again = pg.load(folder)
+    assert np.array_equal(model.transform(new), again.transform(new))
+    return [again.transform(new), again.score(new), training.everything_of(again.training_)]
+
+
+def _add_chains() -> None:
+    zoo = large_zoo()
+    for name, network in zoo.items():
+        patterned = name in ("pgbn poisson", "lda")
+        for layer1 in ("collapsed", "partial", "blocked") if patterned else ("auto",):
+
+            def run(threads: int, network: pg.Network = network, layer1: str = layer1) -> object:
+                return _saved_chain(network, data_for(network, LARGE_SIZES), layer1, threads)
+
+            case(f"saved chain/{name}/{layer1}", run)
+
+    def masked(threads: int) -> object:
+        data = data_for(zoo["pfa"], LARGE_SIZES)["x"]
+        hidden = (np.arange(data.size) % 11 == 5).reshape(data.shape)
+        return _saved_chain(
+            zoo["pfa"], {"x": np.ma.masked_array(data, mask=hidden)}, "auto", threads
+        )
+
+    case("saved chain/masked", masked)
+
+
+def _add_trainings() -> None:
+    trainings: dict[str, Callable[[int], object]] = {
+        "first layer": lambda threads: _resumed(threads, 5),
+        "second layer": lambda threads: _resumed(threads, 14),
+        "collecting": lambda threads: _resumed(threads, 10),
+        "bernoulli": lambda threads: _resumed(threads, 17, link="bernoulli", depth=2),
+        "gamma": lambda threads: _resumed(threads, 19, link="gamma", depth=2),
+        "blocked": lambda threads: _resumed(threads, 19, layer1="blocked", depth=2),
+        "partial": lambda threads: _resumed(threads, 17, layer1="partial", depth=2),
+    }
+    for name, run in trainings.items():
+        case(f"resumed/{name}", run)
+    case("resumed/layer by layer", _layer_by_layer)
+    case("saved estimator/PGBN", _saved_estimator)
+
+
+_add_chains()
+_add_trainings()
