@@ -7,10 +7,11 @@ milliseconds of a sweep stand those that ``layer1="auto"`` expects, and what it 
 """
 
 import argparse
+from math import isfinite
 
 from benchmarks.networks import Sweeper, least, machine, measure, save
 from benchmarks.sweep import load
-from pgbn.engine.first_layer.cost import nanoseconds
+from pgbn.engine.first_layer.registry import automatic
 
 SAMPLERS = ("collapsed", "partial", "blocked")
 TIMES = (1, 4, 16, 100, 1000)
@@ -36,8 +37,9 @@ def main():
                      for name in SAMPLERS}  # fmt: skip
             found = {name: 1e3 * cpu for name, (cpu, _) in
                      least(measure(sides, arguments.repeats)).items()}  # fmt: skip
-            expected = {name: 1e-6 * cost for name, cost in
-                        nanoseconds(counts.data, *counts.shape, topics).items()}  # fmt: skip
+            costs = {kind.name: kind.nanoseconds(counts.data, *counts.shape, topics)
+                     for kind in automatic()}  # fmt: skip
+            expected = {name: 1e-6 * cost for name, cost in costs.items() if isfinite(cost)}
             choice = Sweeper(counts, [topics]).chain.layer1
             cells = [f"{found[name]:8.1f}" + (f" ({expected[name]:5.0f})" if name in expected
                      else " " * 8) for name in SAMPLERS]  # fmt: skip

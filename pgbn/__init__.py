@@ -4,7 +4,9 @@ from typing import Any
 
 from pgbn import checkpoint, evaluation, plot, zoo
 from pgbn.checkpoint import resume
+from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.first_layer.timing import time_samplers
+from pgbn.engine.plan import register_kernel
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Event
@@ -108,6 +110,8 @@ __all__ = [
     "load",
     "plot",
     "prune",
+    "register_kernel",
+    "register_sampler",
     "resume",
     "rules",
     "save",

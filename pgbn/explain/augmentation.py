@@ -168,7 +168,7 @@ def _is_poisson(notation: Notation, node: Node) -> bool:
         wiring.counts_are_integer(node.name)
         and own.kind == "poisson"
         and node.simplex is None
-        and bool(wiring.exposure(node.name))
+        and bool(wiring.exposures.heard(node.name))
     )
 
 

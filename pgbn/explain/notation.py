@@ -11,8 +11,21 @@ from collections.abc import Iterable, Sequence
 from pgbn.explain.algebra import Formula, call, number, ratio
 from pgbn.explain.names import Symbol
 from pgbn.explain.symbols import DOT, At, Symbols, shift
-from pgbn.network.exposures import Source
-from pgbn.network.sumproduct import Operand, SumProduct, operand_of, reduce_product
+from pgbn.network.connections import Source
+from pgbn.network.sumproduct import (
+    ConstantArray,
+    FirstRow,
+    HeardCount,
+    NodeValue,
+    Operand,
+    PreviousRow,
+    RuleCount,
+    RuleExposure,
+    SumProduct,
+    TimeExposure,
+    operand_of,
+    reduce_product,
+)
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.nodes.base import Node, Observed
 
@@ -51,7 +64,7 @@ class Notation(Symbols):
     def total(self, node: Node, slot: str, dim: str) -> Formula:
         """A slot summed over one of the node's dims."""
         found = number(0.0)
-        for product in self.wiring.named_sum(slot, node, (dim,)):
+        for product in self.wiring.exposures.named_sum(slot, node, (dim,)):
             found = found + self.product(product, self.index)
         return found
 
@@ -69,7 +82,7 @@ class Notation(Symbols):
             elif any(self._is_later_rows(operand, dim) for operand in holders):
                 at[dim] = index
                 signs.append(f"{index} > 1")
-            elif len(holders) == 1 and holders[0].kind not in ("exposure", "rule count"):
+            elif len(holders) == 1 and type(holders[0]) not in (RuleExposure, RuleCount):
                 at[dim] = DOT
             else:
                 at[dim] = index
@@ -91,17 +104,18 @@ class Notation(Symbols):
 
     def _is_first_row(self, operand: Operand, dim: str) -> bool:
         """Whether an operand counts in the first row of a chain only."""
-        if operand.kind == "first":
+        if isinstance(operand, FirstRow):
             return True
-        along = operand.kind == "rest" and self.along(self.network.nodes[operand.name])
-        return dim == along and operand.phase == FIRST
+        if not isinstance(operand, TimeExposure):
+            return False
+        return dim == self.along(self.network.nodes[operand.name]) and operand.phase == FIRST
 
     def _is_later_rows(self, operand: Operand, dim: str) -> bool:
         """Whether an operand counts in all rows of a chain but the first."""
-        if operand.kind not in ("rest", "previous"):
+        if not isinstance(operand, PreviousRow | TimeExposure):
             return False
         along = self.along(self.network.nodes[operand.name])
-        if operand.kind == "previous":
+        if isinstance(operand, PreviousRow):
             own = dict(zip(operand.dims, operand.own_dims, strict=True))
             return own[dim] == along
         return dim == along and operand.phase == LATER
@@ -114,20 +128,21 @@ class Notation(Symbols):
         return index
 
     def _operand(self, operand: Operand, at: At) -> Formula:
-        if operand.kind == "constant":
-            return self.constant(operand.constant, operand.dims, at)
-        if operand.kind == "first":
+        if isinstance(operand, ConstantArray):
+            return self.constant(operand.value, operand.dims, at)
+        if isinstance(operand, FirstRow):
             index = at[operand.dims[0]]
             return number(1.0) if index == "1" else Formula(rf"1({index} = 1)")
         node = self.network.nodes[operand.name]
-        if operand.kind == "count":
+        if isinstance(operand, HeardCount):
             return self.count(operand.name, at)
-        if operand.kind == "rule count":
+        if isinstance(operand, RuleCount):
             return self.computed_count(node, operand.slot, at)
-        if operand.kind in ("exposure", "rest"):
+        if isinstance(operand, RuleExposure):
             return self.passed(node, operand.slot, at)
+        assert isinstance(operand, NodeValue)
         names = dict(zip(operand.own_dims, operand.dims, strict=True))
-        if operand.kind == "previous":
+        if isinstance(operand, PreviousRow):
             row = names[self.along(node) or ""]
             at = {**at, row: shift(at[row], -1)}
         return self.value(operand.name, at, [names[dim] for dim in node.axes])
@@ -155,9 +170,9 @@ class Notation(Symbols):
 
     def _source_count(self, source: Source, at: At) -> Formula:
         inner = _beside(source, at)
-        if not self.wiring.is_delivered(source):
+        if not source.is_delivered:
             total = number(0.0)
-            for product in self.wiring.source_count(source):
+            for product in self.wiring.exposures.source_count(source):
                 total = total + self.product(product, inner)
             return total
         dims = (*source.child.axes, *source.term.contracted)
@@ -190,10 +205,10 @@ class Notation(Symbols):
     def exposure_dims(self, name: str) -> tuple[str, ...]:
         """The dims of the exposure that a node hears."""
         node = self.network.nodes[name]
-        found = self.wiring.exposure_dims(name)
+        found = self.wiring.exposures.heard_dims(name)
         for slot in node.slots():
             if self.wiring.polynomials[name, slot].along is not None:
-                found |= set(self.wiring.rule_dims(node, slot))
+                found |= set(self.wiring.exposures.rule_dims(node, slot))
         return tuple(dim for dim in node.axes if dim in found)
 
     def exposure(self, name: str, at: At | None = None) -> Formula:
@@ -209,14 +224,14 @@ class Notation(Symbols):
         at = self.index if at is None else at
         total = number(0.0)
         for source in self.wiring.sources[name]:
-            for product in self.wiring.source_exposure(source):
+            for product in self.wiring.exposures.source_exposure(source):
                 total = total + self.product(product, _beside(source, at))
         return total
 
     def passed_back_exposure(self, node: Node, slot: str, at: At) -> Formula:
         """The exposure that row t+1 of a chain passes back to row t."""
         polynomial, total = self.wiring.polynomials[node.name, slot], number(0.0)
-        rest = self.wiring.rule_operand(node, slot)
+        rest = self.wiring.exposures.rule_operand(node, slot)
         for term, own in _lagged(polynomial):
             others = [operand_of(factor, node) for factor in term.factors if factor is not own]
             over = [d for d in (*node.axes, *term.contracted) if d not in own.dims]
@@ -228,7 +243,7 @@ class Notation(Symbols):
         """The exposure that a node passes to a slot; a symbol if it is drawn or part of a scan."""
         at = self.index if at is None else at
         rule = self.wiring.rules[node.name, slot]
-        dims = self.wiring.rule_dims(node, slot)
+        dims = self.wiring.exposures.rule_dims(node, slot)
         indices = [at[dim] for dim in reversed(dims)]
         mark = self.marks[node.name] + self.slot_mark(node, slot)
         if rule.drawn is not None:
@@ -272,7 +287,7 @@ def _beside(source: Source, at: At) -> dict[str, str]:
 def _lagged(polynomial: Polynomial) -> Sequence[tuple[Term, Factor]]:
     """The terms of a chain that hold its own previous row."""
     return [
-        (term, next(factor for factor in term.factors if factor.name == "self"))
+        (term, next(factor for factor in term.factors if factor.previous))
         for term in polynomial.terms
         if term.phase == LATER
     ]

@@ -40,7 +40,9 @@ _LONG = 100
 
 def random_slots(notation: Notation, node: Node) -> list[str]:
     """The slots for which a node draws counts."""
-    return [slot for slot, rule in notation.wiring.rules_of(node).items() if rule.is_random]
+    return [
+        slot for slot, rule in notation.wiring.connections.rules_of(node).items() if rule.is_random
+    ]
 
 
 def count_lines(notation: Notation, node: Node) -> list[str]:

@@ -8,7 +8,7 @@ from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
 from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.notation import Notation
 from pgbn.explain.steps import count_lines, draw_lines, link_lemma, random_slots
-from pgbn.network.reads import Read
+from pgbn.network.reads import CountsRead, Read
 from pgbn.network.steps import Step
 from pgbn.nodes.base import Node
 from pgbn.nodes.rules.registry import find_link
@@ -132,7 +132,7 @@ def _reads(
 
 
 def _show(notation: Notation, read: Read) -> str:
-    if "(" in read.name:
+    if isinstance(read, CountsRead):
         return code(read.name)
     if read.summed:
         dims = _join(f"${notation.index[dim]}$" for dim in sorted(read.summed))
@@ -144,8 +144,8 @@ def _marginalises(notation: Notation, steps: Sequence[Step], number: int, step: 
     """What the step integrates out, and when that is drawn anew."""
     ordered = [other.name for other in (*steps[number:], *steps[:number])]
     left_out = sorted(step.marginalises, key=ordered.index)
-    values = [name for name in left_out if "(" not in name]
-    counts = [name for name in left_out if "(" in name]
+    values = [name for name in left_out if name in notation.network.nodes]
+    counts = [name for name in left_out if name not in notation.network.nodes]
     if step.upward:
         if not counts:
             return "Nothing above it has counts."

@@ -122,7 +122,7 @@ class Symbols:
 
     def along(self, node: Node) -> str | None:
         """The dim along which a node is a Markov chain."""
-        return self.wiring.chain_dim(node.name)
+        return self.wiring.connections.time_dim(node.name)
 
     def rows(self, node: Node) -> list[tuple[At, str, str]]:
         """(indices, phase, condition): one for a plain node; the first and the later rows of
@@ -171,7 +171,7 @@ class Symbols:
 
     def slot_mark(self, node: Node, slot: str) -> str:
         """[slot] for what is drawn for it, if a node draws for several slots or has a link too."""
-        own = [s for s, rule in self.wiring.rules_of(node).items() if rule.is_random]
+        own = [s for s, rule in self.wiring.connections.rules_of(node).items() if rule.is_random]
         several = len(own) > 1 or find_link(node) is not None
         return f"[{escape_math(slot)}]" if several and slot in own else ""
 

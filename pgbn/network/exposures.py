@@ -6,63 +6,46 @@ Worked out from the graph as sums of products with known dims, before any array 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
 
-from pgbn.network.sumproduct import Operand, SumProduct, first_row, operand_of, reduce_product
-from pgbn.network.terms import Factor, Polynomial, Term
-from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.rules.types import EvidenceRule
+from pgbn.network.connections import Connections, Source
+from pgbn.network.sumproduct import (
+    HeardCount,
+    NodeValue,
+    Operand,
+    RuleCount,
+    RuleExposure,
+    SumProduct,
+    TimeExposure,
+    first_row,
+    operand_of,
+    reduce_product,
+)
+from pgbn.network.terms import Polynomial
+from pgbn.nodes.base import Node
 
-__all__ = ["Exposures", "Source"]
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """One way in which ``child`` informs a parent: a factor of a term of a slot."""
-
-    child: Node
-    slot: str
-    rule: EvidenceRule
-    polynomial: Polynomial
-    term: Term
-    factor: Factor
-
-    @cached_property
-    def own(self) -> dict[str, str]:
-        """The parent's own names of its dims, by those that they have in the child's slot."""
-        return dict(zip(self.factor.dims, self.factor.own_dims, strict=True))
+__all__ = ["Exposures"]
 
 
 class Exposures:
-    """The evidence that every latent node will hear; ``nodes`` in topological order."""
+    """The evidence that every latent node will hear."""
 
-    nodes: dict[str, Node]
-    polynomials: dict[tuple[str, str], Polynomial]
-    rules: dict[tuple[str, str], EvidenceRule]
-    sources: dict[str, list[Source]]
-    _heard: dict[Source, tuple[SumProduct, ...]]  # what was worked out before
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections
+        self._heard: dict[Source, tuple[SumProduct, ...]] = {}  # what was worked out before
 
-    def chain_dim(self, name: str) -> str | None:
-        """The dim along which a node is a Markov chain, if it is one."""
-        slots = self.nodes[name].slots()
-        return next((a for slot in slots if (a := self.polynomials[name, slot].along)), None)
-
-    def rules_of(self, node: Node) -> dict[str, EvidenceRule]:
-        """The rules by which a node informs what stands in its slots."""
-        return {s: self.rules[node.name, s] for s in node.slots() if (node.name, s) in self.rules}
-
-    def exposure(self, name: str) -> tuple[SumProduct, ...]:
+    def heard(self, name: str) -> tuple[SumProduct, ...]:
         """The exposure that a latent node hears, one sum of products for each source."""
         return tuple(
-            product for source in self.sources[name] for product in self.source_exposure(source)
+            product
+            for source in self.connections.sources[name]
+            for product in self.source_exposure(source)
         )
 
-    def exposure_dims(self, name: str) -> set[str]:
+    def heard_dims(self, name: str) -> set[str]:
         """The dims of a node, by its own names, along which its exposure varies."""
         return {
             source.own[dim]
-            for source in self.sources[name]
+            for source in self.connections.sources[name]
             for product in self.source_exposure(source)
             for dim in product.dims
         }
@@ -85,23 +68,17 @@ class Exposures:
         operand = self.rule_operand(child, source.slot, term.phase)
         return (reduce_product(term.coefficient, (operand, *others), over),)
 
-    @staticmethod
-    def is_delivered(source: Source) -> bool:
-        """Whether the count of a source was drawn and shared out on the way up."""
-        rule = source.rule
-        return rule.is_random or (rule.count == "count" and isinstance(source.child, Observed))
-
     def source_count(self, source: Source) -> tuple[SumProduct, ...]:
         """The count that comes through one source and is computed when it is read."""
         rule, child, over = source.rule, source.child, self._over(source)
         if rule.count == "count":
-            own = Operand("count", child.name, child.axes, own_dims=child.axes)
+            own: Operand = HeardCount(name=child.name, dims=child.axes)
             return (reduce_product(1.0, (own,), over),)
         if isinstance(rule.count, str):
             return self.named_sum(rule.count, child, over)
         dims = self._named_dims(child, rule.count_reads)
         ordered = tuple(dim for dim in child.axes if dim in dims)
-        own = Operand("rule count", child.name, ordered, slot=source.slot)
+        own = RuleCount(name=child.name, dims=ordered, slot=source.slot)
         return (reduce_product(1.0, (own,), over),)
 
     def named_sum(
@@ -114,9 +91,11 @@ class Exposures:
     ) -> tuple[SumProduct, ...]:
         """``child``'s value, or one of its slots, times other operands, summed over dims."""
         if name == "value":
-            own = Operand("node", child.name, child.axes, child.simplex, own_dims=child.axes)
+            own = NodeValue(
+                name=child.name, dims=child.axes, simplex=child.simplex, own_dims=child.axes
+            )
             return (reduce_product(coefficient, (own, *others), over),)
-        polynomial = self.polynomials[child.name, name]
+        polynomial = self.connections.polynomials[child.name, name]
         return tuple(
             reduce_product(
                 coefficient * term.coefficient,
@@ -134,20 +113,21 @@ class Exposures:
 
     def rule_operand(self, child: Node, slot: str, phase: str = "") -> Operand:
         """The exposure that ``child`` passes to ``slot``, before it is spread over factors."""
-        along = self.polynomials[child.name, slot].along
-        kind = "rest" if along is not None else "exposure"
-        return Operand(kind, child.name, self.rule_dims(child, slot), slot=slot, phase=phase)
+        dims = self.rule_dims(child, slot)
+        if self.connections.polynomials[child.name, slot].along is not None:
+            return TimeExposure(name=child.name, dims=dims, slot=slot, phase=phase)
+        return RuleExposure(name=child.name, dims=dims, slot=slot)
 
     def rule_dims(self, child: Node, slot: str) -> tuple[str, ...]:
         """The dims of the exposure that ``child`` passes to ``slot``."""
-        rule = self.rules[child.name, slot]
-        polynomial = self.polynomials[child.name, slot]
+        rule = self.connections.rules[child.name, slot]
+        polynomial = self.connections.polynomials[child.name, slot]
         if rule.drawn is not None:
             return tuple(rule.drawn(child))
         dims: set[str] = {polynomial.along} if polynomial.along else set()
         dims |= self._named_dims(child, rule.exposure_reads)
         if polynomial.along is not None:
-            dims |= self._chain_dims(child, polynomial, dims)
+            dims |= self._time_dims(child, polynomial, dims)
         return tuple(dim for dim in child.axes if dim in dims)
 
     def _named_dims(self, child: Node, names: Iterable[str]) -> set[str]:
@@ -155,20 +135,20 @@ class Exposures:
         dims: set[str] = set()
         for name in names:
             if name == "exposure":
-                dims |= self.exposure_dims(child.name)
+                dims |= self.heard_dims(child.name)
             elif name in ("value", "count"):
                 dims |= set(child.axes)
             else:
                 dims |= self.slot_dims(child, name)
         return dims
 
-    def _chain_dims(self, child: Node, polynomial: Polynomial, dims: set[str]) -> set[str]:
-        """What the rows of a chain add to the dims of each other's exposure."""
+    def _time_dims(self, child: Node, polynomial: Polynomial, dims: set[str]) -> set[str]:
+        """What the rows of a node in time add to the dims of each other's exposure."""
         added: set[str] = set()
         for _ in child.axes:
-            base = Operand("rest", child.name, tuple(dims | added))
+            base = Operand(name=child.name, dims=tuple(dims | added))
             for term in polynomial.terms:
-                own = [factor for factor in term.factors if factor.name == "self"]
+                own = [factor for factor in term.factors if factor.previous]
                 if own:
                     others = [operand_of(f, child) for f in term.factors if f is not own[0]]
                     every = dict.fromkeys((*child.axes, *term.contracted))
@@ -180,7 +160,7 @@ class Exposures:
 
     def slot_dims(self, node: Node, slot: str) -> set[str]:
         """The dims that a slot's value really has."""
-        terms = self.polynomials[node.name, slot].terms
+        terms = self.connections.polynomials[node.name, slot].terms
         dims = {dim for term in terms for dim in term.dims if dim not in term.contracted}
-        along = self.polynomials[node.name, slot].along
+        along = self.connections.polynomials[node.name, slot].along
         return dims | ({along} if along else set())

@@ -1,10 +1,10 @@
-"""Network: a checked, directed acyclic graph of nodes, and the verbs that a user calls on it."""
+"""Network: a checked, directed acyclic graph of nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -12,23 +12,19 @@ import numpy as np
 from pgbn.checks import is_integral
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network.schedule import Schedule, derive, reorder
-from pgbn.network.steps import steps_of
+from pgbn.network.steps import Revise, steps_of
+from pgbn.network.verbs import Verbs
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Latent, Node, Observed, check_methods
 from pgbn.nodes.expression import Expression
 from pgbn.nodes.rules.registry import load_plugins
-
-if TYPE_CHECKING:
-    from pgbn.engine.run.chain import Chain
-    from pgbn.engine.run.draws import Draws
-    from pgbn.engine.run.progress import Callback
 
 __all__ = ["Network", "check_size"]
 
 MOST_NODES = 400  # the time to derive a schedule grows with the cube
 
 
-class Network:
+class Network(Verbs):
     """All nodes that the observed nodes depend on, checked when it is built.
 
     Invariants: names are unique, the graph has no cycle, the dims fit, and every latent node
@@ -134,11 +130,11 @@ class Network:
     @cached_property
     def schedule(self) -> Schedule:
         """The steps of one sweep with all values instantiated, upward and then downward."""
-        return self.schedule_for("blocked")
+        return self.schedule_with(None)
 
-    def schedule_for(self, layer1: str) -> Schedule:
-        """The schedule with another sampler of the first layer (see `Network.chain`)."""
-        steps = steps_of(self.wiring, layer1)
+    def schedule_with(self, revise: Revise | None) -> Schedule:
+        """The schedule in which ``revise(wiring, step)`` stands for a step, see `steps_of`."""
+        steps = steps_of(self.wiring, revise)
         return derive(steps) if self.order is None else reorder(steps, self.order)
 
     def with_order(self, order: Iterable[str]) -> Network:
@@ -154,100 +150,13 @@ class Network:
         observed = [node for node in self.nodes.values() if isinstance(node, Observed)]
         return Network(*observed, sizes={**self.sizes, **sizes}, order=self.order)
 
-    def generate(
-        self,
-        seed: int = 0,
-        sizes: Mapping[str, int] | None = None,
-        given: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """A draw of all nodes from the joint distribution, each given its parents.
-
-        The nodes in ``given`` keep their values, and what depends on them follows. Nodes above a
-        given one are left out: given it, they have a posterior, which is what `sample` draws.
-        """
-        from pgbn.engine.run.generate import generate
-
-        return generate(self, seed, sizes or {}, given or {})
-
-    def chain(
-        self,
-        data: Mapping[str, Any],
-        seed: int = 0,
-        chain: int = 0,
-        init: Mapping[str, Any] | None = None,
-        layer1: str = "auto",
-        threads: int | None = None,
-    ) -> Chain:
-        """A Markov chain at its beginning: `Chain.sweep` runs it.
-
-        ``init`` gives latent nodes their first values, the others are drawn from the prior;
-        ``chain`` tells chains with the same ``seed`` apart. ``layer1`` says how the counts of the
-        first layer φ·θ are drawn, all of them exact:
-
-        - "blocked": given φ and θ, cell by cell;
-        - "partial": given φ, with θ integrated out, token by token;
-        - "collapsed": with φ and θ integrated out, token by token;
-        - "composed": as "blocked", by the general rules instead of kernels (slow, to compare);
-        - "auto": "collapsed" where the network allows it, unless counts are so large that cells
-          are much cheaper than tokens.
-
-        ``threads`` changes the speed, never the result; None is PGBN_THREADS or all cores.
-        """
-        from pgbn.engine.run.chain import Chain
-
-        return Chain(self, data, seed, chain, init, layer1, threads)
-
-    def sample(
-        self,
-        data: Mapping[str, Any],
-        burn_in: int = 1000,
-        draws: int = 500,
-        thin: int = 1,
-        chains: int = 1,
-        seed: int = 0,
-        keep: Iterable[str] | None = None,
-        progress: bool = True,
-        layer1: str = "auto",
-        threads: int | None = None,
-        callback: Callback | None = None,
-    ) -> Draws:
-        """Run chains and keep draws of the nodes in ``keep`` (all latent nodes if left out). Of
-        data with missing cells, the imputed counts can be kept too.
-
-        ``callback`` gets a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the draws
-        that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
-        if there are none.
-        """
-        from pgbn.engine.run.draws import sample
-
-        return sample(self, data, burn_in, draws, thin, chains, seed, keep, progress, layer1,
-                      threads, callback)  # fmt: skip
-
-    # ---- teaching and files -----------------------------------------------------------
-
-    def explain(self, format: str = "text") -> str:
-        """The model, its augmentation and every conditional: "text", "markdown" or "latex"."""
-        from pgbn.explain import explain
-
-        return explain(self, format)
-
-    def augmented(self) -> nx.DiGraph:
-        """The graph with the drawn counts as nodes of their own."""
-        from pgbn.explain import augmented
-
-        return augmented(self)
-
-    def plot(self) -> Any:
-        """The graph as SVG: a string that Jupyter shows as a picture."""
-        from pgbn.plot import plot
-
-        return plot(self)
+    # ---- files ------------------------------------------------------------------------
 
     def to_json(self, indent: int | None = 2) -> str:
         """The network as JSON; `Network.from_json` reads it."""
-        from pgbn.network.serialise import to_json
+        from pgbn.network.serialise import network_json
 
-        return to_json(self, indent)
+        return network_json(self, indent)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Network.from_json, (self.to_json(None),)  # rules hold functions: no pickles of them
@@ -260,9 +169,9 @@ class Network:
     @classmethod
     def from_json(cls, text: str) -> Network:
         """The network that `to_json` wrote; plug-in node types are found by entry points."""
-        from pgbn.network.serialise import from_json
+        from pgbn.network.serialise import network_from_json
 
-        return from_json(text)
+        return network_from_json(text)
 
 
 def check_size(dim: str, size: Any) -> int:

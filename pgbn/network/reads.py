@@ -6,24 +6,41 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
-from pgbn.network.sumproduct import SumProduct, operand_of, reduce_product
+from pgbn.network.sumproduct import (
+    HeardCount,
+    NodeValue,
+    RuleCount,
+    RuleExposure,
+    SumProduct,
+    operand_of,
+    reduce_product,
+)
 from pgbn.network.terms import LATER
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules.registry import find_draw, find_link
-from pgbn.nodes.rules.types import DrawRule, names_read
+from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules.types import names_read
 
-__all__ = ["CountDraw", "Read", "Reads"]
+__all__ = ["CountDraw", "CountsRead", "Read", "Reads", "counts_name"]
+
+
+def counts_name(node: str) -> str:
+    """What the drawn counts of a node are called, and the step that draws them."""
+    return f"counts({node})"
 
 
 @dataclass(frozen=True)
 class Read:
-    """A value that a step conditions on; ``summed`` if only its sum over these dims is used.
-    Of drawn counts, ``slot`` is the slot that they are evidence about."""
+    """A value that a step conditions on; ``summed`` if only its sum over these dims is used."""
 
     name: str
     summed: frozenset[str] = frozenset()
     slot: str = ""
+
+
+class CountsRead(Read):
+    """The drawn counts of a node; ``slot`` is the slot that they are evidence about."""
 
 
 @dataclass(frozen=True)
@@ -37,23 +54,18 @@ class CountDraw:
     counts: frozenset[Read]
 
 
-class Reads(Exposures):
+class Reads:
     """What the evidence of every latent node reads and leaves out."""
 
-    @cached_property
-    def draws(self) -> dict[str, DrawRule]:
-        """The draw rule of every latent node."""
-        return {
-            name: find_draw(self.nodes[name], sources[0].rule.kind)
-            for name, sources in self.sources.items()
-        }
+    def __init__(self, connections: Connections, exposures: Exposures) -> None:
+        self.connections, self.exposures = connections, exposures
 
-    def product_reads(self, products: Iterable[SumProduct]) -> set[Read]:
+    def of_products(self, products: Iterable[SumProduct]) -> set[Read]:
         """The values that sums of products read."""
         reads: set[Read] = set()
         for product in products:
             for operand in product.operands:
-                if operand.kind in ("node", "previous"):
+                if isinstance(operand, NodeValue):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)
                     alone = all(
@@ -62,67 +74,70 @@ class Reads(Exposures):
                         if other is not operand
                     )
                     reads.add(Read(operand.name, summed if alone else frozenset()))
-                elif operand.kind in ("exposure", "rest"):
-                    reads |= self.rule_reads(self.nodes[operand.name], operand.slot)
-                elif operand.kind == "rule count":
-                    rule = self.rules[operand.name, operand.slot]
-                    reads |= self.named_reads(self.nodes[operand.name], rule.count_reads)
-                elif operand.kind == "count":
-                    reads |= self.count_reads(operand.name)
+                elif isinstance(operand, RuleExposure):
+                    reads |= self.of_exposure(self.connections.nodes[operand.name], operand.slot)
+                elif isinstance(operand, RuleCount):
+                    rule = self.connections.rules[operand.name, operand.slot]
+                    reads |= self.of_names(self.connections.nodes[operand.name], rule.count_reads)
+                elif isinstance(operand, HeardCount):
+                    reads |= self.of_count(operand.name)
         return reads
 
-    def rule_reads(self, child: Node, slot: str) -> set[Read]:
+    def of_exposure(self, child: Node, slot: str) -> set[Read]:
         """What the exposure that ``child`` passes to ``slot`` conditions on."""
-        rule = self.rules[child.name, slot]
+        rule = self.connections.rules[child.name, slot]
         if rule.drawn is not None:
-            return {Read(f"counts({child.name})", slot=slot)}
-        reads = self.named_reads(child, rule.exposure_reads)
-        if self.polynomials[child.name, slot].along is not None:
-            # the scan multiplies by the other factors of the lagged terms, never by the chain
-            for term in self.polynomials[child.name, slot].terms:
+            return {CountsRead(counts_name(child.name), slot=slot)}
+        reads = self.of_names(child, rule.exposure_reads)
+        if self.connections.polynomials[child.name, slot].along is not None:
+            # the scan multiplies by the other factors of the lagged terms, never by the node
+            for term in self.connections.polynomials[child.name, slot].terms:
                 if term.phase == LATER:
-                    own = next(f for f in term.factors if f.name == "self")
+                    own = next(f for f in term.factors if f.previous)
                     others = [operand_of(f, child) for f in term.factors if f is not own]
                     over = [d for d in (*child.axes, *term.contracted) if d not in own.dims]
-                    reads |= self.product_reads([reduce_product(1.0, others, over)])
+                    reads |= self.of_products([reduce_product(1.0, others, over)])
         return reads
 
-    def named_reads(self, child: Node, names: Iterable[str]) -> set[Read]:
+    def of_names(self, child: Node, names: Iterable[str]) -> set[Read]:
         """What the quantities that a rule of ``child`` names condition on."""
         reads: set[Read] = set()
         for name in names:
             if name == "exposure":
-                reads |= self.product_reads(self.exposure(child.name))
+                reads |= self.of_products(self.exposures.heard(child.name))
             elif name == "value":
                 reads.add(Read(child.name))
             elif name == "count":
-                reads |= self.count_reads(child.name)
+                reads |= self.of_count(child.name)
             else:
-                reads |= self.slot_reads(child, name)
+                reads |= self.of_slot(child, name)
         return reads
 
-    def slot_reads(self, node: Node, slot: str) -> set[Read]:
+    def of_slot(self, node: Node, slot: str) -> set[Read]:
         """The latent values that a slot's value reads."""
-        polynomial = self.polynomials[node.name, slot]
-        reads = {Read(name) for name in polynomial.names if name in self.sources}
+        polynomial = self.connections.polynomials[node.name, slot]
+        reads = {Read(name) for name in polynomial.names if name in self.connections.sources}
         return reads | ({Read(node.name)} if polynomial.along is not None else set())
 
-    def count_reads(self, name: str) -> set[Read]:
+    def of_count(self, name: str) -> set[Read]:
         """The drawn counts that make up the count heard by a node."""
-        node = self.nodes[name]
+        node = self.connections.nodes[name]
         if isinstance(node, Observed):
             link = find_link(node)
-            return {Read(f"counts({name})", slot=link.slot if link else "")}
-        return {Read(f"counts({s.child.name})", slot=s.slot) for s in self.sources[name]}
+            return {CountsRead(counts_name(name), slot=link.slot if link else "")}
+        return {
+            CountsRead(counts_name(s.child.name), slot=s.slot)
+            for s in self.connections.sources[name]
+        }
 
     @cached_property
     def count_draws(self) -> dict[str, list[CountDraw]]:
         """The draws of counts of every node."""
-        return {name: self._draws_of(node) for name, node in self.nodes.items()}
+        return {name: self._draws_of(node) for name, node in self.connections.nodes.items()}
 
     def _draws_of(self, node: Node) -> list[CountDraw]:
         """The draws of counts of one node: by its rules, by its link, and of unknown cells."""
-        rules = self.rules_of(node)
+        rules = self.connections.rules_of(node)
         draws: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
             ((slot,), rule.count_reads) for slot, rule in rules.items() if rule.is_random
         ]
@@ -134,31 +149,32 @@ class Reads(Exposures):
         return [self._count_draw(node, slots, names) for slots, names in draws]
 
     def _count_draw(self, node: Node, slots: tuple[str, ...], names: tuple[str, ...]) -> CountDraw:
-        polynomials = [self.polynomials[node.name, slot] for slot in slots]
+        polynomials = [self.connections.polynomials[node.name, slot] for slot in slots]
         heard_by = {name for polynomial in polynomials for name in polynomial.names}
         if any(polynomial.along is not None for polynomial in polynomials):
-            heard_by.add(node.name)  # the rows of a chain hear of its tables
-        counts = self.count_reads(node.name) if "count" in names else set()
-        given = {read.name for read in self.named_reads(node, names)} & self.sources.keys()
+            heard_by.add(node.name)  # the rows before hear of its tables
+        counts = self.of_count(node.name) if "count" in names else set()
+        given = {read.name for read in self.of_names(node, names)} & self.connections.sources.keys()
         return CountDraw(frozenset(slots), frozenset(heard_by), frozenset(given), frozenset(counts))
 
-    def evidence_reads(self, name: str) -> set[Read]:
+    def of_evidence(self, name: str) -> set[Read]:
         """Everything that the evidence heard by a node conditions on."""
         reads: set[Read] = set()
-        constant = self.draws[name].constant_over_simplex
-        for source in self.sources[name]:
-            if self.is_delivered(source):
-                reads.add(Read(f"counts({source.child.name})", slot=source.slot))
+        constant = self.connections.draws[name].constant_over_simplex
+        for source in self.connections.sources[name]:
+            if source.is_delivered:
+                reads.add(CountsRead(counts_name(source.child.name), slot=source.slot))
             else:
-                reads |= self.product_reads(self.source_count(source))
+                reads |= self.of_products(self.exposures.source_count(source))
             if not constant:  # a constant exposure leaves no trace in a Dirichlet
-                reads |= self.product_reads(self.source_exposure(source))
-        return {read for read in reads if read.name in self.sources or "(" in read.name}
+                reads |= self.of_products(self.exposures.source_exposure(source))
+        known = self.connections.sources
+        return {read for read in reads if isinstance(read, CountsRead) or read.name in known}
 
     def marginalised(self, name: str) -> set[str]:
         """The nodes that the evidence heard by a node integrates out."""
         out: set[str] = set()
-        for source in self.sources[name]:
+        for source in self.connections.sources[name]:
             if source.rule.relation == "collapsed" and isinstance(source.child, Latent):
                 out |= {source.child.name} | self.marginalised(source.child.name)
         return out

@@ -24,7 +24,7 @@ from pgbn.nodes.expression import (
 )  # fmt: skip
 from pgbn.nodes.rules.registry import load_plugins
 
-__all__ = ["from_json", "to_json"]
+__all__ = ["network_from_json", "network_json"]
 
 FORMAT = "pgbn-network/1"
 _edges: dict[str, type[Expression]] = {
@@ -32,7 +32,7 @@ _edges: dict[str, type[Expression]] = {
 }
 
 
-def to_json(network: Network, indent: int | None = 2) -> str:
+def network_json(network: Network, indent: int | None = 2) -> str:
     """The nodes in topological order, the sizes and the order, as JSON."""
     return json.dumps(
         {
@@ -84,7 +84,7 @@ def _encode(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def from_json(text: str) -> Network:
+def network_from_json(text: str) -> Network:
     """Build the network, with an error in words for anything that is not one."""
     load_plugins()
     try:

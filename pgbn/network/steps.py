@@ -6,16 +6,20 @@ of a latent node. `pgbn.network.schedule` puts them in order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import networkx as nx
 
-from pgbn.network.reads import Read
+from pgbn.network.plates import plates_of
+from pgbn.network.reads import CountsRead, Read, counts_name
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 
-__all__ = ["Stale", "Step", "is_current", "steps_of"]
+__all__ = ["Revise", "Stale", "Step", "is_current", "steps_of"]
+
+Revise = Callable[[Wiring, "Step"], "Step"]
 
 # What was integrated out and not drawn since, each with the dims over which its sums are current.
 Stale = dict[str, frozenset[str]]
@@ -43,6 +47,13 @@ class Step:
     equation: str
     method: str = ""
     on_demand: bool = False
+    plates: frozenset[str] = frozenset()
+
+    def local(self, plate: str) -> bool:
+        """Whether the step draws row by row along ``plate``, each row given its own rows of what
+        it reads and all of what has no plate: then blocks of rows can be drawn anywhere. What
+        such a step sums over the plate, counts for the nodes above, goes up from the blocks."""
+        return plate in self.plates
 
     def __str__(self) -> str:
         reads = ", ".join(sorted({_show(read) for read in self.reads})) or "-"
@@ -56,15 +67,15 @@ def _show(read: Read) -> str:
     return f"sum of {read.name}" if read.summed else read.name
 
 
-def steps_of(wiring: Wiring, layer1: str = "blocked") -> dict[str, Step]:
-    """All steps of a network by name; ``layer1`` chooses how the first counts are drawn."""
+def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
+    """All steps of a network by name; ``revise(wiring, step)`` may replace a step by another way
+    to draw the same, which reads or integrates out other values."""
     steps = [_count_step(wiring, node) for node in reversed(wiring.nodes.values())
              if _has_counts(wiring, node)]  # fmt: skip
     steps += [_draw_step(wiring, wiring.nodes[name]) for name in wiring.sources]
-    if layer1 in ("collapsed", "partial"):
-        from pgbn.engine.first_layer.choice import variant_step
-
-        steps = [variant_step(wiring, step, layer1) for step in steps]
+    if revise is not None:
+        steps = [revise(wiring, step) for step in steps]
+    steps = [replace(step, plates=plates_of(wiring, step)) for step in steps]
     read = {r.name for step in steps for r in step.reads if r.name != step.node or step.upward}
     return {
         step.name: replace(step, on_demand=not step.upward and step.node not in read)
@@ -86,32 +97,32 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
     link = find_link(node)
     if link is not None:
         told = wiring.rules.get((node.name, link.slot))
-        reads |= wiring.slot_reads(node, link.slot)  # unknown cells are imputed from it
-        reads |= wiring.named_reads(node, told.exposure_reads) if told is not None else set()
+        reads |= wiring.reads.of_slot(node, link.slot)  # unknown cells are imputed from it
+        reads |= wiring.reads.of_names(node, told.exposure_reads) if told is not None else set()
         if link.counts is not None:
             equations.append(link.equation)
             for slot in node.slots():
-                reads |= wiring.slot_reads(node, slot)
+                reads |= wiring.reads.of_slot(node, slot)
         equations.append(_split_equation(wiring, node, link.slot))
     for slot in node.slots():
         rule = wiring.rules.get((node.name, slot))
         if rule is not None and rule.is_random:
             equations += [rule.equation, _split_equation(wiring, node, slot)]
-            reads |= wiring.named_reads(node, rule.count_reads)
+            reads |= wiring.reads.of_names(node, rule.count_reads)
     if isinstance(node, Observed):  # the data, and the counts that this step itself draws
-        reads = {read for read in reads if read.name not in (node.name, f"counts({node.name})")}
+        reads = {read for read in reads if read.name not in (node.name, counts_name(node.name))}
     for slot in node.slots():
         rule = wiring.rules.get((node.name, slot))
         polynomial = wiring.polynomials[node.name, slot]
         if rule is not None and rule.kind == "poisson" and not polynomial.is_plain:
-            reads |= wiring.slot_reads(node, slot)
+            reads |= wiring.reads.of_slot(node, slot)
     above = {
-        f"counts({name})": frozenset[str]()
+        counts_name(name): frozenset[str]()
         for name in nx.ancestors(_graph(wiring), node.name)
         if _has_counts(wiring, wiring.nodes[name])
     }
     equation = r";\quad ".join(text for text in equations if text)
-    return Step(f"counts({node.name})", node.name, True, frozenset(reads), above, equation)
+    return Step(counts_name(node.name), node.name, True, frozenset(reads), above, equation)
 
 
 def _split_equation(wiring: Wiring, node: Node, slot: str) -> str:
@@ -124,11 +135,11 @@ def _split_equation(wiring: Wiring, node: Node, slot: str) -> str:
 
 
 def _draw_step(wiring: Wiring, node: Node) -> Step:
-    reads = set(wiring.evidence_reads(node.name))
+    reads = set(wiring.reads.of_evidence(node.name))
     for slot in node.slots():
-        reads |= wiring.slot_reads(node, slot)
+        reads |= wiring.reads.of_slot(node, slot)
         if wiring.polynomials[node.name, slot].along is not None:
-            reads.add(Read(f"counts({node.name})"))  # what each row passes to the one before
+            reads.add(CountsRead(counts_name(node.name)))  # what each row passes to the one before
     reads = {read for read in reads if read.name != node.name}
     rule = wiring.draws[node.name]
     stale = _stale_after(wiring, node)
@@ -148,19 +159,19 @@ def _old_counts(wiring: Wiring, node: Node, stale: Stale) -> Stale:
     changed, out = {node.name, *stale}, dict[str, frozenset[str]]()
     for child in reversed(wiring.nodes.values()):
         old: set[str] = set()
-        for draw in wiring.count_draws[child.name]:
+        for draw in wiring.reads.count_draws[child.name]:
             from_old = not all(is_current(read, out) for read in draw.counts)
             if from_old or (draw.given - draw.heard_by) & changed:
                 old |= draw.slots
         if old:
-            out[f"counts({child.name})"] = frozenset(child.slots()) - old
+            out[counts_name(child.name)] = frozenset(child.slots()) - old
     return out
 
 
 def _stale_after(wiring: Wiring, node: Node) -> Stale:
     """What a draw of ``node`` leaves stale."""
     out: Stale = {}
-    marginalised = wiring.marginalised(node.name)
+    marginalised = wiring.reads.marginalised(node.name)
     for name, child in wiring.nodes.items():
         if name in marginalised:
             out[name] = frozenset(
@@ -182,12 +193,12 @@ def _sum_is_current(wiring: Wiring, drawn: Node, child: Node, dim: str, stale: S
     ]
     if not additive or wiring.polynomials[child.name, additive[0]].along is not None:
         return False
-    if dim in wiring.exposure_dims(child.name):
+    if dim in wiring.exposures.heard_dims(child.name):
         return False
     for slot in child.slots():
-        if slot not in additive and dim in wiring.slot_dims(child, slot):
+        if slot not in additive and dim in wiring.exposures.slot_dims(child, slot):
             return False
-    total = wiring.product_reads(wiring.named_sum(additive[0], child, (dim,)))
+    total = wiring.reads.of_products(wiring.exposures.named_sum(additive[0], child, (dim,)))
     return all(read.name != drawn.name and is_current(read, stale) for read in total)
 
 

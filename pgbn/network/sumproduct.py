@@ -11,27 +11,80 @@ from numpy.typing import NDArray
 from pgbn.network.terms import FIRST, Factor, Polynomial, Term
 from pgbn.nodes.base import Node
 
-__all__ = ["Operand", "SumProduct", "describe", "first_row", "operand_of", "reduce_product"]
+__all__ = [
+    "ConstantArray",
+    "FirstRow",
+    "HeardCount",
+    "NodeValue",
+    "Operand",
+    "PreviousRow",
+    "RuleCount",
+    "RuleExposure",
+    "SumProduct",
+    "TimeExposure",
+    "first_row",
+    "in_words",
+    "operand_of",
+    "reduce_product",
+]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Operand:
-    """An array inside a sum of products.
+    """An array inside a sum of products, of the node ``name``. ``dims`` are the names that its
+    dims have here; ``simplex`` is the one over which it sums to one, if there is such."""
 
-    ``kind``: "node" (a value), "previous" (a chain's value one row before), "constant",
-    "first" (1 in the first row of a chain, 0 in the others),
-    "count" (what the node hears), "rule count" and "exposure" (what node ``name`` passes to
-    ``slot``), "rest" (the exposure of the rows of a chain in which ``phase`` counts).
-    """
-
-    kind: str
     name: str
     dims: tuple[str, ...]
     simplex: str | None = None
-    constant: NDArray[np.float64] | None = None
-    slot: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConstantArray(Operand):
+    """An array that never changes."""
+
+    name: str = "constant"
+    value: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NodeValue(Operand):
+    """The value of a node, whose own names of its dims are ``own_dims``."""
+
+    own_dims: tuple[str, ...]
+
+
+class PreviousRow(NodeValue):
+    """The value of a node in time, one row before."""
+
+
+class FirstRow(Operand):
+    """1 in the first row of a node in time, 0 in the others."""
+
+
+class HeardCount(Operand):
+    """The count that a node hears."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleCount(Operand):
+    """The count that a node passes to its ``slot``, computed when it is read."""
+
+    slot: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleExposure(Operand):
+    """The exposure that a node passes to its ``slot``."""
+
+    slot: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TimeExposure(RuleExposure):
+    """The same of a node in time, in the rows in which terms of this ``phase`` count."""
+
     phase: str = ""
-    own_dims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,29 +129,34 @@ def reduce_product(
 
 
 def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand, ...]:
-    """What keeps the initial value of a chain to its first row."""
+    """What keeps the initial value of a node in time to its first row."""
     if term.phase != FIRST or polynomial.along is None:
         return ()
-    return (Operand("first", child.name, (polynomial.along,)),)
+    return (FirstRow(name=child.name, dims=(polynomial.along,)),)
 
 
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
-    """A factor of a term as an operand; ``owner`` is the node whose chain it may refer to."""
+    """A factor of a term as an operand; ``owner`` is the node whose own row
+    before it may refer to."""
     if factor.constant is not None:
-        return Operand("constant", "constant", factor.dims, constant=factor.constant)
-    if factor.name == "self":
+        return ConstantArray(dims=factor.dims, value=factor.constant)
+    if factor.previous:
         assert owner is not None
-        return Operand("previous", owner.name, factor.dims, factor.simplex, own_dims=owner.axes)
-    return Operand("node", factor.name, factor.dims, factor.simplex, own_dims=factor.own_dims)
+        return PreviousRow(
+            name=owner.name, dims=factor.dims, simplex=factor.simplex, own_dims=owner.axes
+        )
+    return NodeValue(
+        name=factor.name, dims=factor.dims, simplex=factor.simplex, own_dims=factor.own_dims
+    )
 
 
-def describe(heard: Iterable[SumProduct]) -> str:
+def in_words(heard: Iterable[SumProduct]) -> str:
     """An exposure in words, for messages."""
     parts = []
     for product in heard:
         factors = [f"size of {dim}" for dim in product.repeated]
         factors += [
-            f"exposure({o.name}.{o.slot})" if o.kind in ("exposure", "rest") else o.name
+            f"exposure({o.name}.{o.slot})" if isinstance(o, RuleExposure) else o.name
             for o in product.operands
         ]
         if product.coefficient != 1.0 or not factors:

@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 from pgbn.errors import NetworkError
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Self, Shift, Sum
-from pgbn.nodes.rules.results import is_own
+from pgbn.nodes.rules.registry import is_own
 
-__all__ = ["ALWAYS", "FIRST", "LATER", "Factor", "Polynomial", "Term", "lower"]
+__all__ = ["ALWAYS", "FIRST", "LATER", "PREVIOUS", "Factor", "Polynomial", "Term", "lower"]
 
-# In a chain, a term may count in every row, in the first row only, or in the later rows only.
+PREVIOUS = "self"  # what counts for the row before are called, beside those for other nodes
+
+# In a node in time, a term may count in every row, in the first row only, or in the later
+# rows only.
 ALWAYS, FIRST, LATER = "always", "first", "later"
 
 
@@ -36,6 +39,7 @@ class Factor:
     own_dims: tuple[str, ...] = ()
     simplex: str | None = None
     constant: NDArray[np.float64] | None = None
+    previous: bool = False  # the row before of the node whose slot this is
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +66,12 @@ class Polynomial:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The nodes that the slot depends on; a chain's own previous row is left out."""
+        """The nodes that the slot depends on; its own row before is left out."""
         found = (
             factor.name
             for term in self.terms
             for factor in term.factors
-            if factor.constant is None and factor.name != "self"
+            if factor.constant is None and not factor.previous
         )
         return tuple(dict.fromkeys(found))
 
@@ -287,7 +291,8 @@ class _Inner(_Lowering):
             names = dict(expression.names)
             dims = tuple(names.get(dim, dim) for dim in self.node.axes)
             simplex = self.node.simplex
-            factor = Factor("self", dims, self.node.axes, names.get(simplex or "", simplex))
+            simplex = names.get(simplex or "", simplex)
+            factor = Factor(PREVIOUS, dims, self.node.axes, simplex, previous=True)
             return [Term(1.0, (factor,), phase=LATER)]
         if isinstance(expression, Shift):
             raise self.error("a Shift inside a Shift")

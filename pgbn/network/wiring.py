@@ -1,158 +1,42 @@
 """Wiring: who hears what from whom, worked out from the graph before any array exists.
 
-For every latent node: the sources of its evidence; the exposure that it will hear
-(`pgbn.network.exposures`); what reading that evidence conditions on and what it leaves out
-(`pgbn.network.reads`). All checks that need no data are made here.
+For every latent node: the sources of its evidence (`connections`); the exposure that it will hear
+(`exposures`); what reading that evidence conditions on and what it leaves out (`reads`). The
+checks that need all three are made here.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
-
 from pgbn.errors import MissingRuleError, NetworkError
-from pgbn.network.exposures import Source
+from pgbn.network.connections import Connections
+from pgbn.network.exposures import Exposures
 from pgbn.network.reads import Reads
-from pgbn.network.sumproduct import describe, operand_of, reduce_product
-from pgbn.network.terms import LATER, Polynomial, lower
-from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules.registry import find_draw, find_evidence, find_link, kinds_heard
-from pgbn.nodes.rules.types import EvidenceRule, names_read
+from pgbn.network.sumproduct import in_words
+from pgbn.network.terms import LATER
+from pgbn.nodes.base import Latent, Node
+from pgbn.nodes.rules.registry import find_draw, kinds_heard
 
 __all__ = ["Wiring"]
 
 
-class Wiring(Reads):
+class Wiring:
     """The static analysis of a network; ``nodes`` in topological order, parents first."""
 
     def __init__(self, nodes: dict[str, Node]) -> None:
+        self.connections = Connections(nodes)
+        self.exposures = Exposures(self.connections)
+        self.reads = Reads(self.connections, self.exposures)
         self.nodes = nodes
-        self.polynomials = {
-            (node.name, slot): lower(node, slot) for node in nodes.values() for slot in node.slots()
-        }
-        for kind in {type(node) for node in nodes.values()}:
-            _check_named_slots(kind)
-        self.rules = {}
-        self.sources = {node.name: [] for node in nodes.values() if isinstance(node, Latent)}
-        for node in nodes.values():
-            for slot in node.slots():
-                self._connect(node, slot)
-            self._check_drawn(node)
-        self._heard = {}
+        self.polynomials, self.rules = self.connections.polynomials, self.connections.rules
+        self.sources = self.connections.sources
         for name in self.sources:
             self._check_node(nodes[name])
+        self.draws = self.connections.draws
         for name in self.sources:
             self._check_reads(name)
         for node in nodes.values():
             for slot in node.positive_slots:
                 self._check_positive(node, slot)
-
-    # ---- connections ------------------------------------------------------------------
-
-    def _connect(self, node: Node, slot: str) -> None:
-        polynomial = self.polynomials[node.name, slot]
-        parents = [self.nodes[name] for name in polynomial.names]
-        latent = [parent for parent in parents if isinstance(parent, Latent)]
-        for parent in parents:
-            if isinstance(parent, Observed):
-                raise NetworkError(
-                    f"{node.name}: {slot}: {parent.name} is observed; only latent nodes and "
-                    "constants may stand in a slot"
-                )
-        if polynomial.along is not None and isinstance(node, Observed):
-            raise NetworkError(
-                f"{node.name}: {slot} holds a Shift, but {node.name} is observed; put the chain "
-                "into a latent Gamma above it"
-            )
-        if not latent and polynomial.along is None:
-            return
-        rule = None
-        for parent in latent or (node,):
-            found = find_evidence(node, slot, parent)
-            if rule is not None and found is not rule:
-                raise MissingRuleError(
-                    f"{node.name}: {slot} mixes {', '.join(p.name for p in latent)}, which hear "
-                    "different kinds of evidence; a product of them has no conjugate update"
-                )
-            rule = found
-        assert rule is not None
-        self.rules[node.name, slot] = rule
-        self._check_rule(node, slot, rule, polynomial)
-        if rule.kind != "poisson":
-            term = polynomial.terms[0]
-            if not (polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0):
-                raise MissingRuleError(
-                    f"{node.name}: {slot}: {latent[0].name} must stand alone there; "
-                    "a product or sum with it has no conjugate update"
-                )
-        elif not rule.is_integer and not polynomial.is_plain:
-            raise MissingRuleError(
-                f"{node.name}: {slot} is a sum ({getattr(node, slot)}), which has no conjugate "
-                "update in this slot; use a single node or product"
-            )
-        if rule.normalised:
-            self._check_normalised(node, slot, polynomial)
-        for term in polynomial.terms:
-            for factor in term.factors:
-                if factor.name in self.sources:
-                    source = Source(node, slot, rule, polynomial, term, factor)
-                    self.sources[factor.name].append(source)
-
-    def _check_rule(
-        self, node: Node, slot: str, rule: EvidenceRule, polynomial: Polynomial
-    ) -> None:
-        """Refuse what no step could carry out."""
-        names = rule.count_reads + rule.exposure_reads
-        if isinstance(node, Observed) and "count" in names and find_link(node) is None:
-            kind = type(node).__name__
-            raise MissingRuleError(
-                f"{node.name}: the rule for its {slot} reads 'count', but {kind} has no link to "
-                f"counts; read 'value', or register pgbn.counts_are_data({kind}, ...) or a "
-                f"@pgbn.link_rule({kind}, ...)"
-            )
-        chained = rule.is_random and callable(rule.exposure)
-        if polynomial.along is not None and not chained:
-            raise MissingRuleError(
-                f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
-                f"{slot} cannot be passed from row to row; chains run through the shape of a Gamma"
-            )
-        handed_on = rule.count == "count" and isinstance(node, Latent)
-        if handed_on and rule.kind == "poisson" and not polynomial.is_plain:
-            raise MissingRuleError(
-                f"{node.name}: {slot} is a sum ({getattr(node, slot)}), and counts that are handed "
-                "on as they are cannot be shared out; use a single node or product"
-            )
-
-    def _check_drawn(self, node: Node) -> None:
-        """Refuse two draws that depend on each other's slot. Each rule draws on its own: once the
-        one slot is redrawn given its own draw, the other draw belongs to an old value."""
-        rules = self.rules_of(node)
-        reads = {slot: rule.count_reads for slot, rule in rules.items() if rule.is_random}
-        link = find_link(node)
-        if link is not None and link.counts is not None:
-            reads[link.slot] = names_read(link.counts)
-        for one, other in combinations(reads, 2):
-            mutual = one in reads[other] and other in reads[one]
-            if mutual and not any("count" in reads[slot] for slot in (one, other)):
-                raise MissingRuleError(
-                    f"{node.name}: the rules of {type(node).__name__} for {one!r} and {other!r} "
-                    "both draw, and each reads the slot of the other, so that no order of the draws"
-                    " is right; make what they draw a node of its own, or the counts of a "
-                    f"link_rule, or make {one} or {other} a number"
-                )
-
-    def _check_normalised(self, node: Node, slot: str, polynomial: Polynomial) -> None:
-        assert node.simplex is not None
-        for term in polynomial.terms:
-            total = reduce_product(
-                term.coefficient, map(operand_of, term.factors), (node.simplex, *term.contracted)
-            )
-            if not total.is_one or len(polynomial.terms) > 1:
-                raise NetworkError(
-                    f"{node.name}: {slot} = {getattr(node, slot)} does not sum to one over "
-                    f"{node.simplex!r} by construction; use Dirichlet factors, or a Poisson node"
-                )
-
-    # ---- checks -----------------------------------------------------------------------
 
     def counts_are_integer(self, name: str) -> bool:
         """Whether all counts that a node hears are integers."""
@@ -193,8 +77,8 @@ class Wiring(Reads):
 
     def _check_reads(self, name: str) -> None:
         """The evidence of a node may not depend on its value, nor on what it integrates out."""
-        read = {read.name for read in self.evidence_reads(name)}
-        wrong = sorted(read & (self.marginalised(name) | {name}))
+        read = {read.name for read in self.reads.of_evidence(name)}
+        wrong = sorted(read & (self.reads.marginalised(name) | {name}))
         if wrong:
             children = ", ".join(dict.fromkeys(s.child.name for s in self.sources[name]))
             weight = any(source.term.phase == LATER for source in self.sources[name])
@@ -225,7 +109,7 @@ class Wiring(Reads):
             all(
                 (factor.constant > 0).all()
                 if factor.constant is not None
-                else factor.name == "self" or not self.may_be_zero(factor.name)
+                else factor.previous or not self.may_be_zero(factor.name)
                 for factor in term.factors
             )
             for term in self.polynomials[node.name, slot].terms
@@ -250,11 +134,11 @@ class Wiring(Reads):
             )
 
     def _check_unit(self, node: Node, slot: str) -> None:
-        heard = self.exposure(node.name)
-        chained = self.chain_dim(node.name) is not None
-        if chained or not (len(heard) == 1 and heard[0].is_one):
+        heard = self.exposures.heard(node.name)
+        lagged = self.connections.time_dim(node.name) is not None
+        if lagged or not (len(heard) == 1 and heard[0].is_one):
             parent = self.polynomials[node.name, slot].names[0]
-            given = "passed on from row to row" if chained else describe(heard)
+            given = "passed on from row to row" if lagged else in_words(heard)
             raise MissingRuleError(
                 f"{parent} is the {slot} of {node.name}, whose exposure is {given} instead of 1, "
                 f"so the beta prior is not conjugate; "
@@ -263,24 +147,13 @@ class Wiring(Reads):
 
     def _check_constant(self, node: Node) -> None:
         for source in self.sources[node.name]:
-            for product in self.source_exposure(source):
+            for product in self.exposures.source_exposure(source):
                 if node.simplex not in {source.own[dim] for dim in product.dims}:
                     continue
                 raise MissingRuleError(
                     f"{node.name} sums to one over {node.simplex!r}, but the exposure that it "
-                    f"hears from {source.child.name} ({describe([product])}) varies over "
+                    f"hears from {source.child.name} ({in_words([product])}) varies over "
                     f"{node.simplex!r}, so the Dirichlet is not conjugate; let the rates of "
                     f"{source.child.name} be the same along {node.simplex!r}, or make "
                     f"{node.name} a Gamma"
-                )
-
-
-def _check_named_slots(kind: type[Node]) -> None:
-    """Refuse a type that says something about a slot which it has not."""
-    for attribute in ("positive_slots", "zero_with", "real_slots"):
-        for slot in getattr(kind, attribute):
-            if slot not in kind.slots():
-                raise NetworkError(
-                    f"{kind.__name__}.{attribute} names {slot!r}, which is no slot; its slots are "
-                    f"{', '.join(kind.slots())}"
                 )

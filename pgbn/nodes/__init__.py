@@ -10,6 +10,7 @@ from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
+from pgbn.nodes.rules.registry import seal
 
 __all__ = [
     "Bernoulli",
@@ -34,3 +35,5 @@ __all__ = [
     "Sum",
     "node_types",
 ]
+
+seal()

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from pgbn.errors import NetworkError, did_you_mean
 
-__all__ = ["as_array", "by_position", "explain", "is_number", "short"]
+__all__ = ["as_array", "by_position", "explain_error", "is_real", "short"]
 
 
-def is_number(value: Any) -> bool:
+def is_real(value: Any) -> bool:
     """Whether a value is a real number; a bool is none."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
@@ -66,7 +66,7 @@ def short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 
-def explain(cls: type[Any], name: object, error: ValidationError) -> str:
+def explain_error(cls: type[Any], name: object, error: ValidationError) -> str:
     """A complaint of pydantic in our words; an argument that is not known is named first."""
     complaints = error.errors()
     first = next((c for c in complaints if c["type"] == "extra_forbidden"), complaints[0])

@@ -30,7 +30,7 @@ from pydantic import (
 
 from pgbn.checks import in_order
 from pgbn.errors import NetworkError
-from pgbn.nodes.arguments import as_array, by_position, explain, is_number, short
+from pgbn.nodes.arguments import as_array, by_position, explain_error, is_real, short
 
 __all__ = [
     "Constant",
@@ -90,7 +90,7 @@ class Expression(_Model):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise NetworkError(explain(type(self), fields.get("name"), error)) from None
+            raise NetworkError(explain_error(type(self), fields.get("name"), error)) from None
         terms, depth = self.extent
         if terms > MOST_TERMS or depth > DEEPEST:
             raise NetworkError(
@@ -115,7 +115,7 @@ class Expression(_Model):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Product:
-        if not is_number(other):
+        if not is_real(other):
             raise NetworkError(
                 f"{self} / {other!r}: only division by a number is conjugate; "
                 "give the divisor as a rate parameter instead"
@@ -152,7 +152,7 @@ def to_expression(value: Any) -> Expression:
     """Numbers and arrays become constants; expressions pass unchanged."""
     if isinstance(value, Expression):
         return value
-    if is_number(value) or isinstance(value, (list, tuple, np.ndarray)):
+    if is_real(value) or isinstance(value, (list, tuple, np.ndarray)):
         return Constant(value=as_array(value))
     raise NetworkError(
         f"got {short(value)} of type {type(value).__name__}; give a number, a node, or an "

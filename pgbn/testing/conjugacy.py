@@ -24,10 +24,13 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from pgbn.checks import check_integer
+from pgbn.engine.compile.composed import splitter_of
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
+from pgbn.engine.plan import Draw, make_step
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import NetworkError
+from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.evidence import Evidence
 from pgbn.nodes.rules.registry import find_link
@@ -92,7 +95,7 @@ def check_conjugacy(
     chain.refresh()
     errors = {}
     for name in network.latent:
-        marginalised = network.wiring.marginalised(name)
+        marginalised = network.wiring.reads.marginalised(name)
         block = [name, *(other for other in network.latent if other in marginalised)]
         errors[name] = _largest_error(chain.program, drawn, block, draws)
     return ConjugacyResult(errors, tolerance)
@@ -124,11 +127,13 @@ def _draw(program: Program, name: str, number: int, old: Array) -> Any:
     node = program.network.nodes[name]
     given = None
     if number == 0:
-        rows = np.moveaxis(old, _along_axis(program, node), 0) if program.is_chain(name) else [old]
+        rows = (
+            np.moveaxis(old, _along_axis(program, node), 0) if program.is_in_time(name) else [old]
+        )
         given = list(rows)
     recorder = _Recorder(node, given)
     program.network.nodes[name] = recorder  # type: ignore[assignment]
-    program.draw_step(name)(stream_key(number))
+    make_step(program, Draw(program.network.nodes[name]))(stream_key(number))
     program.network.nodes[name] = node
     return recorder.log_density
 
@@ -174,7 +179,7 @@ def _data_counts(program: Program, node: Observed) -> Any:
     link = find_link(node)
     assert link is not None
     cells, counts = program.cells[node.name], program.latent_counts[node.name]
-    rate = program.splitter(node, link.slot).rates(cells).reshape(-1)
+    rate = splitter_of(program, node, link.slot).rates(cells).reshape(-1)
     each = -xlogy(counts, rate)
     if link.counts is not None:
         known = {"drawn": counts, "value": cells.values, link.slot: rate}
@@ -201,9 +206,9 @@ def _node_counts(program: Program, node: Node, slot: str, results: list[Any]) ->
     result, heard = results[0], None
     if "count" in names:
         heard = program.heard_count(node.name).get()
-    if program.is_chain(node.name):
+    if program.is_in_time(node.name):
         result = _stack(program, node, results[::-1])  # the scan runs backward
-        heard = heard + _stack(program, node, list(program.counts[node.name, "self"]))
+        heard = heard + _stack(program, node, list(program.counts[node.name, PREVIOUS]))
     known |= {"drawn": result, "axis": program.stream(node.name, 0).simplex, "count": heard}
     assert rule.log_probability is not None
     each = rule.log_probability(**{name: known[name] for name in names})
@@ -220,8 +225,8 @@ def _shares(program: Program, node: Node, slot: str) -> Any:
         if (node.name, parent) in program.counts:
             each = xlogy(program.counts[node.name, parent], program.values[parent])
             total = total + each.reshape(program.replicates, -1).sum(axis=1)
-    if program.is_chain(node.name) and (node.name, "self") in program.counts:
-        passed = _stack(program, node, list(program.counts[node.name, "self"]))
+    if program.is_in_time(node.name) and (node.name, PREVIOUS) in program.counts:
+        passed = _stack(program, node, list(program.counts[node.name, PREVIOUS]))
         each = xlogy(passed, program.values[node.name].reshape(passed.shape))
         total = total + each.reshape(program.replicates, -1).sum(axis=1)
     return total
@@ -236,7 +241,7 @@ def _stack(program: Program, node: Node, rows: list[Any]) -> Any:
 
 
 def _along_axis(program: Program, node: Node) -> int:
-    along = program.wiring.chain_dim(node.name)
+    along = program.wiring.connections.time_dim(node.name)
     assert along is not None
     return program.storage[node.name].index(along) + 1
 

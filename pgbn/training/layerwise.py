@@ -15,7 +15,7 @@ import numpy as np
 from pgbn.checks import check_integer, check_seed
 from pgbn.engine.compile.sizes import check_fits
 from pgbn.engine.data.cells import Cells, read_array
-from pgbn.engine.first_layer.cost import blocked_is_cheaper
+from pgbn.engine.first_layer.choice import quickest
 from pgbn.engine.run.progress import Clock, live
 from pgbn.errors import DataError
 from pgbn.training.averages import Means
@@ -215,8 +215,7 @@ def _sampler(cells: Cells, width: int, resume: Progress | None) -> str:
     tokens = cells.values.sum(dtype=np.float64)
     if cells.missing is not None or tokens > MOST_TOKENS or width >= MOST_TOPICS:
         return "blocked"
-    large = blocked_is_cheaper(cells.values, cells.rows, cells.columns, width)
-    return "blocked" if large else "collapsed"
+    return quickest(cells, width)[0].name
 
 
 def _check_room(plan: Plan, cells: Cells) -> None:

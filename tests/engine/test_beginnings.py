@@ -14,7 +14,7 @@ def test_chains_begin_with_labels_of_their_own() -> None:
         pg.zoo.pfa(3).chain(data, chain=number, init=init, layer1="collapsed", threads=1)
         for number in (0, 1)
     )
-    assert (one.sampler.labels != two.sampler.labels).any()
+    assert (one.sampler.tokens.labels != two.sampler.tokens.labels).any()
 
 
 def test_nodes_begin_independently_and_within_bounds() -> None:

@@ -8,7 +8,7 @@ from scipy import sparse, stats
 
 import pgbn as pg
 from pgbn import zoo
-from pgbn.engine.fused.gamma_layers import Tables
+from pgbn.engine.fused.gamma_layers import LayerTables
 from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.layers.tables import count_tables, share_tables
 from pgbn.samplers.simd.contract import contract
@@ -216,7 +216,7 @@ def test_overlapping_the_steps_changes_nothing():
     usual, plain = (network.chain({"x": x}, seed=3, threads=2) for _ in range(2))
     plain.sampler.mix = None  # one step after the other
     usual.sweep(2), plain.sweep(2)
-    assert np.array_equal(usual.sampler.labels, plain.sampler.labels)
+    assert np.array_equal(usual.sampler.tokens.labels, plain.sampler.tokens.labels)
     for name, value in plain.values.items():
         assert np.array_equal(usual.values[name], value)
 
@@ -241,10 +241,12 @@ def test_tables_of_other_rows_wait_for_the_counts_of_the_data():
 
 def test_the_kernels_are_used_where_they_fit():
     chain = zoo.pgbn([4, 3, 2]).chain({"x": corpus(documents=20)}, layer1="blocked")
-    fused = [run for _, run in chain._steps if "fused" in getattr(run, "__module__", "")]
-    assert [run for run in fused if not isinstance(run, Tables)]
+    fused = [turn.run for turn in chain._turns if "fused" in getattr(turn.run, "__module__", "")]
+    assert [run for run in fused if not isinstance(run, LayerTables)]
     composed = zoo.pgbn([4, 3, 2]).chain({"x": corpus(documents=20)}, layer1="composed")
-    assert not any("fused" in getattr(run, "__module__", "") for _, run in composed._steps)
+    assert not any(
+        "fused" in getattr(run, "__module__", "") for run in (turn.run for turn in composed._turns)
+    )
 
 
 @pytest.mark.parametrize("depth", [2, 3])

@@ -53,4 +53,4 @@ def test_overlapping_the_steps_of_a_scaled_mix_changes_nothing() -> None:
     plain.sampler.mix = None  # one step after the other
     usual.sweep(3)
     plain.sweep(3)
-    assert np.array_equal(usual.sampler.labels, plain.sampler.labels)
+    assert np.array_equal(usual.sampler.tokens.labels, plain.sampler.tokens.labels)

@@ -491,7 +491,7 @@ def test_augmented_graph(network: pg.Network) -> None:
     # every node that hears drawn counts is reached from the data through count nodes
     counts = nx.DiGraph((a, b) for a, b, d in graph.edges(data=True) if d["relation"] == "counts")
     for name, sources in network.wiring.sources.items():
-        if any(network.wiring.is_delivered(source) for source in sources):
+        if any(source.is_delivered for source in sources):
             assert any(name in nx.descendants(counts, data) for data in network.observed)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def test_a_gate_that_never_changes_passes(link, sweeps):
 
 def without_draw(chain: Chain) -> None:
     names = [step.name for step in chain.schedule if not step.on_demand]
-    del chain._steps[names.index("h")]
+    del chain._turns[names.index("h")]
 
 
 def always_on(chain: Chain) -> None:
@@ -32,7 +34,8 @@ def always_on(chain: Chain) -> None:
     def run(key: int) -> None:
         chain.program.values["h"] = np.ones(chain.program.shape["h"])
 
-    chain._steps[names.index("h")] = (0, run)
+    at = names.index("h")
+    chain._turns[at] = replace(chain._turns[at], run=run)
 
 
 def shifted(chain: Chain) -> None:
@@ -42,7 +45,8 @@ def shifted(chain: Chain) -> None:
     def run(key: int) -> None:  # log(1+h) changes by 1 in every replicate
         chain.program.values["h"] = (1 + first) * np.e - 1
 
-    chain._steps[names.index("h")] = (0, run)
+    at = names.index("h")
+    chain._turns[at] = replace(chain._turns[at], run=run)
 
 
 @pytest.mark.parametrize(

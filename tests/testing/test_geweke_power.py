@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pgbn import Chain, DataError, Evidence, zoo
+from pgbn.engine.plan import Draw, make_step
 from pgbn.errors import PgbnWarning
 from pgbn.nodes import Dirichlet, Gamma
 from pgbn.nodes.rules import registry
@@ -22,8 +23,8 @@ def reordered(order: list[str]) -> Callable[[Chain], None]:
     def broken(chain: Chain) -> None:
         names = [step.name for step in chain.schedule if not step.on_demand]
         assert sorted(names) == sorted(order)
-        steps = dict(zip(names, chain._steps, strict=True))
-        chain._steps = [steps[name] for name in order]
+        steps = dict(zip(names, chain._turns, strict=True))
+        chain._turns = [steps[name] for name in order]
 
     return broken
 
@@ -108,7 +109,8 @@ def test_rate_used_as_scale(node, record_property):
         at = names.index(node)
         draws = chain.program.wiring.draws
         draws[node] = replace(draws[node], posterior=posterior)
-        chain._steps[at] = (chain._steps[at][0], chain.program.draw_step(node))
+        step = make_step(chain.program, Draw(chain.network[node]))
+        chain._turns[at] = replace(chain._turns[at], run=step)
 
     network = pgbn(2)
     result = geweke(network, sizes_of(network), 10_000, 4, 1, broken=broken)
@@ -118,7 +120,7 @@ def test_rate_used_as_scale(node, record_property):
 def test_a_node_that_is_never_drawn():
     def broken(chain: Chain) -> None:
         names = [step.name for step in chain.schedule if not step.on_demand]
-        del chain._steps[names.index("c0")]
+        del chain._turns[names.index("c0")]
 
     network = pgbn(1)
     result = geweke(network, sizes_of(network), 1000, 4, 1, broken=broken)
@@ -132,13 +134,14 @@ def in_topic_order(chain: Chain) -> None:
     assert sampler is not None
 
     def step(key: int) -> None:
-        row_start, word = sampler.tokens
+        row_start, word = sampler.tokens.tokens
         row = np.repeat(np.arange(row_start.size - 1), np.diff(row_start))
-        sampler.labels[:] = sampler.labels[np.lexsort((sampler.labels, word, row))]
+        labels = sampler.tokens.labels
+        labels[:] = labels[np.lexsort((labels, word, row))]
         sampler.step(key)
 
     at = chain.schedule.names.index("counts(x)")
-    chain._steps[at] = (chain._steps[at][0], step)
+    chain._turns[at] = replace(chain._turns[at], run=step)
 
 
 @pytest.mark.parametrize("layer1", ["collapsed", "partial"])

@@ -104,12 +104,7 @@ def frozen_chain(model, x, seed):
     held = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)}
     held |= {"r": model.r, "gamma0": 1.0, "c0": 1.0}
     chain = model.network().chain({"x": x}, seed, init=held, layer1="composed", threads=1)
-    steps = [step for step in chain.schedule if not step.on_demand]
-    chain._steps = [
-        pair
-        for step, pair in zip(steps, chain._steps, strict=True)
-        if step.upward or step.node not in held
-    ]
+    chain._turns = [turn for turn in chain._turns if turn.step.upward or turn.step.node not in held]
     return chain
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import pgbn
 from pgbn import checkpoint
+from pgbn.engine.first_layer import Blocked
 from pgbn.errors import DataError
 from pgbn.training.checkpoints import write as checkpoint_writer
 from pgbn.training.codec import read_priors
@@ -293,10 +294,10 @@ def test_layer_by_layer_is_the_chain_of_one_go_though_the_first_layer_is_pruned(
 ) -> None:
     """At the first 40 topics "collapsed" is chosen, at those that are left "blocked" would be."""
 
-    def for_fewer(counts: Any, documents: int, vocabulary: int, topics: int) -> bool:
-        return topics < 40
+    def for_fewer(counts: Any, documents: int, vocabulary: int, topics: int) -> float:
+        return 0.0 if topics < 40 else np.inf
 
-    monkeypatch.setattr("pgbn.training.layerwise.blocked_is_cheaper", for_fewer)
+    monkeypatch.setattr(Blocked, "nanoseconds", for_fewer)
     topics = np.random.default_rng(0).dirichlet([0.1] * 30, 3)
     data = np.random.default_rng(1).poisson(X[:, :3] @ topics * 8)
     settings = QUICK | {"burn_in": [80, 5]}
@@ -327,7 +328,7 @@ def test_a_resumed_training_has_the_sampler_it_had(
 
     with pytest.raises(RuntimeError):
         checkpoint.train(data, tmp_path, 4, 2, sweeps=1, share=1e9, **QUICK | {"callback": stop})
-    monkeypatch.setattr("pgbn.training.layerwise.blocked_is_cheaper", lambda *sizes: False)
+    monkeypatch.setattr(Blocked, "nanoseconds", lambda *sizes: np.inf)
     resumed = pgbn.resume(tmp_path, progress=False)
     assert np.array_equal(resumed.deepest.r, whole.deepest.r)
     assert np.array_equal(resumed.deepest.phi[0], whole.deepest.phi[0])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Aligned", "add"]
+__all__ = ["Aligned", "added"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Aligned:
     is_number: bool
 
 
-def add(parts: Sequence[Aligned]) -> Aligned:
+def added(parts: Sequence[Aligned]) -> Aligned:
     """The sum of quantities beside one node, added from left to right."""
     if not parts:
         return Aligned(lambda: 0.0, frozenset(), 1, True)

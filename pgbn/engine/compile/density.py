@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from pgbn.engine.compile.composed import splitter_of
 from pgbn.engine.compile.program import Program
 from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
@@ -38,7 +39,7 @@ def _data_density(
 ) -> NDArray[np.float64]:
     """Σ_cells of log p(x) without the zero cells, each of which has log p(0) = −q·rate."""
     cells = program.cells[node.name]
-    splitter = program.splitter(node, main)
+    splitter = splitter_of(program, node, main)
     known = np.ones(cells.values.size, bool) if cells.missing is None else ~cells.missing
     value = cells.values.astype(np.float64)
     rate = splitter.rates(cells).reshape(-1)
@@ -49,7 +50,7 @@ def _data_density(
     each = np.where(known, each, exposure * rate)
     total = cells.total(each, ())
     if exposure:
-        for product in program.wiring.named_sum(main, node, node.axes):
+        for product in program.wiring.exposures.named_sum(main, node, node.axes):
             whole = program.product(product).get()
             total = total - exposure * np.broadcast_to(whole, total.shape)
     if node.simplex is not None:

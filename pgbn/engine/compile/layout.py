@@ -19,7 +19,15 @@ from pgbn.errors import NetworkError
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node
 
-__all__ = ["Labelled", "Shape4", "align", "number", "shape4", "storage_order", "strides_of"]
+__all__ = [
+    "Labelled",
+    "Shape4",
+    "align",
+    "labelled_number",
+    "shape4",
+    "storage_order",
+    "strides_of",
+]
 
 Shape4 = tuple[int, int, int, int]
 
@@ -37,7 +45,7 @@ class Labelled:
     value: float | None = None
 
 
-def number(value: float) -> Labelled:
+def labelled_number(value: float) -> Labelled:
     """A plain number."""
     array = np.full(1, value)
     return Labelled(lambda: array, (), 1, value)

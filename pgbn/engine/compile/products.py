@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.engine.compile.layout import Labelled, number
+from pgbn.engine.compile.layout import Labelled, labelled_number
 from pgbn.network.sumproduct import Operand, SumProduct
 from pgbn.samplers.simd.contract import contract
 from pgbn.samplers.simd.sums import sum_rows
@@ -37,7 +37,7 @@ def compile_product(
     coefficient *= prod(sizes[dim] for dim in product.summed if dim not in present)
     summed = tuple(dim for dim in product.summed if dim in present)
     if not parts:
-        return number(coefficient)
+        return labelled_number(coefficient)
     if len(parts) == 1:
         return _scaled(_sum_out(parts[0], summed), coefficient)
     if len(parts) == 2 and len(summed) == 1:

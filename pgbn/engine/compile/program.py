@@ -1,248 +1,266 @@
-"""The program: a schedule compiled, for given sizes, to functions on arrays.
+"""The program: the arrays of a network for given sizes, and functions that read them.
 
-It holds the state of a chain (values, counts) and one function for each step. It knows
-nothing of sweeps, seeds or recording; `pgbn.engine.run.chain` runs it.
+It holds the state of a chain (values, counts) and gives slots, counts and exposures as functions
+on arrays; `pgbn.engine.plan` makes the steps of a sampler from them. It knows nothing of sweeps,
+seeds or recording.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.layout import Labelled
-from pgbn.engine.compile.quantities import Quantities
-from pgbn.engine.compile.splitting import Splitter
+from pgbn.engine.compile.beside import Aligned, added
+from pgbn.engine.compile.layout import Labelled, align, labelled_number, shape4, storage_order
+from pgbn.engine.compile.operands import read_operand
+from pgbn.engine.compile.pool import Pool
+from pgbn.engine.compile.products import compile_product
 from pgbn.engine.data.cells import Cells
-from pgbn.errors import NetworkError
-from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import Term
-from pgbn.nodes.base import Node, Observed, draw_node
-from pgbn.nodes.rules.evidence import Evidence
+from pgbn.network.connections import Source
+from pgbn.network.sumproduct import NodeValue, Operand, SumProduct
+from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.results import drawn_counts, is_own, is_own_rule, link_counts
-from pgbn.samplers import vectorised
-from pgbn.samplers.random import stream_key
+from pgbn.nodes.rules.results import checked_rule
 from pgbn.samplers.stream import Stream
 
-__all__ = ["Program", "check_posterior"]
+if TYPE_CHECKING:
+    from pgbn.engine.first_layer.base import FirstLayer
+    from pgbn.network.network import Network
+
+__all__ = ["Program"]
 
 
-class Program(Quantities):
-    """The quantities of a model, and the steps that draw them."""
+class Program:
+    """Arrays, and functions that read them. ``values[name]`` has the shape (R, *storage order)."""
 
-    def draw_step(self, name: str) -> Callable[[int], None]:
-        """The function that draws a latent node, given a key."""
+    def __init__(
+        self,
+        network: Network,
+        cells: Mapping[str, Cells],
+        sizes: Mapping[str, int],
+        replicates: int = 1,
+        threads: int = 1,
+    ) -> None:
+        self.network, self.wiring = network, network.wiring
+        self.sizes, self.replicates, self.threads = dict(sizes), replicates, threads
+        self.cells = dict(cells)
+        self.storage = {n.name: storage_order(self.wiring, n) for n in network}
+        for node in network:
+            if isinstance(node, Observed):
+                self.storage[node.name] = node.axes
+        self.shape4 = {
+            name: shape4(name, dims, self.sizes, replicates) for name, dims in self.storage.items()
+        }
+        self.shape = {
+            name: (replicates, *(self.sizes[dim] for dim in dims))
+            for name, dims in self.storage.items()
+        }
+        self.pool = Pool()
+        self.values: dict[str, NDArray[np.float64]] = {}
+        self.counts: dict[tuple[str, str], NDArray[Any]] = {}  # integers
+        self.latent_counts: dict[str, NDArray[np.int64]] = {}
+        self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
+        self.kernels = True  # False: general rules only, the reference for the kernels
+        self.first_layer: FirstLayer | None = None  # its sampler, if it has one of its own
+        self._exposures: dict[str, Aligned] = {}
+        self._totals: dict[tuple[str, ...], tuple[ref[Any], NDArray[Any]]] = {}
+
+    def stream(self, name: str, key: int) -> Stream:
+        """The stream of one draw of a node."""
         node = self.network.nodes[name]
-        if self.is_chain(name):
-            from pgbn.engine.time.scan import chain_draw
+        axis = 3
+        if node.simplex is not None:
+            axis = 4 - len(self.storage[name]) + self.storage[name].index(node.simplex)
+        return Stream(key, self.shape4[name], self.threads, axis)
 
-            return chain_draw(self, node)
-        sources, fused = self.wiring.sources[name], None
-        if self.fused:
-            from pgbn.engine.fused.gamma_layers import fused_draw
+    # ---- reading quantities -----------------------------------------------------------
 
-            fused = fused_draw(self, node)
-            if fused is not None and not any(is_own_rule(source.rule) for source in sources):
-                return fused
-        posterior = self.wiring.draws[name].posterior
-        needed = inspect.signature(posterior).parameters
-        arguments = {argument: self.quantity(node, argument).get for argument in needed}
-        slots = {slot: self.slot(name, slot).get for slot in node.slots()}
-        shape, values = self.shape[name], self.values
-        heard = tuple(f"{type(s.child).__name__}.{s.slot} of {s.child.name}" for s in sources)
+    def read(self, operand: Operand) -> Labelled:
+        """The array behind an operand."""
+        return read_operand(operand, self)
 
-        def run(key: int) -> None:
-            updated = posterior(**{argument: get() for argument, get in arguments.items()})
-            check_posterior(node, updated, heard)
-            if fused is not None:  # it checks nothing, and a user's rules may be wrong
-                fused(key)
-                return
-            kept = {slot: get() for slot, get in slots.items() if slot not in updated}
-            values[name] = draw_node(node, self.stream(name, key), shape, {**updated, **kept})
+    def product(self, product: SumProduct) -> Labelled:
+        """A sum of products, compiled."""
+        first, *rest = product.operands or (None,)
+        if type(first) is NodeValue and not rest:
+            if first.name in self.cells:
+                return self._data_total(product)
+            if product.summed:
+                return self._node_total(product, first)
+        return compile_product(product, self.read, self.sizes, self.threads)
 
-        return run
+    def keep_total(self, name: str, dim: str, total: NDArray[Any]) -> None:
+        """Tell the sum over a dim of the present value of a node, computed on the way."""
+        self._totals[name, dim] = (ref(self.values[name]), total)
 
-    def prior_step(self, name: str) -> Callable[[int], NDArray[Any]]:
-        """The function that generates a node from its slots, given a key."""
-        node = self.network.nodes[name]
-        if self.is_chain(name):
-            from pgbn.engine.time.scan import chain_prior
+    def _node_total(self, product: SumProduct, operand: NodeValue) -> Labelled:
+        """A node summed over dims. The sum is kept until the node is drawn again: what is summed
+        is asked for twice, as the shape of one node and in the exposure of another."""
+        once = replace(product, coefficient=1.0, repeated=())
+        total = compile_product(once, self.read, self.sizes, self.threads)
+        own = dict(zip(operand.dims, operand.own_dims, strict=True))
+        key = (operand.name, *(own[dim] for dim in product.summed))
+        scale = product.coefficient * prod(self.sizes[dim] for dim in product.repeated)
+        values, kept = self.values, self._totals
 
-            return chain_prior(self, node)
-        slots = {slot: self.slot(name, slot).get for slot in node.slots()}
-        shape = self.shape[name]
-        return lambda key: draw_node(
-            node, self.stream(name, key), shape, {slot: get() for slot, get in slots.items()}
-        )
+        def get() -> NDArray[Any]:
+            value = values[operand.name]
+            if key not in kept or kept[key][0]() is not value:
+                kept[key] = (ref(value), total.get())
+            result = kept[key][1]
+            return result if scale == 1.0 else result * scale
 
-    def count_step(self, name: str) -> Callable[[int], None]:
-        """The function that draws the counts that a node passes up, given a key."""
-        node = self.network.nodes[name]
-        if self.is_chain(name):
-            from pgbn.engine.time.scan import chain_counts
+        return Labelled(get, total.dims, total.replicates)
 
-            return chain_counts(self, node)
-        parts = []
-        if isinstance(node, Observed) and find_link(node) is not None:
-            parts.append(self._data_counts(node))
-        parts += [
-            self._slot_counts(node, slot)
-            for slot in node.slots()
-            if (name, slot) in self.wiring.rules and self.wiring.rules[name, slot].is_random
-        ]
+    def _data_total(self, product: SumProduct) -> Labelled:
+        name, dims = product.operands[0].name, product.dims
+        scale = product.coefficient
 
-        if len(parts) == 1:
-            return parts[0]
-
-        def run(key: int) -> None:
-            for index, part in enumerate(parts):
-                part(stream_key(key, index))
-
-        return run
-
-    def _slot_counts(self, node: Node, slot: str) -> Callable[[int], None]:
-        if self.fused:
-            from pgbn.engine.fused.gamma_layers import fused_tables
-
-            fused = fused_tables(self, node, slot)
-            if fused is not None:
-                return fused
-        rule = self.wiring.rules[node.name, slot]
-        count = rule.count
-        assert callable(count)
-        arguments = {name: self.quantity(node, name).get for name in rule.count_reads}
-        splitter, own = self.splitter(node, slot), is_own(count)
-
-        def run(key: int) -> None:
-            stream = self.stream(node.name, key)
-            result = count(stream=stream, **{name: get() for name, get in arguments.items()})
-            if own:
-                result = drawn_counts(node, slot, rule, result, stream.shape, self.sizes)
-            if isinstance(result, Evidence):
-                self.drawn[node.name, slot] = result.exposure
-                result = result.count
-            result = self.known_only(node, slot, result)
-            self.deliver(node, slot, splitter.dense(stream_key(key, 1), result))
-
-        return run
-
-    def splitter(self, node: Node, slot: str) -> Splitter:
-        """What shares the counts of a node among the factors in its slot."""
-        return Splitter(
-            self.wiring.polynomials[node.name, slot].terms,
-            self.storage[node.name],
-            self.shape4[node.name],
-            self.sizes,
-            lambda factor: self.read(operand_of(factor)),
-            lambda factor: factor.name in self.wiring.sources,
-            lambda term: self._term(term),
-            self.threads,
-        )
-
-    def _term(self, term: Term) -> Labelled:
-        operands = [operand_of(factor) for factor in term.factors]
-        return self.product(reduce_product(term.coefficient, operands, term.contracted))
-
-    def deliver(self, node: Node, slot: str, shares: list[list[NDArray[np.int64] | None]]) -> None:
-        """Keep the counts of each factor, added up over the terms that hold it."""
-        fresh: dict[tuple[str, str], NDArray[np.int64]] = {}
-        terms = self.wiring.polynomials[node.name, slot].terms
-        for term, share in zip(terms, shares, strict=True):
-            for factor, counts in zip(term.factors, share, strict=True):
-                if counts is not None:
-                    pair = (node.name, factor.name)
-                    fresh[pair] = fresh[pair] + counts if pair in fresh else counts
-        self.counts.update(fresh)
-
-    def _data_counts(self, node: Observed) -> Callable[[int], None]:
-        link = find_link(node)
-        assert link is not None
-        function = link.counts
-        name, slot = node.name, link.slot
-        splitter = self.splitter(node, slot)
-        needed = tuple(inspect.signature(function).parameters) if function else ()
-        beside = [
-            other
-            for other in node.slots()
-            if other != slot
-            and (name, other) in self.wiring.rules
-            and self.wiring.rules[name, other].count == "count"
-        ]
-        splitters = {other: self.splitter(node, other) for other in beside}
-
-        def run(key: int) -> None:
+        def get() -> NDArray[Any]:
             cells = self.cells[name]
-            counts = cells.values
-            if function is not None or cells.missing is not None:
-                shape = (1, 1, counts.size, 1)
-                rate = splitter.rates(cells)
-                if function is not None:
-                    known = {"value": cells.values.reshape(shape).astype(np.float64), slot: rate}
-                    known |= {s: self.at_cells(node, s, cells) for s in needed
-                              if s not in ("stream", "value", slot)}  # fmt: skip
-                    stream = Stream(stream_key(key, 1), shape, self.threads)
-                    read = {n: known[n] for n in needed if n != "stream"}
-                    counts = function(stream=stream, **read)
-                    if is_own(function):
-                        counts = link_counts(node, slot, function, counts, shape)
-                    counts = counts.reshape(-1)
-                if cells.missing is not None:
-                    stream = Stream(stream_key(key, 2), shape, self.threads)
-                    rate = rate * self._exposure_at(node, slot, cells)
-                    imputed = vectorised.poisson(stream, rate).reshape(-1)
-                    counts = np.where(cells.missing, imputed, counts)
-            self.latent_counts[name] = counts
-            if (name, slot) in self.wiring.rules:
-                self.deliver(node, slot, splitter.cells(stream_key(key, 3), cells, counts))
-            if cells.missing is not None:  # an unknown cell says nothing to the other slots
-                counts = np.where(cells.missing, 0, counts)
-            for other, part in splitters.items():
-                self.deliver(node, other, part.cells(stream_key(key, 4), cells, counts))
+            return cells.total(cells.values, dims) * scale
 
-        return run
+        return Labelled(get, dims, self.replicates)
 
-    def _exposure_at(self, node: Observed, slot: str, cells: Cells) -> Any:
-        """The exposure q that the rule for a slot tells, at every cell: x ~ Pois(q · rate)."""
-        rule = self.wiring.rules.get((node.name, slot))
-        exposure = 1.0 if rule is None else rule.exposure
-        if isinstance(exposure, str):
-            return self.at_cells(node, exposure, cells)
-        if rule is None or not callable(exposure):
-            return exposure
-        return exposure(**{read: self.at_cells(node, read, cells) for read in rule.exposure_reads})
+    def _align(self, node: str, labelled: Labelled) -> Aligned:
+        get = align(labelled, self.storage[node], self.sizes)
+        constant = labelled.value is not None
+        return Aligned(get, frozenset(labelled.dims), labelled.replicates, constant)
 
+    def slot(self, name: str, slot: str) -> Aligned:
+        """The value of a slot beside its node."""
+        node = self.network.nodes[name]
+        products = self.wiring.exposures.named_sum(slot, node, ())
+        return added([self._align(name, self.product(product)) for product in products])
 
-def check_posterior(node: Node, updated: Any, heard: tuple[str, ...] = ()) -> None:
-    """Refuse what is no parameters of a node: a draw rule returns new values of its slots, made
-    from the evidence that it ``heard`` by other rules."""
-    rule, slots = f"{node.name}: the draw rule of {type(node).__name__}", node.slots()
-    if not isinstance(updated, Mapping):
-        raise NetworkError(
-            f"{rule} returned {type(updated).__name__}; return a dict from names of slots "
-            f"({', '.join(slots)}) to their new values"
-        )
-    for slot, value in updated.items():
-        if slot not in slots:
-            raise NetworkError(
-                f"{rule} returned a value of {slot!r}, which is no slot; its slots are "
-                f"{', '.join(slots)}"
-            )
-        if np.asarray(value).dtype.kind not in "iufb":
-            raise NetworkError(f"{rule} returned {value!r:.60} for {slot!r}; return numbers")
-        least = np.min(value)  # NaN if one of them is
-        if np.isnan(least):
-            raise NetworkError(
-                f"{rule} returned NaN for {slot!r}; are the rule, and the numbers that it reads, "
-                "finite?"
-            )
-        if least < 0 and slot not in node.real_slots:
-            others = f", or the rule for {' or '.join(dict.fromkeys(heard))}," if heard else ""
-            real = f" (a slot that may be negative, as a mean, stands in real_slots = ({slot!r},))"
-            raise NetworkError(
-                f"{rule} returned the negative value {least:g} for {slot!r}; has it{others} a "
-                f"wrong sign?{real if is_own(type(node)) else ''}"
-            )
+    def exposure(self, name: str) -> Aligned:
+        """The exposure that a node hears."""
+        if name not in self._exposures:
+            parts: list[Aligned] = []
+            for source in self.wiring.sources[name]:
+                parts += self._through(source, self.wiring.exposures.source_exposure(source))
+            self._exposures[name] = added(parts)
+        return self._exposures[name]
+
+    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Aligned]:
+        """What comes through a source, beside the node that hears it: the factor of a term names
+        the dims as the child does, the node has names of its own for them."""
+        name, own = source.factor.name, source.own
+        heard = [self.product(product) for product in products]
+        return [
+            self._align(name, replace(each, dims=tuple(own[dim] for dim in each.dims)))
+            for each in heard
+        ]
+
+    def heard_count(self, name: str) -> Aligned:
+        """The count that a node hears, from all sources."""
+        node = self.network.nodes[name]
+        if isinstance(node, Observed):
+            raise AssertionError("the counts of data are sparse")
+        parts: list[Aligned] = []
+        children: dict[str, None] = {}
+        for source in self.wiring.sources[name]:
+            if source.is_delivered:
+                children[source.child.name] = None
+            else:
+                parts += self._through(source, self.wiring.exposures.source_count(source))
+        for child in children:
+            get = partial(self._delivered, child, name)
+            parts.append(Aligned(get, frozenset(node.axes), self.replicates, False))
+        return added(parts)
+
+    def heard_from(self, name: str) -> tuple[str, ...]:
+        """The slots from which a node hears, for messages."""
+        sources = self.wiring.sources[name]
+        return tuple(f"{type(s.child).__name__}.{s.slot} of {s.child.name}" for s in sources)
+
+    def _delivered(self, child: str, name: str) -> NDArray[np.int64]:
+        """The counts that a child's step gave to a node, beside the node."""
+        return self.counts[child, name].reshape(self.shape4[name])
+
+    def labelled(self, node: Node, aligned: Aligned) -> Labelled:
+        """Back from 4-d to an array with the dims that it really has."""
+        dims = tuple(dim for dim in self.storage[node.name] if dim in aligned.dims)
+        shape = (aligned.replicates, *(self.sizes[dim] for dim in dims))
+        get = aligned.get
+        if aligned.is_number:
+            return labelled_number(float(np.asarray(get()).item()))
+        return Labelled(lambda: get().reshape(shape), dims, aligned.replicates)
+
+    def rule_exposure(self, child: Node, slot: str) -> Labelled:
+        """The exposure that ``child`` passes to ``slot``."""
+        rule = self.wiring.rules[child.name, slot]
+        if rule.drawn is not None:
+            dims = tuple(d for d in self.storage[child.name] if d in rule.drawn(child))
+            pair = (child.name, slot)
+            shape = (self.replicates, *(self.sizes[dim] for dim in dims))
+            return Labelled(lambda: self.drawn[pair].reshape(shape), dims, self.replicates)
+        assert callable(rule.exposure)
+        return self.computed(child, slot, rule.exposure, rule.exposure_reads)
+
+    def known_only(self, node: Node, slot: str, result: Any) -> Any:
+        """What a rule tells a slot, with 0 at the cells whose data are missing: imputed counts
+        speak to the slot that they come from, and to no other."""
+        cells, link = self.cells.get(node.name), find_link(node)
+        if cells is None or cells.missing is None or link is None or link.slot == slot:
+            return result
+        return np.where(cells.dense(cells.missing).reshape(self.shape4[node.name]), 0, result)
+
+    def computed(
+        self, child: Node, slot: str, function: Callable[..., Any], names: tuple[str, ...]
+    ) -> Labelled:
+        """What a function of a rule for a slot makes from the quantities that it names."""
+        parts = {name: self.quantity(child, name) for name in names}
+        whole = added(list(parts.values()))  # varies along the same dims
+        along = {d: self.sizes[d] if d in whole.dims else 1 for d in self.storage[child.name]}
+        shape = () if whole.is_number else shape4(child.name, tuple(along), along, whole.replicates)
+        read = checked_rule(function, child, slot, shape)
+
+        def get() -> Any:
+            return self.known_only(child, slot, read(**{n: p.get() for n, p in parts.items()}))
+
+        return self.labelled(child, replace(whole, get=get))
+
+    def quantity(self, node: Node, name: str) -> Aligned:
+        """What a rule may name: value, count, exposure or a slot, beside the node."""
+        own, shape = node.name, self.shape4[node.name]
+
+        def everywhere(get: Callable[[], NDArray[Any]]) -> Aligned:
+            dims = frozenset(node.axes)
+            return Aligned(lambda: get().reshape(shape), dims, self.replicates, False)
+
+        if name == "value" and isinstance(node, Observed):
+            return everywhere(lambda: self.cells[own].dense())
+        if name == "count" and isinstance(node, Observed):
+            return everywhere(lambda: self.cells[own].dense(self.latent_counts[own]))
+        if name == "value":
+            return everywhere(lambda: self.values[own])
+        if name == "count":
+            return self.heard_count(node.name)
+        if name == "exposure":
+            return self.exposure(node.name)
+        return self.slot(node.name, name)
+
+    def at_cells(self, node: Observed, slot: str, cells: Cells) -> Any:
+        """A slot's value at every cell of the data, as a 4-d column."""
+        total: Any = 0.0
+        for product in self.wiring.exposures.named_sum(slot, node, ()):
+            labelled = self.product(product)
+            if labelled.value is not None:
+                total = total + labelled.value
+            else:
+                flat = labelled.get().reshape(-1)
+                total = total + flat[cells.positions(labelled.dims, labelled.replicates)]
+        column = np.broadcast_to(np.asarray(total, np.float64), (cells.values.size,))
+        return column.reshape(1, 1, -1, 1)
+
+    def is_in_time(self, name: str) -> bool:
+        """Whether a node depends on its own row before."""
+        return self.wiring.connections.time_dim(name) is not None

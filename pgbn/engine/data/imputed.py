@@ -1,7 +1,7 @@
 """Missing cells: where the counts that a sweep imputes for them can be read.
 
 A masked cell of x ~ Pois(λ) is unknown. Every sweep draws it, x | λ ~ Pois(λ), together with the
-latent counts of the other cells (`Program.count_step`); the rest of the sweep takes it for data.
+latent counts of the other cells (`composed`); the rest of the sweep takes it for data.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
 from pgbn.errors import DataError
-from pgbn.network.sumproduct import operand_of, reduce_product
+from pgbn.network.sumproduct import ConstantArray, reduce_product
 from pgbn.network.terms import Term
 from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
@@ -42,8 +41,11 @@ def _has_zero(term: Term) -> bool:
 
 def _possible(program: Program, term: Term, cells: Cells) -> Any:
     """In how many ways the constants of a term leave room for a positive rate, at every cell."""
-    constants = [operand_of(factor) for factor in term.factors if factor.constant is not None]
-    positive = [replace(c, constant=np.asarray(c.constant != 0, np.float64)) for c in constants]
+    positive = [
+        ConstantArray(dims=factor.dims, value=np.asarray(factor.constant != 0, np.float64))
+        for factor in term.factors
+        if factor.constant is not None
+    ]
     room = program.product(reduce_product(float(term.coefficient != 0), positive, term.contracted))
     if room.value is not None:
         return room.value

@@ -1,1 +1,20 @@
-"""The samplers of the first layer: one posterior, with more or less of it integrated out."""
+"""The samplers of the first layer: one posterior, with more or less of it integrated out.
+
+Where data are counts x ~ Pois(φ·θ) (or multinomial), with φ ~ Dir(η) and θ a gamma or
+Dirichlet layer, the counts may be drawn
+
+- "collapsed": with φ and θ integrated out, token by token;
+- "partial":   given φ, with θ integrated out, token by token, documents independent;
+- "blocked":   given φ and θ, cell by cell.
+"""
+
+from pgbn.engine.first_layer import makers as makers  # registers itself
+from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.first_layer.registry import register_sampler
+
+# In the order in which "auto" prefers them: what is integrated out mixes better.
+from pgbn.engine.first_layer.collapsed import Collapsed  # isort: skip
+from pgbn.engine.first_layer.partial import Partial  # isort: skip
+from pgbn.engine.first_layer.blocked import Blocked  # isort: skip
+
+__all__ = ["Blocked", "Collapsed", "FirstLayer", "Partial", "register_sampler"]

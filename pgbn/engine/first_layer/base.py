@@ -1,25 +1,27 @@
-"""What the samplers of the first layer share; see `choice` for the choice between them."""
+"""What a sampler of the first layer is, and what all of them share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
-from pgbn.engine.first_layer.choice import Pattern
-from pgbn.engine.fused.gamma_layers import Tables
+from pgbn.engine.first_layer.pattern import Pattern
+from pgbn.engine.fused.gamma_layers import LayerTables
 from pgbn.errors import DataError
+from pgbn.network.steps import Step
+from pgbn.network.wiring import Wiring
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant
-from pgbn.samplers.first_layer.blocked import draw_labels
-from pgbn.samplers.first_layer.loadings import loadings_of
-from pgbn.samplers.first_layer.tokens import Tokens, count_rows, expand, word_order
-from pgbn.samplers.threads import run_rows
+from pgbn.storage.memory import check_bytes
 
-__all__ = ["Labelled", "Sampler", "read_state"]
+__all__ = ["FirstLayer", "read_state", "without_scores"]
 
 
 def read_state(
@@ -39,9 +41,18 @@ def read_state(
     return array
 
 
-class Sampler:
-    """What the three samplers share. The arrays of φ and its counts are (R, V, K), those of θ
-    and its counts (R·documents, K): `storage_order` puts the topics last."""
+class FirstLayer(ABC):
+    """A way to draw the counts of a first layer x ~ Pois(φ·θ), around a kernel.
+
+    The arrays of φ and its counts are (R, V, K), those of θ and its counts ``m`` (R·documents, K):
+    `storage_order` puts the topics last. A class says, before any array exists, what its step
+    reads and integrates out (`revise`), what a sweep costs (`nanoseconds`), and how many bytes it
+    keeps for a token.
+    """
+
+    name: ClassVar[str] = ""
+    is_automatic: ClassVar[bool] = False  # may be taken by "auto"; those that mix best come first
+    token_bytes: ClassVar[int] = 0
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
         self.program, self.pattern, self.observed = program, pattern, pattern.observed
@@ -53,44 +64,70 @@ class Sampler:
         assert isinstance(node.concentration, Constant)
         self.eta = float(node.concentration.value)
         self._prior = program.slot(pattern.scores, pattern.slot).get
-        # There are fewer than 2^31 tokens (`choose`), and counts of four bytes are read faster.
+        # There are fewer than 2^31 tokens (`choice`), and counts of four bytes are read faster.
         self.m = np.zeros((self.rows, self.topics), np.int32)
+        if self.token_bytes:
+            tokens = int(program.cells[self.observed].values.sum())
+            check_bytes(f"{self.observed}: labels of {tokens} tokens", self.token_bytes * tokens,
+                        "use layer1='blocked', which needs no labels")  # fmt: skip
 
-    @property
-    def threads(self) -> int:
-        return self.program.threads
+    # ---- what is known before any array -----------------------------------------------
 
+    @classmethod
+    def revise(cls, wiring: Wiring, pattern: Pattern, step: Step) -> Step:
+        """The step of the counts as this sampler draws them: given φ and θ unless it says more."""
+        return step
+
+    @classmethod
+    def nanoseconds(
+        cls, counts: NDArray[np.integer], documents: int, vocabulary: int, topics: int
+    ) -> float:
+        """What a sweep costs on one core, within a factor of two; ``counts`` are those of the
+        non-zero cells. Fitted to times that were measured (docs/performance.md)."""
+        return inf
+
+    # ---- sampling ---------------------------------------------------------------------
+
+    @abstractmethod
     def start(self, key: int) -> None:
         """Begin with the current φ and θ."""
 
+    @abstractmethod
     def step(self, key: int) -> None:
         """Draw the counts of the data."""
-        raise NotImplementedError
 
-    def step_before(self, key: int, tables: Sequence[tuple[Tables, int]]) -> None:
+    def step_before(self, key: int, tables: Sequence[tuple[LayerTables, int]]) -> None:
         """Draw the counts and, as the next steps, the tables of the layers above, with keys."""
         self.step(key)
         for part, own_key in tables:
             part(own_key)
 
-    def joins(self, part: Tables) -> bool:
+    def joins(self, part: LayerTables) -> bool:
         """Whether tables have the rows of the scores, so that they can follow row by row."""
         stored = self.program.storage
         return stored[part.node][:-1] == stored[self.pattern.scores][:-1]
 
-    def draw(self, name: str) -> Callable[[int], None] | None:
-        """How ``name`` is drawn, if not by the general rule."""
-        return None
+    @abstractmethod
+    def draw_loadings(self, key: int) -> None:
+        """Draw φ given its counts."""
 
+    @abstractmethod
     def show(self) -> None:
         """Bring φ and its counts, where they are kept in another form, into the program."""
 
+    @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
         """What the next step reads, beside the values that the program has."""
-        return {}
 
+    @abstractmethod
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a `state`, which is checked: kernels do not look before they index."""
+
+    # ---- arrays -----------------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        return self.program.threads
 
     def prior(self) -> tuple[NDArray[np.float64], int]:
         """a_jk as a matrix, and how many rows share a line of it."""
@@ -107,6 +144,7 @@ class Sampler:
         return np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(-1, self.topics), 1
 
     def scores(self) -> NDArray[np.float64]:
+        """θ, a row for each document."""
         return self.program.values[self.pattern.scores].reshape(self.rows, self.topics)
 
     def deliver(self) -> None:
@@ -115,30 +153,17 @@ class Sampler:
         self.program.counts[self.observed, self.pattern.scores] = self.m.reshape(shape)
 
 
-class Labelled(Sampler):
-    """Samplers whose state is a label for every token."""
-
-    tokens: Tokens
-    labels: NDArray[Any]
-
-    def start(self, key: int) -> None:
-        cells = self.program.cells[self.observed]
-        self.tokens = expand(cells.indptr, cells.indices, cells.values)
-        self.labels = np.zeros(self.tokens.word.size, np.uint16)
-        loadings = loadings_of(self.program.values[self.pattern.loadings].copy(), self.threads)
-        run_rows(draw_labels, self.rows, self.threads, key, self.documents, *self.tokens, loadings,
-                 self.scores(), self.labels)  # fmt: skip
-        self.begin()
-
-    def begin(self) -> None:
-        """Count the labels."""
-        run_rows(count_rows, self.rows, 1, 0, self.tokens.row_start, self.labels, self.m)
-        self.order = word_order(self.tokens, self.documents, self.vocabulary)
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        return {**super().state(), "labels": self.labels}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self.labels = read_state(state, "labels", self.labels.shape, self.topics).astype(np.uint16)
-        self.begin()
-        super().restore(state)
+def without_scores(
+    wiring: Wiring, pattern: Pattern, step: Step, method: str, equation: str, loadings: bool
+) -> Step:
+    """The step of the counts with θ integrated out, and φ too unless ``loadings`` are held."""
+    reads = wiring.reads.of_slot(wiring.nodes[pattern.scores], pattern.slot)
+    out = {pattern.scores: frozenset[str]()}
+    if loadings:
+        reads |= {read for read in step.reads if read.name == pattern.loadings}
+    else:
+        out[pattern.loadings] = frozenset()
+    marginalises = {**step.marginalises, **out}
+    return replace(
+        step, reads=frozenset(reads), marginalises=marginalises, equation=equation, method=method
+    )

@@ -1,17 +1,22 @@
-"""The first layer with φ and θ marginalised, around its kernel."""
+"""The first layer with φ and θ integrated out: token by token."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.splitting import blocks_of
-from pgbn.engine.first_layer.base import Labelled, read_state
-from pgbn.engine.fused.gamma_layers import Tables, find_mix
+from pgbn.engine.first_layer.base import FirstLayer, read_state, without_scores
+from pgbn.engine.first_layer.labels import TOKEN_BYTES, TokenLabels
+from pgbn.engine.first_layer.pattern import Pattern
+from pgbn.engine.first_layer.registry import register_sampler
+from pgbn.engine.fused.gamma_layers import LayerTables, find_mix
 from pgbn.errors import DataError
+from pgbn.network.steps import Step
+from pgbn.network.wiring import Wiring
 from pgbn.samplers.first_layer.collapsed import (
     allocate_collapsed,
     allocate_rows,
@@ -27,12 +32,39 @@ __all__ = ["Collapsed"]
 _BLOCKS = 16  # of rows, where other threads work beside the collapsed sampler
 
 
-class Collapsed(Labelled):
-    def begin(self) -> None:
-        super().begin()
-        self.table = word_topics(
-            self.tokens, self.labels, self.documents, self.vocabulary, self.topics, self.order
+@register_sampler
+class Collapsed(FirstLayer):
+    """P(z = k) ∝ (η + n⁻_vk) / (Vη + n⁻_k) · (m⁻_jk + a_jk)."""
+
+    name = "collapsed"
+    is_automatic = True
+    token_bytes = TOKEN_BYTES
+    tokens: TokenLabels
+
+    @classmethod
+    def revise(cls, wiring: Wiring, pattern: Pattern, step: Step) -> Step:
+        equation = (
+            r"P(z=k) \propto \frac{\eta + n^{-}_{vk}}{V\eta + n^{-}_{k}}(m^{-}_{jk} + a_{jk})"
         )
+        return without_scores(wiring, pattern, step, cls.name, equation, loadings=False)
+
+    @classmethod
+    def nanoseconds(
+        cls, counts: NDArray[np.integer], documents: int, vocabulary: int, topics: int
+    ) -> float:
+        """It draws a label for every token."""
+        tokens = float(counts.sum(dtype=np.float64))
+        return tokens * (25.0 + 0.05 * topics) + float(counts.size) * (20.0 + 0.05 * topics)
+
+    def start(self, key: int) -> None:
+        self.tokens = TokenLabels(self, key)
+        self._begin()
+
+    def _begin(self) -> None:
+        """All that is counted from the labels."""
+        self.tokens.count_into(self.m)
+        self.table = word_topics(self.tokens.tokens, self.tokens.labels, self.documents,
+                                 self.vocabulary, self.topics, self.tokens.order)  # fmt: skip
         shape = (self.replicates, self.documents, self.topics)
         self.mix = find_mix(self.program, self.program.network.nodes[self.pattern.scores],
                             self.pattern.slot)  # fmt: skip
@@ -43,9 +75,9 @@ class Collapsed(Labelled):
     def step(self, key: int) -> None:
         self.step_before(key, ())
 
-    def step_before(self, key: int, tables: Sequence[tuple[Tables, int]]) -> None:
+    def step_before(self, key: int, tables: Sequence[tuple[LayerTables, int]]) -> None:
         mix = self.mix if self.replicates == 1 else None
-        shared = (*self.tokens, self.labels, self.table, self.totals, self.m)
+        shared = (*self.tokens.tokens, self.tokens.labels, self.table, self.totals, self.m)
         if mix is None:
             prior, share = self.prior()
             run_rows(allocate_collapsed, self.replicates, self.threads, key, self.documents,
@@ -85,10 +117,12 @@ class Collapsed(Labelled):
 
     def state(self) -> dict[str, NDArray[Any]]:
         # The order of a word's topics decides which of them a random number picks.
-        return {**super().state(), "topics_of_words": self.table.topic[self._places()]}
+        listed = self.table.topic[self._places()]
+        return {"labels": self.tokens.labels, "topics_of_words": listed}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        super().restore(state)
+        self.tokens.restore(state)
+        self._begin()
         places, table = self._places(), self.table
         listed = read_state(state, "topics_of_words", places.shape, self.topics)
         word = np.repeat(np.arange(table.length.size), table.length) * self.topics
@@ -104,15 +138,10 @@ class Collapsed(Labelled):
         dense_counts(self.table, counts)
         return counts
 
-    def draw(self, name: str) -> Callable[[int], None] | None:
-        if name != self.pattern.loadings:
-            return None
-
-        def run(key: int) -> None:
-            out = np.empty((self.replicates, self.vocabulary, self.topics))
-            self.program.values[name] = draw_phi(key, self._dense(), self.eta, out, self.threads)
-
-        return run
+    def draw_loadings(self, key: int) -> None:
+        out = np.empty((self.replicates, self.vocabulary, self.topics))
+        phi = draw_phi(key, self._dense(), self.eta, out, self.threads)
+        self.program.values[self.pattern.loadings] = phi
 
     def show(self) -> None:
         self.program.counts[self.observed, self.pattern.loadings] = self._dense().astype(np.int64)

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pgbn.checks import check_integer
+from pgbn.engine.first_layer.registry import sampler_names
 from pgbn.errors import NetworkError, StaleReadError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def time_samplers(
     check_integer("burn_in", burn_in, 0)
     check_integer("sweeps", sweeps, 1)
     found = {}
-    for name in ("collapsed", "partial", "blocked"):
+    for name in sampler_names():
         try:
             chain = network.chain(data, layer1=name, threads=threads)
         except (NetworkError, StaleReadError):  # not for this network, or this order of steps

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.engine.compile.posterior import check_posterior
 from pgbn.engine.compile.splitting import blocks_of
+from pgbn.engine.plan import Draw, Run, SlotCounts, maker
 from pgbn.network.sumproduct import operand_of
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
+from pgbn.nodes.rules.registry import is_own, is_own_rule
 from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.layers.tables import count_tables, share_tables
 from pgbn.samplers.rows import PARALLEL
@@ -26,7 +29,15 @@ if TYPE_CHECKING:
     from pgbn.engine.compile.program import Program
     from pgbn.network.wiring import Wiring
 
-__all__ = ["Mix", "Tables", "draws_as", "find_mix", "fused_draw", "fused_tables"]
+__all__ = [
+    "LayerMix",
+    "LayerTables",
+    "draws_as",
+    "find_mix",
+    "fused_draw",
+    "fused_tables",
+    "layer_draw",
+]
 
 
 def draws_as(wiring: Wiring, node: Node, built_in: type[Node]) -> bool:
@@ -34,12 +45,12 @@ def draws_as(wiring: Wiring, node: Node, built_in: type[Node]) -> bool:
     may stand in for its rules: a subclass may have a `generate` or a draw rule of its own."""
     if not isinstance(node, built_in) or type(node).generate is not built_in.generate:
         return False
-    posterior = wiring.draws[node.name].posterior
-    return posterior.__module__ == built_in.__module__  # built-in rules stand beside their type
+    rule = wiring.draws[node.name]
+    return rule.node is built_in and not is_own(rule.posterior)
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
+class LayerMix:
     """coefficient · φ·θ: the names of the two nodes, and the size of the dim summed over."""
 
     coefficient: float
@@ -48,7 +59,7 @@ class Mix:
     topics: int
 
 
-def find_mix(program: Program, node: Node, slot: str) -> Mix | None:
+def find_mix(program: Program, node: Node, slot: str) -> LayerMix | None:
     """The mix in a slot, if that is its form and if φ has the dims (last dim of the node, topic)
     and θ (the other dims, topic), in memory."""
     polynomial = program.wiring.polynomials[node.name, slot]
@@ -66,14 +77,14 @@ def find_mix(program: Program, node: Node, slot: str) -> Mix | None:
     phi, theta = factors.get((dims[-1], topic)), factors.get((*dims[:-1], topic))
     if phi is None or theta is None:
         return None
-    return Mix(term.coefficient, phi, theta, program.sizes[topic])
+    return LayerMix(term.coefficient, phi, theta, program.sizes[topic])
 
 
 def _rows_of(program: Program, node: Node) -> int:
     return prod(program.sizes[dim] for dim in program.storage[node.name][:-1])
 
 
-class Tables(ABC):
+class LayerTables(ABC):
     """The tables of a layer of gammas: a step, or `begin`, some `rows` and `end`.
 
     Each thread counts what it passes on to ``parent``, which is added up at the end.
@@ -119,10 +130,10 @@ class Tables(ABC):
         self.program.counts[self.node, self.parent] = total
 
 
-class SplitTables(Tables):
+class SplitTables(LayerTables):
     """CRT and split of a gamma whose shape is φ·θ."""
 
-    def __init__(self, program: Program, node: Node, mix: Mix) -> None:
+    def __init__(self, program: Program, node: Node, mix: LayerMix) -> None:
         super().__init__(program, node, mix.phi)
         self.mix = mix
 
@@ -141,7 +152,7 @@ class SplitTables(Tables):
                      self._phi, share, self._n_theta)  # fmt: skip
 
 
-class SharedTables(Tables):
+class SharedTables(LayerTables):
     """CRT of a gamma whose rows have the same shape, the value of the parent."""
 
     def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
@@ -149,9 +160,11 @@ class SharedTables(Tables):
         count_tables(self._key, start, stop, self.documents, shape, self._m, share)
 
 
-def fused_tables(program: Program, node: Node, slot: str) -> Tables | None:
+@maker("fused", SlotCounts)
+def fused_tables(program: Program, task: SlotCounts) -> LayerTables | None:
     """The tables of a gamma whose shape is φ·θ, or the same for all rows; None if the slot has
     another form."""
+    node, slot = task.node, task.slot
     if program.wiring.rules[node.name, slot].count is not tables_of_gamma:
         return None
     mix = find_mix(program, node, slot)
@@ -183,7 +196,28 @@ def _padded(phi: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
     return out, largest
 
 
-def fused_draw(program: Program, node: Node) -> Callable[[int], None] | None:
+@maker("fused", Draw)
+def fused_draw(program: Program, task: Draw) -> Run | None:
+    """The draw of a layer of gammas by one kernel. It checks nothing: where it hears rules that a
+    user has written, what they give is checked first."""
+    node = task.node
+    fused = layer_draw(program, node)
+    if fused is None or not any(is_own_rule(s.rule) for s in program.wiring.sources[node.name]):
+        return fused
+    posterior = program.wiring.draws[node.name].posterior
+    needed = signature(posterior).parameters
+    arguments = {argument: program.quantity(node, argument).get for argument in needed}
+    heard = program.heard_from(node.name)
+
+    def run(key: int) -> None:
+        updated = posterior(**{argument: get() for argument, get in arguments.items()})
+        check_posterior(node, updated, heard)
+        fused(key)
+
+    return run
+
+
+def layer_draw(program: Program, node: Node) -> Run | None:
     """The draw of a layer of gammas whose shape is φ·θ, or the same for all its rows, and whose
     rate and exposure are the same along its last dim; None if it has another form."""
     dims = program.storage[node.name]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,23 +15,20 @@ from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import cells_of, read_data
 from pgbn.engine.data.imputed import imputed
 from pgbn.engine.data.possible import check_possible
-from pgbn.engine.first_layer.choice import choose
-from pgbn.engine.first_layer.samplers import make_sampler
-from pgbn.engine.fused.gamma_layers import Tables
-from pgbn.engine.run.generate import generate_into, to_axes
-from pgbn.engine.run.initial import begin
+from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.first_layer.choice import choose, sampler_of
+from pgbn.engine.run.generate import generate_into, prior_step, to_axes
+from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables
+from pgbn.engine.run.turns import arrange, joined
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
 from pgbn.samplers.random import stream_key, word_of
-from pgbn.storage.memory import check_bytes
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Chain", "thread_count"]
-
-TOKEN_BYTES = 20  # of a token that has a label of its own: its word, label and place
+__all__ = ["Chain"]
 
 
 class Chain:
@@ -61,7 +56,7 @@ class Chain:
         check_fits(network, sizes)
         program = Program(network, cells, sizes, 1, thread_count(threads))
         check_possible(program)
-        begin(program, stream_key(self.seed, self.number), init or {})
+        begin_values(program, stream_key(self.seed, self.number), init or {})
         self._begin(program, layer1)
 
     @classmethod
@@ -93,62 +88,35 @@ class Chain:
         node = self.network.nodes[name]
         assert isinstance(node, Observed)
         if name not in self._redraws:
-            self._redraws[name] = self.program.prior_step(name)
+            self._redraws[name] = prior_step(self.program, name)
         value = self._redraws[name](key)
         self.program.cells[name] = cells_of(node, value, self.program.replicates)
         if self.sampler is not None:
             self.sampler.start(stream_key(key, 1))
 
     def _begin(self, program: Program, layer1: str) -> None:
-        self.program = program
-        self.sweeps = 0
+        self.program, self.sweeps = program, 0
         self.layer1, self.schedule = choose(program, layer1)
-        program.fused = layer1 != "composed"
-        if self.layer1 in ("collapsed", "partial"):
-            _check_tokens(program)
-        sampler = self.sampler = make_sampler(program, self.layer1)
-        self._steps: list[tuple[int, Callable[[int], None]]] = []
-        self._later: dict[str, tuple[int, Callable[[int], None]]] = {}
-        times: Counter[str] = Counter()
-        for step in self.schedule:
-            times[step.name] += 1  # a step that comes again in a user's order draws anew
-            again = f" {times[step.name]}" if times[step.name] > 1 else ""
-            base = stream_key(self.seed, self.number, word_of(step.name + again))
-            own = sampler.draw(step.node) if sampler is not None else None
-            if not step.upward:
-                run = own or program.draw_step(step.node)
-            elif sampler is not None and step.node == sampler.observed:
-                run = sampler.step
-            else:
-                run = program.count_step(step.node)
-            if step.on_demand:
-                self._later[step.node] = (base, run)
-            else:
-                self._steps.append((base, run))
+        program.kernels = layer1 != "composed"
+        program.first_layer = sampler_of(program, self.layer1)
+        self._turns, self._later = arrange(program, self.schedule, self.seed, self.number)
         self._pending: set[str] = set()
         self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
-        if sampler is not None:
-            sampler.start(stream_key(self.seed, self.number, word_of("labels")))
+        if self.sampler is not None:
+            self.sampler.start(stream_key(self.seed, self.number, word_of("labels")))
 
-    def _joined(self) -> Iterator[tuple[int, Callable[[int], None]]]:
-        """The steps, where tables of gamma layers that come right after the counts of the data are
-        left to the sampler of the first layer: other threads draw them while it works."""
-        sampler, steps = self.sampler, deque(self._steps)
-        while steps:
-            base, run = steps.popleft()
-            if sampler is not None and run == sampler.step:
-                tables: list[tuple[Tables, int]] = []
-                while steps and isinstance(part := steps[0][1], Tables) and sampler.joins(part):
-                    tables.append((part, stream_key(steps.popleft()[0], self.sweeps)))
-                run = partial(sampler.step_before, tables=tables)
-            yield base, run
+    @property
+    def sampler(self) -> FirstLayer | None:
+        """The sampler of the first layer; None where the general rules draw it."""
+        return self.program.first_layer
 
     def sweep(self, n: int = 1) -> Chain:
         """Run ``n`` sweeps."""
+        turns = joined(self._turns)
         for _ in range(check_integer("sweep: n", n, 0)):
             self.sweeps += 1
-            for base, run in self._joined():
-                run(stream_key(base, self.sweeps))
+            for turn in turns:
+                turn(self.sweeps)
             self._pending = set(self._later)
         return self
 
@@ -157,8 +125,7 @@ class Chain:
         belong to this sweep. Their streams are their own: looking does not change the chain."""
         wanted = self._pending if names is None else self._pending.intersection(names)
         for name in [name for name in self._later if name in wanted]:
-            base, run = self._later[name]
-            run(stream_key(base, self.sweeps))
+            self._later[name](self.sweeps)
             self._pending.discard(name)
         if self.sampler is not None and (names is None or self.sampler.pattern.loadings in names):
             self.sampler.show()
@@ -242,14 +209,6 @@ class Chain:
         """The log density of the data given the latent values."""
         self.refresh()
         return float(sum(log_density(self.program, name)[0] for name in self.network.observed))
-
-
-def _check_tokens(program: Program) -> None:
-    """The samplers that label every token need room for them."""
-    for name, cells in program.cells.items():
-        tokens = int(cells.values.sum())
-        check_bytes(f"{name}: labels of {tokens} tokens", TOKEN_BYTES * tokens,
-                    "use layer1='blocked', which needs no labels")  # fmt: skip
 
 
 def _read_only(value: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ __all__ = ["chain_content", "chain_data", "chain_state", "decode_chain"]
 def chain_content(chain: Chain) -> dict[str, Any]:
     """All but the arrays. The sampler of the first layer is named, since "auto" may choose
     otherwise in another version; "blocked" stands for general rules with fused tables."""
-    general = chain.layer1 == "composed" and chain.program.fused
+    general = chain.layer1 == "composed" and chain.program.kernels
     return {
         "network": json.loads(chain.network.to_json()),
         "seed": chain.seed,

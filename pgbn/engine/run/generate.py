@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -11,9 +11,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.checks import check_seed, check_unmasked, in_order
+from pgbn.engine.compile.composed import prior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import cells_of
+from pgbn.engine.time.scan import time_prior
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.samplers.random import stream_key, word_of
@@ -21,12 +23,12 @@ from pgbn.samplers.random import stream_key, word_of
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["generate", "generate_into", "to_axes", "to_storage"]
+__all__ = ["generate_into", "generate_network", "prior_step", "to_axes", "to_storage"]
 
 _GENERATE = word_of("generate")
 
 
-def generate(
+def generate_network(
     network: Network, seed: int, sizes: Mapping[str, int], given: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
     """A dict of arrays, one for each node, with the node's dims in order. Nodes above given ones
@@ -110,7 +112,7 @@ def generate_into(
         if name in fixed:
             value = fixed[name]
         else:
-            value = program.prior_step(name)(stream_key(seed, _GENERATE, word_of(name)))
+            value = prior_step(program, name)(stream_key(seed, _GENERATE, word_of(name)))
         data[name] = value
         if isinstance(node, Observed):
             program.cells[name] = cells_of(node, value, program.replicates)
@@ -135,3 +137,9 @@ def to_storage(program: Program, name: str, value: NDArray[Any]) -> NDArray[Any]
         expected = tuple(program.sizes[dim] for dim in axes)
         raise DataError(f"{name}: an array of shape {value.shape[1:]}, expected {expected}")
     return shaped
+
+
+def prior_step(program: Program, name: str) -> Callable[[int], NDArray[Any]]:
+    """The function that generates a node from its slots, given a key."""
+    node = program.network.nodes[name]
+    return (time_prior if program.is_in_time(name) else prior_of)(program, node)

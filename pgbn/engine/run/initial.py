@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_unmasked, in_order, numbers
 from pgbn.engine.compile.program import Program
-from pgbn.engine.run.generate import to_storage
+from pgbn.engine.run.generate import prior_step, to_storage
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Latent
 from pgbn.samplers.random import stream_key, word_of
 
-__all__ = ["begin"]
+__all__ = ["begin_values"]
 
 
-def begin(program: Program, key: int, init: Mapping[str, Any]) -> None:
+def begin_values(program: Program, key: int, init: Mapping[str, Any]) -> None:
     """Set the latent nodes to the values in ``init``, and the others to draws from the prior."""
     given = _read(program, init)
     for name in program.network.latent:
@@ -28,7 +28,7 @@ def begin(program: Program, key: int, init: Mapping[str, Any]) -> None:
         else:
             node = program.network.nodes[name]
             assert isinstance(node, Latent)
-            draw = program.prior_step(name)
+            draw = prior_step(program, name)
             value = node.begin(draw(stream_key(key, word_of("initial"), word_of(name))))
         program.values[name] = np.ascontiguousarray(value, np.float64)
 

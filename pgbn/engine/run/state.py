@@ -13,6 +13,7 @@ from pgbn.checks import numbers
 from pgbn.engine.compile.program import Program
 from pgbn.engine.run.generate import to_axes
 from pgbn.errors import DataError, did_you_mean
+from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Latent
 
 __all__ = ["Tables", "read_tables"]
@@ -43,7 +44,9 @@ def read_tables(program: Program, state: Mapping[str, Any]) -> Tables:
             tables[table][names[0]] = _value(program, path, names[0], array)
         elif table == "counts":
             _check_known(path, names[0], program.network.nodes)
-            if names[1] != "self":  # what a Markov chain passes on is drawn before it is read
+            if (
+                names[1] != PREVIOUS
+            ):  # what a row passes to the one before is drawn before it is read
                 _check_known(path, names[1], program.network.latent)
                 _check_shape(path, array, program.shape[names[1]])
                 tables[table][names[0], names[1]] = _integers(path, array)

@@ -1,4 +1,4 @@
-"""Exposures of a Markov chain: row t hears its own children and what row t+1 passes back."""
+"""Exposures of a node in time: row t hears its own children and what row t+1 passes back."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled, align
+from pgbn.engine.compile.operands import dims_here, read_operand
 from pgbn.engine.compile.products import compile_product
-from pgbn.engine.compile.quantities import Quantities
+from pgbn.engine.compile.program import Program
 from pgbn.engine.time.rows import Rows
-from pgbn.network.sumproduct import Operand, reduce_product
+from pgbn.network.sumproduct import (
+    FirstRow,
+    Operand,
+    PreviousRow,
+    TimeExposure,
+    reduce_product,
+)
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Term
 from pgbn.nodes.base import Node
-from pgbn.nodes.rules.results import checked, is_own
+from pgbn.nodes.rules.registry import is_own
+from pgbn.nodes.rules.results import checked_rule
 
-__all__ = ["backward", "chain_exposure", "chain_exposures", "passed_back"]
+__all__ = ["backward", "passed_back", "time_exposure", "time_exposures"]
 
 
-def chain_exposures(rows: Rows) -> list[Any]:
+def time_exposures(rows: Rows) -> list[Any]:
     """ζ_t = rule(q_t + what row t+1 passes back, rates): one 4-d array (or number) a row."""
     program, rule = rows.program, rows.rule
     assert callable(rule.exposure)
@@ -37,7 +45,7 @@ def chain_exposures(rows: Rows) -> list[Any]:
         exposure = rule.exposure
         if is_own(exposure):
             shape = np.broadcast_shapes(*map(np.shape, arguments.values()))
-            exposure = checked(exposure, rows.node, rows.slot, shape)
+            exposure = checked_rule(exposure, rows.node, rows.slot, shape)
         exposures[now] = exposure(**arguments)
     return exposures
 
@@ -58,15 +66,15 @@ def passed_back(rows: Rows, back: list[Any], cell: list[Any], exposures: list[An
 
 def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any] | None:
     """The exposure of the previous row that comes through one term, from that in ``cell``."""
-    own = [factor for factor in term.factors if factor.name == "self"]
+    own = [factor for factor in term.factors if factor.previous]
     if not own:
         return None
     program = rows.program
-    dims = program.wiring.rule_dims(rows.node, rows.slot)
+    dims = program.wiring.exposures.rule_dims(rows.node, rows.slot)
     kept = tuple(dim for dim in rows.dims if dim in dims)
 
     def read(operand: Operand) -> Labelled:
-        if operand.kind != "rest":
+        if operand is not zeta:
             return rows.read(operand)
         shape = tuple(program.sizes[dim] for dim in kept)
 
@@ -79,7 +87,7 @@ def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any] | Non
 
         return Labelled(get, kept, program.replicates)
 
-    zeta = Operand("rest", rows.name, kept)
+    zeta = Operand(name=rows.name, dims=kept)
     others = [rows.operand(factor) for factor in term.factors if factor is not own[0]]
     every = dict.fromkeys((*rows.dims, *term.contracted))
     over = [dim for dim in every if dim not in own[0].dims]
@@ -92,17 +100,19 @@ def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any] | Non
     return align(renamed, rows.dims, program.sizes)
 
 
-def chain_exposure(program: Quantities, node: Node, slot: str, phase: str) -> Labelled:
-    """The exposure that the chain passes to its slot, all rows; zero where ``phase`` is not."""
+def time_exposure(program: Program, node: Node, slot: str, phase: str) -> Labelled:
+    """The exposure that a node in time passes to its slot, all rows; 0 where ``phase`` is not."""
     rows = Rows(program, node)
     kept = tuple(
-        dim for dim in program.storage[node.name] if dim in program.wiring.rule_dims(node, slot)
+        dim
+        for dim in program.storage[node.name]
+        if dim in program.wiring.exposures.rule_dims(node, slot)
     )
     inner = tuple(dim for dim in kept if dim != rows.along)
     shape = (program.replicates, *(program.sizes[dim] for dim in inner))
 
     def get() -> NDArray[np.float64]:
-        each = chain_exposures(rows)
+        each = time_exposures(rows)
         stacked = []
         for now, value in enumerate(each):
             counts = phase in ("", ALWAYS) or (phase == FIRST) == (now == 0)
@@ -114,3 +124,33 @@ def chain_exposure(program: Quantities, node: Node, slot: str, phase: str) -> La
         return np.ascontiguousarray(np.stack(stacked, axis=kept.index(rows.along) + 1))
 
     return Labelled(get, kept, program.replicates)
+
+
+# ---- what is special of the operands of nodes in time ------------------------------------
+
+
+@read_operand.register(TimeExposure)
+def _rest(operand: TimeExposure, program: Program) -> Labelled:
+    return time_exposure(program, program.network.nodes[operand.name], operand.slot, operand.phase)
+
+
+@read_operand.register(FirstRow)
+def _first(operand: FirstRow, program: Program) -> Labelled:
+    first = (np.arange(program.sizes[operand.dims[0]]) == 0).astype(np.float64)[None]
+    return Labelled(lambda: first, operand.dims, 1)
+
+
+@read_operand.register(PreviousRow)
+def _previous(operand: PreviousRow, program: Program) -> Labelled:
+    """The value one row before; zero in the first row."""
+    name = operand.name
+    along = program.wiring.connections.time_dim(name)
+    assert along is not None
+    axis = program.storage[name].index(along) + 1
+
+    def get() -> NDArray[np.float64]:
+        value = np.roll(program.values[name], 1, axis=axis)
+        value[(slice(None),) * axis + (0,)] = 0.0
+        return value
+
+    return Labelled(get, dims_here(operand, program), program.replicates)

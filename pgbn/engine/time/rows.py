@@ -1,6 +1,6 @@
-"""A Markov chain in one node, seen row by row.
+"""A node in time, seen row by row.
 
-Row t of the chain has the shape a_t = Σ_terms …(θ_{t−1})….
+Row t of the node has the shape a_t = Σ_terms …(θ_{t−1})….
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled, Shape4, align, shape4
 from pgbn.engine.compile.products import compile_product
-from pgbn.engine.compile.quantities import Quantities
+from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.splitting import Splitter
-from pgbn.network.sumproduct import Operand, operand_of, reduce_product
+from pgbn.network.sumproduct import Operand, PreviousRow, operand_of, reduce_product
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Term
 from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
@@ -25,9 +25,9 @@ __all__ = ["Rows"]
 
 
 class Rows:
-    """The rows of one chain node: everything beside a single row, the dim ``along`` left out."""
+    """The rows of one node in time: everything beside a single row, the dim ``along`` left out."""
 
-    def __init__(self, program: Quantities, node: Node) -> None:
+    def __init__(self, program: Program, node: Node) -> None:
         self.program, self.node, self.name = program, node, node.name
         self.slot = next(
             slot for slot in node.slots() if program.wiring.polynomials[node.name, slot].along
@@ -67,8 +67,8 @@ class Rows:
         )
 
     def read(self, operand: Operand) -> Labelled:
-        """An operand at the current row; the chain itself one row before."""
-        if operand.kind != "previous":
+        """An operand at the current row; the node itself one row before."""
+        if not isinstance(operand, PreviousRow):
             return self.row(self.program.read(operand))
         names = dict(zip(operand.own_dims, operand.dims, strict=True))
         dims = tuple(names[dim] for dim in self.dims)
@@ -129,7 +129,7 @@ class Rows:
                 self.shape4,
                 self.program.sizes,
                 lambda factor: self.read(self.operand(factor)),
-                lambda f: f.name == "self" or f.name in self.program.wiring.sources,
+                lambda f: f.previous or f.name in self.program.wiring.sources,
                 self.term,
                 self.program.threads,
             )
@@ -138,7 +138,7 @@ class Rows:
         }
 
     def quantities(self, names: Any) -> dict[str, Callable[[], Any]]:
-        """The named quantities, except the chain's own slot, row by row."""
+        """The named quantities, except the node's own slot, row by row."""
         return {
             name: self.shape
             if name == self.slot

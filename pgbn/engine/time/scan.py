@@ -1,4 +1,4 @@
-"""Markov chains in one node: scanned backward on the way up, forward on the way down.
+"""Nodes in time: scanned backward on the way up, forward on the way down.
 
 Backward, row t hears the counts of its own children and those that row t+1 passes back, and
 shares its tables between the row before and the other parents. Forward, row t is drawn given the
@@ -14,19 +14,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.program import Program, check_posterior
-from pgbn.engine.time.exposures import backward, chain_exposures, passed_back
+from pgbn.engine.compile.posterior import check_posterior
+from pgbn.engine.compile.program import Program
+from pgbn.engine.plan import Counts, Draw, Run, maker
+from pgbn.engine.time.exposures import backward, passed_back, time_exposures
 from pgbn.engine.time.rows import Rows
-from pgbn.network.terms import LATER, Factor
+from pgbn.network.terms import LATER, PREVIOUS, Factor
 from pgbn.nodes.base import Node, draw_node
-from pgbn.nodes.rules.results import drawn_counts, is_own
+from pgbn.nodes.rules.registry import is_own
+from pgbn.nodes.rules.results import drawn_counts
 from pgbn.samplers.random import stream_key
 
-__all__ = ["chain_counts", "chain_draw", "chain_prior"]
+__all__ = ["time_counts", "time_draw", "time_prior"]
 
 
-def chain_counts(program: Program, node: Node) -> Callable[[int], None]:
+@maker("time", Counts)
+def time_counts(program: Program, task: Counts) -> Run | None:
     """Backward: the tables of every row, shared between the row before and other parents."""
+    node = task.node
+    if not program.is_in_time(node.name):
+        return None
     rows = Rows(program, node)
     splitters = rows.splitters()
     count = rows.rule.count
@@ -56,11 +63,11 @@ def chain_counts(program: Program, node: Node) -> Callable[[int], None]:
                 for factor, counts in zip(term.factors, share, strict=True):
                     if counts is None:
                         continue
-                    if factor.name == "self":
+                    if factor.previous:
                         passed[now - 1] += counts.reshape(rows.shape4)
                     else:
                         _collect(rows, factor, counts, collected)
-        program.counts[node.name, "self"] = passed
+        program.counts[node.name, PREVIOUS] = passed
         for parent, counts in collected.items():
             program.counts[node.name, parent] = counts
 
@@ -102,8 +109,8 @@ def _forward(
     return run
 
 
-def chain_prior(program: Program, node: Node) -> Callable[[int], NDArray[Any]]:
-    """Generate a chain from its slots."""
+def time_prior(program: Program, node: Node) -> Callable[[int], NDArray[Any]]:
+    """Generate a node in time from its slots."""
 
     def parameters(rows: Rows) -> Callable[[], dict[str, Any]]:
         slots = rows.quantities(node.slots())
@@ -112,20 +119,24 @@ def chain_prior(program: Program, node: Node) -> Callable[[int], NDArray[Any]]:
     return _forward(program, node, parameters)
 
 
-def chain_draw(program: Program, node: Node) -> Callable[[int], None]:
-    """Draw a chain given the counts and exposures of every row."""
+@maker("time", Draw)
+def time_draw(program: Program, task: Draw) -> Run | None:
+    """Draw a node in time given the counts and exposures of every row."""
+    node = task.node
+    if not program.is_in_time(node.name):
+        return None
     posterior = program.wiring.draws[node.name].posterior
     needed = inspect.signature(posterior).parameters
     heard = program.heard_count(node.name)
 
     def parameters(rows: Rows) -> Callable[[], dict[str, Any]]:
-        exposures = chain_exposures(rows)
+        exposures = time_exposures(rows)
         cell: list[Any] = [0.0]
         back = [backward(rows, term, cell) for term in rows.terms[LATER]]
         own_exposure = rows.at_row(program.exposure(node.name))
         own_count = rows.at_row(heard)
         slots = rows.quantities(node.slots())
-        back_counts = program.counts.get((node.name, "self"))
+        back_counts = program.counts.get((node.name, PREVIOUS))
 
         def at_row() -> dict[str, Any]:
             values = {slot: get() for slot, get in slots.items()}

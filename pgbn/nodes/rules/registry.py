@@ -22,10 +22,13 @@ __all__ = [
     "find_draw",
     "find_evidence",
     "find_link",
+    "is_own",
+    "is_own_rule",
     "kinds_heard",
     "link_rule",
     "load_plugins",
     "rules",
+    "seal",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,6 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _evidence: dict[tuple[type[Node], str, str], EvidenceRule] = {}
 _draws: dict[tuple[type[Node], str], DrawRule] = {}
 _links: dict[type[Node], LinkRule] = {}
+_sealed: set[object] = set()
 
 
 def _check_reads(child: type[Node], reads: tuple[str, ...]) -> None:
@@ -202,6 +206,27 @@ def find_link(node: Node) -> LinkRule | None:
         if cls in _links:
             return _links[cls]
     return None
+
+
+def seal() -> None:
+    """What has been defined and registered so far is pgbn's own: it has its tests, and what it
+    returns is not checked again in every sweep."""
+    _sealed.update(node_types().values())
+    for rule in _evidence.values():
+        _sealed.update(part for part in (rule.count, rule.exposure) if callable(part))
+    _sealed.update(rule.posterior for rule in _draws.values())
+    _sealed.update(link.counts for link in _links.values() if link.counts is not None)
+
+
+def is_own(thing: object) -> bool:
+    """Whether a function of a rule or a type is a user's own."""
+    return thing not in _sealed
+
+
+def is_own_rule(rule: EvidenceRule) -> bool:
+    """Whether an evidence rule, or a part of it, is a user's own."""
+    parts = [part for part in (rule.count, rule.exposure) if callable(part)]
+    return is_own(rule.child) or any(map(is_own, parts))
 
 
 _loaded = False

@@ -16,27 +16,17 @@ from numpy.typing import NDArray
 from pgbn.errors import DataError
 from pgbn.nodes.base import Node
 from pgbn.nodes.rules.evidence import Evidence
+from pgbn.nodes.rules.registry import is_own
 from pgbn.nodes.rules.types import EvidenceRule
 
-__all__ = ["checked", "drawn_counts", "is_own", "is_own_rule", "link_counts"]
+__all__ = ["checked_rule", "drawn_counts", "link_counts"]
 
 # what these kinds count are events; the counts of other kinds are their owner's affair
 _KINDS = ("poisson", "probability", "odds")
 _MOST = 2**53  # beyond it reals have no units, and sums of integers may overflow
 
 
-def is_own(thing: Any) -> bool:
-    """Whether a function or a type was defined outside pgbn."""
-    return not str(getattr(thing, "__module__", "")).startswith("pgbn.")
-
-
-def is_own_rule(rule: EvidenceRule) -> bool:
-    """Whether an evidence rule was registered outside pgbn."""
-    parts = [part for part in (rule.count, rule.exposure) if callable(part)]
-    return is_own(rule.child) or any(map(is_own, parts))
-
-
-def checked(
+def checked_rule(
     function: Callable[..., Any], node: Node, slot: str, shape: tuple[int, ...]
 ) -> Callable[..., Any]:
     """A function of a rule that computes a count or an exposure: as many numbers as ``shape``

@@ -1,0 +1,233 @@
+"""The steps of a sweep as compositions of rules: the reference for every kernel.
+
+Upward, a node draws the counts that its rules and its link tell, and shares them out among the
+factors in its slots. Downward, a node is drawn from its own family with the parameters that its
+draw rule gives.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.layout import Labelled
+from pgbn.engine.compile.posterior import check_posterior
+from pgbn.engine.compile.program import Program
+from pgbn.engine.compile.splitting import Splitter
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.plan import Counts, DataCounts, Draw, Run, SlotCounts, make_step, maker
+from pgbn.network.sumproduct import operand_of, reduce_product
+from pgbn.network.terms import Term
+from pgbn.nodes.base import Node, Observed, draw_node
+from pgbn.nodes.rules.evidence import Evidence
+from pgbn.nodes.rules.registry import find_link, is_own
+from pgbn.nodes.rules.results import drawn_counts, link_counts
+from pgbn.samplers import vectorised
+from pgbn.samplers.random import stream_key
+from pgbn.samplers.stream import Stream
+
+__all__ = ["count_step", "data_step", "draw_step", "prior_of", "slot_step", "splitter_of"]
+
+
+# ---- downward -------------------------------------------------------------------------
+
+
+@maker("composed", Draw)
+def draw_step(program: Program, task: Draw) -> Run:
+    """The function that draws a latent node, given a key."""
+    node, name = task.node, task.node.name
+    posterior = program.wiring.draws[name].posterior
+    needed = inspect.signature(posterior).parameters
+    arguments = {argument: program.quantity(node, argument).get for argument in needed}
+    slots = {slot: program.slot(name, slot).get for slot in node.slots()}
+    shape, values, heard = program.shape[name], program.values, program.heard_from(name)
+
+    def run(key: int) -> None:
+        updated = posterior(**{argument: get() for argument, get in arguments.items()})
+        check_posterior(node, updated, heard)
+        kept = {slot: get() for slot, get in slots.items() if slot not in updated}
+        values[name] = draw_node(node, program.stream(name, key), shape, {**updated, **kept})
+
+    return run
+
+
+def prior_of(program: Program, node: Node) -> Callable[[int], NDArray[Any]]:
+    """The function that generates a node from its slots, given a key."""
+    slots = {slot: program.slot(node.name, slot).get for slot in node.slots()}
+    shape = program.shape[node.name]
+    return lambda key: draw_node(
+        node, program.stream(node.name, key), shape, {slot: get() for slot, get in slots.items()}
+    )
+
+
+# ---- upward ---------------------------------------------------------------------------
+
+
+@maker("composed", Counts)
+def count_step(program: Program, task: Counts) -> Run:
+    """The function that draws the counts that a node passes up, given a key."""
+    node = task.node
+    parts = []
+    if isinstance(node, Observed) and find_link(node) is not None:
+        parts.append(make_step(program, DataCounts(node)))
+    parts += [
+        make_step(program, SlotCounts(node, slot))
+        for slot, rule in program.wiring.connections.rules_of(node).items()
+        if rule.is_random
+    ]
+    if len(parts) == 1:
+        return parts[0]
+
+    def run(key: int) -> None:
+        for index, part in enumerate(parts):
+            part(stream_key(key, index))
+
+    return run
+
+
+@maker("composed", SlotCounts)
+def slot_step(program: Program, task: SlotCounts) -> Run:
+    """The function that draws the counts for one slot."""
+    node, slot = task.node, task.slot
+    rule = program.wiring.rules[node.name, slot]
+    count = rule.count
+    assert callable(count)
+    arguments = {name: program.quantity(node, name).get for name in rule.count_reads}
+    splitter, own = splitter_of(program, node, slot), is_own(count)
+
+    def run(key: int) -> None:
+        stream = program.stream(node.name, key)
+        result = count(stream=stream, **{name: get() for name, get in arguments.items()})
+        if own:
+            result = drawn_counts(node, slot, rule, result, stream.shape, program.sizes)
+        if isinstance(result, Evidence):
+            program.drawn[node.name, slot] = result.exposure
+            result = result.count
+        result = program.known_only(node, slot, result)
+        _deliver(program, node, slot, splitter.dense(stream_key(key, 1), result))
+
+    return run
+
+
+def splitter_of(program: Program, node: Node, slot: str) -> Splitter:
+    """What shares the counts of a node among the factors in its slot."""
+    return Splitter(
+        program.wiring.polynomials[node.name, slot].terms,
+        program.storage[node.name],
+        program.shape4[node.name],
+        program.sizes,
+        lambda factor: program.read(operand_of(factor)),
+        lambda factor: factor.name in program.wiring.sources,
+        lambda term: _term(program, term),
+        program.threads,
+    )
+
+
+def _term(program: Program, term: Term) -> Labelled:
+    operands = [operand_of(factor) for factor in term.factors]
+    return program.product(reduce_product(term.coefficient, operands, term.contracted))
+
+
+def _deliver(
+    program: Program, node: Node, slot: str, shares: list[list[NDArray[np.int64] | None]]
+) -> None:
+    """Keep the counts of each factor, added up over the terms that hold it."""
+    fresh: dict[tuple[str, str], NDArray[np.int64]] = {}
+    terms = program.wiring.polynomials[node.name, slot].terms
+    for term, share in zip(terms, shares, strict=True):
+        for factor, counts in zip(term.factors, share, strict=True):
+            if counts is not None:
+                pair = (node.name, factor.name)
+                fresh[pair] = fresh[pair] + counts if pair in fresh else counts
+    program.counts.update(fresh)
+
+
+@maker("composed", DataCounts)
+def data_step(program: Program, task: DataCounts) -> Run:
+    """The function that draws the counts behind data, at their cells."""
+    node = task.node
+    assert isinstance(node, Observed)
+    link = find_link(node)
+    assert link is not None
+    name, slot = node.name, link.slot
+    splitter = splitter_of(program, node, slot)
+    beside = [
+        other
+        for other, rule in program.wiring.connections.rules_of(node).items()
+        if other != slot and rule.count == "count"
+    ]
+    splitters = {other: splitter_of(program, node, other) for other in beside}
+    latent = _LatentCounts(program, node, slot, link.counts, splitter)
+
+    def run(key: int) -> None:
+        cells = program.cells[name]
+        counts = latent.draw(key, cells)
+        program.latent_counts[name] = counts
+        if (name, slot) in program.wiring.rules:
+            shares = splitter.cells(stream_key(key, 3), cells, counts)
+            _deliver(program, node, slot, shares)
+        if cells.missing is not None:  # an unknown cell says nothing to the other slots
+            counts = np.where(cells.missing, 0, counts)
+        for other, part in splitters.items():
+            _deliver(program, node, other, part.cells(stream_key(key, 4), cells, counts))
+
+    return run
+
+
+class _LatentCounts:
+    """The counts behind data: what a link draws where data are not counts, and what is imputed
+    where cells are unknown."""
+
+    def __init__(
+        self,
+        program: Program,
+        node: Observed,
+        slot: str,
+        function: Callable[..., Any] | None,
+        splitter: Splitter,
+    ) -> None:
+        self.program, self.node, self.slot = program, node, slot
+        self.function, self.splitter = function, splitter
+        self.needed = tuple(inspect.signature(function).parameters) if function else ()
+
+    def draw(self, key: int, cells: Cells) -> NDArray[Any]:
+        counts = cells.values
+        if self.function is None and cells.missing is None:
+            return counts
+        shape = (1, 1, counts.size, 1)
+        rate = self.splitter.rates(cells)
+        if self.function is not None:
+            counts = self._behind(stream_key(key, 1), cells, rate, shape)
+        if cells.missing is not None:
+            stream = Stream(stream_key(key, 2), shape, self.program.threads)
+            rate = rate * _exposure_at(self.program, self.node, self.slot, cells)
+            imputed = vectorised.poisson(stream, rate).reshape(-1)
+            counts = np.where(cells.missing, imputed, counts)
+        return counts
+
+    def _behind(self, key: int, cells: Cells, rate: Any, shape: Any) -> NDArray[Any]:
+        assert self.function is not None
+        known = {"value": cells.values.reshape(shape).astype(np.float64), self.slot: rate}
+        known |= {slot: self.program.at_cells(self.node, slot, cells) for slot in self.needed
+                  if slot not in ("stream", "value", self.slot)}  # fmt: skip
+        stream = Stream(key, shape, self.program.threads)
+        read = {name: known[name] for name in self.needed if name != "stream"}
+        counts = self.function(stream=stream, **read)
+        if is_own(self.function):
+            counts = link_counts(self.node, self.slot, self.function, counts, shape)
+        return np.asarray(counts).reshape(-1)
+
+
+def _exposure_at(program: Program, node: Observed, slot: str, cells: Cells) -> Any:
+    """The exposure q that the rule for a slot tells, at every cell: x ~ Pois(q · rate)."""
+    rule = program.wiring.rules.get((node.name, slot))
+    exposure = 1.0 if rule is None else rule.exposure
+    if isinstance(exposure, str):
+        return program.at_cells(node, exposure, cells)
+    if rule is None or not callable(exposure):
+        return exposure
+    return exposure(**{read: program.at_cells(node, read, cells) for read in rule.exposure_reads})

@@ -1,0 +1,72 @@
+"""The array behind each kind of operand of a sum of products.
+
+One function a kind; what is special of nodes in time registers itself in `pgbn.engine.time`.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgbn.engine.compile.layout import Labelled
+from pgbn.network.sumproduct import (
+    ConstantArray,
+    HeardCount,
+    NodeValue,
+    Operand,
+    RuleCount,
+    RuleExposure,
+)
+
+if TYPE_CHECKING:
+    from pgbn.engine.compile.program import Program
+
+__all__ = ["dims_here", "read_operand"]
+
+
+@singledispatch
+def read_operand(operand: Operand, program: Program) -> Labelled:
+    """The array behind an operand."""
+    raise AssertionError(operand)
+
+
+def dims_here(operand: NodeValue, program: Program) -> tuple[str, ...]:
+    """The dims of a node's array, by the names that they have where it is read."""
+    names = dict(zip(operand.own_dims, operand.dims, strict=True))
+    return tuple(names[dim] for dim in program.storage[operand.name])
+
+
+@read_operand.register(ConstantArray)
+def _constant(operand: ConstantArray, program: Program) -> Labelled:
+    array = np.ascontiguousarray(operand.value)[None].copy()
+    return Labelled(lambda: array, operand.dims, 1)
+
+
+@read_operand.register(NodeValue)
+def _value(operand: NodeValue, program: Program) -> Labelled:
+    name, dims = operand.name, dims_here(operand, program)
+    if name in program.cells:  # integers too, perhaps, but products are made of reals
+        return Labelled(lambda: program.cells[name].dense().astype(np.float64), dims,
+                        program.replicates)  # fmt: skip
+    values = program.values
+    return Labelled(lambda: values[name], dims, program.replicates)
+
+
+@read_operand.register(HeardCount)
+def _heard(operand: HeardCount, program: Program) -> Labelled:
+    return program.labelled(program.network.nodes[operand.name], program.heard_count(operand.name))
+
+
+@read_operand.register(RuleCount)
+def _count(operand: RuleCount, program: Program) -> Labelled:
+    rule = program.wiring.rules[operand.name, operand.slot]
+    assert callable(rule.count)
+    child = program.network.nodes[operand.name]
+    return program.computed(child, operand.slot, rule.count, rule.count_reads)
+
+
+@read_operand.register(RuleExposure)
+def _exposure(operand: RuleExposure, program: Program) -> Labelled:
+    return program.rule_exposure(program.network.nodes[operand.name], operand.slot)

@@ -1,0 +1,69 @@
+"""Topics that are held while counts are drawn: φ as gammas with their scales and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.first_layer.base import FirstLayer, read_state
+from pgbn.samplers.first_layer.loadings import (
+    draw_loadings,
+    empty_loadings,
+    listed_loadings,
+    loadings_of,
+)
+
+__all__ = ["HeldTopics"]
+
+
+class HeldTopics:
+    """φ, its counts ``n`` and, while φ is the draw given n, the key of that draw."""
+
+    def __init__(self, layer: FirstLayer) -> None:
+        self.layer = layer
+        self.shape = (layer.replicates, layer.vocabulary, layer.topics)
+        self.n = np.zeros(self.shape, np.int32)
+        value = layer.program.values[layer.pattern.loadings].copy()
+        self.loadings = loadings_of(value, layer.threads)
+        cells = layer.program.cells[layer.observed]
+        words = cells.total(cells.values, (cells.dims[-1],))
+        self._room = empty_loadings(words, layer.topics, layer.eta)
+        self._key: int | None = None
+
+    def draw(self, key: int) -> None:
+        """φ_k ~ Dir(η + n_k)."""
+        layer = self.layer
+        self.loadings = draw_loadings(key, self.n, layer.eta, self._room, layer.threads)
+        self._key = int(key)
+
+    def counts_changed(self) -> None:
+        """φ is no longer the draw given n."""
+        self._key = None
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """φ can be drawn again, and its key is smaller than φ itself."""
+        if self._key is not None:
+            return {"key": np.array(self._key, np.uint64)}
+        held = self.loadings
+        return {"value": held.value, "scale": held.scale, "bound": held.bound}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """φ again, after n."""
+        self._key = None
+        if "key" in state:
+            self.draw(int(read_state(state, "key", (), 2**64)))
+            return
+        self.loadings = listed_loadings(
+            read_state(state, "value", self.shape),
+            read_state(state, "scale", (self.shape[0], self.shape[2])),
+            read_state(state, "bound", (self.shape[0] * self.shape[1],)),
+        )
+
+    def show(self) -> None:
+        """Bring φ and n into the program."""
+        layer, name = self.layer, self.layer.pattern.loadings
+        layer.program.values[name] = self.loadings.value * self.loadings.scale[:, None, :]
+        layer.program.counts[layer.observed, name] = self.n.astype(np.int64)

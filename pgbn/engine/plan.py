@@ -1,0 +1,109 @@
+"""The plan: who makes the function of each step.
+
+A step is first a composition of rules. Where a kernel draws the same from the same law, only
+faster, it stands in for them. Makers are tried in this order, and each says by the pattern of the
+task whether it serves it:
+
+    time          nodes that depend on their own row before
+    first layer   the counts of the data, if the network has a sampler of the first layer
+    fused         kernels that do several rules at once, those of other packages first
+    composed      the rules, one by one: these serve everything
+
+A maker is a function ``make(program, task)`` that returns the step, a function of a key, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pgbn.nodes.base import Node
+
+if TYPE_CHECKING:
+    from pgbn.engine.compile.program import Program
+
+__all__ = [
+    "STAGES",
+    "Counts",
+    "DataCounts",
+    "Draw",
+    "Maker",
+    "Run",
+    "SlotCounts",
+    "Task",
+    "make_step",
+    "maker",
+    "register_kernel",
+]
+
+Run = Callable[[int], None]
+STAGES = ("time", "first layer", "fused", "composed")
+_KERNELS = ("first layer", "fused")  # left out where the composed rules are asked for
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something that a step has to do for ``node``."""
+
+    node: Node
+
+
+class Draw(Task):
+    """Draw the value of a latent node, given the evidence that it hears."""
+
+
+class Counts(Task):
+    """Draw all counts that a node passes up: those of its data and of its slots."""
+
+
+class DataCounts(Task):
+    """Draw the counts behind data, and share them out among the factors of their slot."""
+
+
+@dataclass(frozen=True)
+class SlotCounts(Task):
+    """Draw the counts that a node passes to one ``slot``, and share them out."""
+
+    slot: str
+
+
+Maker = Callable[["Program", Any], Run | None]
+M = TypeVar("M", bound=Maker)
+_makers: dict[tuple[str, type[Task]], list[Maker]] = {}
+
+
+def maker(stage: str, task: type[Task]) -> Callable[[M], M]:
+    """Register a maker of a stage for one kind of task."""
+
+    def register(make: M) -> M:
+        _makers.setdefault((stage, task), []).append(make)
+        return make
+
+    return register
+
+
+def register_kernel(task: type[Task]) -> Callable[[M], M]:
+    """Register a fused kernel: decorates ``make(program, task)``, which returns a function of a
+    key, or None where the kernel does not fit. It is asked before those of pgbn.
+
+    ``task`` is `Draw` or `SlotCounts`. The function must draw from the same law as the rules that
+    it stands in for; ``network.chain(..., layer1="composed")`` has these, to compare with.
+    """
+
+    def register(make: M) -> M:
+        _makers.setdefault(("fused", task), []).insert(0, make)
+        return make
+
+    return register
+
+
+def make_step(program: Program, task: Task) -> Run:
+    """The function for a task, of the first maker that serves it."""
+    for stage in STAGES:
+        if program.kernels or stage not in _KERNELS:
+            for make in _makers.get((stage, type(task)), ()):
+                run = make(program, task)
+                if run is not None:
+                    return run
+    raise AssertionError(f"no maker serves {task}")

@@ -1,0 +1,79 @@
+"""The turns of a sweep: each step with the key of its streams, as a function of the sweep's number.
+
+A step that comes again in a user's order draws anew, from streams of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pgbn.engine.compile.program import Program
+from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.first_layer.makers import FirstCounts
+from pgbn.engine.fused.gamma_layers import LayerTables
+from pgbn.engine.plan import Counts, Draw, Run, make_step
+from pgbn.network.steps import Step
+from pgbn.samplers.random import stream_key, word_of
+
+__all__ = ["JoinedTurn", "Turn", "arrange", "joined"]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One step: sweep s is run with the key of (``base``, s)."""
+
+    step: Step
+    base: int
+    run: Run
+
+    def __call__(self, sweep: int) -> None:
+        self.run(stream_key(self.base, sweep))
+
+
+@dataclass(frozen=True)
+class JoinedTurn:
+    """The counts of the data and the tables right after them, which are left to the sampler of
+    the first layer: other threads draw them while it works."""
+
+    sampler: FirstLayer
+    base: int
+    tables: tuple[tuple[LayerTables, int], ...]
+
+    def __call__(self, sweep: int) -> None:
+        keyed = [(part, stream_key(base, sweep)) for part, base in self.tables]
+        self.sampler.step_before(stream_key(self.base, sweep), keyed)
+
+
+def arrange(
+    program: Program, schedule: Iterable[Step], seed: int, number: int
+) -> tuple[list[Turn], dict[str, Turn]]:
+    """The turns of every sweep in order, and those of nodes that are drawn on demand, by name."""
+    turns: list[Turn] = []
+    times: Counter[str] = Counter()
+    for step in schedule:
+        times[step.name] += 1
+        again = f" {times[step.name]}" if times[step.name] > 1 else ""
+        base = stream_key(seed, number, word_of(step.name + again))
+        node = program.network.nodes[step.node]
+        task = Counts(node) if step.upward else Draw(node)
+        turns.append(Turn(step, base, make_step(program, task)))
+    later = {turn.step.node: turn for turn in turns if turn.step.on_demand}
+    return [turn for turn in turns if not turn.step.on_demand], later
+
+
+def joined(turns: list[Turn]) -> list[Callable[[int], None]]:
+    """The turns, with the tables that can be drawn beside the counts of the data joined to them."""
+    out: list[Callable[[int], None]] = []
+    waiting = deque(turns)
+    while waiting:
+        turn = waiting.popleft()
+        if not isinstance(turn.run, FirstCounts):
+            out.append(turn)
+            continue
+        sampler, tables = turn.run.sampler, []
+        while waiting and isinstance(part := waiting[0].run, LayerTables) and sampler.joins(part):
+            tables.append((part, waiting.popleft().base))
+        out.append(JoinedTurn(sampler, turn.base, tuple(tables)))
+    return out

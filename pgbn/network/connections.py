@@ -1,0 +1,198 @@
+"""Connections: which rule joins each slot to what stands in it, and who hears of whom.
+
+What no step could carry out is refused here, before any exposure is worked out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from pgbn.errors import MissingRuleError, NetworkError
+from pgbn.network.sumproduct import operand_of, reduce_product
+from pgbn.network.terms import Factor, Polynomial, Term, lower
+from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.nodes.rules.registry import find_draw, find_evidence, find_link
+from pgbn.nodes.rules.types import DrawRule, EvidenceRule, names_read
+
+__all__ = ["Connections", "Source"]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One way in which ``child`` informs a parent: a factor of a term of a slot."""
+
+    child: Node
+    slot: str
+    rule: EvidenceRule
+    polynomial: Polynomial
+    term: Term
+    factor: Factor
+
+    @cached_property
+    def own(self) -> dict[str, str]:
+        """The parent's own names of its dims, by those that they have in the child's slot."""
+        return dict(zip(self.factor.dims, self.factor.own_dims, strict=True))
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether its count was drawn and shared out on the way up."""
+        handed_on = self.rule.count == "count" and isinstance(self.child, Observed)
+        return self.rule.is_random or handed_on
+
+
+class Connections:
+    """The rules and sources of a network; ``nodes`` in topological order, parents first.
+
+    ``polynomials`` are the normal forms of all slots, ``rules`` the evidence rules of the slots
+    that hold something latent, and ``sources`` what every latent node hears from.
+    """
+
+    def __init__(self, nodes: dict[str, Node]) -> None:
+        self.nodes = nodes
+        self.polynomials: dict[tuple[str, str], Polynomial] = {
+            (node.name, slot): lower(node, slot) for node in nodes.values() for slot in node.slots()
+        }
+        for kind in {type(node) for node in nodes.values()}:
+            _check_named_slots(kind)
+        self.rules: dict[tuple[str, str], EvidenceRule] = {}
+        self.sources: dict[str, list[Source]] = {
+            node.name: [] for node in nodes.values() if isinstance(node, Latent)
+        }
+        for node in nodes.values():
+            for slot in node.slots():
+                self._connect(node, slot)
+            self._check_drawn(node)
+
+    def time_dim(self, name: str) -> str | None:
+        """The dim along which a node depends on its own row before, if it does."""
+        slots = self.nodes[name].slots()
+        return next((a for slot in slots if (a := self.polynomials[name, slot].along)), None)
+
+    def rules_of(self, node: Node) -> dict[str, EvidenceRule]:
+        """The rules by which a node informs what stands in its slots."""
+        return {s: self.rules[node.name, s] for s in node.slots() if (node.name, s) in self.rules}
+
+    @cached_property
+    def draws(self) -> dict[str, DrawRule]:
+        """The draw rule of every latent node."""
+        return {
+            name: find_draw(self.nodes[name], sources[0].rule.kind)
+            for name, sources in self.sources.items()
+        }
+
+    def _connect(self, node: Node, slot: str) -> None:
+        polynomial = self.polynomials[node.name, slot]
+        parents = [self.nodes[name] for name in polynomial.names]
+        latent = [parent for parent in parents if isinstance(parent, Latent)]
+        for parent in parents:
+            if isinstance(parent, Observed):
+                raise NetworkError(
+                    f"{node.name}: {slot}: {parent.name} is observed; only latent nodes and "
+                    "constants may stand in a slot"
+                )
+        if polynomial.along is not None and isinstance(node, Observed):
+            raise NetworkError(
+                f"{node.name}: {slot} holds a Shift, but {node.name} is observed; put the chain "
+                "into a latent Gamma above it"
+            )
+        if not latent and polynomial.along is None:
+            return
+        rule = None
+        for parent in latent or (node,):
+            found = find_evidence(node, slot, parent)
+            if rule is not None and found is not rule:
+                raise MissingRuleError(
+                    f"{node.name}: {slot} mixes {', '.join(p.name for p in latent)}, which hear "
+                    "different kinds of evidence; a product of them has no conjugate update"
+                )
+            rule = found
+        assert rule is not None
+        self.rules[node.name, slot] = rule
+        self._check_rule(node, slot, rule, polynomial)
+        if rule.kind != "poisson":
+            term = polynomial.terms[0]
+            if not (polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0):
+                raise MissingRuleError(
+                    f"{node.name}: {slot}: {latent[0].name} must stand alone there; "
+                    "a product or sum with it has no conjugate update"
+                )
+        elif not rule.is_integer and not polynomial.is_plain:
+            raise MissingRuleError(
+                f"{node.name}: {slot} is a sum ({getattr(node, slot)}), which has no conjugate "
+                "update in this slot; use a single node or product"
+            )
+        if rule.normalised:
+            self._check_normalised(node, slot, polynomial)
+        for term in polynomial.terms:
+            for factor in term.factors:
+                if factor.name in self.sources:
+                    source = Source(node, slot, rule, polynomial, term, factor)
+                    self.sources[factor.name].append(source)
+
+    def _check_rule(
+        self, node: Node, slot: str, rule: EvidenceRule, polynomial: Polynomial
+    ) -> None:
+        """Refuse what no step could carry out."""
+        names = rule.count_reads + rule.exposure_reads
+        if isinstance(node, Observed) and "count" in names and find_link(node) is None:
+            kind = type(node).__name__
+            raise MissingRuleError(
+                f"{node.name}: the rule for its {slot} reads 'count', but {kind} has no link to "
+                f"counts; read 'value', or register pgbn.counts_are_data({kind}, ...) or a "
+                f"@pgbn.link_rule({kind}, ...)"
+            )
+        chained = rule.is_random and callable(rule.exposure)
+        if polynomial.along is not None and not chained:
+            raise MissingRuleError(
+                f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
+                f"{slot} cannot be passed from row to row; chains run through the shape of a Gamma"
+            )
+        handed_on = rule.count == "count" and isinstance(node, Latent)
+        if handed_on and rule.kind == "poisson" and not polynomial.is_plain:
+            raise MissingRuleError(
+                f"{node.name}: {slot} is a sum ({getattr(node, slot)}), and counts that are handed "
+                "on as they are cannot be shared out; use a single node or product"
+            )
+
+    def _check_drawn(self, node: Node) -> None:
+        """Refuse two draws that depend on each other's slot. Each rule draws on its own: once the
+        one slot is redrawn given its own draw, the other draw belongs to an old value."""
+        rules = self.rules_of(node)
+        reads = {slot: rule.count_reads for slot, rule in rules.items() if rule.is_random}
+        link = find_link(node)
+        if link is not None and link.counts is not None:
+            reads[link.slot] = names_read(link.counts)
+        for one, other in combinations(reads, 2):
+            mutual = one in reads[other] and other in reads[one]
+            if mutual and not any("count" in reads[slot] for slot in (one, other)):
+                raise MissingRuleError(
+                    f"{node.name}: the rules of {type(node).__name__} for {one!r} and {other!r} "
+                    "both draw, and each reads the slot of the other, so that no order of the draws"
+                    " is right; make what they draw a node of its own, or the counts of a "
+                    f"link_rule, or make {one} or {other} a number"
+                )
+
+    def _check_normalised(self, node: Node, slot: str, polynomial: Polynomial) -> None:
+        assert node.simplex is not None
+        for term in polynomial.terms:
+            total = reduce_product(
+                term.coefficient, map(operand_of, term.factors), (node.simplex, *term.contracted)
+            )
+            if not total.is_one or len(polynomial.terms) > 1:
+                raise NetworkError(
+                    f"{node.name}: {slot} = {getattr(node, slot)} does not sum to one over "
+                    f"{node.simplex!r} by construction; use Dirichlet factors, or a Poisson node"
+                )
+
+
+def _check_named_slots(kind: type[Node]) -> None:
+    """Refuse a type that says something about a slot which it has not."""
+    for attribute in ("positive_slots", "zero_with", "real_slots"):
+        for slot in getattr(kind, attribute):
+            if slot not in kind.slots():
+                raise NetworkError(
+                    f"{kind.__name__}.{attribute} names {slot!r}, which is no slot; its slots are "
+                    f"{', '.join(kind.slots())}"
+                )
