@@ -1,0 +1,1 @@
+"""Files that an earlier commit wrote, which every later one must read."""
