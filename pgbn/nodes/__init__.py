@@ -10,7 +10,15 @@ from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.nodes.rules.registry import seal
+from pgbn.nodes.rules.evidence import Evidence
+from pgbn.nodes.rules.registry import (
+    counts_are_data,
+    draw_rule,
+    evidence_rule,
+    link_rule,
+    rules,
+    seal,
+)
 
 __all__ = [
     "Bernoulli",
@@ -19,6 +27,7 @@ __all__ = [
     "BetaOdds",
     "Constant",
     "Dirichlet",
+    "Evidence",
     "Gamma",
     "Latent",
     "Mix",
@@ -33,7 +42,12 @@ __all__ = [
     "Shift",
     "Slot",
     "Sum",
+    "counts_are_data",
+    "draw_rule",
+    "evidence_rule",
+    "link_rule",
     "node_types",
+    "rules",
 ]
 
 seal()

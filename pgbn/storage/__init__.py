@@ -3,6 +3,7 @@
 The types that can be saved register themselves (`pgbn.storage.codecs`): this room knows none.
 """
 
+from pgbn.storage.codecs import codec_in, register_codec
 from pgbn.storage.folders import Saved, load, open_saved, read_folder, save
 
-__all__ = ["Saved", "load", "open_saved", "read_folder", "save"]
+__all__ = ["Saved", "codec_in", "load", "open_saved", "read_folder", "register_codec", "save"]

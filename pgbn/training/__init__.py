@@ -2,6 +2,18 @@
 
 from pgbn.training import codec as codec
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+from pgbn.training.new_rows import HiddenUnits, infer
+from pgbn.training.surgery import grow, prune
 from pgbn.training.trained import Priors, TrainedNetwork
 
-__all__ = ["LayerwiseTraining", "Priors", "Progress", "TrainedNetwork", "train_layerwise"]
+__all__ = [
+    "HiddenUnits",
+    "LayerwiseTraining",
+    "Priors",
+    "Progress",
+    "TrainedNetwork",
+    "grow",
+    "infer",
+    "prune",
+    "train_layerwise",
+]
