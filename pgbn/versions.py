@@ -18,7 +18,14 @@ __version__ = "0.1.0"
 
 _NEEDED = ("numpy", "scipy", "numba", "llvmlite", "networkx", "pydantic")
 _OPTIONAL = ("scikit-learn", "xarray", "arviz-base", "matplotlib", "typer", "rich")
-_INSTRUCTIONS = ("sse4.2", "avx2", "fma", "avx512f", "neon", "sve")  # what the kernels may gain from
+_INSTRUCTIONS = (
+    "sse4.2",
+    "avx2",
+    "fma",
+    "avx512f",
+    "neon",
+    "sve",
+)  # what the kernels may gain from
 
 
 def show_versions(file: TextIO | None = None) -> None:
