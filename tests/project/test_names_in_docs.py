@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.repository import ROOT, doc_pages
+
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
-    *sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts),
+    *doc_pages(),
     *sorted((ROOT / ".github").rglob("*.md")),
 ]
 

@@ -21,8 +21,8 @@ from scipy import stats
 import pgbn
 from pgbn.nodes.rules import registry
 from pgbn.testing import check_conjugacy, geweke
+from tests.helpers.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 SKELETONS = sorted((ROOT / "examples" / "skeletons").glob("*.py"))
 
 

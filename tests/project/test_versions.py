@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import pgbn
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.repository import ROOT
 
 
 def shown() -> dict[str, str]:
