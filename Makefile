@@ -5,9 +5,16 @@
 # make docs   run the code of the documentation and build its pages in docs/_build/html
 # make long   the statistical tests at full power (about an hour)
 
-PYTHON ?= python3
 VENV := .venv
+ifeq ($(OS),Windows_NT)
+# In a shell that has rm, find and touch, such as that of Git.
+PYTHON ?= python
+BIN := $(VENV)/Scripts
+export PYTHONUTF8 := 1
+else
+PYTHON ?= python3
 BIN := $(VENV)/bin
+endif
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test check docs long clean

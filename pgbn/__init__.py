@@ -57,6 +57,7 @@ from pgbn.training.new_rows import HiddenUnits, infer
 from pgbn.training.surgery import grow, prune
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.versions import __version__ as __version__
+from pgbn.versions import show_versions
 
 __all__ = [
     "Bernoulli",
@@ -115,6 +116,7 @@ __all__ = [
     "resume",
     "rules",
     "save",
+    "show_versions",
     "split_tokens",
     "time_samplers",
     "train_layerwise",

@@ -29,7 +29,7 @@ from pgbn.testing import geweke
 
 HERE = Path(__file__).parents[1] / "helpers"
 PACKAGE = HERE / "plugin_package"
-EXAMPLE = HERE.parents[1] / "examples" / "new_node.py"
+EXAMPLE = HERE.parents[1] / "examples" / "skeletons" / "node.py"
 
 
 def install(package: Path, target: Path) -> Path:

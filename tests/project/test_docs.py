@@ -1,7 +1,6 @@
 """The code in the README and the documentation runs."""
 
 import inspect
-import os
 import pydoc
 import re
 from pathlib import Path
@@ -11,13 +10,9 @@ import pytest
 import pgbn
 from pgbn import testing
 from pgbn.samplers import vectorised
+from tests.helpers.repository import DOCS, ROOT, doc_pages
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
-PAGES = [
-    ROOT / "README.md",
-    *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts),
-]
+PAGES = [ROOT / "README.md", *doc_pages()]
 # Blocks of Python, cells of notebooks, and commands, in the order of the page.
 BLOCK = re.compile(r"^```(python|bash|\{code-cell\}[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OPTIONS = re.compile(r"\A(?::[a-z-]+:[^\n]*\n)+")
@@ -43,7 +38,6 @@ def run_commands(text: str) -> None:
 def test_code_blocks_run(page: Path, tmp_path, monkeypatch) -> None:
     """The blocks of a page run one after another, in one namespace, from an empty folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(os.environ, "MPLBACKEND", "Agg")
     namespace: dict[str, object] = {"__name__": "page"}
     for kind, text in blocks(page):
         if kind == "bash":
@@ -78,7 +72,7 @@ def test_reference_is_complete() -> None:
 
 def test_pictures_exist() -> None:
     """Every picture that a page shows is in the repository."""
-    for page in PAGES:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         text = page.read_text(encoding="utf-8")
         shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)|^```\{figure\} (\S+)", text, re.MULTILINE)
         for name in (a or b for a, b in shown):

@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
+from tests.helpers.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "examples" / "paper"
 sys.path.insert(0, str(SCRIPTS))
 
