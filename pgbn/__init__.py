@@ -1,15 +1,15 @@
-"""pgbn: deep Bayesian models of counts, declared as networks of distribution nodes."""
+"""pgbn: deep Bayesian models of counts, declared as networks of distribution nodes.
 
-from typing import Any
+Names of the rooms above training (figures, evaluation, the scikit-learn estimators) are imported
+when they are first asked for.
+"""
 
-from pgbn import checkpoint, evaluation, plot, zoo
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pgbn import checkpoint, storage, zoo
 from pgbn.checkpoint import resume
-from pgbn.engine.first_layer.registry import register_sampler
-from pgbn.engine.first_layer.timing import time_samplers
-from pgbn.engine.plan import register_kernel
-from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.progress import Event
+from pgbn.engine import Chain, Draws, Event, register_kernel, register_sampler, time_samplers
 from pgbn.errors import (
     DataError,
     MissingRuleError,
@@ -19,13 +19,7 @@ from pgbn.errors import (
     StaleReadError,
     StorageError,
 )
-from pgbn.evaluation import (
-    HeldOutPerplexity,
-    completion_perplexity,
-    generate_documents,
-    split_tokens,
-)
-from pgbn.network.network import Network
+from pgbn.network import Network
 from pgbn.nodes import (
     Bernoulli,
     BernoulliPoisson,
@@ -33,6 +27,7 @@ from pgbn.nodes import (
     BetaOdds,
     Constant,
     Dirichlet,
+    Evidence,
     Gamma,
     Latent,
     Mix,
@@ -47,19 +42,39 @@ from pgbn.nodes import (
     Shift,
     Slot,
     Sum,
+    counts_are_data,
+    draw_rule,
+    evidence_rule,
+    link_rule,
+    rules,
 )
-from pgbn.nodes.rules.evidence import Evidence
-from pgbn.nodes.rules.registry import counts_are_data, draw_rule, evidence_rule, link_rule, rules
-from pgbn.storage import load, save
-from pgbn.storage.codecs import codec_in
-from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
-from pgbn.training.new_rows import HiddenUnits, infer
-from pgbn.training.surgery import grow, prune
-from pgbn.training.trained import Priors, TrainedNetwork
-from pgbn.versions import __version__ as __version__
-from pgbn.versions import show_versions
+from pgbn.storage import codec_in, load, save
+from pgbn.training import (
+    HiddenUnits,
+    LayerwiseTraining,
+    Priors,
+    Progress,
+    TrainedNetwork,
+    grow,
+    infer,
+    prune,
+    train_layerwise,
+)
+from pgbn.versions import __version__, show_versions
+
+if TYPE_CHECKING:
+    from pgbn import corpus, diagnostics, docstrings, evaluation, explain, plot, report, testing
+    from pgbn.estimators import PFA, PGBN
+    from pgbn.evaluation import (
+        HeldOutPerplexity,
+        completion_perplexity,
+        generate_documents,
+        split_tokens,
+    )
 
 __all__ = [
+    "PFA",
+    "PGBN",
     "Bernoulli",
     "BernoulliPoisson",
     "Beta",
@@ -98,12 +113,17 @@ __all__ = [
     "StorageError",
     "Sum",
     "TrainedNetwork",
+    "__version__",
     "checkpoint",
     "completion_perplexity",
+    "corpus",
     "counts_are_data",
+    "diagnostics",
+    "docstrings",
     "draw_rule",
     "evaluation",
     "evidence_rule",
+    "explain",
     "generate_documents",
     "grow",
     "infer",
@@ -113,11 +133,14 @@ __all__ = [
     "prune",
     "register_kernel",
     "register_sampler",
+    "report",
     "resume",
     "rules",
     "save",
     "show_versions",
     "split_tokens",
+    "storage",
+    "testing",
     "time_samplers",
     "train_layerwise",
     "zoo",
@@ -126,20 +149,32 @@ __all__ = [
 codec_in("estimator", "pgbn.estimators")
 
 _ESTIMATORS = ("PFA", "PGBN")
+_EVALUATION = ("HeldOutPerplexity", "completion_perplexity", "generate_documents", "split_tokens")
 
 
 def __getattr__(name: str) -> Any:
-    """The scikit-learn estimators, imported when they are asked for: they are an extra."""
-    if name not in _ESTIMATORS:
+    """A public name that is not there yet: imported now, and kept."""
+    if name in _ESTIMATORS:
+        found = getattr(_estimators(name), name)
+    elif name in _EVALUATION:
+        found = getattr(import_module("pgbn.evaluation"), name)
+    elif name in __all__:
+        found = import_module(f"pgbn.{name}")
+    else:
         raise AttributeError(f"module 'pgbn' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def _estimators(name: str) -> Any:
+    """The room of the scikit-learn estimators, which are an extra."""
     try:
-        from pgbn import estimators
+        return import_module("pgbn.estimators")
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("sklearn"):
             raise
         raise ImportError(f"pgbn.{name} needs scikit-learn: pip install 'pgbn[sklearn]'") from error
-    return getattr(estimators, name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_ESTIMATORS])
+    return sorted(__all__)
