@@ -60,7 +60,8 @@ from pgbn.training import (
     prune,
     train_layerwise,
 )
-from pgbn.versions import __version__, show_versions
+from pgbn.versions import __version__ as __version__
+from pgbn.versions import show_versions
 
 if TYPE_CHECKING:
     from pgbn import corpus, diagnostics, docstrings, evaluation, explain, plot, report, testing
@@ -113,7 +114,6 @@ __all__ = [
     "StorageError",
     "Sum",
     "TrainedNetwork",
-    "__version__",
     "checkpoint",
     "completion_perplexity",
     "corpus",

@@ -9,8 +9,10 @@ the customers of every restaurant j and then add up. But the restaurants of a co
 those that have an n-th customer open Binomial(#{j: m_jk ≥ n}, r/(r + n − 1)) tables at once: a
 column costs the length of the longest restaurant, not the number of customers.
 
-A kernel has three parts: the numba function that draws some rows, each from a stream of its own;
-the function that runs it on threads; and a check against exact probabilities.
+A kernel has four parts: the numba function that draws some rows, each from a stream of its own;
+the function that runs it on threads; the maker, which says by the pattern of a step where the
+kernel stands in for the rules; and a check against exact probabilities. The test of the whole is
+`pgbn.testing.geweke` with the kernel in place, beside ``layer1="composed"`` without it.
 """
 
 from __future__ import annotations
@@ -21,11 +23,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+import pgbn
+from pgbn.engine.compile.program import Program
+from pgbn.engine.plan import Run, SlotCounts
+from pgbn.nodes.gamma import tables_of_gamma
 from pgbn.samplers import run_rows
 from pgbn.samplers.random import restart
 from pgbn.samplers.variates.binomial import binomial
 
-__all__ = ["column_tables", "draw_tables", "exact_law"]
+__all__ = ["column_tables", "draw_tables", "exact_law", "shared_shape", "tables_by_column"]
 
 
 # 1. The row kernel. `nogil` lets threads run side by side; `cache` keeps the machine code.
@@ -65,7 +71,38 @@ def column_tables(
     return out
 
 
-# 3. What it must agree with: the law itself, from the definition and by other means.
+# 3. The maker. It is asked for every slot whose counts are drawn, before pgbn's own kernels, and
+#    returns a function of a key, or None where the kernel does not fit.
+@pgbn.register_kernel(SlotCounts)
+def tables_by_column(program: Program, task: SlotCounts) -> Run | None:
+    """Serves a gamma layer of two dims whose rows share their shapes, which are a node."""
+    node, parent = task.node, shared_shape(program, task)
+    if parent is None:
+        return None
+    heard = program.heard_count(node.name)  # m, 4-d: (replicate, 1, restaurant, column)
+
+    def run(key: int) -> None:
+        counts, shape = heard.get()[:, 0], program.values[parent]
+        program.counts[node.name, parent] = column_tables(key, counts, shape, program.threads)
+
+    return run
+
+
+def shared_shape(program: Program, task: SlotCounts) -> str | None:
+    """The latent node that is the shape of every row of a gamma layer, if the slot is just that."""
+    wiring, (node, slot) = program.wiring, (task.node, task.slot)
+    polynomial = wiring.polynomials[node.name, slot]
+    if wiring.rules[node.name, slot].count is not tables_of_gamma or not polynomial.is_plain:
+        return None  # other rules, or a sum
+    term = polynomial.terms[0]
+    if term.coefficient != 1.0 or len(term.factors) != 1 or len(node.axes) != 2:
+        return None
+    factor = term.factors[0]
+    last = program.storage[node.name][-1]
+    return factor.name if factor.name in wiring.sources and factor.dims == (last,) else None
+
+
+# 4. What it must agree with: the law itself, from the definition and by other means.
 def exact_law(counts: NDArray[Any], shape: float) -> NDArray[np.float64]:
     """P(ℓ = 0, 1, …) of one column: the coefficients of Π_j Π_n (n − 1 + r z) / (n − 1 + r)."""
     law = np.ones(1)

@@ -19,9 +19,17 @@ import pytest
 from scipy import stats
 
 import pgbn
+from pgbn.engine import plan
 from pgbn.nodes.rules import registry
 from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.repository import ROOT
+
+
+@pytest.fixture(autouse=True)
+def _kernels_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel registers itself when it is imported: other tests must not see it."""
+    monkeypatch.setattr(plan, "_makers", {key: [*found] for key, found in plan._makers.items()})
+
 
 SKELETONS = sorted((ROOT / "examples" / "skeletons").glob("*.py"))
 
@@ -94,7 +102,7 @@ def test_the_model_is_right() -> None:
 def test_a_model_that_holds_a_node_still_is_seen() -> None:
     def without_theta(chain: pgbn.Chain) -> None:
         names = [step.name for step in chain.schedule if not step.on_demand]
-        chain._steps.pop(names.index("theta"))
+        chain._turns.pop(names.index("theta"))
 
     net = load("model").small()
     result = geweke(net, {"person": 3, "item": 3}, 2_000, 4, broken=without_theta)
@@ -187,34 +195,50 @@ def layer() -> pgbn.Network:
     return pgbn.Network(pgbn.Poisson("x", 3 * theta, dims=("doc", "topic")))
 
 
-def in_place(draw: Callable[..., Any]) -> Callable[[pgbn.Chain], None]:
-    """Put ``draw`` in the place of the step that draws the tables of theta."""
-
-    def put(chain: pgbn.Chain) -> None:
-        names = [step.name for step in chain.schedule if not step.on_demand]
-        place, program = names.index("counts(theta)"), chain.program
-        heard = program.heard_count("theta")
-
-        def run(key: int) -> None:
-            shape = program.values["r"]  # (replicate, topic)
-            counts = heard.get().reshape(len(shape), -1, shape.shape[1])
-            tables = draw(key, counts, shape)
-            program.counts["theta", "r"] = tables
-
-        chain._steps[place] = (chain._steps[place][0], run)
-
-    return put
+def fit(monkeypatch: pytest.MonkeyPatch, draw: Callable[..., Any] | None = None) -> None:
+    """Register the kernel of the skeleton, or another ``draw`` in its place."""
+    kernel = load("kernel")
+    if draw is not None:
+        monkeypatch.setattr(kernel, "column_tables", draw)
+    pgbn.register_kernel(plan.SlotCounts)(kernel.tables_by_column)
 
 
-def test_the_kernel_in_place_of_the_rules() -> None:
-    put = in_place(load("kernel").column_tables)
-    result = geweke(layer(), {"doc": 3, "topic": 2}, 10_000, 6, broken=put)
+def is_used(layer1: str) -> bool:
+    chain = pgbn.Chain.replicated(layer(), {"doc": 3, "topic": 2}, 5, layer1=layer1)
+    return any("kernel" in getattr(turn.run, "__module__", "") for turn in chain._turns)
+
+
+def test_the_kernel_in_place_of_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not is_used("blocked")
+    fit(monkeypatch)
+    assert is_used("blocked")
+    assert not is_used("composed")
+    result = geweke(layer(), {"doc": 3, "topic": 2}, 10_000, 6)
     assert result.worst < 4, result
 
 
-def test_a_wrong_kernel_in_place_of_the_rules_is_seen() -> None:
-    def every_customer(key: int, counts: Any, shape: Any) -> Any:
+def test_a_wrong_kernel_in_place_of_the_rules_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def every_customer(key: int, counts: Any, shape: Any, threads: int) -> Any:
         return counts.sum(axis=1)
 
-    result = geweke(layer(), {"doc": 3, "topic": 2}, 10_000, 6, broken=in_place(every_customer))
+    fit(monkeypatch, every_customer)
+    result = geweke(layer(), {"doc": 3, "topic": 2}, 10_000, 6)
     assert result.worst > 6
+
+
+def test_the_kernel_leaves_other_networks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shape that is a mix, a scaled node or a number is not what it draws."""
+    X = np.random.default_rng(0).poisson(2.0, (6, 5))
+    before = {name: network.chain({"x": X}, layer1="blocked").sweep(2).values
+              for name, network in others().items()}  # fmt: skip
+    fit(monkeypatch)
+    for name, network in others().items():
+        after = network.chain({"x": X}, layer1="blocked").sweep(2).values
+        assert all(np.array_equal(after[node], before[name][node]) for node in after)
+
+
+def others() -> dict[str, pgbn.Network]:
+    deep = pgbn.zoo.pgbn([3, 2])
+    r = pgbn.Gamma("r", 3, 2, dims="term")
+    scaled = pgbn.Gamma("theta", 2 * r, 1, dims=("doc", "term"))
+    return {"mix": deep, "scaled": pgbn.Network(pgbn.Poisson("x", scaled, dims=("doc", "term")))}
