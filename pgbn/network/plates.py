@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pgbn.network.terms import Polynomial
 from pgbn.network.wiring import Wiring
+from pgbn.nodes.base import Node
 
 if TYPE_CHECKING:
     from pgbn.network.steps import Step
@@ -23,25 +24,35 @@ __all__ = ["plates_of"]
 def plates_of(wiring: Wiring, step: Step) -> frozenset[str]:
     """The dims along which a step is local."""
     node = wiring.nodes[step.node]
-    known = [wiring.nodes[name] for name in step.marginalises if name in wiring.nodes]
+    out = [wiring.nodes[name] for name in step.marginalises if name in wiring.nodes]
+    own_plates = out if step.upward else ()
     return frozenset(
         dim
         for dim in node.axes
         if dim != node.simplex
-        and dim != wiring.connections.time_dim(node.name)
-        and all(dim in other.axes for other in (known if step.upward else ()))
-        and all(_row_by_row(polynomial, dim) for polynomial in _read_through(wiring, step))
+        and all(dim in other.axes for other in own_plates)
+        and all(_is_by_row(wiring, other, dim) for other in _involved(wiring, step))
     )
 
 
-def _read_through(wiring: Wiring, step: Step) -> list[Polynomial]:
-    """The slots that a step computes or shares counts out in: its node's own and, for a value,
-    those that tell evidence about it."""
+def _involved(wiring: Wiring, step: Step) -> list[Node]:
+    """The nodes whose slots a step may read: its own and, where it hears exposures, those of the
+    nodes below, down to the first that are held."""
     node = wiring.nodes[step.node]
-    own = [wiring.polynomials[node.name, slot] for slot in node.slots()]
-    if step.upward:
-        return own
-    return [*own, *(source.polynomial for source in wiring.sources[node.name])]
+    rules = wiring.connections.rules_of(node).values()
+    if step.upward and not any("exposure" in rule.count_reads for rule in rules):
+        return [node]
+    found = {node.name: node}
+    for name in (node.name, *wiring.reads.marginalised(node.name)):
+        found |= {source.child.name: source.child for source in wiring.sources[name]}
+    return list(found.values())
+
+
+def _is_by_row(wiring: Wiring, node: Node, dim: str) -> bool:
+    """Whether the rows of a node along a dim depend on the same rows of what is in its slots."""
+    if wiring.connections.time_dim(node.name) == dim:
+        return False
+    return all(_row_by_row(wiring.polynomials[node.name, slot], dim) for slot in node.slots())
 
 
 def _row_by_row(polynomial: Polynomial, dim: str) -> bool:
