@@ -10,9 +10,16 @@ from collections.abc import Iterable, Sequence
 
 from pgbn.explain.algebra import Formula, call, number, ratio
 from pgbn.explain.names import Symbol
+from pgbn.explain.operands import (
+    in_first_row,
+    in_later_rows,
+    is_own_row_before,
+    operand_formula,
+    takes_a_dot,
+)
 from pgbn.explain.symbols import DOT, At, Symbols, shift
 from pgbn.network.exposures import Source
-from pgbn.network.sumproduct import Operand, SumProduct, operand_of, reduce_product
+from pgbn.network.sumproduct import SumProduct, operand_of, reduce_product
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.nodes.base import Node, Observed
 
@@ -64,12 +71,12 @@ class Notation(Symbols):
             holders = [operand for operand in product.operands if dim in operand.dims]
             taken = [at[d] for o in product.operands for d in o.dims if d != dim and d in at]
             index = self._free(dim, [*taken, *avoid])
-            if any(self._is_first_row(operand, dim) for operand in holders):
+            if any(in_first_row(self, operand, dim) for operand in holders):
                 at[dim] = "1"
-            elif any(self._is_later_rows(operand, dim) for operand in holders):
+            elif any(in_later_rows(self, operand, dim) for operand in holders):
                 at[dim] = index
                 signs.append(f"{index} > 1")
-            elif len(holders) == 1 and holders[0].kind not in ("exposure", "rule count"):
+            elif len(holders) == 1 and takes_a_dot(holders[0]):
                 at[dim] = DOT
             else:
                 at[dim] = index
@@ -80,7 +87,7 @@ class Notation(Symbols):
                 coefficient *= self.network.sizes[dim]
             else:
                 parts.append(Formula(self.size[dim]))
-        parts += [self._operand(operand, at) for operand in product.operands]
+        parts += [operand_formula(self, operand, at) for operand in product.operands]
         body = number(1.0)
         for part in parts:
             body = body * part
@@ -89,48 +96,12 @@ class Notation(Symbols):
             body = Formula.sum_over(sign, body)
         return body
 
-    def _is_first_row(self, operand: Operand, dim: str) -> bool:
-        """Whether an operand counts in the first row of a chain only."""
-        if operand.kind == "first":
-            return True
-        along = operand.kind == "rest" and self.along(self.network.nodes[operand.name])
-        return dim == along and operand.phase == FIRST
-
-    def _is_later_rows(self, operand: Operand, dim: str) -> bool:
-        """Whether an operand counts in all rows of a chain but the first."""
-        if operand.kind not in ("rest", "previous"):
-            return False
-        along = self.along(self.network.nodes[operand.name])
-        if operand.kind == "previous":
-            own = dict(zip(operand.dims, operand.own_dims, strict=True))
-            return own[dim] == along
-        return dim == along and operand.phase == LATER
-
     def _free(self, dim: str, taken: Iterable[str]) -> str:
         """The index of a summed dim, with a prime if that index already stands in the formula."""
         index, used = self.index[dim], set(taken)
         while index in used:
             index += "'"
         return index
-
-    def _operand(self, operand: Operand, at: At) -> Formula:
-        if operand.kind == "constant":
-            return self.constant(operand.constant, operand.dims, at)
-        if operand.kind == "first":
-            index = at[operand.dims[0]]
-            return number(1.0) if index == "1" else Formula(rf"1({index} = 1)")
-        node = self.network.nodes[operand.name]
-        if operand.kind == "count":
-            return self.count(operand.name, at)
-        if operand.kind == "rule count":
-            return self.computed_count(node, operand.slot, at)
-        if operand.kind in ("exposure", "rest"):
-            return self.passed(node, operand.slot, at)
-        names = dict(zip(operand.own_dims, operand.dims, strict=True))
-        if operand.kind == "previous":
-            row = names[self.along(node) or ""]
-            at = {**at, row: shift(at[row], -1)}
-        return self.value(operand.name, at, [names[dim] for dim in node.axes])
 
     # ---- counts -----------------------------------------------------------------------
 
@@ -272,7 +243,7 @@ def _beside(source: Source, at: At) -> dict[str, str]:
 def _lagged(polynomial: Polynomial) -> Sequence[tuple[Term, Factor]]:
     """The terms of a chain that hold its own previous row."""
     return [
-        (term, next(factor for factor in term.factors if factor.name == "self"))
+        (term, next(filter(is_own_row_before, term.factors)))
         for term in polynomial.terms
         if term.phase == LATER
     ]
