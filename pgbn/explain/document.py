@@ -9,10 +9,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["ALIGN", "Block", "Equations", "Heading", "Items", "Paragraph", "code", "unaligned"]
+__all__ = [
+    "Block",
+    "Equations",
+    "Heading",
+    "Items",
+    "Paragraph",
+    "align_parts",
+    "code",
+    "unaligned",
+]
 
 # the alignment mark; an escaped ampersand is part of a name
-ALIGN = re.compile(r"(?<!\\)&")
+_ALIGN = re.compile(r"(?<!\\)&")
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,13 @@ Block = Heading | Paragraph | Equations | Items
 
 def unaligned(line: str) -> str:
     """A line of equations without its alignment mark, which is the first ampersand."""
-    return ALIGN.sub("", line, count=1)
+    return _ALIGN.sub("", line, count=1)
+
+
+def align_parts(line: str) -> tuple[str, str]:
+    """What stands before and behind the alignment mark; a line without one stands behind it."""
+    parts = _ALIGN.split(line, maxsplit=1)
+    return (parts[0], parts[1]) if len(parts) == 2 else ("", line)
 
 
 def code(name: str) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from pgbn.explain.document import unaligned
+from pgbn.explain.formulas import to_unicode
 from pgbn.explain.model import distribution
 from pgbn.explain.notation import Notation
-from pgbn.explain.plain import to_unicode
 from pgbn.explain.steps import link_lines, split_lines, tables_lines
 from pgbn.network.terms import ALWAYS, Term
 from pgbn.nodes.base import Node, Observed

@@ -7,9 +7,10 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable
 
-from pgbn.explain.document import ALIGN, Block, Equations, Heading, Items, Paragraph
-from pgbn.explain.names import GREEK, clean_math, escape_character
-from pgbn.explain.plain import to_unicode
+from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, align_parts
+from pgbn.explain.formulas import to_unicode
+from pgbn.explain.formulas.signs import NAMES
+from pgbn.explain.names import clean_math, escape_character
 
 __all__ = ["to_latex", "to_markdown", "to_text"]
 
@@ -36,15 +37,9 @@ def _plain(text: str) -> str:
 
 
 def _plain_equations(lines: Iterable[str]) -> str:
-    pairs = [tuple(map(to_unicode, _align_parts(line))) for line in lines]
+    pairs = [tuple(map(to_unicode, align_parts(line))) for line in lines]
     width = max((len(left) for left, right in pairs if right), default=0)
     return "\n".join(f"    {left:>{width}} {right}".rstrip() for left, right in pairs)
-
-
-def _align_parts(line: str) -> tuple[str, str]:
-    """Split at the alignment mark; a line without one stays whole."""
-    parts = ALIGN.split(line, maxsplit=1)
-    return (parts[0], parts[1]) if len(parts) == 2 else ("", line)
 
 
 def to_text(blocks: Iterable[Block]) -> str:
@@ -104,10 +99,9 @@ def to_markdown(blocks: Iterable[Block]) -> str:
 
 _TEXT = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
          "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
-         "–": "--", "—": "---", "’": "'", "…": r"\ldots{}", "×": r"$\times$", "·": r"$\cdot$",
-         "−": "$-$", "′": "$'$", "ℓ": r"$\ell$", "∞": r"$\infty$"}  # fmt: skip
+         "–": "--", "—": "---", "’": "'", "−": "$-$", "′": "$'$"}  # fmt: skip
 _TEXT |= {character: "\\" + character for character in "_#%&{}$"}
-_TEXT |= {sign: rf"$\{name}$" for name, sign in GREEK.items()}
+_TEXT |= {sign: rf"$\{name}$" for sign, name in NAMES.items()} | {"…": r"\ldots{}"}
 
 
 def _escape(text: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 
 from pgbn.explain.algebra import Formula, call
+from pgbn.explain.formulas import to_unicode
 from pgbn.explain.lemmas import LINK_LEMMAS
 from pgbn.explain.model import distribution, odds_line
 from pgbn.explain.names import clean_math, escape_math
 from pgbn.explain.notation import Notation
-from pgbn.explain.plain import to_unicode
 from pgbn.explain.symbols import At
 from pgbn.network.terms import ALWAYS
 from pgbn.nodes.base import Node, Observed

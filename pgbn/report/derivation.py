@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from pgbn.report.mathml import aligned_mathml, inline_mathml
+from pgbn.explain.formulas import aligned_mathml, inline_mathml
 
 __all__ = ["derivation_html"]
 

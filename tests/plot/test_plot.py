@@ -10,7 +10,7 @@ import pytest
 import pgbn as pg
 from pgbn.plot import Picture
 from pgbn.plot.layout import HEIGHT, Box, find_plate, make_boxes, make_edges, place
-from tests.explain.test_explain import COMPOSITIONS
+from tests.helpers.compositions import COMPOSITIONS
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

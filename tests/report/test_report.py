@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import pgbn as pg
 from pgbn.errors import DataError, PgbnError
+from pgbn.explain.formulas import inline_mathml
 from pgbn.report import (
     ReportData,
     Series,
@@ -22,7 +23,6 @@ from pgbn.report import (
 )
 from pgbn.report.derivation import derivation_html
 from pgbn.report.embedding import document_positions, even_choice
-from pgbn.report.mathml import inline_mathml
 from pgbn.report.payload import payload, script_json
 from pgbn.training import train_layerwise
 from tests.helpers.report_models import HOSTILE, texts, titles, trained, vocabulary
