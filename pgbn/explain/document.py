@@ -7,6 +7,7 @@ one ``&`` at which the lines are aligned.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 __all__ = [
@@ -17,11 +18,13 @@ __all__ = [
     "Paragraph",
     "align_parts",
     "code",
+    "prose_pieces",
     "unaligned",
 ]
 
 # the alignment mark; an escaped ampersand is part of a name
 _ALIGN = re.compile(r"(?<!\\)&")
+_MARKED = re.compile(r"(\$[^$]*\$|`[^`]*`)")
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,17 @@ def align_parts(line: str) -> tuple[str, str]:
     """What stands before and behind the alignment mark; a line without one stands behind it."""
     parts = _ALIGN.split(line, maxsplit=1)
     return (parts[0], parts[1]) if len(parts) == 2 else ("", line)
+
+
+def prose_pieces(text: str) -> Iterator[tuple[str, str]]:
+    """(kind, content) of the pieces of a prose line: "math", "code" or "prose"."""
+    for piece in _MARKED.split(text):
+        if piece.startswith("$") and piece.endswith("$") and len(piece) > 1:
+            yield "math", piece[1:-1]
+        elif piece.startswith("`") and piece.endswith("`") and len(piece) > 1:
+            yield "code", piece[1:-1].replace("＄", "$")
+        elif piece:
+            yield "prose", piece
 
 
 def code(name: str) -> str:

@@ -226,7 +226,7 @@ class Network:
     # ---- teaching and files -----------------------------------------------------------
 
     def explain(self, format: str = "text") -> str:
-        """The model, its augmentation and every conditional: "text", "markdown" or "latex"."""
+        """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html"."""
         from pgbn.explain import explain
 
         return explain(self, format)

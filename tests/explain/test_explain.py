@@ -13,8 +13,10 @@ from tests.helpers.compositions import pfa
 
 
 def test_unknown_format_names_the_allowed_ones() -> None:
-    with pytest.raises(pg.NetworkError, match=r"format='html'.*'text', 'markdown', 'latex'"):
-        pfa().explain("html")
+    with pytest.raises(
+        pg.NetworkError, match=r"format='word'.*'text', 'markdown', 'latex', 'html'"
+    ):
+        pfa().explain("word")
 
 
 def test_the_text_does_not_depend_on_the_hashes_of_names() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 import pgbn as pg
+from pgbn.explain.render import FORMATS
 from tests.helpers.compositions import COMPOSITIONS
 from tests.helpers.derivations import SHAPE, section, two_layers
-
-FORMATS = ("text", "markdown", "latex")
 
 
 @pytest.fixture(scope="module", params=COMPOSITIONS)

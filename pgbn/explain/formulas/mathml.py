@@ -5,7 +5,9 @@ Only what `Network.explain` writes is known; any other command is shown by its n
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
+from itertools import pairwise
 
 from pgbn.explain.document import align_parts
 from pgbn.explain.formulas import signs
@@ -32,7 +34,7 @@ def inline_mathml(latex: str) -> str:
     return f"<math>{_row(parse(latex))}</math>"
 
 
-def aligned_mathml(lines: list[str]) -> str:
+def aligned_mathml(lines: Iterable[str]) -> str:
     """A block of formulas, aligned at the first ``&`` of each line."""
     rows = [[parse(part) for part in align_parts(line)] for line in lines]
     return f'<math display="block">{_table(rows)}</math>'
@@ -46,20 +48,29 @@ def _table(rows: list[list[Row]]) -> str:
 
 
 def _row(row: Row) -> str:
-    """Items one after another, each with the scripts that follow it."""
-    items = [item for item in row if not isinstance(item, Blank)]
-    parts, at = [], 0
-    while at < len(items):
-        base: Item | None = None
-        if not isinstance(items[at], Script):
-            base, at = items[at], at + 1
-        start = at
-        while at < len(items) and _place(items[at]):
-            at += 1
-        following = items[start] if start < len(items) else None
+    """Items one after another, each with its scripts."""
+    pairs = _with_scripts(row)
+    parts = []
+    for (base, scripts), (after, _) in pairwise([*pairs, (None, [])]):
+        following = scripts[0] if scripts else after
         shown = "<mrow></mrow>" if base is None else _item(base, following)
-        parts.append(_scripted(shown, items[start:at], large=_is_large(base)))
+        parts.append(_scripted(shown, scripts, large=_is_large(base)))
     return parts[0] if len(parts) == 1 else f"<mrow>{''.join(parts)}</mrow>"
+
+
+def _with_scripts(row: Row) -> list[tuple[Item | None, list[Item]]]:
+    """Each item with the scripts that follow it; the item is None if a row begins with one."""
+    pairs: list[tuple[Item | None, list[Item]]] = []
+    for item in row:
+        if isinstance(item, Blank):
+            continue
+        if pairs and _place(item):
+            pairs[-1][1].append(item)
+        elif isinstance(item, Script):
+            pairs.append((None, [item]))
+        else:
+            pairs.append((item, []))
+    return pairs
 
 
 def _place(item: Item) -> str:
