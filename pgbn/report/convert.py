@@ -15,6 +15,7 @@ from pgbn.checks import term_names
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.evaluation import topic_weights
+from pgbn.explain import derivation
 from pgbn.report.data import Matrix, ReportData, Series
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
 
@@ -84,7 +85,7 @@ def report_data(
         documents=documents,
         series=_series(chains),
         stages=_borders(chains[0]),
-        derivation=trained.network().explain("markdown"),
+        derivation=derivation(trained.network()),
         settings=facts,
         repeat=repeat or _code(facts),
         title=title,
@@ -133,7 +134,7 @@ def report_data_from_draws(
         titles=titles,
         documents=documents,
         series=_scalars(draws),
-        derivation=network.explain("markdown"),
+        derivation=derivation(network),
         settings={"chains": shape[0], "draws": shape[1], **kept, **_versions(), **(settings or {})},
         repeat=repeat,
         title=title,
