@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pgbn.explain.algebra import Formula, call, number, ratio
+from pgbn.explain.algebra import Formula, call, numeral, ratio
 from pgbn.explain.names import Symbol
 from pgbn.explain.operands import (
     in_first_row,
@@ -33,7 +33,7 @@ class Notation(Symbols):
 
     def slot(self, node: Node, slot: str, at: At | None = None, phase: str = ALWAYS) -> Formula:
         """The value of a slot; in a chain, that of the first or the later rows."""
-        total = number(0.0)
+        total = numeral(0.0)
         for term in self.wiring.polynomials[node.name, slot].terms:
             if term.phase in (ALWAYS, phase) or phase == ALWAYS:
                 total = total + self.term(node, term, at)
@@ -57,7 +57,7 @@ class Notation(Symbols):
 
     def total(self, node: Node, slot: str, dim: str) -> Formula:
         """A slot summed over one of the node's dims."""
-        found = number(0.0)
+        found = numeral(0.0)
         for product in self.wiring.named_sum(slot, node, (dim,)):
             found = found + self.product(product, self.index)
         return found
@@ -88,10 +88,10 @@ class Notation(Symbols):
             else:
                 parts.append(Formula(self.size[dim]))
         parts += [operand_formula(self, operand, at) for operand in product.operands]
-        body = number(1.0)
+        body = numeral(1.0)
         for part in parts:
             body = body * part
-        body = number(coefficient) if body.latex == "1" else ratio(coefficient, body)
+        body = numeral(coefficient) if body.latex == "1" else ratio(coefficient, body)
         for sign in reversed(signs):
             body = Formula.sum_over(sign, body)
         return body
@@ -119,7 +119,7 @@ class Notation(Symbols):
     def heard_count(self, name: str, at: At | None = None) -> Formula:
         """The count that a node hears, added up over its sources."""
         at = self.index if at is None else at
-        total = number(0.0)
+        total = numeral(0.0)
         for source in self.wiring.sources[name]:
             total = total + self._source_count(source, at)
         return total
@@ -127,7 +127,7 @@ class Notation(Symbols):
     def _source_count(self, source: Source, at: At) -> Formula:
         inner = _beside(source, at)
         if not self.wiring.is_delivered(source):
-            total = number(0.0)
+            total = numeral(0.0)
             for product in self.wiring.source_count(source):
                 total = total + self.product(product, inner)
             return total
@@ -149,7 +149,7 @@ class Notation(Symbols):
 
     def passed_back_count(self, node: Node, slot: str, at: At) -> Formula:
         """What row t+1 of a chain passes back to row t."""
-        polynomial, total = self.wiring.polynomials[node.name, slot], number(0.0)
+        polynomial, total = self.wiring.polynomials[node.name, slot], numeral(0.0)
         for term, own in _lagged(polynomial):
             inner = dict.fromkeys((*node.axes, *term.contracted), DOT)
             inner |= _next_row(node, polynomial, own, at)
@@ -163,7 +163,7 @@ class Notation(Symbols):
         node = self.network.nodes[name]
         found = self.wiring.exposure_dims(name)
         for slot in node.slots():
-            if self.wiring.polynomials[name, slot].along is not None:
+            if self.has_lag(node, slot):
                 found |= set(self.wiring.rule_dims(node, slot))
         return tuple(dim for dim in node.axes if dim in found)
 
@@ -178,7 +178,7 @@ class Notation(Symbols):
     def heard_exposure(self, name: str, at: At | None = None) -> Formula:
         """The exposure that a node hears, added up over its sources."""
         at = self.index if at is None else at
-        total = number(0.0)
+        total = numeral(0.0)
         for source in self.wiring.sources[name]:
             for product in self.wiring.source_exposure(source):
                 total = total + self.product(product, _beside(source, at))
@@ -186,7 +186,7 @@ class Notation(Symbols):
 
     def passed_back_exposure(self, node: Node, slot: str, at: At) -> Formula:
         """The exposure that row t+1 of a chain passes back to row t."""
-        polynomial, total = self.wiring.polynomials[node.name, slot], number(0.0)
+        polynomial, total = self.wiring.polynomials[node.name, slot], numeral(0.0)
         rest = self.wiring.rule_operand(node, slot)
         for term, own in _lagged(polynomial):
             others = [operand_of(factor, node) for factor in term.factors if factor is not own]
@@ -204,7 +204,7 @@ class Notation(Symbols):
         mark = self.marks[node.name] + self.slot_mark(node, slot)
         if rule.drawn is not None:
             return Formula(Symbol(r"\hat{q}", mark).at(indices))
-        if self.wiring.polynomials[node.name, slot].along is not None:
+        if self.has_lag(node, slot):
             return Formula(Symbol(r"\zeta", mark).at(indices))
         found = self.traced(node, slot, at)
         return Formula(Symbol(r"\hat{q}", mark).at(indices)) if found is None else found
@@ -215,7 +215,7 @@ class Notation(Symbols):
         if rule.drawn is not None or rule.exposure is None:
             return None
         if isinstance(rule.exposure, (int, float)):
-            return number(float(rule.exposure))
+            return numeral(float(rule.exposure))
         if isinstance(rule.exposure, str):
             return self.quantity(node, rule.exposure, at)
         arguments = {name: self.quantity(node, name, at) for name in rule.exposure_reads}

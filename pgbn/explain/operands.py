@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pgbn.explain.algebra import Formula, number
+from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.symbols import At, shift
 from pgbn.network.sumproduct import Operand
 from pgbn.network.terms import FIRST, LATER, Factor
@@ -62,7 +62,7 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
         return notation.constant(operand.constant, operand.dims, at)
     if operand.kind == "first":
         index = at[operand.dims[0]]
-        return number(1.0) if index == "1" else Formula(rf"1({index} = 1)")
+        return numeral(1.0) if index == "1" else Formula(rf"1({index} = 1)")
     node = notation.network.nodes[operand.name]
     if operand.kind == "count":
         return notation.count(operand.name, at)

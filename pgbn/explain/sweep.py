@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
 from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
+from pgbn.explain.links import link_lemma
 from pgbn.explain.notation import Notation
 from pgbn.explain.operands import names_counts
-from pgbn.explain.steps import count_lines, draw_lines, link_lemma, random_slots
+from pgbn.explain.steps import count_lines, draw_lines, random_slots
 from pgbn.network.reads import Read
 from pgbn.network.schedule import Freshness
 from pgbn.network.steps import Step
