@@ -14,9 +14,15 @@ from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
 from pgbn.explain.document import Block
 
-__all__ = ["Matrix", "ReportData", "Series"]
+__all__ = ["Matrix", "ReportData", "Series", "proportions"]
 
 Matrix = NDArray[np.float64]
+
+
+def proportions(units: Matrix) -> Matrix:
+    """θ_kj / θ_·j, equal parts where all are zero."""
+    totals = units.sum(axis=-1, keepdims=True)
+    return np.where(totals > 0, units / np.where(totals > 0, totals, 1.0), 1.0 / units.shape[-1])
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import pgbn as pg
 from pgbn.errors import DataError
-from pgbn.report import Series, report_data, report_data_from_draws, report_html
+from pgbn.report import Series, report_data
 from pgbn.training import train_layerwise
 from tests.helpers.report_models import trained, vocabulary
 
@@ -70,44 +70,6 @@ def test_of_an_estimator() -> None:
     assert data.widths == model.widths_
     assert data.budget[0] == 5
     np.testing.assert_array_equal(data.phi[0], model.components_)
-
-
-def test_the_settings_repeat_the_run() -> None:
-    arguments = {"max_width": "9", "depth": 2, "burn_in": "[4, 3]", "collect": 2, "seed": 5,
-                 "link": "poisson", "min_width": 1, "note": "not an argument"}  # fmt: skip
-    code = report_data(trained(), settings=arguments).repeat
-    assert "note" not in code
-    X = np.random.default_rng(0).poisson(0.4, size=(30, 20))
-    first, second = {"X": X}, {"X": X}
-    exec(code, first)
-    exec(code, second)
-    assert first["model"].deepest.sweeps == 4 + 2 + 3 + 2
-    for a, b in zip(first["model"].deepest.phi, second["model"].deepest.phi, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert report_data(trained()).repeat == ""
-    assert report_data(trained(), settings=arguments, repeat="mine").repeat == "mine"
-
-
-def test_from_draws() -> None:
-    network = pg.zoo.pgbn([5, 3])
-    X = np.random.default_rng(0).poisson(0.5, size=(12, 9))
-    draws = network.sample(
-        {"x": X}, burn_in=2, draws=6, chains=2, seed=4, threads=1, progress=False
-    )
-    data = report_data_from_draws(network, draws, title="Draws")
-    assert data.widths == (5, 3)
-    np.testing.assert_allclose(data.phi[0].sum(axis=1), 1.0)
-    np.testing.assert_allclose(data.theta[1].sum(axis=1), 1.0)
-    named = {series.name: series for series in data.series}
-    np.testing.assert_array_equal(named["gamma0"].values, draws["gamma0"])
-    np.testing.assert_allclose(named["total of r"].values, draws["r"].sum(axis=-1))
-    expected = draws["theta1"].sum(axis=-1).mean(axis=-1)
-    np.testing.assert_allclose(named["mean total of theta1"].values, expected)
-    assert data.settings["seed"] == 4
-    assert "mean total of theta1" in report_html(data)
-    few = network.sample({"x": X}, burn_in=0, draws=1, keep=["r"], threads=1, progress=False)
-    with pytest.raises(DataError, match="phi1"):
-        report_data_from_draws(network, few)
 
 
 def test_errors_of_the_model() -> None:
