@@ -12,7 +12,7 @@ __all__ = ["html_body", "to_html"]
 
 _STYLE = """
 body { max-width: 50rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 serif; }
-p, li, .formulas { overflow-x: auto; overflow-y: hidden; }
+p, ul, .formulas { overflow-x: auto; overflow-y: hidden; }
 .formulas math { width: max-content; margin-left: 1.2rem; }
 .formulas mtd { text-align: left; padding: .22em 0 .22em .35em; }
 .formulas mtd:first-child { text-align: right; text-align: -webkit-right; }
