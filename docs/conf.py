@@ -13,9 +13,9 @@ from typing import Any
 from docutils.nodes import SkipNode
 
 import pgbn
+from pgbn.explain.formulas import aligned_mathml, inline_mathml
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Expression
-from pgbn.report.mathml import aligned_mathml, inline_mathml
 
 sys.path.insert(0, str(Path(__file__).parent))
 from docstring_markup import to_rst

@@ -11,6 +11,7 @@ import typer
 from pgbn.cli.console import Model, check_target, open_model, output
 from pgbn.cli.options import one_of
 from pgbn.errors import DataError
+from pgbn.explain.render import FORMATS
 from pgbn.network.network import Network
 from pgbn.report import ReportData, Series, report_data, write_report
 from pgbn.storage.folders import load
@@ -21,8 +22,8 @@ __all__ = ["explain", "page_data", "report"]
 def explain(
     model: Annotated[Path, typer.Argument(help="A saved model, or a network in a JSON file.",
                                           show_default=False)],
-    format: Annotated[str, typer.Option(callback=one_of("text", "markdown", "latex"),
-                                        help="text, markdown or latex.")] = "text",
+    format: Annotated[str, typer.Option(callback=one_of(*FORMATS),
+                                        help=f"{', '.join(FORMATS)}.")] = "text",
 ) -> None:  # fmt: skip
     """Print the model and the derivation of its sampler.
 

@@ -1,4 +1,4 @@
-"""Derivations of a network's sampler, as text, Markdown or LaTeX, and the augmented graph."""
+"""Derivations of a network's sampler, in every format, and the augmented graph."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ from pgbn.explain.lemmas import Lemmas
 from pgbn.explain.model import generative, notation_section
 from pgbn.explain.notation import Notation
 from pgbn.explain.references import references
-from pgbn.explain.render import to_latex, to_markdown, to_text
+from pgbn.explain.render import FORMATS
 from pgbn.explain.sweep import sweep
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["augmented", "explain"]
-
-_RENDERERS = {"text": to_text, "markdown": to_markdown, "latex": to_latex}
+__all__ = ["augmented", "derivation", "explain"]
 
 
 def explain(network: Network, format: str = "text") -> str:
     """The model, its augmentation, every conditional in sweep order, and references."""
-    if not isinstance(format, str) or format not in _RENDERERS:
-        allowed = ", ".join(repr(name) for name in _RENDERERS)
-        hint = did_you_mean(str(format), _RENDERERS)
+    if not isinstance(format, str) or format not in FORMATS:
+        allowed = ", ".join(repr(name) for name in FORMATS)
+        hint = did_you_mean(str(format), FORMATS)
         raise NetworkError(f"explain(format={format!r}): format must be one of {allowed}.{hint}")
-    return _RENDERERS[format](_document(network))
+    return FORMATS[format](derivation(network))
 
 
-def _document(network: Network) -> list[Block]:
+def derivation(network: Network) -> list[Block]:
+    """The explanation in blocks, before it takes a format."""
     notation, lemmas = Notation(network), Lemmas()
     # these two cite the lemmas, and so decide which are stated, and in which order
     upward, steps = augmentation(notation, lemmas), sweep(notation, lemmas)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-__all__ = ["Formula", "call", "number", "ratio"]
+__all__ = ["Formula", "call", "numeral", "ratio"]
 
 # how tightly the outermost operation binds
 _CONDITION, _SUM, _PRODUCT, _ATOM = 0, 1, 2, 3
@@ -30,7 +30,7 @@ def _digits(value: float) -> str:
     return power if mantissa == "1" else rf"{mantissa} \cdot {power}"
 
 
-def number(value: float) -> Formula:
+def numeral(value: float) -> Formula:
     """A number as a formula."""
     return Formula(_digits(value), _ATOM if value >= 0 else _SUM)
 
@@ -39,7 +39,7 @@ def _formula(value: Any) -> Formula:
     if isinstance(value, Formula):
         return value
     if isinstance(value, (int, float, np.integer, np.floating)):
-        return number(float(value))
+        return numeral(float(value))
     raise TypeError(f"cannot write {value!r} in a formula")
 
 
@@ -198,7 +198,7 @@ def ratio(coefficient: float, body: Formula) -> Formula:
     inverse = round(1.0 / coefficient)
     if inverse > 1 and math.isclose(coefficient * inverse, 1.0, rel_tol=1e-12):
         return body / inverse
-    return number(coefficient) * body
+    return numeral(coefficient) * body
 
 
 def call(function: Any, **arguments: Formula) -> Formula | dict[str, Formula] | None:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from pgbn.explain.algebra import Formula, number
+from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
 from pgbn.explain.lemmas import Lemmas, lemmas_of_rule
+from pgbn.explain.links import link_lemma, link_lines
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
-from pgbn.explain.steps import (
-    beta_line,
-    generic_lines,
-    link_lemma,
-    link_lines,
-    random_slots,
-    where_lines,
-)
+from pgbn.explain.registered import generic_lines, where_lines
+from pgbn.explain.steps import has_tables, random_slots, tables_lines
 from pgbn.explain.symbols import At
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Term
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.dirichlet import Dirichlet
-from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
 
@@ -66,7 +59,7 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
             continue
         exposure = rule.exposure
         if link is not None and slot == link.slot and isinstance(exposure, (int, float)):
-            lines += _split(notation, node, slot, number(float(exposure)), notation.index, ALWAYS)
+            lines += _split(notation, node, slot, numeral(float(exposure)), notation.index, ALWAYS)
             if rule.normalised:
                 words.append(f"They carry no exposure and are shared out by "
                              f"{lemmas.cite('multinomial')}.")  # fmt: skip
@@ -96,7 +89,7 @@ def _split(
         return []
     terms = [t for t in notation.wiring.polynomials[node.name, slot].terms
              if t.phase in (ALWAYS, phase)]  # fmt: skip
-    total, lines = number(0.0), []
+    total, lines = numeral(0.0), []
     for term in terms:
         part = _part(notation, node, slot, term, at)
         whole = part
@@ -175,7 +168,7 @@ def _is_poisson(notation: Notation, node: Node) -> bool:
 def _count_line(notation: Notation, node: Node) -> str:
     total = notation.heard_count(node.name)
     for slot in node.slots():
-        if notation.wiring.polynomials[node.name, slot].along is not None:
+        if notation.has_lag(node, slot):
             total = total + notation.passed_back_count(node, slot, notation.index)
     return rf"{notation.count(node.name).latex} &= {total.latex}"
 
@@ -183,7 +176,7 @@ def _count_line(notation: Notation, node: Node) -> str:
 def _exposure_line(notation: Notation, node: Node) -> str:
     total = notation.heard_exposure(node.name)
     for slot in node.slots():
-        if notation.wiring.polynomials[node.name, slot].along is not None:
+        if notation.has_lag(node, slot):
             total = total + notation.passed_back_exposure(node, slot, notation.index)
     return rf"{notation.exposure(node.name).latex} &= {total.latex}"
 
@@ -191,38 +184,16 @@ def _exposure_line(notation: Notation, node: Node) -> str:
 def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[Block]:
     """The node is integrated out; its tables speak to its slot."""
     rule = notation.wiring.rules[node.name, slot]
-    count, q = notation.count(node.name), notation.exposure(node.name)
     lines: list[str] = []
     split = False
     for at, phase, condition in reversed(notation.rows(node)):
         tail = rf",\quad {condition}" if condition else ""
-        shape = notation.slot(node, slot, at, phase)
-        tables = notation.drawn(node, slot, at)
-        passed = notation.passed(node, slot, at)
-        if rule.child is Gamma:
-            c = notation.slot(node, "rate", at, phase)
-            m, exposure = notation.count(node.name, at), notation.exposure(node.name, at)
-            p = exposure / (c + exposure)
-            lines += [
-                rf"{m.latex} &\sim \mathrm{{NB}}\bigl({shape.latex},\ {p.latex}\bigr){tail}",
-                rf"{tables.latex} &\sim \mathrm{{CRT}}\bigl({m.latex},\ {shape.latex}\bigr){tail}",
-                rf"{tables.latex} &\sim \mathrm{{Pois}}\bigl({(passed * shape).latex}\bigr){tail}",
-            ]
-        elif rule.child is Dirichlet:
-            lines += [
-                rf"{tables.latex} &\sim \mathrm{{CRT}}\bigl({count.latex},\ {shape.latex}\bigr)",
-                beta_line(notation, node, slot),
-                rf"{tables.latex} &\sim \mathrm{{Pois}}\bigl({(passed * shape).latex}\bigr)",
-            ]
-        else:
-            lines += generic_lines(
-                notation, node, rule.equation, tables.latex, rule.count_reads, at, phase
-            )
-            lines.append(rf"\text{{exposure}} &= {passed.latex}")
+        lines += _table_rows(notation, node, slot, at, phase, tail)
         if phase in (ALWAYS, LATER) or notation.is_split(node, slot, FIRST):
+            passed = notation.passed(node, slot, at)
             lines += [line + tail for line in _split(notation, node, slot, passed, at, phase)]
         split = split or notation.is_split(node, slot, phase)
-    if notation.wiring.polynomials[node.name, slot].along is not None:
+    if notation.has_lag(node, slot):
         traced = notation.traced(node, slot)
         if traced is not None:
             lines.insert(0, rf"{notation.passed(node, slot).latex} &= {traced.latex}")
@@ -230,13 +201,35 @@ def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[B
     how = f"By {lemmas.cite(*keys)}" if keys else f"By the rule of {type(node).__name__}"
     if not keys and rule.reference:
         how += f" ({rule.reference})"
+    q = notation.exposure(node.name).latex if "gamma" in keys else ""
     words = (
         f"{how}, with ${notation.bare(node.name)}$ integrated out, the count $"
-        f"{count.latex}$ becomes tables that speak to the {slot}"
-        + (f" with an exposure made from ${q.latex}$" if rule.child is Gamma else "")
+        f"{notation.count(node.name).latex}$ becomes tables that speak to the {slot}"
+        + (f" with an exposure made from ${q}$" if q else "")
         + (f"; they are shared out by {lemmas.cite('split')}." if split else ".")
     )
     return [Paragraph(words), Equations(tuple(lines))]
+
+
+def _table_rows(
+    notation: Notation, node: Node, slot: str, at: At, phase: str, tail: str
+) -> list[str]:
+    """The tables given the count, and as a Poisson count of their own; of a gamma, the negative
+    binomial from which they come."""
+    rule = notation.wiring.rules[node.name, slot]
+    drawn = tables_lines(notation, node, slot, at, phase)
+    passed = notation.passed(node, slot, at)
+    if not has_tables(rule):
+        return [*drawn, rf"\text{{exposure}} &= {passed.latex}"]
+    shape = notation.slot(node, slot, at, phase)
+    lines = [*drawn, rf"{notation.drawn(node, slot, at).latex} &\sim \mathrm{{Pois}}\bigl("
+             rf"{(passed * shape).latex}\bigr)"]  # fmt: skip
+    if "gamma" in lemmas_of_rule(rule):
+        count, exposure = notation.count(node.name, at), notation.exposure(node.name, at)
+        p = exposure / (notation.slot(node, "rate", at, phase) + exposure)
+        lines.insert(0, rf"{count.latex} &\sim \mathrm{{NB}}\bigl({shape.latex},\ "
+                     rf"{p.latex}\bigr)")  # fmt: skip
+    return [line + tail for line in lines]
 
 
 def _exposures(notation: Notation) -> list[Block]:
@@ -251,8 +244,7 @@ def _exposures(notation: Notation) -> list[Block]:
     for node in nodes:
         lines.append(_exposure_line(notation, node))
         for slot in node.slots():
-            chain = notation.wiring.polynomials[node.name, slot].along is not None
-            traced = notation.traced(node, slot) if chain else None
+            traced = notation.traced(node, slot) if notation.has_lag(node, slot) else None
             if traced is not None:
                 lines.append(rf"{notation.passed(node, slot).latex} &= {traced.latex}")
     if not lines:

@@ -7,12 +7,24 @@ one ``&`` at which the lines are aligned.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["ALIGN", "Block", "Equations", "Heading", "Items", "Paragraph", "code", "unaligned"]
+__all__ = [
+    "Block",
+    "Equations",
+    "Heading",
+    "Items",
+    "Paragraph",
+    "align_parts",
+    "code",
+    "prose_pieces",
+    "unaligned",
+]
 
 # the alignment mark; an escaped ampersand is part of a name
-ALIGN = re.compile(r"(?<!\\)&")
+_ALIGN = re.compile(r"(?<!\\)&")
+_MARKED = re.compile(r"(\$[^$]*\$|`[^`]*`)")
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,24 @@ Block = Heading | Paragraph | Equations | Items
 
 def unaligned(line: str) -> str:
     """A line of equations without its alignment mark, which is the first ampersand."""
-    return ALIGN.sub("", line, count=1)
+    return _ALIGN.sub("", line, count=1)
+
+
+def align_parts(line: str) -> tuple[str, str]:
+    """What stands before and behind the alignment mark; a line without one stands behind it."""
+    parts = _ALIGN.split(line, maxsplit=1)
+    return (parts[0], parts[1]) if len(parts) == 2 else ("", line)
+
+
+def prose_pieces(text: str) -> Iterator[tuple[str, str]]:
+    """(kind, content) of the pieces of a prose line: "math", "code" or "prose"."""
+    for piece in _MARKED.split(text):
+        if piece.startswith("$") and piece.endswith("$") and len(piece) > 1:
+            yield "math", piece[1:-1]
+        elif piece.startswith("`") and piece.endswith("`") and len(piece) > 1:
+            yield "code", piece[1:-1].replace("＄", "$")
+        elif piece:
+            yield "prose", piece
 
 
 def code(name: str) -> str:

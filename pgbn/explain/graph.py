@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from pgbn.explain.document import unaligned
+from pgbn.explain.formulas import to_unicode
+from pgbn.explain.links import link_lines
 from pgbn.explain.model import distribution
 from pgbn.explain.notation import Notation
-from pgbn.explain.plain import to_unicode
-from pgbn.explain.steps import link_lines, split_lines, tables_lines
+from pgbn.explain.steps import has_tables, split_lines, tables_lines
 from pgbn.network.terms import ALWAYS, Term
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.dirichlet import Dirichlet
-from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.rules.registry import find_link
 
 if TYPE_CHECKING:
@@ -73,8 +72,7 @@ def _add_counts(
             continue
         last = start
         if rule.is_random:
-            known = rule.child in (Gamma, Dirichlet)
-            name = f"crt({node.name})" if known else f"counts({node.name}.{slot})"
+            name = f"crt({node.name})" if has_tables(rule) else f"counts({node.name}.{slot})"
             lines = [line for at, phase, _ in notation.rows(node)
                      for line in tables_lines(notation, node, slot, at, phase)]  # fmt: skip
             last = [_add(graph, name, notation.drawn(node, slot).latex, lines, start)]

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pgbn.explain.document import Block, Equations, Heading, Paragraph
 from pgbn.nodes.base import Node
 from pgbn.nodes.bernoulli import Bernoulli
-from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule
 
-__all__ = ["LEMMAS", "LINK_LEMMAS", "Lemma", "Lemmas", "lemma_of_draw", "lemmas_of_rule"]
+__all__ = ["LEMMAS", "Lemma", "Lemmas", "lemma_of_draw", "lemmas_of_rule"]
 
 
 @dataclass(frozen=True)
@@ -189,11 +188,6 @@ LEMMAS = {
         r"$a_{\cdot} = s_{\cdot}$ does not involve $\phi$: a draw of $\phi$ with $\theta$ "
         r"integrated out leaves $\theta_{\cdot}$ current, although $\theta$ itself is stale.",
     ),
-}
-
-LINK_LEMMAS: dict[type[Node], str] = {
-    BernoulliPoisson: "bernoulli-poisson",
-    PoissonGamma: "poisson-gamma",
 }
 
 _RULE_LEMMAS: dict[tuple[type[Node], str, str], tuple[str, ...]] = {

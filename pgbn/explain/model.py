@@ -10,11 +10,10 @@ from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.symbols import DOT, At
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.beta import BetaOdds
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.rules.registry import find_link
 
-__all__ = ["distribution", "generative", "notation_section", "odds_line"]
+__all__ = ["distribution", "generative", "notation_section", "odds_lines"]
 
 
 def notation_section(notation: Notation) -> list[Block]:
@@ -55,8 +54,7 @@ def generative(notation: Notation) -> list[Block]:
             slots = {slot: notation.slot(node, slot, at, phase) for slot in node.slots()}
             line = rf"{notation.own_symbol(node, at)} {distribution(notation, node, slots)}"
             lines.append(line + (rf",\quad {condition}" if condition else ""))
-        if isinstance(node, BetaOdds):
-            lines.append(odds_line(notation, node))
+        lines += odds_lines(notation, node)
     chains = [node for node in notation.network if notation.along(node) is not None]
     note = [Paragraph(
         f"{' and '.join(code(node.name) for node in chains)}: a Markov chain in one node, each row "
@@ -65,12 +63,14 @@ def generative(notation: Notation) -> list[Block]:
     return [Heading(2, "The generative model"), Equations(tuple(lines)), *note]
 
 
-def odds_line(notation: Notation, node: Node) -> str:
-    """c := (1−p)/p."""
+def odds_lines(notation: Notation, node: Node) -> list[str]:
+    """c := (1−p)/p, of a node whose value are odds."""
+    if not notation.is_odds(node):
+        return []
     p = notation.own_symbol(node)
     short = notation.odds(node.name)
     value = notation.value(node.name).latex if short else r"\text{rate}"
-    return rf"{value} &:= (1 - {p}) / {p}"
+    return [rf"{value} &:= (1 - {p}) / {p}"]
 
 
 def distribution(notation: Notation, node: Node, slots: dict[str, Formula]) -> str:
@@ -78,7 +78,7 @@ def distribution(notation: Notation, node: Node, slots: dict[str, Formula]) -> s
     filled = {slot: _vector_slot(notation, node, slot, value) for slot, value in slots.items()}
     marks = {slot: f"@{number}@" for number, slot in enumerate(filled)}
     formula = node.formula(**marks)
-    if isinstance(node, BetaOdds):  # the value, (1-p)/p, has a line of its own
+    if notation.is_odds(node):  # the value, (1-p)/p, has a line of its own
         formula = rf"\mathrm{{Beta}}({marks['a']},\ {marks['b']})"
     formula = clean_math(formula)
     link = find_link(node)

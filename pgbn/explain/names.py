@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pgbn.explain.formulas.signs import GREEK, NAMES
+
 __all__ = [
-    "GREEK",
     "Symbol",
     "clean_math",
     "escape_character",
@@ -18,19 +19,6 @@ __all__ = [
     "symbols_of",
 ]
 
-_LOWER = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau"
-_UPPER = "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
-_LOWER_SIGNS = "α β γ δ ε ζ η θ ι κ λ μ ν ξ π ρ σ τ"
-_UPPER_SIGNS = "Γ Δ Θ Λ Ξ Π Σ Υ Φ Ψ Ω"
-
-# name of a letter → its unicode sign
-GREEK = dict(
-    zip(
-        f"{_LOWER} upsilon phi chi psi omega {_UPPER}".split(),
-        f"{_LOWER_SIGNS} υ φ χ ψ ω {_UPPER_SIGNS}".split(),
-        strict=True,
-    )
-)
 _SIGN_TO_NAME = {sign: name for name, sign in GREEK.items()}
 
 # the usual indices of the usual dims, and the letters of their sizes
@@ -65,15 +53,19 @@ def escape_math(name: str) -> str:
     return rf"\mathrm{{{''.join(escape_character(character) for character in name)}}}"
 
 
+# signs of print that a formula writes as ASCII
+_ASCII = {"−": "-", "–": "-", "′": "'"}
+
+
 def clean_math(latex: str) -> str:
     """LaTeX written by others, with unicode signs replaced by commands that compile."""
-    signs = {"−": "-", "·": r"\cdot ", "∼": r"\sim ", "≥": r"\ge ", "≤": r"\le ", "∑": r"\sum ",
-             "∞": r"\infty ", "∝": r"\propto ", "ℓ": r"\ell ", "′": "'", "…": r"\ldots ",
-             "–": "-"}  # fmt: skip
-    return "".join(
-        character if character.isascii() else signs.get(character) or escape_character(character)
-        for character in latex
-    )
+    return "".join(character if character.isascii() else _command(character) for character in latex)
+
+
+def _command(character: str) -> str:
+    if character in NAMES:
+        return rf"\{NAMES[character]} "
+    return _ASCII.get(character) or escape_character(character)
 
 
 @dataclass(frozen=True)

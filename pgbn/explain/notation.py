@@ -8,24 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pgbn.explain.algebra import Formula, call, number, ratio
+from pgbn.explain.algebra import Formula, call, numeral, ratio
 from pgbn.explain.names import Symbol
+from pgbn.explain.operands import (
+    in_first_row,
+    in_later_rows,
+    operand_formula,
+    takes_a_dot,
+)
 from pgbn.explain.symbols import DOT, At, Symbols, shift
 from pgbn.network.connections import Source
-from pgbn.network.sumproduct import (
-    ConstantArray,
-    FirstRow,
-    HeardCount,
-    NodeValue,
-    Operand,
-    PreviousRow,
-    RuleCount,
-    RuleExposure,
-    SumProduct,
-    TimeExposure,
-    operand_of,
-    reduce_product,
-)
+from pgbn.network.sumproduct import SumProduct, operand_of, reduce_product
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.nodes.base import Node, Observed
 
@@ -39,7 +32,7 @@ class Notation(Symbols):
 
     def slot(self, node: Node, slot: str, at: At | None = None, phase: str = ALWAYS) -> Formula:
         """The value of a slot; in a chain, that of the first or the later rows."""
-        total = number(0.0)
+        total = numeral(0.0)
         for term in self.wiring.polynomials[node.name, slot].terms:
             if term.phase in (ALWAYS, phase) or phase == ALWAYS:
                 total = total + self.term(node, term, at)
@@ -63,7 +56,7 @@ class Notation(Symbols):
 
     def total(self, node: Node, slot: str, dim: str) -> Formula:
         """A slot summed over one of the node's dims."""
-        found = number(0.0)
+        found = numeral(0.0)
         for product in self.wiring.exposures.named_sum(slot, node, (dim,)):
             found = found + self.product(product, self.index)
         return found
@@ -77,12 +70,12 @@ class Notation(Symbols):
             holders = [operand for operand in product.operands if dim in operand.dims]
             taken = [at[d] for o in product.operands for d in o.dims if d != dim and d in at]
             index = self._free(dim, [*taken, *avoid])
-            if any(self._is_first_row(operand, dim) for operand in holders):
+            if any(in_first_row(self, operand, dim) for operand in holders):
                 at[dim] = "1"
-            elif any(self._is_later_rows(operand, dim) for operand in holders):
+            elif any(in_later_rows(self, operand, dim) for operand in holders):
                 at[dim] = index
                 signs.append(f"{index} > 1")
-            elif len(holders) == 1 and type(holders[0]) not in (RuleExposure, RuleCount):
+            elif len(holders) == 1 and takes_a_dot(holders[0]):
                 at[dim] = DOT
             else:
                 at[dim] = index
@@ -93,32 +86,14 @@ class Notation(Symbols):
                 coefficient *= self.network.sizes[dim]
             else:
                 parts.append(Formula(self.size[dim]))
-        parts += [self._operand(operand, at) for operand in product.operands]
-        body = number(1.0)
+        parts += [operand_formula(self, operand, at) for operand in product.operands]
+        body = numeral(1.0)
         for part in parts:
             body = body * part
-        body = number(coefficient) if body.latex == "1" else ratio(coefficient, body)
+        body = numeral(coefficient) if body.latex == "1" else ratio(coefficient, body)
         for sign in reversed(signs):
             body = Formula.sum_over(sign, body)
         return body
-
-    def _is_first_row(self, operand: Operand, dim: str) -> bool:
-        """Whether an operand counts in the first row of a chain only."""
-        if isinstance(operand, FirstRow):
-            return True
-        if not isinstance(operand, TimeExposure):
-            return False
-        return dim == self.along(self.network.nodes[operand.name]) and operand.phase == FIRST
-
-    def _is_later_rows(self, operand: Operand, dim: str) -> bool:
-        """Whether an operand counts in all rows of a chain but the first."""
-        if not isinstance(operand, PreviousRow | TimeExposure):
-            return False
-        along = self.along(self.network.nodes[operand.name])
-        if isinstance(operand, PreviousRow):
-            own = dict(zip(operand.dims, operand.own_dims, strict=True))
-            return own[dim] == along
-        return dim == along and operand.phase == LATER
 
     def _free(self, dim: str, taken: Iterable[str]) -> str:
         """The index of a summed dim, with a prime if that index already stands in the formula."""
@@ -126,26 +101,6 @@ class Notation(Symbols):
         while index in used:
             index += "'"
         return index
-
-    def _operand(self, operand: Operand, at: At) -> Formula:
-        if isinstance(operand, ConstantArray):
-            return self.constant(operand.value, operand.dims, at)
-        if isinstance(operand, FirstRow):
-            index = at[operand.dims[0]]
-            return number(1.0) if index == "1" else Formula(rf"1({index} = 1)")
-        node = self.network.nodes[operand.name]
-        if isinstance(operand, HeardCount):
-            return self.count(operand.name, at)
-        if isinstance(operand, RuleCount):
-            return self.computed_count(node, operand.slot, at)
-        if isinstance(operand, RuleExposure):
-            return self.passed(node, operand.slot, at)
-        assert isinstance(operand, NodeValue)
-        names = dict(zip(operand.own_dims, operand.dims, strict=True))
-        if isinstance(operand, PreviousRow):
-            row = names[self.along(node) or ""]
-            at = {**at, row: shift(at[row], -1)}
-        return self.value(operand.name, at, [names[dim] for dim in node.axes])
 
     # ---- counts -----------------------------------------------------------------------
 
@@ -163,7 +118,7 @@ class Notation(Symbols):
     def heard_count(self, name: str, at: At | None = None) -> Formula:
         """The count that a node hears, added up over its sources."""
         at = self.index if at is None else at
-        total = number(0.0)
+        total = numeral(0.0)
         for source in self.wiring.sources[name]:
             total = total + self._source_count(source, at)
         return total
@@ -171,7 +126,7 @@ class Notation(Symbols):
     def _source_count(self, source: Source, at: At) -> Formula:
         inner = _beside(source, at)
         if not source.is_delivered:
-            total = number(0.0)
+            total = numeral(0.0)
             for product in self.wiring.exposures.source_count(source):
                 total = total + self.product(product, inner)
             return total
@@ -193,7 +148,7 @@ class Notation(Symbols):
 
     def passed_back_count(self, node: Node, slot: str, at: At) -> Formula:
         """What row t+1 of a chain passes back to row t."""
-        polynomial, total = self.wiring.polynomials[node.name, slot], number(0.0)
+        polynomial, total = self.wiring.polynomials[node.name, slot], numeral(0.0)
         for term, own in _lagged(polynomial):
             inner = dict.fromkeys((*node.axes, *term.contracted), DOT)
             inner |= _next_row(node, polynomial, own, at)
@@ -207,7 +162,7 @@ class Notation(Symbols):
         node = self.network.nodes[name]
         found = self.wiring.exposures.heard_dims(name)
         for slot in node.slots():
-            if self.wiring.polynomials[name, slot].along is not None:
+            if self.has_lag(node, slot):
                 found |= set(self.wiring.exposures.rule_dims(node, slot))
         return tuple(dim for dim in node.axes if dim in found)
 
@@ -222,7 +177,7 @@ class Notation(Symbols):
     def heard_exposure(self, name: str, at: At | None = None) -> Formula:
         """The exposure that a node hears, added up over its sources."""
         at = self.index if at is None else at
-        total = number(0.0)
+        total = numeral(0.0)
         for source in self.wiring.sources[name]:
             for product in self.wiring.exposures.source_exposure(source):
                 total = total + self.product(product, _beside(source, at))
@@ -230,7 +185,7 @@ class Notation(Symbols):
 
     def passed_back_exposure(self, node: Node, slot: str, at: At) -> Formula:
         """The exposure that row t+1 of a chain passes back to row t."""
-        polynomial, total = self.wiring.polynomials[node.name, slot], number(0.0)
+        polynomial, total = self.wiring.polynomials[node.name, slot], numeral(0.0)
         rest = self.wiring.exposures.rule_operand(node, slot)
         for term, own in _lagged(polynomial):
             others = [operand_of(factor, node) for factor in term.factors if factor is not own]
@@ -248,7 +203,7 @@ class Notation(Symbols):
         mark = self.marks[node.name] + self.slot_mark(node, slot)
         if rule.drawn is not None:
             return Formula(Symbol(r"\hat{q}", mark).at(indices))
-        if self.wiring.polynomials[node.name, slot].along is not None:
+        if self.has_lag(node, slot):
             return Formula(Symbol(r"\zeta", mark).at(indices))
         found = self.traced(node, slot, at)
         return Formula(Symbol(r"\hat{q}", mark).at(indices)) if found is None else found
@@ -259,7 +214,7 @@ class Notation(Symbols):
         if rule.drawn is not None or rule.exposure is None:
             return None
         if isinstance(rule.exposure, (int, float)):
-            return number(float(rule.exposure))
+            return numeral(float(rule.exposure))
         if isinstance(rule.exposure, str):
             return self.quantity(node, rule.exposure, at)
         arguments = {name: self.quantity(node, name, at) for name in rule.exposure_reads}

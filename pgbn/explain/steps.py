@@ -5,34 +5,20 @@ from __future__ import annotations
 import inspect
 
 from pgbn.explain.algebra import Formula, call
-from pgbn.explain.lemmas import LINK_LEMMAS
-from pgbn.explain.model import distribution, odds_line
+from pgbn.explain.formulas import to_unicode
+from pgbn.explain.lemmas import lemmas_of_rule
+from pgbn.explain.links import link_lines
+from pgbn.explain.model import distribution, odds_lines
 from pgbn.explain.names import clean_math, escape_math
 from pgbn.explain.notation import Notation
-from pgbn.explain.plain import to_unicode
+from pgbn.explain.registered import generic_lines, where_lines
 from pgbn.explain.symbols import At
 from pgbn.network.terms import ALWAYS
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
-from pgbn.nodes.beta import BetaOdds
-from pgbn.nodes.dirichlet import Dirichlet
-from pgbn.nodes.gamma import Gamma
-from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import LinkRule
+from pgbn.nodes.rules.types import EvidenceRule
 
-__all__ = [
-    "beta_line",
-    "count_lines",
-    "draw_lines",
-    "generic_lines",
-    "link_lemma",
-    "link_lines",
-    "random_slots",
-    "split_lines",
-    "tables_lines",
-    "where_lines",
-]
+__all__ = ["count_lines", "draw_lines", "has_tables", "random_slots", "split_lines", "tables_lines"]
 
 # on a line with more characters than this, long parameters get lines of their own
 _LONG = 100
@@ -63,22 +49,6 @@ def count_lines(notation: Notation, node: Node) -> list[str]:
     if not lines and isinstance(node, Observed):
         lines.append(rf"{notation.cells(node).latex} &\text{{: the data themselves}}")
     return lines
-
-
-def link_lines(notation: Notation, node: Node, link: LinkRule) -> list[str]:
-    """The latent counts behind data."""
-    if link.counts is None:
-        return []
-    count, value = notation.cells(node).latex, notation.value(node.name)
-    rate = notation.slot(node, link.slot)
-    if link.node is BernoulliPoisson:
-        return [rf"({count} \mid {value.latex} = 1) &\sim \mathrm{{Pois}}_{{+}}({rate.latex})"]
-    if link.node is PoissonGamma:
-        inside = notation.slot(node, "noise") * value * rate
-        return [rf"({count} \mid {value.latex} > 0) &\sim \mathrm{{Bessel}}_{{-1}}"
-                rf"\bigl(2 \sqrt{{{inside.latex}}}\bigr)"]  # fmt: skip
-    names = [n for n in inspect.signature(link.counts).parameters if n != "stream"]
-    return generic_lines(notation, node, link.equation, count, names)
 
 
 def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
@@ -115,17 +85,20 @@ def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) 
     """The draw that turns the count a node hears into a count for its slot."""
     rule = notation.wiring.rules[node.name, slot]
     tables = notation.drawn(node, slot, at).latex
+    if not has_tables(rule):
+        return generic_lines(notation, node, rule.equation, tables, rule.count_reads, at, phase)
     shape = notation.slot(node, slot, at, phase)
-    if rule.child in (Gamma, Dirichlet):
-        lines = [rf"{tables} &\sim \mathrm{{CRT}}\bigl({notation.count(node.name, at).latex},\ "
-                 rf"{shape.latex}\bigr)"]  # fmt: skip
-        if rule.child is Dirichlet:
-            lines.append(beta_line(notation, node, slot))
-        return lines
-    return generic_lines(notation, node, rule.equation, tables, rule.count_reads, at, phase)
+    lines = [rf"{tables} &\sim \mathrm{{CRT}}\bigl({notation.count(node.name, at).latex},\ "
+             rf"{shape.latex}\bigr)"]  # fmt: skip
+    return lines if rule.drawn is None else [*lines, _beta_line(notation, node, slot)]
 
 
-def beta_line(notation: Notation, node: Node, slot: str) -> str:
+def has_tables(rule: EvidenceRule) -> bool:
+    """Whether the count that a rule draws is the number of tables of a Chinese restaurant."""
+    return bool({"crt", "dirichlet"} & set(lemmas_of_rule(rule)))
+
+
+def _beta_line(notation: Notation, node: Node, slot: str) -> str:
     """The random exposure that a Dirichlet passes to its concentration."""
     over = node.simplex
     assert over is not None
@@ -135,34 +108,6 @@ def beta_line(notation: Notation, node: Node, slot: str) -> str:
         rf"{notation.passed(node, slot).latex} &= -\ln s,\quad s \sim "
         rf"\mathrm{{Beta}}\bigl({total.latex},\ {heard}\bigr)"
     )
-
-
-def generic_lines(
-    notation: Notation,
-    node: Node,
-    equation: str,
-    drawn: str,
-    names: tuple[str, ...] | list[str],
-    at: At | None = None,
-    phase: str = ALWAYS,
-) -> list[str]:
-    """A rule of somebody else: its own equation, and what stands behind its letters."""
-    stated = clean_math(equation) or rf"\text{{as the rule of {type(node).__name__} computes it}}"
-    return [rf"{drawn} &:\ {stated}", *where_lines(notation, node, names, at, phase)]
-
-
-def where_lines(
-    notation: Notation,
-    node: Node,
-    names: tuple[str, ...] | list[str],
-    at: At | None = None,
-    phase: str = ALWAYS,
-) -> list[str]:
-    """``count = …, shape = …``: what a rule reads, in symbols."""
-    return [
-        rf"{escape_math(name)} &= {notation.quantity(node, name, at, phase).latex}"
-        for name in names
-    ]
 
 
 def draw_lines(notation: Notation, node: Node) -> list[str]:
@@ -187,9 +132,7 @@ def draw_lines(notation: Notation, node: Node) -> list[str]:
             stated = clean_math(rule.equation) or r"\text{the registered posterior}"
             lines.append(rf"({symbol} \mid -) &\sim {stated}{tail}")
             lines += where_lines(notation, node, names, at, phase)
-    if isinstance(node, BetaOdds):
-        lines.append(odds_line(notation, node))
-    return lines
+    return lines + odds_lines(notation, node)
 
 
 def _shortened(notation: Notation, node: Node, slots: dict[str, Formula]) -> tuple[str, list[str]]:
@@ -201,9 +144,3 @@ def _shortened(notation: Notation, node: Node, slots: dict[str, Formula]) -> tup
     named = {slot: Formula(rf"{escape_math(slot)}'") for slot in apart}
     lines = [rf"{named[slot].latex} &= {value.latex}" for slot, value in apart.items()]
     return distribution(notation, node, {**slots, **named}), lines
-
-
-def link_lemma(node: Node) -> str | None:
-    """The lemma behind the link of an observed node."""
-    link = find_link(node)
-    return LINK_LEMMAS.get(link.node) if link is not None and link.counts is not None else None

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
 from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
+from pgbn.explain.links import link_lemma
 from pgbn.explain.notation import Notation
-from pgbn.explain.steps import count_lines, draw_lines, link_lemma, random_slots
+from pgbn.explain.steps import count_lines, draw_lines, random_slots
 from pgbn.network.reads import CountsRead, Read
+from pgbn.network.schedule import Freshness
 from pgbn.network.steps import Step
 from pgbn.nodes.base import Node
 from pgbn.nodes.rules.registry import find_link
@@ -35,14 +37,11 @@ def sweep(notation: Notation, lemmas: Lemmas) -> list[Block]:
             "step: what it reads, what it integrates out, and why what it reads is current."
         ),
     ]
-    stale: dict[str, tuple[frozenset[str], int]] = {}
+    freshness = Freshness()
     for number, step in enumerate(steps, 1):
-        blocks += _step(notation, lemmas, steps, number, step, stale)
-        stale.pop(step.name, None)
-        for name, sums in step.marginalises.items():
-            before = stale.get(name)
-            stale[name] = (sums & before[0] if before else sums, number)
-    return [*blocks, *_end(steps, stale)]
+        blocks += _step(notation, lemmas, steps, number, step, freshness)
+        freshness.run(step)
+    return [*blocks, *_end(steps, freshness)]
 
 
 def _step(
@@ -51,7 +50,7 @@ def _step(
     steps: Sequence[Step],
     number: int,
     step: Step,
-    stale: dict[str, tuple[frozenset[str], int]],
+    freshness: Freshness,
 ) -> list[Block]:
     node = notation.network.nodes[step.node]
     lines = count_lines(notation, node) if step.upward else draw_lines(notation, node)
@@ -60,7 +59,7 @@ def _step(
     method = f" [{step.method}]" if step.method else ""
     texts = (
         reason,
-        _reads(notation, lemmas, step, stale),
+        _reads(notation, lemmas, steps, step, freshness),
         _marginalises(notation, steps, number, step),
     )
     return [
@@ -112,22 +111,24 @@ def _split_key(notation: Notation, node: Node) -> str:
 def _reads(
     notation: Notation,
     lemmas: Lemmas,
+    steps: Sequence[Step],
     step: Step,
-    stale: dict[str, tuple[frozenset[str], int]],
+    freshness: Freshness,
 ) -> str:
     """What the step conditions on, and why that is current."""
     reads = sorted(step.reads, key=lambda read: (read.name, *sorted(read.summed)))
     if not reads:
         return "It reads only the data and constants."
     text = f"It reads {_join(dict.fromkeys(_show(notation, read) for read in reads))}"
-    exempt = [read for read in reads if read.name in stale and read.summed]
+    exempt = [read for read in reads if freshness.is_current_sum(read)]
     if not exempt:
         return f"{text}, all current."
     parts = []
     for read in exempt:
         dims = _join(f"${notation.index[d]}$" for d in sorted(read.summed))
-        parts.append(f"{code(read.name)} is stale since step {stale[read.name][1]}, but only its "
-                     f"sum over {dims} is read")  # fmt: skip
+        since = steps.index(freshness.left_by[read.name]) + 1
+        parts.append(f"{code(read.name)} is stale since step {since}, but only its sum over {dims} "
+                     "is read")  # fmt: skip
     return f"{text}: {'; '.join(parts)}, which {lemmas.cite('sums')} keeps current."
 
 
@@ -177,8 +178,8 @@ def _when(steps: Sequence[Step], number: int, names: Sequence[str]) -> str:
     return " and ".join(parts)
 
 
-def _end(steps: Sequence[Step], stale: dict[str, tuple[frozenset[str], int]]) -> list[Block]:
-    left = [name for name in stale if any(step.name == name for step in steps)]
+def _end(steps: Sequence[Step], freshness: Freshness) -> list[Block]:
+    left = [name for name in freshness.stale if any(step.name == name for step in steps)]
     state = (
         "At the end nothing is stale"
         if not left

@@ -81,6 +81,10 @@ class Symbols:
 
     # ---- values -----------------------------------------------------------------------
 
+    def is_odds(self, node: Node) -> bool:
+        """Whether a node is drawn as p and its value is (1−p)/p."""
+        return isinstance(node, BetaOdds)
+
     def odds(self, name: str) -> Symbol | None:
         """For a BetaOdds named p…: the letter c of its value (1−p)/p, if it is free."""
         symbol = self.symbols[name]
@@ -93,7 +97,7 @@ class Symbols:
         dims = dict(zip(node.axes, own or node.axes, strict=True))
         at = self.index if at is None else at
         indices = [at[dims[dim]] for dim in reversed(node.axes)]
-        if isinstance(node, BetaOdds):
+        if self.is_odds(node):
             short = self.odds(name)
             p = Formula(self.symbols[name].at(indices))
             return Formula(short.at(indices)) if short else (1 - p) / p
@@ -123,6 +127,10 @@ class Symbols:
     def along(self, node: Node) -> str | None:
         """The dim along which a node is a Markov chain."""
         return self.wiring.connections.time_dim(node.name)
+
+    def has_lag(self, node: Node, slot: str) -> bool:
+        """Whether a slot reads the node's own previous row."""
+        return self.wiring.polynomials[node.name, slot].along is not None
 
     def rows(self, node: Node) -> list[tuple[At, str, str]]:
         """(indices, phase, condition): one for a plain node; the first and the later rows of

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
+from pgbn.network.reads import Read
 from pgbn.network.steps import Stale, Step, is_current
 
-__all__ = ["Schedule", "check_order", "derive", "reorder"]
+__all__ = ["Freshness", "Schedule", "check_order", "derive", "reorder"]
 
 _PATIENCE = 2000  # steps of the search for an order beyond the first way
 
@@ -133,29 +134,51 @@ def _apply(step: Step, stale: Stale) -> None:
 # ---- checking an order ------------------------------------------------------------------
 
 
+class Freshness:
+    """What is stale between two steps of a sweep, and which step left it so.
+
+    Begins with what was never drawn; `run` every step in turn.
+    """
+
+    def __init__(self, never_drawn: Iterable[str] = ()) -> None:
+        self.stale: Stale = {name: frozenset() for name in never_drawn}
+        self.left_by: dict[str, Step] = {}
+
+    def run(self, step: Step) -> None:
+        """Go past a step."""
+        _apply(step, self.stale)
+        self.left_by |= dict.fromkeys(step.marginalises, step)
+
+    def is_current(self, read: Read) -> bool:
+        """Whether a step may condition on what it reads."""
+        return is_current(read, self.stale)
+
+    def is_current_sum(self, read: Read) -> bool:
+        """Whether the sum that is read is current although the value itself is stale."""
+        return bool(read.summed & self.stale.get(read.name, frozenset()))
+
+
 def check_order(schedule: Iterable[Step]) -> None:
     """Raise `StaleReadError` if a step conditions on a value that was integrated out."""
     steps = list(schedule)
-    stale: Stale = {step.name: frozenset() for step in steps if step.upward}
-    culprit = dict.fromkeys(stale, "")
+    freshness = Freshness(step.name for step in steps if step.upward)
     for sweep in (1, 2):
         for step in steps:
             for read in sorted(step.reads, key=lambda r: r.name):
-                if not is_current(read, stale):
-                    raise StaleReadError(_explain(step, read.name, culprit[read.name], sweep))
-            _apply(step, stale)
-            for name in step.marginalises:
-                culprit[name] = step.name
+                if not freshness.is_current(read):
+                    culprit = freshness.left_by.get(read.name)
+                    raise StaleReadError(_explain(step, read.name, culprit, sweep))
+            freshness.run(step)
 
 
-def _explain(step: Step, name: str, culprit: str, sweep: int) -> str:
-    if not culprit:
+def _explain(step: Step, name: str, culprit: Step | None, sweep: int) -> str:
+    if culprit is None:
         return f"{step.name} reads {name}, which has not been drawn yet; put {name} before it"
     again = " of the next sweep" if sweep == 2 else ""
     return (
-        f"{step.name}{again} conditions on {name}, but {name} is stale: {culprit} was drawn with "
-        f"{name} integrated out, and {name} has not been redrawn since. Draw {name} between "
-        f"{culprit} and {step.name}, or move {step.name} before {culprit}"
+        f"{step.name}{again} conditions on {name}, but {name} is stale: {culprit.name} was drawn "
+        f"with {name} integrated out, and {name} has not been redrawn since. Draw {name} between "
+        f"{culprit.name} and {step.name}, or move {step.name} before {culprit.name}"
     )
 
 

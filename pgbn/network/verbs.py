@@ -93,7 +93,7 @@ class Verbs:
                       layer1, threads, callback)  # fmt: skip
 
     def explain(self, format: str = "text") -> str:
-        """The model, its augmentation and every conditional: "text", "markdown" or "latex"."""
+        """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html"."""
         from pgbn.explain import explain
 
         return explain(self._network, format)

@@ -21,7 +21,7 @@ from pgbn.errors import DataError, PgbnError
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
 from pgbn.report.embedding import document_positions
-from pgbn.report.payload import clean_text
+from pgbn.report.text import clean_text
 
 __all__ = ["document_map", "layer_widths", "top_words", "topic_graph", "traces"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
-from pgbn.explain.plain import to_unicode
+from pgbn.explain.formulas import to_unicode
 from pgbn.explain.symbols import Symbols
 from pgbn.nodes.base import Node, Observed
 

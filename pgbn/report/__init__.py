@@ -1,7 +1,8 @@
 """The report: one self-contained, offline HTML page about a trained network."""
 
-from pgbn.report.convert import report_data, report_data_from_draws
+from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData, Series
+from pgbn.report.from_draws import report_data_from_draws
 from pgbn.report.page import report_html, write_report
 from pgbn.report.summary import summary_html
 

@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 from pgbn.checks import check_names
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
+from pgbn.explain.document import Block
 
-__all__ = ["Matrix", "ReportData", "Series"]
+__all__ = ["Matrix", "ReportData", "Series", "proportions"]
 
 Matrix = NDArray[np.float64]
+
+
+def proportions(units: Matrix) -> Matrix:
+    """θ_kj / θ_·j, equal parts where all are zero."""
+    totals = units.sum(axis=-1, keepdims=True)
+    return np.where(totals > 0, units / np.where(totals > 0, totals, 1.0), 1.0 / units.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -56,8 +63,8 @@ class ReportData:
     share of each topic in its layer; ``active[t-1]`` marks the topics that are in use, by the
     criterion told in ``active_means``; ``budget[t-1]`` is the width that the layer was given, 0 if
     unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. ``stages``
-    are (sweep, label) where another layer was put on top; ``derivation`` is Markdown, as
-    `Network.explain` writes it. ``labels`` are names that somebody gave to topics (layer, number).
+    are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks
+    of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number).
     """
 
     phi: tuple[Matrix, ...]
@@ -70,7 +77,7 @@ class ReportData:
     documents: Sequence[str] | None = None
     series: tuple[Series, ...] = ()
     stages: tuple[tuple[float, str], ...] = ()
-    derivation: str = ""
+    derivation: Sequence[Block] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     repeat: str = ""
     title: str = "Topics by layer"
@@ -133,6 +140,10 @@ class ReportData:
         """The leading terms of a topic; equal ones in the order of the vocabulary."""
         order = np.argsort(-self.project(layer)[topic], kind="stable")[:top]
         return [self.vocabulary[v] for v in order]
+
+    def leading(self, layer: int, top: int = 6) -> NDArray[np.int64]:
+        """(K, top): the documents in which each topic of a layer has its largest shares."""
+        return np.argsort(-self.theta[layer - 1], axis=0, kind="stable")[:top].T
 
     def name_of(self, document: int) -> str:
         """The title of a document, or the beginning of its text, or its number."""

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pgbn.errors import PgbnError
+from pgbn.report.compact import script_json
 from pgbn.report.convert import report_data
-from pgbn.report.payload import payload, script_json
-from pgbn.report.sections import html_text, lead, sections
+from pgbn.report.data import ReportData
+from pgbn.report.payload import payload
+from pgbn.report.sections import SECTIONS
+from pgbn.report.text import html_text, several
 from pgbn.storage.part_files import new_file
 
 __all__ = ["report_html", "write_report"]
@@ -39,23 +42,19 @@ def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) ->
 def report_html(model: Any, X: Any = None, **options: Any) -> str:
     """The report of ``model`` (see `report_data`) as one self-contained page."""
     data = report_data(model, X, **options)
-    assets = files("pgbn.report") / "assets"
-    style = (assets / "report.css").read_text(encoding="utf-8")
-    names = sorted(item.name for item in assets.iterdir() if item.name.endswith(".js"))
-    scripts = [(assets / name).read_text(encoding="utf-8") for name in names]
-    script = '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();\n"
+    style, script = _assets()
     # Nothing but these two texts may run or style the page, and nothing may be fetched.
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     title = html_text(data.title)
-    parts = sections(data)
-    links = "".join(f'<a href="#{name}">{label}</a>' for name, label, _ in parts)
+    shown = [section for section in SECTIONS if section.shown(data)]
+    links = "".join(f'<a href="#{section.name}">{section.title}</a>' for section in shown)
     body = "\n".join(
-        f'<section id="{name}" aria-labelledby="{name}-title">\n'
-        f'<h2 id="{name}-title">{label}</h2>\n{content}\n</section>'
-        for name, label, content in parts
+        f'<section id="{section.name}" aria-labelledby="{section.name}-title">\n'
+        f'<h2 id="{section.name}-title">{section.title}</h2>\n{section.html(data)}\n</section>'
+        for section in shown
     )
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -70,7 +69,7 @@ def report_html(model: Any, X: Any = None, **options: Any) -> str:
 </head>
 <body>
 <a class="skip" href="#topics">Skip to the table of topics</a>
-<header><h1 dir="auto">{title}</h1><p class="lead">{lead(data)}</p></header>
+<header><h1 dir="auto">{title}</h1><p class="lead">{_lead(data)}</p></header>
 <nav aria-label="Sections"><div>{links}</div></nav>
 <div class="layout">
 <main>
@@ -85,6 +84,25 @@ def report_html(model: Any, X: Any = None, **options: Any) -> str:
 </body>
 </html>
 """
+
+
+def _lead(data: ReportData) -> str:
+    """The size of the model in a line."""
+    widths = " – ".join(map(str, data.widths))
+    parts = [f"{several(data.depth, 'layer')} of {widths} topics"]
+    parts.append(several(len(data.vocabulary), "term"))
+    if data.size:
+        parts.append(several(data.size, "document"))
+    return " · ".join(parts)
+
+
+def _assets() -> tuple[str, str]:
+    """The style of the page and its script, which is all scripts in the order of their names."""
+    folder = files("pgbn.report") / "assets"
+    style = (folder / "report.css").read_text(encoding="utf-8")
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".js"))
+    scripts = [(folder / name).read_text(encoding="utf-8") for name in names]
+    return style, '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();\n"
 
 
 def _hash(text: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
-from pgbn.report.payload import clean_text
+from pgbn.report.text import clean_text
 
 __all__ = ["summary_html"]
 

@@ -280,7 +280,8 @@ def test_the_other_commands(
     assert "θ⁽²⁾" in ask(capsys, "explain", model)["text"]
     network = tmp_path / "network.json"
     network.write_text(pgbn.zoo.pfa(3).to_json())
-    assert ask(capsys, "explain", network, "--format", "latex")["text"]
+    for form, start in (("latex", r"\documentclass"), ("html", "<!DOCTYPE html>")):
+        assert ask(capsys, "explain", network, "--format", form)["text"].startswith(start)
     facts = ask(capsys, "info", model)
     assert (facts["kind"], facts["documents"]) == ("training", 60)
     page = ask(capsys, "report", model, "-o", tmp_path / "r.html")
@@ -387,7 +388,7 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (["topics", "MODEL", "--layer", "0"], 2, "'--layer'"),
     (["perplexity", "MODEL", "TEXTS", "--fraction", "2"], 2, "fraction': 2 does not lie between 0 and 1"),
     (["generate", "MODEL", "--c", "mode"], 2, "'mode' is none of the choices"),
-    (["explain", "MODEL", "--format", "word"], 2, "'word' is none of the choices. Known: latex"),
+    (["explain", "MODEL", "--format", "word"], 2, "'word' is none of the choices. Known: html, latex"),
     (["explain", "PLAIN"], 1, "plain.txt"),
     (["report", "MODEL", "-o", "nowhere/r.html"], 1, "nowhere/r.html: could not be written (no"),
     (["report", "MODEL", "-o", "."], 1, "it is a folder"),
@@ -457,7 +458,7 @@ def test_shares_and_numbers_of_documents(place: Path, tmp_path: Path, share: str
 
 
 def test_choices_are_listed_once(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", str(place / "model"), "--format", "html"]) == 2
+    assert run(["explain", str(place / "model"), "--format", "word"]) == 2
     assert capsys.readouterr().err.count("markdown") == 1
     assert run(["explain", str(place / "model"), "--format", "latx"]) == 2
     assert "Did you mean 'latex'?" in capsys.readouterr().err

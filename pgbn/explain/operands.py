@@ -1,0 +1,77 @@
+"""Of what kind an operand is: explain asks here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgbn.explain.algebra import Formula, numeral
+from pgbn.explain.symbols import At, shift
+from pgbn.network.sumproduct import (
+    ConstantArray,
+    FirstRow,
+    HeardCount,
+    NodeValue,
+    Operand,
+    PreviousRow,
+    RuleCount,
+    RuleExposure,
+    TimeExposure,
+)
+from pgbn.network.terms import FIRST, LATER
+
+if TYPE_CHECKING:
+    from pgbn.explain.notation import Notation
+
+__all__ = [
+    "in_first_row",
+    "in_later_rows",
+    "operand_formula",
+    "takes_a_dot",
+]
+
+
+def takes_a_dot(operand: Operand) -> bool:
+    """Whether a sum over one of its indices can be written by a dot in place of the index."""
+    return type(operand) not in (RuleExposure, RuleCount)
+
+
+def in_first_row(notation: Notation, operand: Operand, dim: str) -> bool:
+    """Whether an operand counts in the first row of a chain only, ``dim`` being its rows."""
+    if isinstance(operand, FirstRow):
+        return True
+    if not isinstance(operand, TimeExposure):
+        return False
+    return dim == notation.along(notation.network.nodes[operand.name]) and operand.phase == FIRST
+
+
+def in_later_rows(notation: Notation, operand: Operand, dim: str) -> bool:
+    """Whether an operand counts in all rows of a chain but the first."""
+    if not isinstance(operand, PreviousRow | TimeExposure):
+        return False
+    along = notation.along(notation.network.nodes[operand.name])
+    if isinstance(operand, PreviousRow):
+        own = dict(zip(operand.dims, operand.own_dims, strict=True))
+        return own[dim] == along
+    return dim == along and operand.phase == LATER
+
+
+def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
+    """An operand with its indices."""
+    if isinstance(operand, ConstantArray):
+        return notation.constant(operand.value, operand.dims, at)
+    if isinstance(operand, FirstRow):
+        index = at[operand.dims[0]]
+        return numeral(1.0) if index == "1" else Formula(rf"1({index} = 1)")
+    node = notation.network.nodes[operand.name]
+    if isinstance(operand, HeardCount):
+        return notation.count(operand.name, at)
+    if isinstance(operand, RuleCount):
+        return notation.computed_count(node, operand.slot, at)
+    if isinstance(operand, RuleExposure):
+        return notation.passed(node, operand.slot, at)
+    assert isinstance(operand, NodeValue)
+    names = dict(zip(operand.own_dims, operand.dims, strict=True))
+    if isinstance(operand, PreviousRow):
+        row = names[notation.along(node) or ""]
+        at = {**at, row: shift(at[row], -1)}
+    return notation.value(operand.name, at, [names[dim] for dim in node.axes])

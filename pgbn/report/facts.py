@@ -1,0 +1,62 @@
+"""The settings of a run: what is known of a trained network, and the code that repeats it."""
+
+from __future__ import annotations
+
+import platform
+from ast import literal_eval
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pgbn.engine.data.cells import Cells
+from pgbn.training.trained import TrainedNetwork
+from pgbn.versions import __version__
+
+__all__ = ["code_to_repeat", "trained_facts", "used_versions"]
+
+_ARGUMENTS = (
+    "max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "layer1", "average",
+    "min_width", "min_count", "trace_every",
+)  # fmt: skip
+
+
+def trained_facts(trained: TrainedNetwork, cells: Cells | None) -> dict[str, Any]:
+    """Sizes, link and priors of a trained network, by readable names."""
+    facts: dict[str, Any] = {
+        "layer widths": " – ".join(map(str, trained.widths)),
+        "terms": trained.vocabulary_size,
+    }
+    if cells is not None:
+        facts |= {"documents": cells.rows, "tokens": int(cells.values.sum())}
+    facts |= {"link": trained.link, "sweeps in all": trained.sweeps}
+    if trained.eta:
+        facts["eta, by layer"] = ", ".join(f"{eta:g}" for eta in trained.eta)
+    for name in type(trained.priors).__annotations__:
+        if name != "noise" or trained.link == "gamma":
+            first, second = getattr(trained.priors, name)
+            facts[f"prior of {name}"] = f"({first:g}, {second:g})"
+    return facts | used_versions()
+
+
+def code_to_repeat(settings: Mapping[str, Any]) -> str:
+    """The call of `train_layerwise` with these settings, where enough of them are known."""
+    if not {"max_width", "depth", "seed"} <= settings.keys():
+        return ""
+    given = {name: settings[name] for name in _ARGUMENTS if name in settings}
+    rows = [f"    {name}={_literal(value)}," for name, value in given.items()]
+    return "\n".join(["from pgbn.training.layerwise import train_layerwise", "",
+                      "model = train_layerwise(", "    X,", *rows, ")"])  # fmt: skip
+
+
+def _literal(value: Any) -> str:
+    """A value as Python code; text that is code already, such as "[1, 2]", stays."""
+    try:
+        return repr(literal_eval(value) if isinstance(value, str) else value)
+    except (ValueError, SyntaxError):
+        return repr(value)
+
+
+def used_versions() -> dict[str, str]:
+    """What the numbers were made with."""
+    return {"pgbn": __version__, "numpy": np.__version__, "python": platform.python_version()}

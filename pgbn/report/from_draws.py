@@ -1,0 +1,91 @@
+"""From draws of several chains to ReportData."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgbn.checks import term_names
+from pgbn.errors import DataError
+from pgbn.explain import derivation
+from pgbn.report.data import ReportData, Series, proportions
+from pgbn.report.facts import used_versions
+
+if TYPE_CHECKING:
+    from pgbn.engine.run.draws import Draws
+    from pgbn.network.network import Network
+
+__all__ = ["report_data_from_draws"]
+
+
+def report_data_from_draws(
+    network: Network,
+    draws: Draws,
+    *,
+    vocabulary: Sequence[str] | None = None,
+    documents: Sequence[str] | None = None,
+    titles: Sequence[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    repeat: str = "",
+    title: str = "Topics by layer",
+) -> ReportData:
+    """What a report shows of draws of a network with the layers phi1, theta1, phi2, theta2, …
+
+    Topics are means over the draws of the first chain. The traces are the scalar nodes, the total
+    of r and the mean total of every θ, for all chains.
+    """
+    depth = sum(f"phi{t}" in draws.values for t in range(1, len(draws.values) + 1))
+    if not depth or any(f"theta{t}" not in draws.values for t in range(1, depth + 1)):
+        raise DataError("draws: the report needs the nodes phi1, theta1, phi2, …: see keep=")
+    phi, theta = [], []
+    for t in range(1, depth + 1):
+        loadings, units = draws[f"phi{t}"][0], draws[f"theta{t}"][0]
+        if draws.dims[f"phi{t}"][2] != f"topic{t}":
+            loadings = loadings.swapaxes(1, 2)
+        if draws.dims[f"theta{t}"][2] == f"topic{t}":
+            units = units.swapaxes(1, 2)
+        phi.append(np.asarray(loadings.mean(axis=0)))
+        theta.append(np.asarray(proportions(units).mean(axis=0)))
+    weights = tuple(units.mean(axis=0) for units in theta)
+    kept = {name: value for name, value in draws.attributes.items() if value is not None}
+    shape = draws["phi1"].shape
+    return ReportData(
+        phi=tuple(phi),
+        weights=weights,
+        active=tuple(weight > 1e-3 for weight in weights),
+        budget=tuple(matrix.shape[0] for matrix in phi),
+        vocabulary=term_names(vocabulary, phi[0].shape[1]),
+        theta=tuple(theta),
+        titles=titles,
+        documents=documents,
+        series=_scalars(draws),
+        derivation=derivation(network),
+        settings={
+            "chains": shape[0],
+            "draws": shape[1],
+            **kept,
+            **used_versions(),
+            **(settings or {}),
+        },
+        repeat=repeat,
+        title=title,
+        active_means="topics with more than 0.1 % of the weight of their layer",
+    )
+
+
+def _scalars(draws: Draws) -> tuple[Series, ...]:
+    sweeps = np.arange(1.0, next(iter(draws.values.values())).shape[1] + 1)
+    sweeps = draws.attributes.get("burn_in", 0) + sweeps * draws.attributes.get("thin", 1)
+    out = []
+    for name, value in draws.values.items():
+        dims = draws.dims[name][2:]
+        if not dims:
+            out.append(Series(name, sweeps, value))
+        elif name == "r":
+            out.append(Series("total of r", sweeps, value.sum(axis=-1)))
+        elif name.startswith("theta") and len(dims) == 2:
+            totals = value.sum(axis=(2, 3)) / value.shape[2 if dims[0] == "doc" else 3]
+            out.append(Series(f"mean total of {name}", sweeps, totals))
+    return tuple(out)

@@ -1,0 +1,22 @@
+"""The derivation of the sampler, as `pgbn.explain` writes it."""
+
+from __future__ import annotations
+
+from pgbn.explain.render.html import html_body
+from pgbn.report.data import ReportData
+from pgbn.report.text import clean_text
+
+__all__ = ["derivation_html"]
+
+_HEADINGS = ("h3", "h3", "h4")  # below that of the section
+
+
+def derivation_html(data: ReportData) -> str:
+    """The whole derivation, folded."""
+    body = html_body(data.derivation, _HEADINGS) if data.derivation else "<p>Not given.</p>"
+    return (
+        '<p class="note">Made from the network itself: the equations are written by the rules that '
+        "the sampler runs.</p>"
+        "<details><summary>Show the derivation</summary>"
+        f'<div class="derivation">{clean_text(body)}</div></details>'
+    )

@@ -1,0 +1,35 @@
+"""The table of topics, which can be searched and sorted."""
+
+from __future__ import annotations
+
+from pgbn.report.data import ReportData
+
+__all__ = ["layer_options", "topics_html"]
+
+
+def topics_html(data: ReportData) -> str:
+    """The empty table, its heads and its tools."""
+    heads = [("topic", "Topic", ""), ("words", "Words", ""), ("weight", "Share", "figure")]
+    if data.theta:
+        heads.append(("leads", "Leads in", "figure"))
+    cells = "".join(
+        f'<th scope="col" data-by="{by}" class="{kind}"><button type="button">{label}</button></th>'
+        for by, label, kind in heads
+    )
+    layers = layer_options(data, 0)
+    return f"""<div class="tools" role="search">
+<label class="grow">Search
+<input type="search" id="search" placeholder="words, or layer/topic" autocomplete="off"></label>
+<label>Layer <select id="layer"><option value="0">all</option>{layers}</select></label>
+<span id="found" role="status"></span></div>
+<div class="scroll"><table id="table"><caption class="hidden">All topics</caption>
+<thead><tr>{cells}</tr></thead><tbody id="table-body"></tbody></table></div>
+<p><button type="button" class="button" id="more" hidden></button></p>"""
+
+
+def layer_options(data: ReportData, chosen: int) -> str:
+    """The layers to choose from; ``chosen`` is at first."""
+    return "".join(
+        f'<option value="{t}"{" selected" if t == chosen else ""}>{t}</option>'
+        for t in range(1, data.depth + 1)
+    )

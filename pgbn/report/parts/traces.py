@@ -1,0 +1,79 @@
+"""Convergence: traces of quantities that do not depend on the numbering of topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pgbn.report.compact import short_number
+from pgbn.report.data import ReportData, Series
+from pgbn.report.embedding import even_choice
+from pgbn.report.text import clean_text, grouped, html_table, html_text
+
+__all__ = ["traces_html", "traces_payload"]
+
+_GOOD_RHAT = 1.01
+_POINTS = 500  # points of a trace
+
+
+def traces_html(data: ReportData) -> str:
+    """A table of mean, spread, ESS and R-hat, and the place of the traces."""
+    chains = data.series[0].values.shape[0]
+    many = chains > 1
+    heads = [("Quantity", ""), ("Mean", "figure"), ("Spread", "figure"), ("ESS", "figure"),
+             ("R-hat", "figure"), ("", "")]  # fmt: skip
+    note = (
+        f"{chains} chains with seeds of their own. "
+        if many
+        else "One chain: R-hat compares its halves; several chains with different seeds tell more. "
+    ) + (
+        "Only quantities that do not depend on the numbering of topics are shown. ESS (bulk "
+        "effective sample size) and R-hat (rank-normalised, split) are of the shaded sweeps."
+    )
+    return (
+        f'<p class="note">{note}</p>'
+        f"{html_table(heads, map(_diagnosis, data.series), 'Convergence of label-free quantities')}"
+        '<div id="trace-place"></div>'
+    )
+
+
+def _diagnosis(series: Series) -> list[str]:
+    values = series.values[:, series.settled :]
+    ess, rhat = series.ess, series.rhat
+    if not np.isfinite(rhat):
+        verdict = "too few draws"
+    elif rhat <= _GOOD_RHAT:
+        verdict = "mixed"
+    else:
+        verdict = '<span class="warn">run longer</span>'
+    return [
+        html_text(series.name),
+        _number(float(values.mean()), 5) if values.size else "–",
+        _number(float(values.std()), 3) if values.size else "–",
+        f"{ess:.0f}" if np.isfinite(ess) else "–",
+        f"{rhat:.3f}" if np.isfinite(rhat) else "–",
+        verdict,
+    ]
+
+
+def _number(value: float, digits: int) -> str:
+    return grouped(round(value)) if 1e3 <= abs(value) < 1e12 else f"{value:.{digits}g}"
+
+
+def traces_payload(data: ReportData) -> dict[str, Any]:
+    """The traces, and where layers were put on top."""
+    return {
+        "series": [_trace(series) for series in data.series],
+        "stages": [[sweep, clean_text(label)] for sweep, label in data.stages],
+    }
+
+
+def _trace(series: Series) -> dict[str, Any]:
+    chosen = even_choice(series.sweeps.size, _POINTS)
+    return {
+        "name": clean_text(series.name),
+        "sweeps": [short_number(value, 8) for value in series.sweeps[chosen]],
+        "values": [[short_number(value, 7) for value in row[chosen]] for row in series.values],
+        "settled": short_number(series.sweeps[min(series.settled, series.sweeps.size - 1)], 8),
+    }

@@ -1,0 +1,49 @@
+"""Texts, numbers and tables as HTML shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+__all__ = ["clean_text", "grouped", "html_table", "html_text", "several"]
+
+
+def clean_text(text: object) -> str:
+    """Text that UTF-8 can hold; half characters become question marks."""
+    return str(text).encode("utf-8", "replace").decode("utf-8")
+
+
+def html_text(value: object) -> str:
+    """Any value as text that HTML shows as it is."""
+    return escape(clean_text(value))
+
+
+def grouped(number: int) -> str:
+    """12 345, with thin spaces."""
+    return f"{number:,}".replace(",", "\u2009").replace("-", "\u2212")
+
+
+def several(number: int, thing: str) -> str:
+    """1 topic, 2 topics."""
+    return f"{grouped(number)} {thing}{'' if number == 1 else 's'}"
+
+
+def html_table(
+    heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], caption: str
+) -> str:
+    """A table; the cells are HTML already."""
+    kinds = [kind for _, kind in heads]
+    head = "".join(f'<th scope="col" class="{kind}">{label}</th>' for label, kind in heads)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            cell if cell.startswith("<td") else f'<td class="{kind}">{cell}</td>'
+            for cell, kind in zip(row, kinds, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table><caption class="hidden">{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,73 @@
+"""The text of a picture: well-formed SVG that draws and speaks every node, with names escaped."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import pgbn as pg
+from pgbn.plot import Picture
+from tests.helpers.compositions import COMPOSITIONS
+
+SPACE = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module", params=COMPOSITIONS)
+def network(request: pytest.FixtureRequest) -> pg.Network:
+    return COMPOSITIONS[request.param]()
+
+
+def texts(picture: Picture, kind: str) -> list[str]:
+    root = ElementTree.fromstring(str(picture))
+    return [t.text or "" for t in root.iter(f"{SPACE}text") if t.get("class") == kind]
+
+
+def test_every_node_and_role_is_drawn(network: pg.Network) -> None:
+    picture = network.plot()
+    titles = texts(picture, "title")
+    assert len(titles) == len(network)
+    for name in network.nodes:
+        assert any(title.endswith(name) for title in titles)
+    labels = texts(picture, "label")
+    for _, _, data in network.graph.edges(data=True):
+        assert ", ".join(dict.fromkeys(data["slots"])) in labels
+
+
+def test_observed_nodes_are_shaded_and_all_are_spoken(network: pg.Network) -> None:
+    root = ElementTree.fromstring(str(network.plot()))
+    kinds = [r.get("class") for r in root.iter(f"{SPACE}rect")]
+    assert kinds.count("node observed") == len(network.observed)
+    assert root.get("aria-label")
+    assert root.find(f"{SPACE}title") is not None
+    spoken = [g for g in root.iter(f"{SPACE}g") if g.get("aria-label")]
+    assert len(spoken) == len(network)
+
+
+def test_everything_stays_inside_the_picture(network: pg.Network) -> None:
+    root = ElementTree.fromstring(str(network.plot()))
+    wide, tall = float(root.get("width", 0)), float(root.get("height", 0))
+    for rect in root.iter(f"{SPACE}rect"):
+        x, y = float(rect.get("x", 0)), float(rect.get("y", 0))
+        assert x >= 0
+        assert y >= 0
+        assert x + float(rect.get("width", 0)) <= wide
+        assert y + float(rect.get("height", 0)) <= tall
+
+
+def test_chains_point_to_themselves() -> None:
+    assert "previous time" in texts(COMPOSITIONS["pgds"]().plot(), "label")
+    assert "previous time" not in texts(COMPOSITIONS["pfa"]().plot(), "label")
+
+
+def test_a_network_without_dims_has_no_plate() -> None:
+    network = pg.Network(pg.Poisson("x", pg.Gamma("rate", 1, 1)))
+    assert "plate" not in [
+        r.get("class") for r in ElementTree.fromstring(str(network.plot())).iter(f"{SPACE}rect")
+    ]
+
+
+def test_names_are_escaped() -> None:
+    text = str(COMPOSITIONS["odd_names"]().plot())
+    assert "<b>" not in text
+    assert "50%_&amp;&lt;b&gt;" in text

@@ -1,0 +1,62 @@
+"""The page as a file: its size, its escaping, and that it is written whole or not at all."""
+
+import re
+
+import numpy as np
+import pytest
+
+import pgbn as pg
+from pgbn.errors import DataError, PgbnError
+from pgbn.report import report_html, write_report
+from tests.helpers.report_models import texts, titles, trained, vocabulary
+
+
+def test_a_usual_model_stays_under_a_megabyte() -> None:
+    g = np.random.default_rng(0)
+    documents, widths = 11_000, (128, 64, 32)
+    model = trained(widths, terms=2000, documents=documents)
+    words = ["".join(chr(97 + c) for c in g.integers(0, 26, 9)) for _ in range(2000)]
+    page = report_html(
+        model,
+        vocabulary=words,
+        titles=[f"The title of document number {j}" for j in range(documents)],
+        documents=["Some text of ordinary length. " * 40] * documents,
+    )
+    assert len(page.encode()) < 1_000_000
+
+
+def test_the_page_is_repeatable_and_encodable() -> None:
+    options = {"vocabulary": vocabulary(), "titles": titles(), "documents": texts()}
+    page = report_html(trained(), title="<i>&", **options)
+    assert page == report_html(trained(), title="<i>&", **options)
+    page.encode("utf-8")
+    assert "<title>&lt;i&gt;&amp;</title>" in page
+    assert "onerror" not in re.sub(r'(?s)<script type="application/json".*?</script>', "", page)
+    assert page.count("</script>") == 2
+    assert "http:" not in page.replace("http://www.w3.org/", "")
+    assert "https:" not in page
+
+
+def test_writing_is_all_or_nothing(tmp_path) -> None:
+    target = tmp_path / "report.html"
+    assert write_report(trained(), target) == target
+    before = target.read_bytes()
+    with pytest.raises(DataError, match="vocabulary: 3 names, but 60"):
+        write_report(trained(), target, vocabulary=["a", "b", "c"])
+    assert target.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(PgbnError, match=r"cannot write the report to .*missing"):
+        write_report(trained(), tmp_path / "missing" / "report.html")
+
+
+def test_results_write_their_own_report(tmp_path) -> None:
+    counts = np.random.default_rng(0).poisson(1.0, (20, 12))
+    result = pg.train_layerwise(counts, max_width=4, depth=1, burn_in=3, collect=2, seed=0)
+    for number, model in enumerate((result, result.deepest)):
+        page = model.report(tmp_path / f"{number}.html", counts)
+        assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+        assert "<div>" in model._repr_html_()
+    from pgbn.estimators import PFA
+
+    fitted = PFA(3, burn_in=3, collect=2, random_state=0).fit(counts)
+    assert fitted.report(tmp_path / "pfa.html").exists()

@@ -1,0 +1,25 @@
+"""What the script of the page reads."""
+
+import numpy as np
+
+from pgbn.report import ReportData, Series, report_data, report_html
+from pgbn.report.payload import payload
+from pgbn.report.sections import SECTIONS
+from tests.helpers.report_models import trained
+
+
+def test_the_page_holds_no_infinities() -> None:
+    series = Series("odd", np.arange(3.0), np.array([[np.nan, np.inf, 1.0]]))
+    data = report_data(trained((3,)))
+    odd = ReportData(**{**data.__dict__, "series": (series,)})
+    assert payload(odd)["series"][0]["values"] == [[None, None, 1]]
+    assert "too few draws" in report_html(odd)
+
+
+def test_no_section_overwrites_what_another_gives() -> None:
+    data = report_data(trained())
+    given = [key for section in SECTIONS for key in section.payload(data)]
+    assert len(given) == len(set(given))
+    whole = payload(data)
+    assert list(whole)[-len(given) :] == given
+    assert len(whole) == len(given) + 7
