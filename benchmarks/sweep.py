@@ -16,7 +16,7 @@ from numba import njit
 from scipy import sparse
 
 from benchmarks.networks import Sweeper, least, machine, measure, save
-from pgbn.samplers.first_layer.blocked import split_cells
+from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.collapsed import allocate_collapsed, word_topics
 from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings
 from pgbn.samplers.first_layer.partial import allocate_partial
@@ -176,7 +176,7 @@ class Blocked(Partial):
         draw_loadings(self.key(), self.n_wk, ETA, self.loadings, self.threads)
 
     def draw_labels(self):
-        split_cells(
+        split_all_cells(
             self.key(),
             self.documents,
             *self.cells,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn.samplers.first_layer.blocked import draw_labels, split_cells
+from pgbn.samplers.first_layer.blocked import draw_labels, split_all_cells
 from pgbn.samplers.first_layer.collapsed import allocate_collapsed, dense_counts, word_topics
 from pgbn.samplers.first_layer.loadings import (
     draw_loadings,
@@ -262,7 +262,7 @@ def test_blocked_splits_have_multinomial_moments(threads):
     data = np.tile(counts[1:], replicates)
     n_wk = np.empty((replicates, vocabulary, topics), np.int32)
     m = np.empty((replicates, topics), np.int64)
-    split_cells(7, 1, indptr, indices, data, loadings, theta, n_wk, m, threads)
+    split_all_cells(7, 1, indptr, indices, data, loadings, theta, n_wk, m, threads)
     np.testing.assert_array_equal(n_wk.sum(axis=2), np.tile(counts, (replicates, 1)))
     np.testing.assert_array_equal(n_wk.sum(axis=1), m)
     for w in (1, 2):
@@ -307,7 +307,7 @@ def test_threads_change_no_bit(threads):
         n_wk, m = np.empty_like(corpus.n_wk), np.empty_like(corpus.m)
         data = np.ones(corpus.z.size, np.int64)
         cells = (corpus.tokens.row_start, corpus.tokens.word, data)
-        split_cells(34, 3, *cells, loadings, rows + 0.1, n_wk, m, number)
+        split_all_cells(34, 3, *cells, loadings, rows + 0.1, n_wk, m, number)
         results.append((*loadings, phi, first, corpus.z, n_wk, m))
     for one, many in zip(*results, strict=True):
         np.testing.assert_array_equal(one, many)

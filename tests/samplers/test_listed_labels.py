@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pgbn.samplers.first_layer.blocked import draw_labels
-from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings, listed_loadings
+from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings, rebuild_loadings
 
 LANES = 8  # lists are read in whole lanes
 
@@ -32,7 +32,7 @@ def test_lists_forget_what_was_there_before() -> None:
 def test_labels_are_exact_for_any_bound(
     value: tuple[float, float], bound: float, theta: tuple[float, float], expected: float
 ) -> None:
-    loadings = listed_loadings(np.array([[value]]), np.ones((1, 2)), np.array([bound]))
+    loadings = rebuild_loadings(np.array([[value]]), np.ones((1, 2)), np.array([bound]))
     labels, words = np.zeros(4000, np.uint16), np.zeros(4000, np.int32)
     rows = np.array([0, labels.size])
     draw_labels(np.uint64(5), 0, 1, 1, rows, words, loadings, np.array([theta]), labels)

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from pgbn.samplers.random import exponential, normal, restart
-from pgbn.samplers.variates.bessel import bessel
-from pgbn.samplers.variates.beta import log_beta_odds, neg_log_beta
-from pgbn.samplers.variates.binomial import binomial
-from pgbn.samplers.variates.crt import crt
-from pgbn.samplers.variates.gamma import gamma, gamma_rate, log_gamma
-from pgbn.samplers.variates.multinomial import multinomial
-from pgbn.samplers.variates.poisson import poisson, truncated_poisson
+from pgbn.samplers.variates.bessel import draw_bessel
+from pgbn.samplers.variates.beta import draw_log_beta_odds, draw_neg_log_beta
+from pgbn.samplers.variates.binomial import draw_binomial
+from pgbn.samplers.variates.crt import draw_crt
+from pgbn.samplers.variates.gamma import draw_gamma, draw_gamma_rate, draw_log_gamma
+from pgbn.samplers.variates.multinomial import draw_multinomial
+from pgbn.samplers.variates.poisson import draw_poisson, draw_truncated_poisson
 
 THRESHOLD = 1e-4  # per case, with fixed seeds: a sound sampler passes for good or is looked at
 DRAWS = 20_000
@@ -57,18 +57,18 @@ def _loop(primitive: Callable, dtype: type) -> Callable:
     return draw
 
 
-draw_normal = _loop(normal, np.float64)
-draw_exponential = _loop(exponential, np.float64)
-draw_gamma = _loop(gamma, np.float64)
-draw_gamma_rate = _loop(gamma_rate, np.float64)
-draw_log_gamma = _loop(log_gamma, np.float64)
-draw_log_beta_odds = _loop(log_beta_odds, np.float64)
-draw_neg_log_beta = _loop(neg_log_beta, np.float64)
-draw_crt = _loop(crt, np.int64)
-draw_binomial = _loop(binomial, np.int64)
-draw_poisson = _loop(poisson, np.int64)
-draw_truncated_poisson = _loop(truncated_poisson, np.int64)
-draw_bessel = _loop(bessel, np.int64)
+sample_normal = _loop(normal, np.float64)
+sample_exponential = _loop(exponential, np.float64)
+sample_gamma = _loop(draw_gamma, np.float64)
+sample_gamma_rate = _loop(draw_gamma_rate, np.float64)
+sample_log_gamma = _loop(draw_log_gamma, np.float64)
+sample_log_beta_odds = _loop(draw_log_beta_odds, np.float64)
+sample_neg_log_beta = _loop(draw_neg_log_beta, np.float64)
+sample_crt = _loop(draw_crt, np.int64)
+sample_binomial = _loop(draw_binomial, np.int64)
+sample_poisson = _loop(draw_poisson, np.int64)
+sample_truncated_poisson = _loop(draw_truncated_poisson, np.int64)
+sample_bessel = _loop(draw_bessel, np.int64)
 
 
 def assert_follows(draws: NDArray, cdf: Callable) -> None:
@@ -110,7 +110,7 @@ def assert_moments(draws: NDArray, mean: float, variance: float, kurtosis: float
 
 
 def test_normal() -> None:
-    draws = draw_normal(size=1_000_000)
+    draws = sample_normal(size=1_000_000)
     assert_follows(draws, stats.norm.cdf)
     assert_moments(draws, 0.0, 1.0)
     assert_follows(draws[draws > 3.0], stats.truncnorm(3.0, np.inf).cdf)
@@ -118,7 +118,7 @@ def test_normal() -> None:
 
 
 def test_exponential() -> None:
-    draws = draw_exponential(size=1_000_000)
+    draws = sample_exponential(size=1_000_000)
     assert (draws > 0.0).all()
     assert_follows(draws, stats.expon.cdf)
     assert_moments(draws, 1.0, 1.0, kurtosis=9.0)
@@ -126,7 +126,7 @@ def test_exponential() -> None:
 
 
 def test_distinct_rows_are_uncorrelated() -> None:
-    rows = np.array([draw_normal(size=200, row=row) for row in range(500)])
+    rows = np.array([sample_normal(size=200, row=row) for row in range(500)])
     neighbours = np.mean(rows[1:] * rows[:-1]) * math.sqrt(rows[1:].size)
     assert abs(neighbours) < 4.0
     assert abs(rows[:, 0].mean()) * math.sqrt(500) < 4.0
@@ -138,14 +138,14 @@ def test_distinct_rows_are_uncorrelated() -> None:
 @pytest.mark.parametrize("shape", [0.05, 0.3, 0.999, 1.0, 1.5, 7.0, 150.0, 1e6])
 def test_gamma(shape: float) -> None:
     distribution = stats.gamma(shape)
-    assert_follows(draw_gamma(shape), distribution.cdf)
-    assert_follows(np.exp(draw_log_gamma(shape)), distribution.cdf)
-    assert_follows(draw_gamma_rate(shape, 4.0), stats.gamma(shape, scale=0.25).cdf)
+    assert_follows(sample_gamma(shape), distribution.cdf)
+    assert_follows(np.exp(sample_log_gamma(shape)), distribution.cdf)
+    assert_follows(sample_gamma_rate(shape, 4.0), stats.gamma(shape, scale=0.25).cdf)
 
 
 @pytest.mark.parametrize("shape", [1e6, 1e9, 1e12])
 def test_gamma_of_large_shape_is_normal(shape: float) -> None:
-    for draws in (draw_gamma(shape), np.exp(draw_log_gamma(shape))):
+    for draws in (sample_gamma(shape), np.exp(sample_log_gamma(shape))):
         # The skewness, 2 / sqrt(shape), is far below what 20,000 draws show.
         assert_follows((draws - shape) / math.sqrt(shape), stats.norm.cdf)
 
@@ -153,26 +153,26 @@ def test_gamma_of_large_shape_is_normal(shape: float) -> None:
 @pytest.mark.parametrize("shape", [1e-3, 1e-5, 1e-20, 1e-100, 1e-300])
 def test_log_gamma_of_tiny_shape(shape: float) -> None:
     # P(ln x < t) = gammainc(shape, e^t) = e^(shape t) / Gamma(1 + shape) far below 0.
-    assert_follows(-shape * draw_log_gamma(shape) - special.gammaln(1.0 + shape), stats.expon.cdf)
+    assert_follows(-shape * sample_log_gamma(shape) - special.gammaln(1.0 + shape), stats.expon.cdf)
 
 
 def test_gamma_is_zero_only_where_it_underflows() -> None:
     shape = 0.01
-    draws = draw_gamma(shape, size=200_000)
+    draws = sample_gamma(shape, size=200_000)
     underflow = math.exp(shape * math.log(5e-324)) / math.gamma(1.0 + shape)
     assert_moments((draws == 0.0).astype(float), underflow, underflow, kurtosis=1.0 / underflow)
     # A small rate brings back what would have underflown.
-    assert (draw_gamma_rate(shape, 1e-300) > 0.0).all()
-    assert_follows(draw_gamma_rate(shape, 1e-300) * 1e-300, stats.gamma(shape).cdf)
+    assert (sample_gamma_rate(shape, 1e-300) > 0.0).all()
+    assert_follows(sample_gamma_rate(shape, 1e-300) * 1e-300, stats.gamma(shape).cdf)
 
 
 def test_gamma_edges() -> None:
-    assert (draw_gamma(0.0, size=10) == 0.0).all()
-    assert (draw_log_gamma(0.0, size=10) == -np.inf).all()
-    assert (draw_gamma_rate(2.0, np.inf, size=10) == 0.0).all()
-    assert (draw_gamma_rate(0.5, np.inf, size=10) == 0.0).all()
-    assert (draw_gamma_rate(2.0, 0.0, size=10) == np.inf).all()
-    assert not np.isnan(draw_log_gamma(5e-324, size=100)).any()
+    assert (sample_gamma(0.0, size=10) == 0.0).all()
+    assert (sample_log_gamma(0.0, size=10) == -np.inf).all()
+    assert (sample_gamma_rate(2.0, np.inf, size=10) == 0.0).all()
+    assert (sample_gamma_rate(0.5, np.inf, size=10) == 0.0).all()
+    assert (sample_gamma_rate(2.0, 0.0, size=10) == np.inf).all()
+    assert not np.isnan(sample_log_gamma(5e-324, size=100)).any()
 
 
 # ---- beta ----
@@ -182,29 +182,29 @@ def test_gamma_edges() -> None:
 @pytest.mark.parametrize("b", [0.3, 1.0, 250.0])
 def test_log_beta_odds(a: float, b: float) -> None:
     # odds (1 - p) / p <= z  <=>  p >= 1 / (1 + z)
-    draws = draw_log_beta_odds(a, b)
+    draws = sample_log_beta_odds(a, b)
     assert_follows(draws, lambda z: stats.beta.sf(special.expit(-z), a, b))
 
 
 @pytest.mark.parametrize("a", [0.02, 0.7, 3.0, 1e4])
 @pytest.mark.parametrize("n", [1, 3, 1000])
 def test_neg_log_beta(a: float, n: int) -> None:
-    assert_follows(draw_neg_log_beta(a, n), lambda q: stats.beta.sf(np.exp(-q), a, n))
+    assert_follows(sample_neg_log_beta(a, n), lambda q: stats.beta.sf(np.exp(-q), a, n))
 
 
 def test_neg_log_beta_of_one_is_exponential() -> None:
     for a in (1e-300, 1e-10, 1e-3, 1.0, 1e3, 1e12):
-        assert_follows(a * draw_neg_log_beta(a, 1), stats.expon.cdf)
+        assert_follows(a * sample_neg_log_beta(a, 1), stats.expon.cdf)
 
 
 def test_beta_edges() -> None:
-    assert (draw_neg_log_beta(3.0, 0, size=10) == 0.0).all()
-    assert (draw_neg_log_beta(0.0, 0, size=10) == 0.0).all()
-    assert (draw_neg_log_beta(0.0, 2, size=10) == np.inf).all()
-    ends = draw_log_beta_odds(3e-310, 1e-310)
+    assert (sample_neg_log_beta(3.0, 0, size=10) == 0.0).all()
+    assert (sample_neg_log_beta(0.0, 0, size=10) == 0.0).all()
+    assert (sample_neg_log_beta(0.0, 2, size=10) == np.inf).all()
+    ends = sample_log_beta_odds(3e-310, 1e-310)
     assert not np.isnan(ends).any()
     assert_moments((ends < 0.0).astype(float), 0.75, 0.1875, kurtosis=7 / 3)
-    assert not np.isnan(draw_log_beta_odds(0.0, 0.0)).any()
+    assert not np.isnan(sample_log_beta_odds(0.0, 0.0)).any()
 
 
 # ---- Chinese restaurant ----
@@ -224,7 +224,7 @@ def tables_probability(customers: int, concentration: float) -> NDArray:
 @pytest.mark.parametrize("customers", [1, 2, 3, 10, 16, 17, 18, 30, 33, 64, 200])
 @pytest.mark.parametrize("concentration", [1e-300, 1e-3, 0.3, 1.0, 3.0, 12.0, 90.0, 400.0, 1e5])
 def test_crt(customers: int, concentration: float) -> None:
-    draws = draw_crt(customers, concentration)
+    draws = sample_crt(customers, concentration)
     assert_counts_follow(draws, tables_probability(customers, concentration))
 
 
@@ -241,7 +241,7 @@ def test_crt_moments(customers: int, concentration: float) -> None:
     if 1e-3 <= concentration <= 1e6:
         assert mean == pytest.approx(by_digamma, rel=1e-6)
     size = 200 if min(customers, concentration) > 1e4 else 4000
-    draws = draw_crt(customers, concentration, size=size)
+    draws = sample_crt(customers, concentration, size=size)
     assert ((draws >= 1) & (draws <= customers)).all()
     if variance * size > 1.0:
         assert_moments(draws, mean, variance, kurtosis=3.0 + 1.0 / variance)
@@ -250,13 +250,13 @@ def test_crt_moments(customers: int, concentration: float) -> None:
 
 
 def test_crt_edges() -> None:
-    assert (draw_crt(0, 0.0, size=10) == 0).all()
-    assert (draw_crt(0, 3.0, size=10) == 0).all()
-    assert (draw_crt(5, 0.0, size=10) == 1).all()
-    assert (draw_crt(1000, 0.0, size=10) == 1).all()
-    assert (draw_crt(1000, 5e-324, size=10) == 1).all()
-    assert (draw_crt(1000, np.inf, size=10) == 1000).all()
-    assert (draw_crt(1000, 1e300, size=10) == 1000).all()
+    assert (sample_crt(0, 0.0, size=10) == 0).all()
+    assert (sample_crt(0, 3.0, size=10) == 0).all()
+    assert (sample_crt(5, 0.0, size=10) == 1).all()
+    assert (sample_crt(1000, 0.0, size=10) == 1).all()
+    assert (sample_crt(1000, 5e-324, size=10) == 1).all()
+    assert (sample_crt(1000, np.inf, size=10) == 1000).all()
+    assert (sample_crt(1000, 1e300, size=10) == 1000).all()
 
 
 # ---- binomial, Poisson, Bessel ----
@@ -265,33 +265,33 @@ def test_crt_edges() -> None:
 @pytest.mark.parametrize("n", [1, 2, 10, 45, 300, 5_000])
 @pytest.mark.parametrize("p", [1e-9, 0.003, 0.2, 0.5, 0.77, 0.9999])
 def test_binomial(n: int, p: float) -> None:
-    assert_counts_follow(draw_binomial(n, p), stats.binom.pmf(np.arange(n + 1), n, p))
+    assert_counts_follow(sample_binomial(n, p), stats.binom.pmf(np.arange(n + 1), n, p))
 
 
 @pytest.mark.parametrize("n", [10**6, 10**9, 10**12])
 @pytest.mark.parametrize("p", [1e-3, 0.5, 0.9])
 def test_binomial_moments(n: int, p: float) -> None:
-    draws = draw_binomial(n, p)
+    draws = sample_binomial(n, p)
     assert ((draws >= 0) & (draws <= n)).all()
     assert_moments(draws - n * p, 0.0, n * p * (1.0 - p))
 
 
 def test_binomial_edges() -> None:
-    assert (draw_binomial(0, 0.5, size=10) == 0).all()
-    assert (draw_binomial(7, 0.0, size=10) == 0).all()
-    assert (draw_binomial(7, 1.0, size=10) == 7).all()
-    assert (draw_binomial(10**12, 1e-300, size=10) == 0).all()
+    assert (sample_binomial(0, 0.5, size=10) == 0).all()
+    assert (sample_binomial(7, 0.0, size=10) == 0).all()
+    assert (sample_binomial(7, 1.0, size=10) == 7).all()
+    assert (sample_binomial(10**12, 1e-300, size=10) == 0).all()
 
 
 @pytest.mark.parametrize("rate", [1e-12, 0.01, 1.0, 5.0, 11.9, 12.1, 14.0, 30.0, 300.0, 4e4])
 def test_poisson(rate: float) -> None:
     counts = np.arange(int(rate + 12.0 * math.sqrt(rate) + 20.0))
-    assert_counts_follow(draw_poisson(rate), stats.poisson.pmf(counts, rate))
+    assert_counts_follow(sample_poisson(rate), stats.poisson.pmf(counts, rate))
 
 
 @pytest.mark.parametrize("rate", [1e6, 1e9, 1e12])
 def test_poisson_moments(rate: float) -> None:
-    draws = draw_poisson(rate) - rate
+    draws = sample_poisson(rate) - rate
     assert_moments(draws, 0.0, rate)
     assert_follows(draws / math.sqrt(rate), stats.norm.cdf)
 
@@ -303,12 +303,12 @@ def test_truncated_poisson(rate: float) -> None:
     # rate^(n-1) / n! over its sum, in logs: safe as rate -> 0
     log_weight = (counts[1:] - 1) * math.log(rate) - special.gammaln(counts[1:] + 1.0)
     probability[1:] = special.softmax(log_weight)
-    assert_counts_follow(draw_truncated_poisson(rate), probability)
+    assert_counts_follow(sample_truncated_poisson(rate), probability)
 
 
 def test_poisson_edges() -> None:
-    assert (draw_poisson(0.0, size=10) == 0).all()
-    assert (draw_truncated_poisson(0.0, size=10) == 1).all()
+    assert (sample_poisson(0.0, size=10) == 0).all()
+    assert (sample_truncated_poisson(0.0, size=10) == 1).all()
 
 
 @pytest.mark.parametrize("alpha", [1e-200, 1e-8, 0.1, 1.0, 5.0, 39.0, 41.0, 300.0, 5000.0])
@@ -317,29 +317,29 @@ def test_bessel(alpha: float) -> None:
     log_weight = 2.0 * (counts - 1) * math.log(alpha / 2.0)
     log_weight -= special.gammaln(counts + 1.0) + special.gammaln(counts)
     probability = np.append(0.0, special.softmax(log_weight))
-    assert_counts_follow(draw_bessel(math.log(alpha)), probability)
+    assert_counts_follow(sample_bessel(math.log(alpha)), probability)
 
 
 def test_bessel_of_large_alpha() -> None:
     alpha = 1e6
     mean = 0.5 * alpha * special.ive(0, alpha) / special.ive(1, alpha)
     second = 0.25 * alpha * alpha + mean  # E n (n - 1) = alpha^2 / 4
-    draws = draw_bessel(math.log(alpha), size=4000)
+    draws = sample_bessel(math.log(alpha), size=4000)
     assert_moments(draws, mean, second - mean * mean)
 
 
 def test_bessel_edges() -> None:
-    assert (draw_bessel(-np.inf, size=10) == 1).all()
+    assert (sample_bessel(-np.inf, size=10) == 1).all()
 
 
 def test_nan_does_not_hang() -> None:
-    assert np.isnan(draw_gamma(np.nan, size=2)).all()
-    assert np.isnan(draw_log_gamma(np.nan, size=2)).all()
-    assert np.isnan(draw_neg_log_beta(np.nan, 3, size=2)).all()
-    for draw in (draw_poisson, draw_truncated_poisson, draw_bessel):
+    assert np.isnan(sample_gamma(np.nan, size=2)).all()
+    assert np.isnan(sample_log_gamma(np.nan, size=2)).all()
+    assert np.isnan(sample_neg_log_beta(np.nan, 3, size=2)).all()
+    for draw in (sample_poisson, sample_truncated_poisson, sample_bessel):
         assert (draw(np.nan, size=2) <= 1).all()
-    assert (draw_binomial(100, np.nan, size=2) == 0).all()
-    assert (draw_crt(100, np.nan, size=2) == 1).all()
+    assert (sample_binomial(100, np.nan, size=2) == 0).all()
+    assert (sample_crt(100, np.nan, size=2) == 1).all()
 
 
 # ---- multinomial ----
@@ -349,7 +349,7 @@ def test_nan_does_not_hang() -> None:
 def _splits(rng, size, count, weights):
     out = np.zeros((size, weights.size), np.int64)
     for i in range(size):
-        multinomial(rng, count, weights, out[i])
+        draw_multinomial(rng, count, weights, out[i])
     return out
 
 
@@ -381,9 +381,9 @@ def test_multinomial_of_zero_weights_is_uniform(count: int) -> None:
 
 def test_multinomial_adds_and_keeps_small_last_weights() -> None:
     out = np.array([5, 7])
-    multinomial(new_stream(), 0, np.array([1.0, 1.0]), out)
+    draw_multinomial(new_stream(), 0, np.array([1.0, 1.0]), out)
     assert out.tolist() == [5, 7]
-    multinomial(new_stream(), 4, np.array([0.0, 1.0]), out)
+    draw_multinomial(new_stream(), 4, np.array([0.0, 1.0]), out)
     assert out.tolist() == [5, 11]
     splits = _splits(new_stream(), 200, 10**9, np.array([1.0, 1e-20, 3e-20]))
     assert (splits[:, 0] == 10**9).all()

@@ -10,7 +10,7 @@ from scipy import stats
 
 from pgbn.samplers import Stream, run_rows, vectorised
 from pgbn.samplers.random import restart
-from pgbn.samplers.variates.crt import crt
+from pgbn.samplers.variates.crt import draw_crt
 
 THRESHOLD = 1e-4
 KEY = 0xFEDC_BA98_7654_3210  # above 2^63, where signed integers would fail
@@ -95,7 +95,7 @@ def test_row_streams() -> None:
     rng = np.empty(2, np.uint64)
     for row in (0, 1, 23):
         restart(rng, np.uint64(KEY), row)
-        assert [crt(rng, 25, 2.0) for _ in range(SMALL[3])] == draws[row].tolist()
+        assert [draw_crt(rng, 25, 2.0) for _ in range(SMALL[3])] == draws[row].tolist()
 
 
 def test_operands_of_any_kind() -> None:

@@ -12,12 +12,12 @@ from pgbn.engine.compile.program import Program
 from pgbn.engine.first_layer.base import Labelled, Sampler, read_state
 from pgbn.engine.first_layer.choice import Pattern, find_pattern
 from pgbn.engine.first_layer.collapsed import Collapsed
-from pgbn.samplers.first_layer.blocked import split_cells
+from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.loadings import (
     draw_loadings,
     empty_loadings,
-    listed_loadings,
     loadings_of,
+    rebuild_loadings,
 )
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import count_words
@@ -69,7 +69,7 @@ class WithLoadings(Sampler):
         if draw is not None and "key" in state:
             draw(int(read_state(state, "key", (), 2**64)))
         else:
-            self.loadings = listed_loadings(
+            self.loadings = rebuild_loadings(
                 read_state(state, "value", shape),
                 read_state(state, "scale", (shape[0], shape[2])),
                 read_state(state, "bound", (shape[0] * shape[1],)),
@@ -98,8 +98,8 @@ class Partial(WithLoadings, Labelled):
 class Blocked(WithLoadings):
     def step(self, key: int) -> None:
         cells = self.program.cells[self.observed]
-        split_cells(key, self.documents, cells.indptr, cells.indices, cells.values, self.loadings,
-                    self.scores(), self.n, self.m, self.threads)  # fmt: skip
+        split_all_cells(key, self.documents, cells.indptr, cells.indices, cells.values,
+                        self.loadings, self.scores(), self.n, self.m, self.threads)  # fmt: skip
         self._key = None
         self.deliver()
 

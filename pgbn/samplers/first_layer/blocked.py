@@ -12,17 +12,17 @@ import numpy as np
 from numba import njit
 
 from pgbn.samplers.first_layer.topic_lists import (
-    draw_unlisted,
-    pick_listed,
+    draw_beyond_list,
+    pick_in_list,
     prefetch_list,
-    sum_dense,
-    sum_listed,
+    sum_list,
+    sum_weights,
 )
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.threads import run_rows
-from pgbn.samplers.variates.multinomial import multinomial
+from pgbn.samplers.variates.multinomial import draw_multinomial
 
-__all__ = ["allocate_blocked", "draw_labels", "split_cells"]
+__all__ = ["allocate_blocked", "draw_labels", "split_all_cells"]
 
 _MANY = 4  # from this many counts a topic on, a cell is split by binomials
 
@@ -31,7 +31,7 @@ _MANY = 4  # from this many counts a topic on, a cell is split by binomials
 def allocate_blocked(key, start, stop, documents, indptr, indices, data, loadings, theta, n_wk, m):
     """Split the cells of rows start..stop; add to n_wk (R, V, K), write m (rows, K).
 
-    Rows of one replicate add to the same n_wk: `split_cells` gives each thread its own.
+    Rows of one replicate add to the same n_wk: `split_all_cells` gives each thread its own.
     """
     topics = theta.shape[1]
     vocabulary = loadings.value.shape[1]
@@ -50,7 +50,7 @@ def allocate_blocked(key, start, stop, documents, indptr, indices, data, loading
             continue
         for k in range(topics):
             weight[k] = theta[row, k] * loadings.scale[replicate, k]
-        total = sum_dense(weight)
+        total = sum_weights(weight)
         restart(rng, key, row)
         for cell in range(indptr[row], indptr[row + 1]):
             w = indices[cell]
@@ -60,7 +60,7 @@ def allocate_blocked(key, start, stop, documents, indptr, indices, data, loading
             if count > _MANY * topics:
                 product = loadings.value[replicate, w] * weight[:topics]
                 split[:] = 0
-                multinomial(rng, count, product, split)
+                draw_multinomial(rng, count, product, split)
                 for k in range(topics):
                     n_wk[replicate, w, k] += split[k]
                     counts[k] += split[k]
@@ -69,14 +69,14 @@ def allocate_blocked(key, start, stop, documents, indptr, indices, data, loading
             begin = np.uint64(loadings.start[slot])
             length = np.uint64(loadings.length[slot])
             bound = loadings.bound[slot]
-            listed = sum_listed(topic, large, begin, length, weight, before)
+            list_sum = sum_list(topic, large, begin, length, weight, before)
             for _ in range(count):
-                target = uniform(rng) * (listed + bound * total)
-                if target < listed:
-                    place = pick_listed(topic, large, begin, length, weight, before, target)
+                target = uniform(rng) * (list_sum + bound * total)
+                if target < list_sum:
+                    place = pick_in_list(topic, large, begin, length, weight, before, target)
                     k = np.uint64(topic[place])
                 else:
-                    k = draw_unlisted(
+                    k = draw_beyond_list(
                         rng,
                         topic,
                         large,
@@ -87,7 +87,7 @@ def allocate_blocked(key, start, stop, documents, indptr, indices, data, loading
                         bound,
                         weight,
                         before,
-                        listed,
+                        list_sum,
                         total,
                         target,
                     )
@@ -97,7 +97,7 @@ def allocate_blocked(key, start, stop, documents, indptr, indices, data, loading
                 counts[k] += 1
 
 
-def split_cells(
+def split_all_cells(
     key, documents, indptr, indices, data, loadings, theta, n_wk, m, threads: int = 1
 ) -> None:
     """Split all cells on ``threads``; n_wk (R, V, K) and m (rows, K) are written anew."""
@@ -144,11 +144,11 @@ def draw_labels(key, start, stop, documents, row_start, word, loadings, theta, z
         replicate = row // documents
         for k in range(topics):
             weight[k] = theta[row, k] * loadings.scale[replicate, k]
-        total = sum_dense(weight)
+        total = sum_weights(weight)
         restart(rng, key, row)
         previous = -1
         begin = length = slot = np.uint64(0)
-        bound = listed = 0.0
+        bound = list_sum = 0.0
         for token in range(row_start[row], row_start[row + 1]):
             w = word[token]
             later = replicate * vocabulary + word[min(token + 4, row_start[row + 1] - 1)]
@@ -158,14 +158,14 @@ def draw_labels(key, start, stop, documents, row_start, word, loadings, theta, z
                 begin = np.uint64(loadings.start[slot])
                 length = np.uint64(loadings.length[slot])
                 bound = loadings.bound[slot]
-                listed = sum_listed(topic, large, begin, length, weight, before)
+                list_sum = sum_list(topic, large, begin, length, weight, before)
                 previous = w
-            target = uniform(rng) * (listed + bound * total)
-            if target < listed:
-                place = pick_listed(topic, large, begin, length, weight, before, target)
+            target = uniform(rng) * (list_sum + bound * total)
+            if target < list_sum:
+                place = pick_in_list(topic, large, begin, length, weight, before, target)
                 k = np.uint64(topic[place])
             else:
-                k = draw_unlisted(
+                k = draw_beyond_list(
                     rng,
                     topic,
                     large,
@@ -176,7 +176,7 @@ def draw_labels(key, start, stop, documents, row_start, word, loadings, theta, z
                     bound,
                     weight,
                     before,
-                    listed,
+                    list_sum,
                     total,
                     target,
                 )

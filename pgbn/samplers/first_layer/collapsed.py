@@ -19,11 +19,11 @@ from numba import njit
 from pgbn.samplers.first_layer.tokens import Tokens, WordOrder, word_order
 from pgbn.samplers.first_layer.topic_lists import (
     padded,
-    pick_dense,
-    pick_listed,
+    pick_in_list,
+    pick_weight,
     prefetch_list,
-    sum_dense,
-    sum_listed,
+    sum_list,
+    sum_weights,
 )
 from pgbn.samplers.random import mix, restart
 
@@ -34,7 +34,7 @@ _4 = np.uint64(4)
 
 
 class WordTopics(NamedTuple):
-    """The non-zero n_wk, a list a word (see `listed`): sparse, since a word has few topics.
+    """The non-zero n_wk, a list a word (see `topic_lists`): sparse, since a word has few topics.
 
     Word w = replicate · V + v has topics ``topic[start[w] : start[w] + length[w]]`` with counts
     ``count`` at the same places, all positive. Room is min(K, tokens of the word), to a multiple
@@ -138,7 +138,7 @@ def allocate_rows(key, low, high, documents, row_start, word, z, table, n_k, m, 
         shape = prior[row // share]
         for k in range(topics):
             weight[k] = (counts[k] + shape[k]) * inverse[k]
-        total = sum_dense(weight)
+        total = sum_weights(weight)
         restart(rng, key, row)
         state = rng[0]
         step = rng[1]
@@ -155,7 +155,7 @@ def allocate_rows(key, low, high, documents, row_start, word, z, table, n_k, m, 
             total += weight[old] - weight_before
             if total < 1e-6 * weight_before:
                 # Nearly all was cancelled: sum anew, lest rounding decide.
-                total = sum_dense(weight)
+                total = sum_weights(weight)
             slot = base + np.uint64(word[token])
             begin = np.uint64(table.start[slot])
             length = np.uint64(table.length[slot])
@@ -165,15 +165,15 @@ def allocate_rows(key, low, high, documents, row_start, word, z, table, n_k, m, 
                 while topic[place_old] != old:
                     place_old += _1
             count[place_old] -= 1
-            listed = sum_listed(topic, count, begin, length, weight, before)
+            list_sum = sum_list(topic, count, begin, length, weight, before)
             state += step
             target = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
-            target *= listed + eta * total
-            if target < listed:
-                place = pick_listed(topic, count, begin, length, weight, before, target)
+            target *= list_sum + eta * total
+            if target < list_sum:
+                place = pick_in_list(topic, count, begin, length, weight, before, target)
                 new = np.uint64(topic[place])
             else:
-                new = pick_dense(weight, (target - listed) / eta)
+                new = pick_weight(weight, (target - list_sum) / eta)
                 if new == np.uint64(weight.size):  # no topic is possible without the token
                     new = old
                 place = begin

@@ -10,11 +10,11 @@ import numpy as np
 from numba import njit
 
 from pgbn.samplers.first_layer.topic_lists import (
-    draw_unlisted,
-    pick_listed,
+    draw_beyond_list,
+    pick_in_list,
     prefetch_list,
-    sum_dense,
-    sum_listed,
+    sum_list,
+    sum_weights,
 )
 from pgbn.samplers.random import restart, uniform
 
@@ -50,7 +50,7 @@ def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, 
         counts = m[row]
         for k in range(topics):
             weight[k] = (counts[k] + shape[k]) * scale[k]
-        total = sum_dense(weight)
+        total = sum_weights(weight)
         restart(rng, key, row)
         while token < end:
             # The lists are too many for the caches: fetch what will be read four tokens on.
@@ -64,18 +64,18 @@ def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, 
             total += weight[old] - weight_before
             if total < 1e-6 * weight_before:
                 # Nearly all was cancelled: sum anew, lest rounding decide.
-                total = sum_dense(weight)
+                total = sum_weights(weight)
             slot = base + np.uint64(word[token])
             begin = np.uint64(loadings.start[slot])
             length = np.uint64(loadings.length[slot])
-            listed = sum_listed(topic, large, begin, length, weight, before)
+            list_sum = sum_list(topic, large, begin, length, weight, before)
             bound = loadings.bound[slot]
-            target = uniform(rng) * (listed + bound * total)
-            if target < listed:
-                place = pick_listed(topic, large, begin, length, weight, before, target)
+            target = uniform(rng) * (list_sum + bound * total)
+            if target < list_sum:
+                place = pick_in_list(topic, large, begin, length, weight, before, target)
                 new = np.uint64(topic[place])
             else:
-                new = draw_unlisted(
+                new = draw_beyond_list(
                     rng,
                     topic,
                     large,
@@ -86,7 +86,7 @@ def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, 
                     bound,
                     weight,
                     before,
-                    listed,
+                    list_sum,
                     total,
                     target,
                 )

@@ -16,13 +16,13 @@ from numba.extending import intrinsic
 from pgbn.samplers.random import uniform
 
 __all__ = [
-    "draw_unlisted",
+    "draw_beyond_list",
     "padded",
-    "pick_dense",
-    "pick_listed",
+    "pick_in_list",
+    "pick_weight",
     "prefetch_list",
-    "sum_dense",
-    "sum_listed",
+    "sum_list",
+    "sum_weights",
 ]
 
 _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
@@ -62,7 +62,7 @@ def prefetch_list(topic, value, begin):
 
 
 @njit(cache=True, nogil=True)
-def sum_dense(weight):
+def sum_weights(weight):
     """Σ_k weight_k; four sums at a time, since one would wait for itself."""
     a = b = c = d = 0.0
     for k in range(0, weight.size, 4):
@@ -74,7 +74,7 @@ def sum_dense(weight):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def sum_listed(topic, value, begin, length, weight, before):
+def sum_list(topic, value, begin, length, weight, before):
     """Σ value · weight over a list; ``before[b]`` becomes the sum before block b."""
     total = 0.0
     blocks = (length + _7) >> _3
@@ -94,8 +94,8 @@ def sum_listed(topic, value, begin, length, weight, before):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def pick_listed(topic, value, begin, length, weight, before, target):
-    """The place where the running sum of value · weight passes ``target`` < `sum_listed`."""
+def pick_in_list(topic, value, begin, length, weight, before, target):
+    """The place where the running sum of value · weight passes ``target`` < `sum_list`."""
     block = ((length + _7) >> _3) - _1
     while before[block] > target:
         block -= _1
@@ -122,7 +122,7 @@ def pick_listed(topic, value, begin, length, weight, before, target):
 
 
 @njit(cache=True, nogil=True)
-def pick_dense(weight, target):
+def pick_weight(weight, target):
     """The k where the running sum of the weights passes ``target``; ``weight.size`` if all are 0.
 
     A target beyond the sum, which only rounding can cause, gives the last positive weight.
@@ -156,14 +156,14 @@ def pick_dense(weight, target):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def draw_unlisted(
-    rng, topic, large, begin, length, values, slot, bound, weight, before, listed, total, target
+def draw_beyond_list(
+    rng, topic, large, begin, length, values, slot, bound, weight, before, list_sum, total, target
 ):
     """k with probability ∝ value_k · weight_k, for a ``target`` that lies beyond the list.
 
-    The values are ``values[slot]``; the list holds exactly those above ``bound``, ``listed`` is
-    its `sum_listed` and ``total`` the sum of the weights. ``target`` is uniform between 0 and
-    listed + bound · total: a candidate comes from the list (`pick_listed`, which the caller
+    The values are ``values[slot]``; the list holds exactly those above ``bound``, ``list_sum`` is
+    its `sum_list` and ``total`` the sum of the weights. ``target`` is uniform between 0 and
+    list_sum + bound · total: a candidate comes from the list (`pick_in_list`, which the caller
     does itself) or, with bound · weight_k, from all topics; the latter is accepted with
     probability value_k / bound, and never if k is listed. If it is refused, the next target may
     be anywhere. That is rejection sampling: exact for any bound.
@@ -172,15 +172,15 @@ def draw_unlisted(
     size = np.uint64(weight.size)
     value = values[slot]
     for _ in range(32):
-        if target < listed:
-            place = pick_listed(topic, large, begin, length, weight, before, target)
+        if target < list_sum:
+            place = pick_in_list(topic, large, begin, length, weight, before, target)
             return np.uint64(topic[place])
-        k = pick_dense(weight, (target - listed) / bound)
+        k = pick_weight(weight, (target - list_sum) / bound)
         if k < size and value[k] <= bound and uniform(rng) * bound < value[k]:
             return k
-        target = uniform(rng) * (listed + bound * total)
+        target = uniform(rng) * (list_sum + bound * total)
     # Nearly all candidates are refused here: sum all products instead.
     product = np.zeros(weight.size)
     for k in range(value.size):
         product[k] = value[k] * weight[k]
-    return pick_dense(product, uniform(rng) * sum_dense(product))
+    return pick_weight(product, uniform(rng) * sum_weights(product))

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from pgbn.samplers.random import restart
-from pgbn.samplers.simd.contract import BLOCK, contract_rows, load_matrix, product
+from pgbn.samplers.simd.contract import BLOCK, contract_rows, contraction, load_matrix
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.sums import sum_rows
 from pgbn.samplers.variates.row_gammas import TINY, fill_rows, workspace
@@ -50,7 +50,7 @@ def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out, sums):
     ``sums`` (R, J) are those of the rows."""
     _, size, columns = out.shape
     blocks = (size + BLOCK - 1) // BLOCK
-    matrix = product(columns, theta.shape[2], np.float32)
+    matrix = contraction(columns, theta.shape[2], np.float32)
     work, scale = workspace(BLOCK, columns, np.float32), np.empty(BLOCK)
     rng = np.empty(2, np.uint64)
     current = -1

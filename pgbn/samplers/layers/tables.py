@@ -15,10 +15,10 @@ from pgbn.samplers.random import restart
 from pgbn.samplers.simd.contract import NEGLIGIBLE
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.pick import ROOM, pick, weigh
-from pgbn.samplers.simd.places import list_nonzero
+from pgbn.samplers.simd.places import find_nonzero
 from pgbn.samplers.simd.sums import row_total
-from pgbn.samplers.variates.crt import crt
-from pgbn.samplers.variates.multinomial import multinomial
+from pgbn.samplers.variates.crt import draw_crt
+from pgbn.samplers.variates.multinomial import draw_multinomial
 
 __all__ = ["count_tables", "share_tables"]
 
@@ -33,7 +33,7 @@ def _split(rng, tables, phi, begin, score, split):
     for k in range(split.size):
         weight[k] = phi[begin + np.uint64(k)] * score[k]
     split[:] = 0
-    multinomial(rng, tables, weight, split)
+    draw_multinomial(rng, tables, weight, split)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -49,7 +49,7 @@ def _share_rows(
         first = row // documents * columns
         own = row * topics
         n_theta[own : own + topics] = 0
-        found = list_nonzero(m_, row * columns, columns, cells_)
+        found = find_nonzero(m_, row * columns, columns, cells_)
         if found == _0:
             continue
         restart(rng, key, row)
@@ -66,7 +66,7 @@ def _share_rows(
             count = m[row * columns + cells[p]]
             tables[p] = 1
             if count > 1:
-                tables[p] = crt(rng, count, coefficient * sum_ * weight[p])
+                tables[p] = draw_crt(rng, count, coefficient * sum_ * weight[p])
             many |= tables[p] > _MANY or not 0.0 < weight[p] < math.inf
         for p in range(found if many else _0):
             if tables[p] > _MANY or not 0.0 < weight[p] < math.inf:
@@ -90,7 +90,7 @@ def share_tables(key, start, stop, documents, coefficient, m, theta, phi, n_phi,
     a multiple of 16) in float32. Writes the split tables to n_theta (rows, K), and adds them to
     n_phi (R, V, K).
 
-    The cells of a row are listed, weighed, given tables and split in four loops: one cell does
+    The cells of a row are found, weighed, given tables and split in four loops: one cell does
     not wait for another.
     """
     topics, columns = np.uint64(theta.shape[1]), np.uint64(m.shape[1])
@@ -111,12 +111,12 @@ def count_tables(key, start, stop, documents, shape, m, n):
     are added to n (R, V)."""
     columns = np.uint64(m.shape[1])
     rng, cells = np.empty(2, np.uint64), np.empty(m.shape[1] + 1, np.uint64)
-    counts, listed = pointer(m), pointer(cells)
+    counts, places = pointer(m), pointer(cells)
     for row in range(start, stop):
         replicate = row // documents
-        found = list_nonzero(counts, np.uint64(row) * columns, columns, listed)
+        found = find_nonzero(counts, np.uint64(row) * columns, columns, places)
         if found:
             restart(rng, key, row)
         for p in range(found):
             v = cells[p]
-            n[replicate, v] += crt(rng, m[row, v], shape[replicate, v])
+            n[replicate, v] += draw_crt(rng, m[row, v], shape[replicate, v])

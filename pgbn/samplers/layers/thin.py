@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from pgbn.samplers.random import restart, uniform
-from pgbn.samplers.variates.multinomial import multinomial
+from pgbn.samplers.variates.multinomial import draw_multinomial
 
 __all__ = ["cell_rates", "thin_cells", "thin_dense"]
 
@@ -56,7 +56,7 @@ def _share(rng, count, weights, total, share, targets, base, offsets):
                 targets[f][base[f] + offsets[f, c]] += 1
         return
     share[:] = 0
-    multinomial(rng, count, weights, share)
+    draw_multinomial(rng, count, weights, share)
     for c in range(weights.size):
         if share[c]:
             for f in range(len(targets)):
