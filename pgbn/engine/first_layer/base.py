@@ -16,7 +16,7 @@ from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant
 from pgbn.samplers.first_layer.blocked import draw_labels
 from pgbn.samplers.first_layer.loadings import loadings_of
-from pgbn.samplers.first_layer.tokens import Tokens, count_rows, expand, word_order
+from pgbn.samplers.first_layer.tokens import RowPriors, Tokens, count_rows, expand, word_order
 from pgbn.samplers.threads import run_rows
 
 __all__ = ["Labelled", "Sampler", "read_state"]
@@ -92,7 +92,7 @@ class Sampler:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a `state`, which is checked: kernels do not look before they index."""
 
-    def prior(self) -> tuple[NDArray[np.float64], int]:
+    def prior(self) -> RowPriors:
         """a_jk as a matrix, and how many rows share a line of it."""
         value = np.asarray(self._prior(), np.float64)
         if value.ndim == 0:
@@ -102,9 +102,10 @@ class Sampler:
         if shared:
             full = np.broadcast_to(value, (first, 1, 1, self.topics))
             share = self.documents if first == self.replicates > 1 else self.rows
-            return np.ascontiguousarray(full.reshape(-1, self.topics)), share
+            return RowPriors(np.ascontiguousarray(full.reshape(-1, self.topics)), share)
         shape = self.program.shape4[self.pattern.scores]
-        return np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(-1, self.topics), 1
+        full = np.ascontiguousarray(np.broadcast_to(value, shape))
+        return RowPriors(full.reshape(-1, self.topics), 1)
 
     def scores(self) -> NDArray[np.float64]:
         return self.program.values[self.pattern.scores].reshape(self.rows, self.topics)
@@ -126,7 +127,7 @@ class Labelled(Sampler):
         self.tokens = expand(cells.indptr, cells.indices, cells.values)
         self.labels = np.zeros(self.tokens.word.size, np.uint16)
         loadings = loadings_of(self.program.values[self.pattern.loadings].copy(), self.threads)
-        run_rows(draw_labels, self.rows, self.threads, key, self.documents, *self.tokens, loadings,
+        run_rows(draw_labels, self.rows, self.threads, key, self.tokens, loadings,
                  self.scores(), self.labels)  # fmt: skip
         self.begin()
 

@@ -21,6 +21,7 @@ from pgbn.samplers.first_layer.loadings import (
 )
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import count_words
+from pgbn.samplers.sparse import SparseCounts
 from pgbn.samplers.threads import run_rows
 
 __all__ = ["Blocked", "Partial", "make_sampler"]
@@ -83,9 +84,8 @@ class WithLoadings(Sampler):
 
 class Partial(WithLoadings, Labelled):
     def step(self, key: int) -> None:
-        prior, share = self.prior()
-        run_rows(allocate_partial, self.rows, self.threads, key, self.documents, *self.tokens,
-                 self.labels, self.loadings, self.m, prior, share)  # fmt: skip
+        run_rows(allocate_partial, self.rows, self.threads, key, self.tokens, self.labels,
+                 self.loadings, self.m, self.prior())  # fmt: skip
         self.recount()
         self.deliver()
 
@@ -98,8 +98,8 @@ class Partial(WithLoadings, Labelled):
 class Blocked(WithLoadings):
     def step(self, key: int) -> None:
         cells = self.program.cells[self.observed]
-        split_all_cells(key, self.documents, cells.indptr, cells.indices, cells.values,
-                        self.loadings, self.scores(), self.n, self.m, self.threads)  # fmt: skip
+        counts = SparseCounts(cells.indptr, cells.indices, cells.values)
+        split_all_cells(key, counts, self.loadings, self.scores(), self.n, self.m, self.threads)
         self._key = None
         self.deliver()
 

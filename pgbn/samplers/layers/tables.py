@@ -7,6 +7,7 @@ anything.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -36,12 +37,58 @@ def _split(rng, tables, phi, begin, score, split):
     draw_multinomial(rng, tables, weight, split)
 
 
+class _Sizes(NamedTuple):
+    """Rows of a replicate, columns of m, topics, and the length of a line of φ."""
+
+    documents: np.uint64
+    columns: np.uint64
+    topics: np.uint64
+    line: np.uint64
+
+
+class _Arrays(NamedTuple):
+    """What `share_tables` reads and writes, flat."""
+
+    m: np.ndarray
+    theta: np.ndarray
+    phi: np.ndarray
+    n_phi: np.ndarray
+    n_theta: np.ndarray
+
+
+class _Scratch(NamedTuple):
+    """θ_k / θ_·; and for the cells of a row: running sums of φ_vk θ_k / θ_· and of their lanes (see
+    `weigh`), the column, the whole sum, the tables; and a split."""
+
+    score: np.ndarray
+    sums: np.ndarray
+    lanes: np.ndarray
+    cells: np.ndarray
+    weight: np.ndarray
+    tables: np.ndarray
+    split: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def _scratch(sizes):
+    columns, line = sizes.columns, sizes.line
+    return _Scratch(
+        np.zeros(line, np.float32),
+        np.empty(columns * line, np.float32),
+        np.zeros(columns * _ROOM, np.float32),
+        np.empty(columns + _1, np.uint64),
+        np.empty(columns),
+        np.empty(columns, np.int64),
+        np.empty(sizes.topics, np.int64),
+    )
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _share_rows(
-    key, start, stop, documents, coefficient, columns, topics, size, m, theta, phi, n_phi, n_theta,
-    score, sums, lanes, cells, weight, tables, split,
-):  # fmt: skip
-    """The work of `share_tables` on flat arrays and given scratch."""
+def _share_rows(key, start, stop, coefficient, sizes, arrays, scratch):
+    """The work of `share_tables`, with given scratch."""
+    m, theta, phi, n_phi, n_theta = arrays
+    score, sums, lanes, cells, weight, tables, split = scratch
+    documents, columns, topics, size = sizes
     rng = np.empty(2, np.uint64)
     phi_, score_, sums_, lanes_ = pointer(phi), pointer(score), pointer(sums), pointer(lanes)
     m_, cells_, theta_ = pointer(m), pointer(cells), pointer(theta)
@@ -93,16 +140,20 @@ def share_tables(key, start, stop, documents, coefficient, m, theta, phi, n_phi,
     The cells of a row are found, weighed, given tables and split in four loops: one cell does
     not wait for another.
     """
-    topics, columns = np.uint64(theta.shape[1]), np.uint64(m.shape[1])
-    size = np.uint64(phi.shape[2])
-    _share_rows(
-        key, start, stop, np.uint64(documents), coefficient, columns, topics, size, m.reshape(-1),
-        theta.reshape(-1), phi.reshape(-1), n_phi.reshape(-1), n_theta.reshape(-1),
-        np.zeros(size, np.float32), np.empty(columns * size, np.float32),
-        np.zeros(columns * _ROOM, np.float32),
-        np.empty(columns + _1, np.uint64), np.empty(columns), np.empty(columns, np.int64),
-        np.empty(topics, np.int64),
-    )  # fmt: skip
+    sizes = _Sizes(
+        np.uint64(documents),
+        np.uint64(m.shape[1]),
+        np.uint64(theta.shape[1]),
+        np.uint64(phi.shape[2]),
+    )
+    arrays = _Arrays(
+        m.reshape(-1),
+        theta.reshape(-1),
+        phi.reshape(-1),
+        n_phi.reshape(-1),
+        n_theta.reshape(-1),
+    )
+    _share_rows(key, start, stop, coefficient, sizes, arrays, _scratch(sizes))
 
 
 @njit(cache=True, nogil=True)
