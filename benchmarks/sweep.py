@@ -16,12 +16,19 @@ from numba import njit
 from scipy import sparse
 
 from benchmarks.networks import Sweeper, least, machine, measure, save
-from pgbn.samplers.first_layer.blocked import split_cells
-from pgbn.samplers.first_layer.collapsed import allocate_collapsed, word_topics
+from pgbn.samplers.first_layer.blocked import split_all_cells
+from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, word_topics
 from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings
 from pgbn.samplers.first_layer.partial import allocate_partial
-from pgbn.samplers.first_layer.tokens import count_rows, count_words, expand, word_order
+from pgbn.samplers.first_layer.tokens import (
+    RowPriors,
+    count_rows,
+    count_words,
+    expand,
+    word_order,
+)
 from pgbn.samplers.random import stream_key
+from pgbn.samplers.sparse import SparseCounts
 from pgbn.samplers.threads import run_rows
 
 ETA = 0.05
@@ -92,13 +99,16 @@ class State:
     def __init__(self, counts, topics, z=None):
         self.documents, self.vocabulary = counts.shape
         self.topics = topics
-        self.cells = (counts.indptr.astype(np.int64), counts.indices, counts.data.astype(np.int64))
+        self.cells = SparseCounts(
+            counts.indptr.astype(np.int64), counts.indices, counts.data.astype(np.int64)
+        )
         self.tokens = expand(*self.cells)
         self.order = word_order(self.tokens, self.documents, self.vocabulary)
         if z is None:
             z = np.random.default_rng(0).integers(0, topics, self.tokens.word.size)
         self.z = z.astype(np.uint16)
         self.prior = np.full((1, topics), 50.0 / topics)
+        self.priors = RowPriors(self.prior, self.documents)
         self.n_wk = np.zeros((1, self.vocabulary, topics), np.int32)
         count_words(0, 0, self.vocabulary, *self.order, self.z, self.n_wk)
         self.n_k = self.n_wk.sum(axis=1, dtype=np.int64)
@@ -119,20 +129,8 @@ class Collapsed(State):
         )
 
     def sweep(self):
-        allocate_collapsed(
-            np.uint64(self.key()),
-            0,
-            1,
-            self.documents,
-            *self.tokens,
-            self.z,
-            self.table,
-            self.n_k,
-            self.m,
-            self.prior,
-            self.documents,
-            ETA,
-        )
+        labelling = Labelling(self.z, self.table, self.n_k, self.m)
+        allocate_collapsed(np.uint64(self.key()), 0, 1, self.tokens, labelling, self.priors, ETA)
 
 
 class Partial(State):
@@ -152,13 +150,11 @@ class Partial(State):
             self.documents,
             self.threads,
             self.key(),
-            self.documents,
-            *self.tokens,
+            self.tokens,
             self.z,
             self.loadings,
             self.m,
-            self.prior,
-            self.documents,
+            self.priors,
         )
 
     def sweep(self):
@@ -176,10 +172,9 @@ class Blocked(Partial):
         draw_loadings(self.key(), self.n_wk, ETA, self.loadings, self.threads)
 
     def draw_labels(self):
-        split_cells(
+        split_all_cells(
             self.key(),
-            self.documents,
-            *self.cells,
+            self.cells,
             self.loadings,
             self.theta,
             self.n_wk,

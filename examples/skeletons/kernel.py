@@ -29,7 +29,7 @@ from pgbn.engine.plan import Run, SlotCounts
 from pgbn.nodes.gamma import tables_of_gamma
 from pgbn.samplers import run_rows
 from pgbn.samplers.random import restart
-from pgbn.samplers.variates.binomial import binomial
+from pgbn.samplers.variates.binomial import draw_binomial
 
 __all__ = ["column_tables", "draw_tables", "exact_law", "shared_shape", "tables_by_column"]
 
@@ -54,7 +54,7 @@ def draw_tables(key, start, stop, counts, shape, out):
             open_ += closing[n]
             # The first customer always opens a table, also at shape 0.
             chance = shape[i, k] / (shape[i, k] + (n - 1)) if n > 1 else 1.0
-            tables += binomial(rng, open_, chance)
+            tables += draw_binomial(rng, open_, chance)
         out[i, k] = tables
 
 

@@ -1,6 +1,6 @@
 """Random variates: scalar kernels, one module each, and vectorised draws built on them.
 
-A scalar kernel, such as `pgbn.samplers.variates.crt.crt`, takes a stream of
+A scalar kernel, such as `pgbn.samplers.variates.crt.draw_crt`, takes a stream of
 `pgbn.samplers.random` first and is called from other kernels. The functions of
 `pgbn.samplers.vectorised` draw whole arrays.
 """

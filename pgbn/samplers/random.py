@@ -78,38 +78,32 @@ def uniform(rng):
 
 
 def _ziggurat(
+    start: float,
     density: Callable[[float], float],
     inverse: Callable[[float], float],
     tail: Callable[[float], float],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The widths x[0..256] of the layers and the density at them; ``tail`` is its integral."""
+    """The widths x[0..256] of the layers and the density at them; ``tail`` is its integral.
 
-    def widths(start: float) -> list[float]:
-        area = start * density(start) + tail(start)
-        x = [area / density(start), start]
-        while len(x) < 256:
-            height = density(x[-1]) + area / x[-1]
-            if height >= 1.0:  # the layers pass the top: they are too thick
-                return []
-            x.append(inverse(height))
-        # What is left above the last layer; negative if the layers are too thick.
-        return x if area <= x[-1] * (1.0 - density(x[-1])) else []
-
-    low, high = 1.0, 20.0  # a larger start makes thinner layers: find the thickest that fit
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if widths(middle) else (middle, high)
-    x = np.array([*widths(high), 0.0])
-    return x, np.array([density(value) for value in x])
+    The base layer ends at x[1] = ``start``, the least number from which 255 layers of its area
+    end just below the top, where the density is 1.
+    """
+    area = start * density(start) + tail(start)
+    x = [area / density(start), start]
+    while len(x) < 256:
+        x.append(inverse(density(x[-1]) + area / x[-1]))
+    x.append(0.0)
+    return np.array(x), np.array([density(value) for value in x])
 
 
 _NORMAL_WIDTH, _NORMAL_DENSITY = _ziggurat(
+    3.6541528853610092,
     lambda x: math.exp(-0.5 * x * x),
     lambda y: math.sqrt(-2.0 * math.log(y)),
     lambda x: math.sqrt(0.5 * math.pi) * math.erfc(x / math.sqrt(2.0)),
 )
 _EXPONENTIAL_WIDTH, _EXPONENTIAL_DENSITY = _ziggurat(
-    lambda x: math.exp(-x), lambda y: -math.log(y), lambda x: math.exp(-x)
+    7.69711747013105, lambda x: math.exp(-x), lambda y: -math.log(y), lambda x: math.exp(-x)
 )
 
 

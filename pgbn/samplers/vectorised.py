@@ -18,16 +18,14 @@ from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.threads import run_rows
-from pgbn.samplers.variates.bessel import bessel as draw_bessel
-from pgbn.samplers.variates.beta import log_beta_odds as draw_log_beta_odds
-from pgbn.samplers.variates.beta import neg_log_beta as draw_neg_log_beta
-from pgbn.samplers.variates.binomial import binomial as draw_binomial
-from pgbn.samplers.variates.crt import crt as draw_crt
+from pgbn.samplers.variates.bessel import draw_bessel
+from pgbn.samplers.variates.beta import draw_log_beta_odds, draw_neg_log_beta
+from pgbn.samplers.variates.binomial import draw_binomial
+from pgbn.samplers.variates.crt import draw_crt
 from pgbn.samplers.variates.dirichlet import softmax_lines
-from pgbn.samplers.variates.gamma import log_gamma as draw_log_gamma
+from pgbn.samplers.variates.gamma import draw_log_gamma
 from pgbn.samplers.variates.multinomial import multinomial_lines
-from pgbn.samplers.variates.poisson import poisson as draw_poisson
-from pgbn.samplers.variates.poisson import truncated_poisson as draw_truncated_poisson
+from pgbn.samplers.variates.poisson import draw_poisson, draw_truncated_poisson
 from pgbn.samplers.variates.row_gammas import TINY, fill_rows, workspace
 
 __all__ = [

@@ -1,6 +1,8 @@
-"""The vectorised draws: streams, broadcasting, threads, edges, and the laws once more."""
+"""The vectorised draws: streams, broadcasting, threads, edges, and the laws once more.
 
-import os
+Covers `samplers.rows`, `samplers.stream` and `variates.dirichlet` as well.
+"""
+
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from pgbn.samplers import Stream, run_rows, vectorised
+from pgbn.samplers import Stream, vectorised
 from pgbn.samplers.random import restart
-from pgbn.samplers.variates.crt import crt
+from pgbn.samplers.variates.crt import draw_crt
 
 THRESHOLD = 1e-4
 KEY = 0xFEDC_BA98_7654_3210  # above 2^63, where signed integers would fail
@@ -95,7 +97,7 @@ def test_row_streams() -> None:
     rng = np.empty(2, np.uint64)
     for row in (0, 1, 23):
         restart(rng, np.uint64(KEY), row)
-        assert [crt(rng, 25, 2.0) for _ in range(SMALL[3])] == draws[row].tolist()
+        assert [draw_crt(rng, 25, 2.0) for _ in range(SMALL[3])] == draws[row].tolist()
 
 
 def test_operands_of_any_kind() -> None:
@@ -229,39 +231,3 @@ def test_multinomial_refuses() -> None:
         vectorised.multinomial(stream, np.ones(5), 1.0, 3)
     with pytest.raises(ValueError, match="axis must be"):
         vectorised.dirichlet(stream, 1.0, -1)
-
-
-# ---- threads ----
-
-
-def test_run_rows_covers_each_row_once() -> None:
-    for rows in (0, 1, 2, 7, 1000):
-        for threads in (1, 2, 3):
-            seen = np.zeros(rows, int)
-
-            def visit(key: np.uint64, start: int, stop: int, out: NDArray) -> None:
-                assert isinstance(key, np.uint64)
-                out[start:stop] += 1
-
-            run_rows(visit, rows, threads, KEY, seen)
-            assert (seen == 1).all()
-
-
-def test_run_rows_raises_what_a_block_raises() -> None:
-    def fail(_key: np.uint64, start: int, _stop: int) -> None:
-        if start:
-            raise RuntimeError("in a block")
-
-    with pytest.raises(RuntimeError, match="in a block"):
-        run_rows(fail, 100, 2, KEY)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_threads_after_a_fork() -> None:
-    expected = vectorised.gamma(Stream(KEY, LARGE, 2), 1.0, 1.0)
-    child = os.fork()
-    if child == 0:
-        same = np.array_equal(vectorised.gamma(Stream(KEY, LARGE, 2), 1.0, 1.0), expected)
-        os._exit(0 if same else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

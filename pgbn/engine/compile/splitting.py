@@ -14,9 +14,10 @@ from pgbn.engine.compile.layout import Labelled, Shape4, align, strides_of
 from pgbn.engine.data.cells import Cells
 from pgbn.network.terms import Factor, Term
 from pgbn.samplers import vectorised
-from pgbn.samplers.layers.thin import cell_rates, thin_cells, thin_dense
+from pgbn.samplers.layers.thin import Factors, cell_rates, thin_cells, thin_dense
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.rows import PARALLEL
+from pgbn.samplers.sparse import SparseCounts
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.threads import run_calls
 
@@ -76,7 +77,7 @@ class Splitter:
                 out.append(part.sum_cells(cells, share))
                 continue
             word = np.uint64(stream_key(key, number + 1))
-            pattern = (self.shape[1], self.shape[2], cells.indptr, cells.indices, share)
+            pattern = (SparseCounts(cells.indptr, cells.indices, share),)
             out.append(self._run(part, cells.rows, share.size, partial(thin_cells, word), pattern))
         return out
 
@@ -85,10 +86,9 @@ class Splitter:
         if not part.term.factors:
             return np.full((1, 1, cells.values.size, 1), part.term.coefficient)
         out = np.empty(cells.values.size)
-        arrays = part.arrays()
+        factors = part.factors()
         run_calls(self.threads, [
-            partial(cell_rates, start, stop, self.shape[1], self.shape[2], cells.indptr,
-                    cells.indices, arrays, part.strides, part.offsets, out)
+            partial(cell_rates, start, stop, cells.indptr, cells.indices, factors, out)
             for start, stop in blocks_of(cells.rows, self.threads)
         ])  # fmt: skip
         return (out * part.term.coefficient)[None, None, :, None]
@@ -113,11 +113,11 @@ class Splitter:
         pattern: tuple[Any, ...],
     ) -> list[NDArray[np.int64] | None]:
         """Run a thinning kernel on blocks of rows, each with counters of its own, and add them."""
-        arrays = part.arrays()
+        factors = part.factors()
         blocks = blocks_of(rows, self.threads if work > PARALLEL else 1)
         counters = [part.counters() for _ in blocks]
         run_calls(self.threads, [
-            partial(kernel, start, stop, *pattern, arrays, own, part.strides, part.offsets)
+            partial(kernel, start, stop, *pattern, factors, own)
             for (start, stop), own in zip(blocks, counters, strict=True)
         ])  # fmt: skip
         for own in counters[1:]:
@@ -165,7 +165,7 @@ class _Part:
         wants: Callable[[Factor], bool],
     ) -> None:
         self.term, self.contracted, self.dims, self.sizes = term, term.contracted, dims, sizes
-        self.replicates = shape[0]
+        self.shape, self.replicates = shape, shape[0]
         self.labelled = [read(factor) for factor in term.factors]
         self.wants = [wants(factor) for factor in term.factors]
         pairs = [
@@ -177,9 +177,10 @@ class _Part:
         if not pairs:
             self.offsets = np.zeros((0, 1), np.int64)
 
-    def arrays(self) -> tuple[NDArray[np.float64], ...]:
-        """The flat values of the factors."""
-        return tuple(part.get().reshape(-1) for part in self.labelled)
+    def factors(self) -> Factors:
+        """The values of the factors, and where those of a cell are."""
+        arrays = tuple(part.get().reshape(-1) for part in self.labelled)
+        return Factors(arrays, self.strides, self.offsets, self.shape[1], self.shape[2])
 
     def counters(self) -> tuple[NDArray[np.int64], ...]:
         """Zero counts for each factor that wants them."""

@@ -19,6 +19,7 @@ from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant
+from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.storage.memory import check_bytes
 
 __all__ = ["FirstLayer", "read_state", "without_scores"]
@@ -129,7 +130,7 @@ class FirstLayer(ABC):
     def threads(self) -> int:
         return self.program.threads
 
-    def prior(self) -> tuple[NDArray[np.float64], int]:
+    def prior(self) -> RowPriors:
         """a_jk as a matrix, and how many rows share a line of it."""
         value = np.asarray(self._prior(), np.float64)
         if value.ndim == 0:
@@ -139,9 +140,10 @@ class FirstLayer(ABC):
         if shared:
             full = np.broadcast_to(value, (first, 1, 1, self.topics))
             share = self.documents if first == self.replicates > 1 else self.rows
-            return np.ascontiguousarray(full.reshape(-1, self.topics)), share
+            return RowPriors(np.ascontiguousarray(full.reshape(-1, self.topics)), share)
         shape = self.program.shape4[self.pattern.scores]
-        return np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(-1, self.topics), 1
+        full = np.ascontiguousarray(np.broadcast_to(value, shape))
+        return RowPriors(full.reshape(-1, self.topics), 1)
 
     def scores(self) -> NDArray[np.float64]:
         """θ, a row for each document."""

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.first_layer.topics import HeldTopics
-from pgbn.samplers.first_layer.blocked import split_cells
+from pgbn.samplers.first_layer.blocked import split_all_cells
+from pgbn.samplers.sparse import SparseCounts
 
 __all__ = ["Blocked"]
 
@@ -42,8 +43,8 @@ class Blocked(FirstLayer):
 
     def step(self, key: int) -> None:
         cells, held = self.program.cells[self.observed], self.topics_held
-        split_cells(key, self.documents, cells.indptr, cells.indices, cells.values, held.loadings,
-                    self.scores(), held.n, self.m, self.threads)  # fmt: skip
+        counts = SparseCounts(cells.indptr, cells.indices, cells.values)
+        split_all_cells(key, counts, held.loadings, self.scores(), held.n, self.m, self.threads)
         held.counts_changed()
         self.deliver()
 

@@ -18,12 +18,14 @@ from pgbn.errors import DataError
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.samplers.first_layer.collapsed import (
+    Labelling,
     allocate_collapsed,
     allocate_rows,
     dense_counts,
     word_topics,
 )
 from pgbn.samplers.first_layer.loadings import draw_phi
+from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.simd.contract import contract
 from pgbn.samplers.threads import run_behind, run_rows
 
@@ -77,11 +79,11 @@ class Collapsed(FirstLayer):
 
     def step_before(self, key: int, tables: Sequence[tuple[LayerTables, int]]) -> None:
         mix = self.mix if self.replicates == 1 else None
-        shared = (*self.tokens.tokens, self.tokens.labels, self.table, self.totals, self.m)
+        tokens = self.tokens.tokens
+        labelling = Labelling(self.tokens.labels, self.table, self.totals, self.m)
         if mix is None:
-            prior, share = self.prior()
-            run_rows(allocate_collapsed, self.replicates, self.threads, key, self.documents,
-                     *shared, prior, share, self.eta)  # fmt: skip
+            run_rows(allocate_collapsed, self.replicates, self.threads, key, tokens, labelling,
+                     self.prior(), self.eta)  # fmt: skip
             self.deliver()
             for part, own_key in tables:
                 part(own_key)
@@ -98,8 +100,8 @@ class Collapsed(FirstLayer):
             contract(np.uint64(0), *ranges[block], theta, phi, shapes, np.float32)
 
         def middle(block: int) -> None:
-            allocate_rows(np.uint64(key), *ranges[block], self.documents, *shared, shapes[0], 1,
-                          self.eta)  # fmt: skip
+            allocate_rows(np.uint64(key), *ranges[block], tokens, labelling,
+                          RowPriors(shapes[0], 1), self.eta)  # fmt: skip
 
         def after(block: int) -> None:
             for part, _ in tables:

@@ -30,8 +30,8 @@ class TokenLabels:
         self.order = word_order(self.tokens, layer.documents, layer.vocabulary)
         self.labels: NDArray[Any] = np.zeros(self.tokens.word.size, np.uint16)
         loadings = loadings_of(program.values[layer.pattern.loadings].copy(), program.threads)
-        run_rows(draw_labels, layer.rows, program.threads, key, layer.documents, *self.tokens,
-                 loadings, layer.scores(), self.labels)  # fmt: skip
+        run_rows(draw_labels, layer.rows, program.threads, key, self.tokens, loadings,
+                 layer.scores(), self.labels)  # fmt: skip
 
     def count_into(self, m: NDArray[np.int32]) -> None:
         """The counts m_jk of the labels."""

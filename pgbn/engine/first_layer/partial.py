@@ -42,10 +42,8 @@ class Partial(FirstLayer):
         self.topics_held = HeldTopics(self)
 
     def step(self, key: int) -> None:
-        prior, share = self.prior()
-        run_rows(allocate_partial, self.rows, self.threads, key, self.documents,
-                 *self.tokens.tokens, self.tokens.labels, self.topics_held.loadings, self.m, prior,
-                 share)  # fmt: skip
+        run_rows(allocate_partial, self.rows, self.threads, key, self.tokens.tokens,
+                 self.tokens.labels, self.topics_held.loadings, self.m, self.prior())  # fmt: skip
         self._count_words()
         self.deliver()
 

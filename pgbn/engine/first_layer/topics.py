@@ -12,8 +12,8 @@ from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.samplers.first_layer.loadings import (
     draw_loadings,
     empty_loadings,
-    listed_loadings,
     loadings_of,
+    rebuild_loadings,
 )
 
 __all__ = ["HeldTopics"]
@@ -56,7 +56,7 @@ class HeldTopics:
         if "key" in state:
             self.draw(int(read_state(state, "key", (), 2**64)))
             return
-        self.loadings = listed_loadings(
+        self.loadings = rebuild_loadings(
             read_state(state, "value", self.shape),
             read_state(state, "scale", (self.shape[0], self.shape[2])),
             read_state(state, "bound", (self.shape[0] * self.shape[1],)),

@@ -16,9 +16,9 @@ from numba import njit
 from pgbn.samplers.documents.units import expected_weights, likeliest
 from pgbn.samplers.random import uniform
 from pgbn.samplers.simd.pick import pick, weigh
-from pgbn.samplers.variates.bessel import bessel
-from pgbn.samplers.variates.multinomial import multinomial
-from pgbn.samplers.variates.poisson import truncated_poisson
+from pgbn.samplers.variates.bessel import draw_bessel
+from pgbn.samplers.variates.multinomial import draw_multinomial
+from pgbn.samplers.variates.poisson import draw_truncated_poisson
 
 __all__ = ["BERNOULLI", "GAMMA", "POISSON", "has_labels", "label_tokens", "split_cells"]
 
@@ -122,11 +122,11 @@ def split_cells(
         if link == POISSON:
             count = np.int64(data[cell])
         elif link == BERNOULLI:
-            count = truncated_poisson(rng, rate)
+            count = draw_truncated_poisson(rng, rate)
         else:
             safe = max(rate, 1e-300)
             log_alpha = math.log(2.0) + 0.5 * (math.log(noise * data[cell]) + math.log(safe))
-            count = bessel(rng, log_alpha)
+            count = draw_bessel(rng, log_alpha)
         if rate == 0.0:
             expected_weights(value, expected, product)
-        multinomial(rng, count, product, m)
+        draw_multinomial(rng, count, product, m)

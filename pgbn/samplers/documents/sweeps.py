@@ -30,8 +30,8 @@ from pgbn.samplers.documents.tables import pass_up, sums_of
 from pgbn.samplers.documents.units import TILE, active_units, draw_units, list_units, mix_units
 from pgbn.samplers.random import mix, restart
 from pgbn.samplers.simd.lanes import aligned
-from pgbn.samplers.variates.beta import log_beta_odds
-from pgbn.samplers.variates.gamma import gamma_rate
+from pgbn.samplers.variates.beta import draw_log_beta_odds
+from pgbn.samplers.variates.gamma import draw_gamma_rate
 
 __all__ = ["Moments", "hash_documents", "infer_documents", "project_terms"]
 
@@ -99,7 +99,7 @@ def _draw_rates(rng, prior, count, top, theta, c, q):
     """
     depth = c.size
     above = theta[1] if depth > 1 else top
-    log_odds = log_beta_odds(rng, prior[0] + count, prior[1] + above)
+    log_odds = draw_log_beta_odds(rng, prior[0] + count, prior[1] + above)
     c[0] = math.exp(log_odds)
     q[0] = 1.0
     # The exposure of the second layer is ln(1 + 1/c), without forming 1/c.
@@ -107,7 +107,7 @@ def _draw_rates(rng, prior, count, top, theta, c, q):
     for t in range(1, depth):
         q[t] = log_one_plus if t == 1 else math.log1p(q[t - 1] / c[t - 1])
         above = top if t == depth - 1 else theta[t + 1]
-        c[t] = gamma_rate(rng, prior[2] + above, prior[3] + theta[t])
+        c[t] = draw_gamma_rate(rng, prior[2] + above, prior[3] + theta[t])
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})

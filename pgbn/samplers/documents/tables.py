@@ -10,8 +10,8 @@ from pgbn.samplers.documents.units import expected_weights
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import aligned
 from pgbn.samplers.simd.pick import ROOM, pick, weigh
-from pgbn.samplers.variates.crt import crt
-from pgbn.samplers.variates.multinomial import multinomial
+from pgbn.samplers.variates.crt import draw_crt
+from pgbn.samplers.variates.multinomial import draw_multinomial
 
 __all__ = ["Sums", "pass_up", "sums_of"]
 
@@ -35,9 +35,9 @@ def sums_of(size):
 
 @njit(cache=True, nogil=True)
 def _tables(rng, customers, a):
-    """`crt`, for a few customers in one loop without branches."""
+    """`draw_crt`, for a few customers in one loop without branches."""
     if customers > _DIRECT or not 0.0 < a < math.inf:
-        return crt(rng, customers, a)
+        return draw_crt(rng, customers, a)
     state, step = rng[0], rng[1]
     tables = 1
     for i in range(1, customers):
@@ -86,7 +86,7 @@ def _split(rng, tables, line, theta, expected, m, seated, found):
         total += product[i]
     if total == 0.0:
         expected_weights(line, expected, product)
-    multinomial(rng, tables, product, parts)
+    draw_multinomial(rng, tables, product, parts)
     for i in range(width):
         if parts[i] > 0:
             if m[i] == 0.0:

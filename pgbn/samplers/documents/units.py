@@ -27,17 +27,17 @@ from pgbn.samplers.simd.contract import NEGLIGIBLE
 from pgbn.samplers.simd.lanes import (
     LANES,
     above,
-    add,
+    add_lanes,
     add_product,
     aligned,
     broadcast,
-    load,
+    load_lanes,
     lowest_bit,
-    store,
+    store_lanes,
     zeros,
 )
 from pgbn.samplers.simd.logarithms import exp2, log2
-from pgbn.samplers.variates.gamma import gamma_from_one
+from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
 __all__ = [
     "TILE",
@@ -110,7 +110,7 @@ def _list_candidates(a, m, active):
     nothing = zeros(active.margin)
     found, k, size = _0, _0, np.uint64(a.size)
     while k < size:
-        word = above(load(active.margin, k), nothing)
+        word = above(load_lanes(active.margin, k), nothing)
         while word:
             i = k + lowest_bit(word)
             unit[found], x[found] = i, active.base[i]
@@ -141,7 +141,7 @@ def _settle(rng, a, x, ceiling):
         x = 1.0 + exponential(rng)
         if v < x ** (a - 1.0):
             return x
-    return gamma_from_one(rng, a + 1.0) * math.exp(-exponential(rng) / a)
+    return draw_gamma_from_one(rng, a + 1.0) * math.exp(-exponential(rng) / a)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -151,11 +151,11 @@ def _accept(rng, active, found):
     below_one = broadcast(_BELOW_ONE)
     p = _0
     while p < found:
-        large = above(load(shape, p), below_one)
-        refused = above(load(x, p), load(top, p)) & ~large
+        large = above(load_lanes(shape, p), below_one)
+        refused = above(load_lanes(x, p), load_lanes(top, p)) & ~large
         while large:
             i = p + lowest_bit(large)
-            x[i] = gamma_from_one(rng, shape[i])
+            x[i] = draw_gamma_from_one(rng, shape[i])
             large &= large - _1
         while refused:
             i = p + lowest_bit(refused)
@@ -270,14 +270,14 @@ def mix_units(active, matrix, columns, out):
         while p + _1 < number:
             v, w = broadcast(part[p]), broadcast(part[p + _1])
             q, r = unit[p] * width + at, unit[p + _1] * width + at
-            a = add_product(a, v, load(matrix, q))
-            b = add_product(b, v, load(matrix, q + _LANES))
-            c = add_product(c, w, load(matrix, r))
-            d = add_product(d, w, load(matrix, r + _LANES))
+            a = add_product(a, v, load_lanes(matrix, q))
+            b = add_product(b, v, load_lanes(matrix, q + _LANES))
+            c = add_product(c, w, load_lanes(matrix, r))
+            d = add_product(d, w, load_lanes(matrix, r + _LANES))
             p += _2
         if p < number:
             v, q = broadcast(part[p]), unit[p] * width + at
-            a = add_product(a, v, load(matrix, q))
-            b = add_product(b, v, load(matrix, q + _LANES))
-        store(out, at, add(a, c))
-        store(out, at + _LANES, add(b, d))
+            a = add_product(a, v, load_lanes(matrix, q))
+            b = add_product(b, v, load_lanes(matrix, q + _LANES))
+        store_lanes(out, at, add_lanes(a, c))
+        store_lanes(out, at + _LANES, add_lanes(b, d))

@@ -3,44 +3,44 @@
     (x_jw1, …, x_jwK) ~ Mult(x_jw; φ_wk θ_jk)
 
 for every non-zero cell, all cells independent (Zhou, Cong and Chen 2016, eq. (multinomial)).
-`allocate_blocked` splits cells, `draw_labels` draws the same law as a label a token. The draw of a
-topic is written out in both and in `allocate_partial`: a helper with several exits, called in the
-innermost loop, costs more than the draw itself (numba counts references around such calls).
+`allocate_blocked` splits cells, `draw_labels` draws the same law as a label a token.
 """
 
 import numpy as np
 from numba import njit
 
-from pgbn.samplers.first_layer.topic_lists import (
-    draw_unlisted,
-    pick_listed,
-    prefetch_list,
-    sum_dense,
-    sum_listed,
+from pgbn.samplers.first_layer.topic_draw import (
+    ListedWord,
+    draw_topic,
+    held_values,
+    listed_word,
+    prefetch_word,
 )
+from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.random import restart, uniform
+from pgbn.samplers.simd.lanes import pointer
+from pgbn.samplers.sparse import SparseCounts
 from pgbn.samplers.threads import run_rows
-from pgbn.samplers.variates.multinomial import multinomial
+from pgbn.samplers.variates.multinomial import draw_multinomial
 
-__all__ = ["allocate_blocked", "draw_labels", "split_cells"]
+__all__ = ["allocate_blocked", "draw_labels", "split_all_cells"]
 
 _MANY = 4  # from this many counts a topic on, a cell is split by binomials
 
 
 @njit(cache=True, nogil=True)
-def allocate_blocked(key, start, stop, documents, indptr, indices, data, loadings, theta, n_wk, m):
+def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m):
     """Split the cells of rows start..stop; add to n_wk (R, V, K), write m (rows, K).
 
-    Rows of one replicate add to the same n_wk: `split_cells` gives each thread its own.
+    Rows of one replicate add to the same n_wk: `split_all_cells` gives each thread its own.
     """
-    topics = theta.shape[1]
-    vocabulary = loadings.value.shape[1]
-    topic = loadings.topic
-    large = loadings.large
-    values = loadings.value.reshape((-1, topics))
-    rng = np.empty(2, np.uint64)
-    weight = np.zeros((topics + 7) // 8 * 8)
-    before = np.empty(weight.size // 8)
+    indptr, indices, data = cells
+    rows, topics = theta.shape
+    replicates, vocabulary, _ = loadings.value.shape
+    documents = rows // replicates
+    values = held_values(loadings)
+    rng, weight = np.empty(2, np.uint64), weights_room(topics)
+    weights = weights_in(weight)
     split = np.zeros(topics, np.int64)
     for row in range(start, stop):
         replicate = row // documents
@@ -50,77 +50,41 @@ def allocate_blocked(key, start, stop, documents, indptr, indices, data, loading
             continue
         for k in range(topics):
             weight[k] = theta[row, k] * loadings.scale[replicate, k]
-        total = sum_dense(weight)
+        total = sum_weights(weights)
         restart(rng, key, row)
         for cell in range(indptr[row], indptr[row + 1]):
             w = indices[cell]
             count = data[cell]
             later = replicate * vocabulary + indices[min(cell + 4, indptr[row + 1] - 1)]
-            prefetch_list(topic, large, np.uint64(loadings.start[later]))
+            prefetch_word(values, later)
             if count > _MANY * topics:
                 product = loadings.value[replicate, w] * weight[:topics]
                 split[:] = 0
-                multinomial(rng, count, product, split)
+                draw_multinomial(rng, count, product, split)
                 for k in range(topics):
                     n_wk[replicate, w, k] += split[k]
                     counts[k] += split[k]
                 continue
-            slot = np.uint64(replicate * vocabulary + w)
-            begin = np.uint64(loadings.start[slot])
-            length = np.uint64(loadings.length[slot])
-            bound = loadings.bound[slot]
-            listed = sum_listed(topic, large, begin, length, weight, before)
+            word = listed_word(values, np.uint64(replicate * vocabulary + w), weights)
             for _ in range(count):
-                target = uniform(rng) * (listed + bound * total)
-                if target < listed:
-                    place = pick_listed(topic, large, begin, length, weight, before, target)
-                    k = np.uint64(topic[place])
-                else:
-                    k = draw_unlisted(
-                        rng,
-                        topic,
-                        large,
-                        begin,
-                        length,
-                        values,
-                        slot,
-                        bound,
-                        weight,
-                        before,
-                        listed,
-                        total,
-                        target,
-                    )
+                k = draw_topic(pointer(rng), values, word, weights, total)
                 if k >= np.uint64(topics):  # all products underflowed
                     k = np.uint64(uniform(rng) * topics)
                 n_wk[replicate, w, k] += 1
                 counts[k] += 1
 
 
-def split_cells(
-    key, documents, indptr, indices, data, loadings, theta, n_wk, m, threads: int = 1
-) -> None:
+def split_all_cells(key, cells: SparseCounts, loadings, theta, n_wk, m, threads: int = 1) -> None:
     """Split all cells on ``threads``; n_wk (R, V, K) and m (rows, K) are written anew."""
-    rows = indptr.size - 1
+    rows = cells.indptr.size - 1
     edges = [rows * part // threads for part in range(threads + 1)]
     n_wk[...] = 0
     parts = [n_wk] + [np.zeros_like(n_wk) for _ in range(threads - 1)]
 
     def split(_key, first, last):
         for part in range(first, last):
-            allocate_blocked(
-                np.uint64(key),
-                edges[part],
-                edges[part + 1],
-                documents,
-                indptr,
-                indices,
-                data,
-                loadings,
-                theta,
-                parts[part],
-                m,
-            )
+            here = (edges[part], edges[part + 1])
+            allocate_blocked(np.uint64(key), *here, cells, loadings, theta, parts[part], m)
 
     run_rows(split, threads, threads, key)
     for part in parts[1:]:
@@ -128,58 +92,34 @@ def split_cells(
 
 
 @njit(cache=True, nogil=True)
-def draw_labels(key, start, stop, documents, row_start, word, loadings, theta, z):
+def draw_labels(key, start, stop, tokens, loadings, theta, z):
     """P(z_i = k) ∝ φ_wk θ_jk for the tokens of rows start..stop."""
-    topics = theta.shape[1]
-    vocabulary = loadings.value.shape[1]
-    topic = loadings.topic
-    large = loadings.large
-    values = loadings.value.reshape((-1, topics))
-    rng = np.empty(2, np.uint64)
-    weight = np.zeros((topics + 7) // 8 * 8)
-    before = np.empty(weight.size // 8)
+    rows, topics = theta.shape
+    replicates, vocabulary, _ = loadings.value.shape
+    documents = rows // replicates
+    row_start, words = tokens
+    values = held_values(loadings)
+    rng, weight = np.empty(2, np.uint64), weights_room(topics)
+    weights = weights_in(weight)
     for row in range(start, stop):
         if row_start[row] == row_start[row + 1]:
             continue
         replicate = row // documents
         for k in range(topics):
             weight[k] = theta[row, k] * loadings.scale[replicate, k]
-        total = sum_dense(weight)
+        total = sum_weights(weights)
         restart(rng, key, row)
         previous = -1
-        begin = length = slot = np.uint64(0)
-        bound = listed = 0.0
+        word = ListedWord(np.uint64(0), np.uint64(0), np.uint64(0), 0.0, 0.0)
         for token in range(row_start[row], row_start[row + 1]):
-            w = word[token]
-            later = replicate * vocabulary + word[min(token + 4, row_start[row + 1] - 1)]
-            prefetch_list(topic, large, np.uint64(loadings.start[later]))
+            w = words[token]
+            later = replicate * vocabulary + words[min(token + 4, row_start[row + 1] - 1)]
+            prefetch_word(values, later)
             if w != previous:
                 slot = np.uint64(replicate * vocabulary + w)
-                begin = np.uint64(loadings.start[slot])
-                length = np.uint64(loadings.length[slot])
-                bound = loadings.bound[slot]
-                listed = sum_listed(topic, large, begin, length, weight, before)
+                word = listed_word(values, slot, weights)
                 previous = w
-            target = uniform(rng) * (listed + bound * total)
-            if target < listed:
-                place = pick_listed(topic, large, begin, length, weight, before, target)
-                k = np.uint64(topic[place])
-            else:
-                k = draw_unlisted(
-                    rng,
-                    topic,
-                    large,
-                    begin,
-                    length,
-                    values,
-                    slot,
-                    bound,
-                    weight,
-                    before,
-                    listed,
-                    total,
-                    target,
-                )
+            k = draw_topic(pointer(rng), values, word, weights, total)
             if k >= np.uint64(topics):  # all products underflowed
                 k = np.uint64(uniform(rng) * topics)
             z[token] = k

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.stats import gamma as gamma_law
+from scipy.special import gammaincc
 
 from pgbn.samplers.first_layer.topic_lists import padded
 from pgbn.samplers.random import restart
 from pgbn.samplers.threads import run_rows
-from pgbn.samplers.variates.gamma import gamma, log_gamma
+from pgbn.samplers.variates.gamma import draw_gamma, draw_log_gamma
 from pgbn.samplers.variates.row_gammas import fill_rows, workspace
 
 __all__ = [
@@ -23,8 +23,8 @@ __all__ = [
     "draw_loadings",
     "draw_phi",
     "empty_loadings",
-    "listed_loadings",
     "loadings_of",
+    "rebuild_loadings",
 ]
 
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
@@ -32,7 +32,7 @@ _CUT = 0.0015  # entries below this part of a word's typical entry are not liste
 
 
 class Loadings(NamedTuple):
-    """φ_wk = value_wk · scale_k, and for each word a list of its large values (see `listed`).
+    """φ_wk = value_wk · scale_k, and for each word a list of its large values (see `topic_lists`).
 
     ``value`` (R, V, K), ``scale`` (R, K). The list of word w = replicate · V + v holds exactly
     the topics with value > bound[w]; it has the places start[w] .. start[w] + length[w], with
@@ -55,7 +55,7 @@ def empty_loadings(word_counts, topics: int, eta: float) -> Loadings:
     speed only. It suffices for the topics with counts and nearly always for the others.
     """
     replicates, vocabulary = word_counts.shape
-    others = topics * gamma_law.sf(_CUT, eta)
+    others = topics * gammaincc(eta, _CUT)  # P(Gam(η, 1) > cut) for each
     others = int(others + 4.0 * math.sqrt(others) + 8.0)
     room = padded(np.minimum(topics, np.minimum(word_counts.ravel(), topics) + others))
     value = np.empty((replicates, vocabulary, topics))
@@ -127,7 +127,7 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
             counts, row = n_wk[replicate, w], values[w]
             for k in range(topics):
                 if counts[k] > 0:
-                    row[k] = gamma(rng, eta + counts[k])
+                    row[k] = draw_gamma(rng, eta + counts[k])
             squares = tokens = 0  # integers: their sums may be vectorised
             for k in range(topics):
                 total[k] += row[k]
@@ -179,7 +179,7 @@ def loadings_of(phi, threads: int = 1) -> Loadings:
     return out
 
 
-def listed_loadings(value, scale, bound) -> Loadings:
+def rebuild_loadings(value, scale, bound) -> Loadings:
     """Loadings (see there) from their values, scales and bounds: the lists follow from these."""
     topics = value.shape[2]
     slot, topic = np.nonzero(value.reshape(-1, topics) > bound[:, None])
@@ -226,7 +226,7 @@ def _draw_logs(key, start, stop, n_wk, eta, out):
         for w in range(vocabulary):
             restart(rng, key, replicate * vocabulary + w)
             for k in range(topics):
-                phi[w, k] = log_gamma(rng, eta + n_wk[replicate, w, k])
+                phi[w, k] = draw_log_gamma(rng, eta + n_wk[replicate, w, k])
         for k in range(topics):
             top = -math.inf
             for w in range(vocabulary):

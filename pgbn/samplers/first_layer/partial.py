@@ -9,14 +9,10 @@ independent: threads over rows draw from exactly this law.
 import numpy as np
 from numba import njit
 
-from pgbn.samplers.first_layer.topic_lists import (
-    draw_unlisted,
-    pick_listed,
-    prefetch_list,
-    sum_dense,
-    sum_listed,
-)
-from pgbn.samplers.random import restart, uniform
+from pgbn.samplers.first_layer.topic_draw import draw_topic, held_values, listed_word, prefetch_word
+from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
+from pgbn.samplers.random import restart
+from pgbn.samplers.simd.lanes import pointer
 
 __all__ = ["allocate_partial"]
 
@@ -25,37 +21,31 @@ _4 = np.uint64(4)
 
 
 @njit(cache=True, nogil=True)
-def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, m, prior, share):
-    """One sweep over the tokens of rows start..stop; z and m change in place.
-
-    Row j has the prior ``prior[j // share]`` and the loadings of replicate j // documents.
-    """
-    topics = m.shape[1]
-    vocabulary = loadings.value.shape[1]
-    topic = loadings.topic
-    large = loadings.large
-    values = loadings.value.reshape((-1, topics))
-    rng = np.empty(2, np.uint64)
-    weight = np.zeros((topics + 7) // 8 * 8)
-    before = np.empty(weight.size // 8)
+def allocate_partial(key, start, stop, tokens, z, loadings, m, priors):
+    """One sweep over the tokens of rows start..stop; z and m change in place."""
+    rows, topics = m.shape
+    replicates, vocabulary, _ = loadings.value.shape
+    documents = rows // replicates
+    word = tokens.word
+    values = held_values(loadings)
+    rng, weight = np.empty(2, np.uint64), weights_room(topics)
+    weights = weights_in(weight)
     for row in range(start, stop):
-        token = np.uint64(row_start[row])
-        end = np.uint64(row_start[row + 1])
+        token = np.uint64(tokens.row_start[row])
+        end = np.uint64(tokens.row_start[row + 1])
         if token == end:
             continue
         replicate = row // documents
         base = np.uint64(replicate * vocabulary)
         scale = loadings.scale[replicate]
-        shape = prior[row // share]
+        shape = priors.shape[row // priors.share]
         counts = m[row]
         for k in range(topics):
             weight[k] = (counts[k] + shape[k]) * scale[k]
-        total = sum_dense(weight)
+        total = sum_weights(weights)
         restart(rng, key, row)
         while token < end:
-            # The lists are too many for the caches: fetch what will be read four tokens on.
-            ahead = np.uint64(loadings.start[base + np.uint64(word[min(token + _4, end - _1)])])
-            prefetch_list(topic, large, ahead)
+            prefetch_word(values, base + np.uint64(word[min(token + _4, end - _1)]))
             # q_k = (m_jk + a_jk) · scale_k without this token.
             old = np.uint64(z[token])
             weight_before = weight[old]
@@ -64,33 +54,10 @@ def allocate_partial(key, start, stop, documents, row_start, word, z, loadings, 
             total += weight[old] - weight_before
             if total < 1e-6 * weight_before:
                 # Nearly all was cancelled: sum anew, lest rounding decide.
-                total = sum_dense(weight)
-            slot = base + np.uint64(word[token])
-            begin = np.uint64(loadings.start[slot])
-            length = np.uint64(loadings.length[slot])
-            listed = sum_listed(topic, large, begin, length, weight, before)
-            bound = loadings.bound[slot]
-            target = uniform(rng) * (listed + bound * total)
-            if target < listed:
-                place = pick_listed(topic, large, begin, length, weight, before, target)
-                new = np.uint64(topic[place])
-            else:
-                new = draw_unlisted(
-                    rng,
-                    topic,
-                    large,
-                    begin,
-                    length,
-                    values,
-                    slot,
-                    bound,
-                    weight,
-                    before,
-                    listed,
-                    total,
-                    target,
-                )
-            if new == old or new == np.uint64(weight.size):  # the latter: no topic is possible
+                total = sum_weights(weights)
+            here = listed_word(values, base + np.uint64(word[token]), weights)
+            new = draw_topic(pointer(rng), values, here, weights, total)
+            if new == old or new == weights.size:  # the latter: no topic is possible
                 weight[old] = weight_before
                 total = total_before
             else:

@@ -11,7 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Tokens", "WordOrder", "count_rows", "count_words", "expand", "word_order"]
+__all__ = [
+    "RowPriors",
+    "Tokens",
+    "WordOrder",
+    "count_rows",
+    "count_words",
+    "expand",
+    "word_order",
+]
 
 
 class Tokens(NamedTuple):
@@ -19,6 +27,13 @@ class Tokens(NamedTuple):
 
     row_start: np.ndarray
     word: np.ndarray
+
+
+class RowPriors(NamedTuple):
+    """The prior shapes a_jk of the scores: row j has the line ``shape[j // share]``."""
+
+    shape: np.ndarray
+    share: int
 
 
 class WordOrder(NamedTuple):

@@ -1,31 +1,54 @@
 """Draws from Σ_k value_k · weight_k where only a few values are large: lists of (topic, value).
 
-A list occupies the places begin .. begin + length of two flat arrays, ``topic`` and ``value``;
-places up to the next multiple of eight hold the value 0, so that loops run over whole blocks
-of eight. Weights are dense over topics, filled with zeros to a multiple of eight.
+A list occupies the places begin .. begin + length of two flat arrays; places up to the next
+multiple of eight hold the value 0, so that loops run over whole blocks of eight. Weights are dense
+over topics, filled with zeros to a multiple of eight.
 
 Indices are unsigned throughout: for a signed index numba must allow for negative ones, which
-nearly doubles the time of these loops.
+nearly doubles the time of these loops. Bundles hold pointers: those of arrays would count
+references at every call, which doubles it as well (see `pointer`).
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from pgbn.samplers.random import uniform
+from pgbn.samplers.simd.lanes import pointer
 
 __all__ = [
-    "draw_unlisted",
+    "TopicLists",
+    "TopicWeights",
     "padded",
-    "pick_dense",
-    "pick_listed",
+    "pick_in_list",
+    "pick_weight",
     "prefetch_list",
-    "sum_dense",
-    "sum_listed",
+    "sum_list",
+    "sum_weights",
+    "weights_in",
+    "weights_room",
 ]
 
 _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
+_BYTES = ir.IntType(8).as_pointer()
+Pointer = Any  # of `pointer`; has no type outside of kernels
+
+
+class TopicLists(NamedTuple):
+    """Lists one after another: ``value[p]`` belongs to the topic ``topic[p]``."""
+
+    topic: Pointer
+    value: Pointer
+
+
+class TopicWeights(NamedTuple):
+    """A weight for each of the topics, zeros up to ``size``; from there on scratch: the sum of a
+    list before each of its blocks."""
+
+    weight: Pointer
+    size: np.uint64
 
 
 def padded(length):
@@ -33,55 +56,67 @@ def padded(length):
     return (length + 7) // 8 * 8
 
 
-@intrinsic
-def _prefetch(typing_context, array, index):
-    """Ask for the cache line of ``array[index]``, which may lie beyond the end; no wait."""
-
-    def code(context, builder, signature, arguments):
-        structure = context.make_array(signature.args[0])(context, builder, arguments[0])
-        pointer = builder.gep(structure.data, [arguments[1]])
-        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
-        builder.call(function, [pointer, number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.uint64), code
+@njit(cache=True, nogil=True)
+def weights_room(topics):
+    """The array of `weights_in`, zeros: the caller keeps it, and writes the weights there."""
+    return np.zeros((topics + 7) // 8 * 9)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def prefetch_list(topic, value, begin):
+def weights_in(room):
+    """The weights in an array of `weights_room`."""
+    return TopicWeights(pointer(room), np.uint64(room.size // 9 * 8))
+
+
+@intrinsic
+def _prefetch(typing_context, numbers, index):
+    """Ask for the cache line of ``numbers[index]``, which may lie beyond the end; no wait."""
+
+    def code(context, builder, signature, arguments):
+        place = builder.bitcast(builder.gep(arguments[0], [arguments[1]]), _BYTES)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [_BYTES, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [_BYTES], kind)
+        builder.call(function, [place, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(numbers, types.uint64), code
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def prefetch_list(lists, begin):
     """Ask for the first 64 places of a list, of 2 and 4 bytes each: few lists are longer."""
-    _prefetch(topic, begin)
-    _prefetch(topic, begin + np.uint64(32))
-    _prefetch(value, begin)
-    _prefetch(value, begin + np.uint64(16))
-    _prefetch(value, begin + np.uint64(32))
-    _prefetch(value, begin + np.uint64(48))
+    _prefetch(lists.topic, begin)
+    _prefetch(lists.topic, begin + np.uint64(32))
+    _prefetch(lists.value, begin)
+    _prefetch(lists.value, begin + np.uint64(16))
+    _prefetch(lists.value, begin + np.uint64(32))
+    _prefetch(lists.value, begin + np.uint64(48))
 
 
 @njit(cache=True, nogil=True)
-def sum_dense(weight):
+def sum_weights(weights):
     """Σ_k weight_k; four sums at a time, since one would wait for itself."""
+    weight = weights.weight
     a = b = c = d = 0.0
-    for k in range(0, weight.size, 4):
+    for k in range(_0, weights.size, _4):
         a += weight[k]
-        b += weight[k + 1]
-        c += weight[k + 2]
-        d += weight[k + 3]
+        b += weight[k + _1]
+        c += weight[k + _2]
+        d += weight[k + _3]
     return (a + b) + (c + d)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def sum_listed(topic, value, begin, length, weight, before):
-    """Σ value · weight over a list; ``before[b]`` becomes the sum before block b."""
+def sum_list(lists, begin, length, weights):
+    """Σ value · weight over a list; the scratch of the weights is filled for `pick_in_list`."""
+    topic, value, weight = lists.topic, lists.value, weights.weight
     total = 0.0
     blocks = (length + _7) >> _3
     block = _0
     while block < blocks:
         p = begin + (block << _3)
-        before[block] = total
+        weight[weights.size + block] = total
         total += (
             (value[p] * weight[topic[p]] + value[p + _1] * weight[topic[p + _1]])
             + (value[p + _2] * weight[topic[p + _2]] + value[p + _3] * weight[topic[p + _3]])
@@ -94,12 +129,13 @@ def sum_listed(topic, value, begin, length, weight, before):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def pick_listed(topic, value, begin, length, weight, before, target):
-    """The place where the running sum of value · weight passes ``target`` < `sum_listed`."""
+def pick_in_list(lists, begin, length, weights, target):
+    """The place where the running sum of value · weight passes ``target`` < `sum_list`."""
+    topic, value, weight = lists.topic, lists.value, weights.weight
     block = ((length + _7) >> _3) - _1
-    while before[block] > target:
+    while weight[weights.size + block] > target:
         block -= _1
-    target -= before[block]
+    target -= weight[weights.size + block]
     p = begin + (block << _3)
     # Seven comparisons without a branch: cheaper than one branch that is guessed wrongly.
     s0 = value[p] * weight[topic[p]]
@@ -122,12 +158,12 @@ def pick_listed(topic, value, begin, length, weight, before, target):
 
 
 @njit(cache=True, nogil=True)
-def pick_dense(weight, target):
-    """The k where the running sum of the weights passes ``target``; ``weight.size`` if all are 0.
+def pick_weight(weights, target):
+    """The k where the running sum of the weights passes ``target``; ``size`` if all are 0.
 
     A target beyond the sum, which only rounding can cause, gives the last positive weight.
     """
-    size = np.uint64(weight.size)
+    weight, size = weights.weight, weights.size
     k = _0
     while k < size:
         part = ((weight[k] + weight[k + _1]) + (weight[k + _2] + weight[k + _3])) + (
@@ -153,34 +189,3 @@ def pick_dense(weight, target):
             if weight[k] > 0.0:
                 return k
     return chosen
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def draw_unlisted(
-    rng, topic, large, begin, length, values, slot, bound, weight, before, listed, total, target
-):
-    """k with probability ∝ value_k · weight_k, for a ``target`` that lies beyond the list.
-
-    The values are ``values[slot]``; the list holds exactly those above ``bound``, ``listed`` is
-    its `sum_listed` and ``total`` the sum of the weights. ``target`` is uniform between 0 and
-    listed + bound · total: a candidate comes from the list (`pick_listed`, which the caller
-    does itself) or, with bound · weight_k, from all topics; the latter is accepted with
-    probability value_k / bound, and never if k is listed. If it is refused, the next target may
-    be anywhere. That is rejection sampling: exact for any bound.
-    Returns ``weight.size`` if all products are 0.
-    """
-    size = np.uint64(weight.size)
-    value = values[slot]
-    for _ in range(32):
-        if target < listed:
-            place = pick_listed(topic, large, begin, length, weight, before, target)
-            return np.uint64(topic[place])
-        k = pick_dense(weight, (target - listed) / bound)
-        if k < size and value[k] <= bound and uniform(rng) * bound < value[k]:
-            return k
-        target = uniform(rng) * (listed + bound * total)
-    # Nearly all candidates are refused here: sum all products instead.
-    product = np.zeros(weight.size)
-    for k in range(value.size):
-        product[k] = value[k] * weight[k]
-    return pick_dense(product, uniform(rng) * sum_dense(product))

@@ -7,11 +7,13 @@ numbers: the former have a relative error of 1e-7, gammas of 1e-5 at most, and t
 become the smallest number there is, where 1e-16 of a row's sum is already negligible.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from pgbn.samplers.random import restart
-from pgbn.samplers.simd.contract import BLOCK, contract_rows, load_matrix, product
+from pgbn.samplers.simd.contract import BLOCK, contract_rows, contraction, load_matrix
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.sums import sum_rows
 from pgbn.samplers.variates.row_gammas import TINY, fill_rows, workspace
@@ -23,13 +25,25 @@ _TINY = float(np.finfo(np.float32).tiny)
 _LEAST = np.float32(1e-37)
 
 
+class _Layer(NamedTuple):
+    """What a replicate's rows are drawn with, counts m (J, V) and rates (J), and where they go,
+    their sums (J) beside them."""
+
+    m: np.ndarray
+    rate: np.ndarray
+    out: np.ndarray
+    sums: np.ndarray
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _draw_rows(rng, work, first, rows, prior, factor, m, rate, scale, out, sums):
-    """Rows first … first + rows of ``out``; row i has the prior shapes factor_i · prior_i, or
-    those of the only line. Their sums are taken while they are in the cache."""
+def _draw_rows(rng, work, first, rows, prior, factor, layer, scale):
+    """Rows first … first + rows of a layer; row i has the prior shapes factor_i · prior_i, or
+    those of the only line. Their sums are taken while they are in the cache; ``scale`` is scratch.
+    """
+    out, rate = layer.out, layer.rate
     columns, padded = np.uint64(out.shape[1]), np.uint64(work.shape.shape[1])
     lines, width = pointer(prior), np.uint64(prior.shape[1])
-    counts, shape = pointer(m), pointer(work.shape)
+    counts, shape = pointer(layer.m), pointer(work.shape)
     for i in range(np.uint64(rows)):
         row = np.uint64(first) + i
         scale[i] = 1.0 / rate[row]
@@ -40,7 +54,7 @@ def _draw_rows(rng, work, first, rows, prior, factor, m, rate, scale, out, sums)
             least = _TINY if part > 0.0 else 0.0
             shape[i * padded + v] = max(part, least) + counts[row * columns + v]
     fill_rows(rng, work, rows, scale, TINY, first * out.shape[1], out.reshape(-1))
-    sum_rows(rng[0], first, first + rows, out, sums)
+    sum_rows(rng[0], first, first + rows, out, layer.sums)
 
 
 @njit(cache=True, nogil=True)
@@ -50,7 +64,7 @@ def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out, sums):
     ``sums`` (R, J) are those of the rows."""
     _, size, columns = out.shape
     blocks = (size + BLOCK - 1) // BLOCK
-    matrix = product(columns, theta.shape[2], np.float32)
+    matrix = contraction(columns, theta.shape[2], np.float32)
     work, scale = workspace(BLOCK, columns, np.float32), np.empty(BLOCK)
     rng = np.empty(2, np.uint64)
     current = -1
@@ -63,7 +77,8 @@ def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out, sums):
         np.maximum(prior, _LEAST, prior)
         factor *= coefficient
         restart(rng, key, block)
-        _draw_rows(rng, work, first, rows, prior, factor, m[r], rate[r], scale, out[r], sums[r])
+        layer = _Layer(m[r], rate[r], out[r], sums[r])
+        _draw_rows(rng, work, first, rows, prior, factor, layer, scale)
 
 
 @njit(cache=True, nogil=True)
@@ -77,5 +92,5 @@ def draw_top(key, start, stop, prior, m, rate, out, sums):
         r, first = block // blocks, block % blocks * BLOCK
         rows = min(BLOCK, size - first)
         restart(rng, key, block)
-        own = prior[r : r + 1]
-        _draw_rows(rng, work, first, rows, own, once, m[r], rate[r], scale, out[r], sums[r])
+        layer = _Layer(m[r], rate[r], out[r], sums[r])
+        _draw_rows(rng, work, first, rows, prior[r : r + 1], once, layer, scale)

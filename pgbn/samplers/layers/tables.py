@@ -7,6 +7,7 @@ anything.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,10 +16,10 @@ from pgbn.samplers.random import restart
 from pgbn.samplers.simd.contract import NEGLIGIBLE
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.pick import ROOM, pick, weigh
-from pgbn.samplers.simd.places import list_nonzero
+from pgbn.samplers.simd.places import find_nonzero
 from pgbn.samplers.simd.sums import row_total
-from pgbn.samplers.variates.crt import crt
-from pgbn.samplers.variates.multinomial import multinomial
+from pgbn.samplers.variates.crt import draw_crt
+from pgbn.samplers.variates.multinomial import draw_multinomial
 
 __all__ = ["count_tables", "share_tables"]
 
@@ -33,15 +34,61 @@ def _split(rng, tables, phi, begin, score, split):
     for k in range(split.size):
         weight[k] = phi[begin + np.uint64(k)] * score[k]
     split[:] = 0
-    multinomial(rng, tables, weight, split)
+    draw_multinomial(rng, tables, weight, split)
+
+
+class _Sizes(NamedTuple):
+    """Rows of a replicate, columns of m, topics, and the length of a line of φ."""
+
+    documents: np.uint64
+    columns: np.uint64
+    topics: np.uint64
+    line: np.uint64
+
+
+class _Arrays(NamedTuple):
+    """What `share_tables` reads and writes, flat."""
+
+    m: np.ndarray
+    theta: np.ndarray
+    phi: np.ndarray
+    n_phi: np.ndarray
+    n_theta: np.ndarray
+
+
+class _Scratch(NamedTuple):
+    """θ_k / θ_·; and for the cells of a row: running sums of φ_vk θ_k / θ_· and of their lanes (see
+    `weigh`), the column, the whole sum, the tables; and a split."""
+
+    score: np.ndarray
+    sums: np.ndarray
+    lanes: np.ndarray
+    cells: np.ndarray
+    weight: np.ndarray
+    tables: np.ndarray
+    split: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def _scratch(sizes):
+    columns, line = sizes.columns, sizes.line
+    return _Scratch(
+        np.zeros(line, np.float32),
+        np.empty(columns * line, np.float32),
+        np.zeros(columns * _ROOM, np.float32),
+        np.empty(columns + _1, np.uint64),
+        np.empty(columns),
+        np.empty(columns, np.int64),
+        np.empty(sizes.topics, np.int64),
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _share_rows(
-    key, start, stop, documents, coefficient, columns, topics, size, m, theta, phi, n_phi, n_theta,
-    score, sums, lanes, cells, weight, tables, split,
-):  # fmt: skip
-    """The work of `share_tables` on flat arrays and given scratch."""
+def _share_rows(key, start, stop, coefficient, sizes, arrays, scratch):
+    """The work of `share_tables`, with given scratch."""
+    m, theta, phi, n_phi, n_theta = arrays
+    score, sums, lanes, cells, weight, tables, split = scratch
+    documents, columns, topics, size = sizes
     rng = np.empty(2, np.uint64)
     phi_, score_, sums_, lanes_ = pointer(phi), pointer(score), pointer(sums), pointer(lanes)
     m_, cells_, theta_ = pointer(m), pointer(cells), pointer(theta)
@@ -49,7 +96,7 @@ def _share_rows(
         first = row // documents * columns
         own = row * topics
         n_theta[own : own + topics] = 0
-        found = list_nonzero(m_, row * columns, columns, cells_)
+        found = find_nonzero(m_, row * columns, columns, cells_)
         if found == _0:
             continue
         restart(rng, key, row)
@@ -66,7 +113,7 @@ def _share_rows(
             count = m[row * columns + cells[p]]
             tables[p] = 1
             if count > 1:
-                tables[p] = crt(rng, count, coefficient * sum_ * weight[p])
+                tables[p] = draw_crt(rng, count, coefficient * sum_ * weight[p])
             many |= tables[p] > _MANY or not 0.0 < weight[p] < math.inf
         for p in range(found if many else _0):
             if tables[p] > _MANY or not 0.0 < weight[p] < math.inf:
@@ -90,19 +137,23 @@ def share_tables(key, start, stop, documents, coefficient, m, theta, phi, n_phi,
     a multiple of 16) in float32. Writes the split tables to n_theta (rows, K), and adds them to
     n_phi (R, V, K).
 
-    The cells of a row are listed, weighed, given tables and split in four loops: one cell does
+    The cells of a row are found, weighed, given tables and split in four loops: one cell does
     not wait for another.
     """
-    topics, columns = np.uint64(theta.shape[1]), np.uint64(m.shape[1])
-    size = np.uint64(phi.shape[2])
-    _share_rows(
-        key, start, stop, np.uint64(documents), coefficient, columns, topics, size, m.reshape(-1),
-        theta.reshape(-1), phi.reshape(-1), n_phi.reshape(-1), n_theta.reshape(-1),
-        np.zeros(size, np.float32), np.empty(columns * size, np.float32),
-        np.zeros(columns * _ROOM, np.float32),
-        np.empty(columns + _1, np.uint64), np.empty(columns), np.empty(columns, np.int64),
-        np.empty(topics, np.int64),
-    )  # fmt: skip
+    sizes = _Sizes(
+        np.uint64(documents),
+        np.uint64(m.shape[1]),
+        np.uint64(theta.shape[1]),
+        np.uint64(phi.shape[2]),
+    )
+    arrays = _Arrays(
+        m.reshape(-1),
+        theta.reshape(-1),
+        phi.reshape(-1),
+        n_phi.reshape(-1),
+        n_theta.reshape(-1),
+    )
+    _share_rows(key, start, stop, coefficient, sizes, arrays, _scratch(sizes))
 
 
 @njit(cache=True, nogil=True)
@@ -111,12 +162,12 @@ def count_tables(key, start, stop, documents, shape, m, n):
     are added to n (R, V)."""
     columns = np.uint64(m.shape[1])
     rng, cells = np.empty(2, np.uint64), np.empty(m.shape[1] + 1, np.uint64)
-    counts, listed = pointer(m), pointer(cells)
+    counts, places = pointer(m), pointer(cells)
     for row in range(start, stop):
         replicate = row // documents
-        found = list_nonzero(counts, np.uint64(row) * columns, columns, listed)
+        found = find_nonzero(counts, np.uint64(row) * columns, columns, places)
         if found:
             restart(rng, key, row)
         for p in range(found):
             v = cells[p]
-            n[replicate, v] += crt(rng, m[row, v], shape[replicate, v])
+            n[replicate, v] += draw_crt(rng, m[row, v], shape[replicate, v])

@@ -2,62 +2,98 @@
 
     ℓ ~ Pois(q Σ_c Π_f w_f[c])  ⇒  (ℓ_c) | ℓ ~ Mult(ℓ; ∝ Π_f w_f[c])
 
-One kernel serves any number of factors: each factor is a flat array with a stride for every
-axis of the cells and an offset for every summand c. The counts of summand c are added to the
-entry of every factor that took part in it.
+One kernel serves any number of factors. The counts of summand c are added to the entry of every
+factor that took part in it: a target is an array like the factor's, or empty if its counts are not
+wanted.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from pgbn.samplers.random import restart, uniform
-from pgbn.samplers.variates.multinomial import multinomial
+from pgbn.samplers.variates.multinomial import draw_multinomial
 
-__all__ = ["cell_rates", "thin_cells", "thin_dense"]
+__all__ = ["Factors", "cell_rates", "thin_cells", "thin_dense"]
+
+
+class Factors(NamedTuple):
+    """Where the factors of every summand are, each in a flat array of its own.
+
+    At the cell (i, j, k, v) of an array (·, second, third, ·), factor f of summand c is
+    ``array[f]`` at i·strides[f, 0] + j·strides[f, 1] + k·strides[f, 2] + v·strides[f, 3] +
+    offsets[f, c]. A row is numbered (i·second + j)·third + k.
+    """
+
+    array: tuple[np.ndarray, ...]
+    strides: np.ndarray
+    offsets: np.ndarray
+    second: int
+    third: int
+
+
+class _Scratch(NamedTuple):
+    """Of one cell: the weight of each summand, its share, and where in each factor the cell is."""
+
+    weight: np.ndarray
+    share: np.ndarray
+    base: np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def _weigh(factors, strides, offsets, row, column, second, third, base, weights):
-    """Fill ``weights`` with Π_f w_f[c] for the cell; ``base`` gets each factor's position."""
+def _scratch(factors):
+    summands = factors.offsets.shape[1]
+    return _Scratch(
+        np.empty(summands), np.empty(summands, np.int64), np.empty(len(factors.array), np.int64)
+    )
+
+
+@njit(cache=True, nogil=True)
+def _weigh(factors, row, column, scratch):
+    """Write the weights Π_f w_f[c] of the cell, and its place in each factor; Σ_c of them."""
+    array, strides, offsets, second, third = factors
+    weight, base = scratch.weight, scratch.base
     middle = row // third
     first = middle // second
     total = 0.0
-    for f in range(len(factors)):
+    for f in range(len(array)):
         base[f] = (
             first * strides[f, 0]
             + (middle % second) * strides[f, 1]
             + (row % third) * strides[f, 2]
             + column * strides[f, 3]
         )
-    for c in range(weights.size):
+    for c in range(weight.size):
         product = 1.0
-        for f in range(len(factors)):
-            product *= factors[f][base[f] + offsets[f, c]]
-        weights[c] = product
+        for f in range(len(array)):
+            product *= array[f][base[f] + offsets[f, c]]
+        weight[c] = product
         total += product
     return total
 
 
 @njit(cache=True, nogil=True)
-def _share(rng, count, weights, total, share, targets, base, offsets):
-    """Draw the multinomial and add it to the targets."""
+def _share(rng, count, total, offsets, targets, scratch):
+    """Draw the multinomial of the cell that was weighed, and add it to the targets."""
+    weight, share, base = scratch
     if count == 1 and total > 0.0:
         left = uniform(rng) * total
         c = 0
-        while c < weights.size - 1:
-            left -= weights[c]
+        while c < weight.size - 1:
+            left -= weight[c]
             if left < 0.0:
                 break
             c += 1
-        while weights[c] == 0.0 and c > 0:  # rounding must not choose an impossible summand
+        while weight[c] == 0.0 and c > 0:  # rounding must not choose an impossible summand
             c -= 1
         for f in range(len(targets)):
             if targets[f].size:
                 targets[f][base[f] + offsets[f, c]] += 1
         return
     share[:] = 0
-    multinomial(rng, count, weights, share)
-    for c in range(weights.size):
+    draw_multinomial(rng, count, weight, share)
+    for c in range(weight.size):
         if share[c]:
             for f in range(len(targets)):
                 if targets[f].size:
@@ -65,14 +101,11 @@ def _share(rng, count, weights, total, share, targets, base, offsets):
 
 
 @njit(cache=True, nogil=True)
-def thin_dense(key, start, stop, counts, factors, targets, strides, offsets):
+def thin_dense(key, start, stop, counts, factors, targets):
     """Thin a 4-d array of counts; rows run over its first three axes."""
-    _, second, third, columns = counts.shape
+    columns = counts.shape[3]
     flat = counts.reshape(-1, columns)
-    rng = np.empty(2, np.uint64)
-    weights = np.empty(offsets.shape[1])
-    share = np.empty(offsets.shape[1], np.int64)
-    base = np.empty(len(factors), np.int64)
+    rng, scratch = np.empty(2, np.uint64), _scratch(factors)
     for row in range(start, stop):
         started = False
         for column in range(columns):
@@ -81,37 +114,28 @@ def thin_dense(key, start, stop, counts, factors, targets, strides, offsets):
                 if not started:
                     restart(rng, key, row)
                     started = True
-                total = _weigh(factors, strides, offsets, row, column, second, third, base, weights)
-                _share(rng, count, weights, total, share, targets, base, offsets)
+                total = _weigh(factors, row, column, scratch)
+                _share(rng, count, total, factors.offsets, targets, scratch)
 
 
 @njit(cache=True, nogil=True)
-def thin_cells(
-    key, start, stop, second, third, indptr, indices, counts, factors, targets, strides, offsets
-):
-    """Thin the counts of sparse cells (rows × columns, CSR)."""
-    rng = np.empty(2, np.uint64)
-    weights = np.empty(offsets.shape[1])
-    share = np.empty(offsets.shape[1], np.int64)
-    base = np.empty(len(factors), np.int64)
+def thin_cells(key, start, stop, cells, factors, targets):
+    """Thin the counts of sparse cells (rows × columns)."""
+    indptr, indices, counts = cells
+    rng, scratch = np.empty(2, np.uint64), _scratch(factors)
     for row in range(start, stop):
         if indptr[row] < indptr[row + 1]:
             restart(rng, key, row)
         for cell in range(indptr[row], indptr[row + 1]):
             if counts[cell]:
-                total = _weigh(
-                    factors, strides, offsets, row, indices[cell], second, third, base, weights
-                )
-                _share(rng, counts[cell], weights, total, share, targets, base, offsets)
+                total = _weigh(factors, row, indices[cell], scratch)
+                _share(rng, counts[cell], total, factors.offsets, targets, scratch)
 
 
 @njit(cache=True, nogil=True)
-def cell_rates(start, stop, second, third, indptr, indices, factors, strides, offsets, out):
+def cell_rates(start, stop, indptr, indices, factors, out):
     """out[cell] = Σ_c Π_f w_f[c] for sparse cells."""
-    weights = np.empty(offsets.shape[1])
-    base = np.empty(len(factors), np.int64)
+    scratch = _scratch(factors)
     for row in range(start, stop):
         for cell in range(indptr[row], indptr[row + 1]):
-            out[cell] = _weigh(
-                factors, strides, offsets, row, indices[cell], second, third, base, weights
-            )
+            out[cell] = _weigh(factors, row, indices[cell], scratch)

@@ -20,22 +20,22 @@ from pgbn.samplers.simd.lanes import (
     LANES,
     add_product,
     broadcast,
-    load,
+    load_lanes,
     pointer,
-    store,
+    store_lanes,
     zeros,
 )
-from pgbn.samplers.simd.places import list_above
+from pgbn.samplers.simd.places import find_above
 from pgbn.samplers.simd.sums import row_total
 
 __all__ = [
     "BLOCK",
     "NEGLIGIBLE",
-    "Product",
+    "Contraction",
     "contract",
     "contract_rows",
+    "contraction",
     "load_matrix",
-    "product",
 ]
 
 BLOCK = 32  # rows that pass over a tile together
@@ -46,10 +46,11 @@ _0, _2, _3 = np.uint64(0), np.uint64(2), np.uint64(3)
 _LANES, _COLUMNS = np.uint64(LANES), np.uint64(_WIDTH)
 
 
-class Product(NamedTuple):
+class Contraction(NamedTuple):
     """A matrix ``b``, divided by its largest entry ``scale[0]``, in tiles; ``least``, the bound
-    of what counts in a row, sixteen times; the lists of a block's rows; and their product with
-    ``b``: row i of a · b is ``out[i] * sums[i]``."""
+    of what counts in a row, sixteen times; of a block's rows the weights, and the places of those
+    that count, up to ``ends``; and their product with ``b``: row i of a · b is
+    ``out[i] * sums[i]``."""
 
     tiles: np.ndarray
     scale: np.ndarray
@@ -62,10 +63,10 @@ class Product(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def product(columns, inner, kind):
+def contraction(columns, inner, kind):
     """Room for products with a matrix of ``columns`` × ``inner``, in numbers of a kind."""
     tiles = (columns + _WIDTH - 1) // _WIDTH
-    return Product(
+    return Contraction(
         np.zeros((tiles, inner, _WIDTH), kind),
         np.ones(1),
         np.empty(LANES),
@@ -104,14 +105,14 @@ def _add_up(tiles, weight, row, place, first, last, out, at):
     for p in range(first, last):
         k = place[p]
         w, q = broadcast(weight[row + k]), k * _COLUMNS
-        a = add_product(a, w, load(tiles, q))
-        b = add_product(b, w, load(tiles, q + _LANES))
-        c = add_product(c, w, load(tiles, q + _2 * _LANES))
-        d = add_product(d, w, load(tiles, q + _3 * _LANES))
-    store(out, at, a)
-    store(out, at + _LANES, b)
-    store(out, at + _2 * _LANES, c)
-    store(out, at + _3 * _LANES, d)
+        a = add_product(a, w, load_lanes(tiles, q))
+        b = add_product(b, w, load_lanes(tiles, q + _LANES))
+        c = add_product(c, w, load_lanes(tiles, q + _2 * _LANES))
+        d = add_product(d, w, load_lanes(tiles, q + _3 * _LANES))
+    store_lanes(out, at, a)
+    store_lanes(out, at + _LANES, b)
+    store_lanes(out, at + _2 * _LANES, c)
+    store_lanes(out, at + _3 * _LANES, d)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -128,8 +129,8 @@ def contract_rows(a, first, rows, work):
         part = 1.0 / max(sum_, _TINY)
         for k in range(inner):
             weight[at + k] = flat[begin + k] * part
-        store(least, _0, broadcast(sum_ * NEGLIGIBLE if work.tiles.itemsize == 4 else 0.0))
-        ends[i] = at + list_above(flat, begin, least, _0, _0, inner, place, at)
+        store_lanes(least, _0, broadcast(sum_ * NEGLIGIBLE if work.tiles.itemsize == 4 else 0.0))
+        ends[i] = at + find_above(flat, begin, least, _0, _0, inner, place, at)
         work.sums[i] = sum_ * work.scale[0]
     for tile in range(count):
         tiles = pointer(work.tiles[tile])
@@ -152,7 +153,7 @@ def _copy(work, rows, first, columns, out):
 def contract(_key, start, stop, a, b, out, kind):
     """Rows start…stop of out[r, i, :] = Σ_k a[r, i, k] b[r, :, k], rows numbered r·I + i."""
     _, size, columns = out.shape
-    work = product(columns, a.shape[2], kind)
+    work = contraction(columns, a.shape[2], kind)
     current = -1
     row = start
     while row < stop:

@@ -14,17 +14,17 @@ from numba.extending import intrinsic, models, register_model
 __all__ = [
     "LANES",
     "above",
-    "add",
+    "add_lanes",
     "add_product",
     "aligned",
     "broadcast",
     "last",
-    "load",
+    "load_lanes",
     "lowest_bit",
     "nonzero",
     "pointer",
     "running_sum",
-    "store",
+    "store_lanes",
     "zeros",
 ]
 
@@ -95,7 +95,7 @@ def broadcast(typing_context, number):
 
 
 @intrinsic
-def load(typing_context, array, index):
+def load_lanes(typing_context, array, index):
     """array[index : index + 16]."""
 
     def code(context, builder, signature, arguments):
@@ -107,7 +107,7 @@ def load(typing_context, array, index):
 
 
 @intrinsic
-def store(typing_context, array, index, lanes):
+def store_lanes(typing_context, array, index, lanes):
     """array[index : index + 16] = lanes."""
 
     def code(context, builder, signature, arguments):
@@ -120,7 +120,7 @@ def store(typing_context, array, index, lanes):
 
 
 @intrinsic
-def add(typing_context, a, b):
+def add_lanes(typing_context, a, b):
     """a + b."""
 
     def code(context, builder, signature, arguments):

@@ -15,10 +15,10 @@ from pgbn.samplers.simd.lanes import (
     add_product,
     broadcast,
     last,
-    load,
+    load_lanes,
     lowest_bit,
     running_sum,
-    store,
+    store_lanes,
     zeros,
 )
 
@@ -39,11 +39,11 @@ def weigh(phi, begin, theta, size, reached, at, lanes, first):
     total = zeros(theta)
     k = _0
     while k < size:
-        total = add_product(total, load(phi, begin + k), load(theta, k))
-        store(reached, at + k, total)
+        total = add_product(total, load_lanes(phi, begin + k), load_lanes(theta, k))
+        store_lanes(reached, at + k, total)
         k += _LANES
     total = running_sum(total)
-    store(lanes, first + _1, total)
+    store_lanes(lanes, first + _1, total)
     return np.float64(last(total))
 
 
@@ -56,7 +56,7 @@ def pick(rng, size, reached, at, lanes, first, weight):
     """
     while True:
         target = np.float32(uniform(rng) * weight)
-        passed = above(load(lanes, first + _1), broadcast(target))
+        passed = above(load_lanes(lanes, first + _1), broadcast(target))
         if not passed:
             continue
         chosen = k = lowest_bit(passed)

@@ -1,15 +1,15 @@
-"""Lists of places where something holds, from words of 64 bits.
+"""The places where something holds, one after another, from words of 64 bits.
 
 Sixteen comparisons at once give bits, whose places are then taken from a word one by one: a
-branch for each number would be guessed wrongly, and so would the end of many short lists.
+branch for each number would be guessed wrongly, and so would the end of many short runs of them.
 """
 
 import numpy as np
 from numba import njit
 
-from pgbn.samplers.simd.lanes import LANES, above, load, lowest_bit, nonzero
+from pgbn.samplers.simd.lanes import LANES, above, load_lanes, lowest_bit, nonzero
 
-__all__ = ["list_above", "list_nonzero"]
+__all__ = ["find_above", "find_nonzero"]
 
 _0, _1, _16, _64 = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(4 * LANES)
 _SHIFTS = (np.uint64(0), np.uint64(16), np.uint64(32), np.uint64(48))
@@ -26,8 +26,9 @@ def _take(word, first, places, found):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def list_nonzero(m, begin, size, places):
-    """List the k < size with m[begin + k] != 0; how many there are. Flat arrays or pointers."""
+def find_nonzero(m, begin, size, places):
+    """Write the k < size with m[begin + k] != 0 to ``places``; how many there are. Flat arrays or
+    pointers."""
     found, k = _0, _0
     while k + _64 <= size:
         word = _0
@@ -46,19 +47,19 @@ def list_nonzero(m, begin, size, places):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def list_above(a, begin, b, first, step, size, places, at):
-    """List the k < size with a[begin + k] > b[first + step k], from places[at] on; how many there
-    are. Where step is 0, b[first : first + 16] are all the same number."""
+def find_above(a, begin, b, first, step, size, places, at):
+    """Write the k < size with a[begin + k] > b[first + step k] to ``places``, from places[at] on;
+    how many there are. Where step is 0, b[first : first + 16] are all the same number."""
     found, k = at, _0
     while k + _64 <= size:
         word = _0
         for shift in _SHIFTS:
             i = k + shift
-            word |= above(load(a, begin + i), load(b, first + step * i)) << shift
+            word |= above(load_lanes(a, begin + i), load_lanes(b, first + step * i)) << shift
         found = _take(word, k, places, found)
         k += _64
     while k + _16 <= size:
-        word = above(load(a, begin + k), load(b, first + step * k))
+        word = above(load_lanes(a, begin + k), load_lanes(b, first + step * k))
         found = _take(word, k, places, found)
         k += _16
     while k < size:

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from pgbn.samplers.simd.lanes import LANES, add, last, load, pointer, running_sum, zeros
+from pgbn.samplers.simd.lanes import LANES, add_lanes, last, load_lanes, pointer, running_sum, zeros
 
 __all__ = ["row_total", "sum_rows"]
 
@@ -15,7 +15,7 @@ def row_total(numbers, begin, size):
     """Σ numbers[begin : begin + size], in sixteen sums that are added up at the end."""
     sums, k = zeros(numbers), _0
     while k + _LANES <= size:
-        sums = add(sums, load(numbers, begin + k))
+        sums = add_lanes(sums, load_lanes(numbers, begin + k))
         k += _LANES
     total = last(running_sum(sums))
     while k < size:

@@ -6,7 +6,7 @@ from numba import njit
 
 from pgbn.samplers.random import uniform
 
-__all__ = ["bessel"]
+__all__ = ["draw_bessel"]
 
 _SERIES = 40.0  # below this alpha the weights are simply summed
 
@@ -67,7 +67,7 @@ def _search_from_mode(rng, alpha):
 
 
 @njit(cache=True, nogil=True)
-def bessel(rng, log_alpha):
+def draw_bessel(rng, log_alpha):
     """n >= 1 with P(n) = (alpha/2)^(2n-1) / (n! (n-1)! I_1(alpha)): Bessel(-1, alpha).
 
     Yuan and Kalbfleisch (2000); math.md 0.6. Takes ln alpha, as alpha^2 may underflow: n -> 1 as

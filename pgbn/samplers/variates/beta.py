@@ -5,16 +5,16 @@ import math
 from numba import njit
 
 from pgbn.samplers.random import uniform
-from pgbn.samplers.variates.gamma import log_gamma
+from pgbn.samplers.variates.gamma import draw_log_gamma
 
-__all__ = ["log_beta_odds", "neg_log_beta"]
+__all__ = ["draw_log_beta_odds", "draw_neg_log_beta"]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def log_beta_odds(rng, a, b):
+def draw_log_beta_odds(rng, a, b):
     """ln((1 - p) / p), p ~ Beta(a, b), as ln Gam(b) - ln Gam(a): p is never formed."""
-    log_a = log_gamma(rng, a)
-    log_b = log_gamma(rng, b)
+    log_a = draw_log_gamma(rng, a)
+    log_b = draw_log_gamma(rng, b)
     if log_a == -math.inf and log_b == -math.inf:
         # Shapes below about 1e-306: p is 1 with probability a / (a + b), else 0. The shapes
         # are compared at a scale where their sum does not underflow.
@@ -24,7 +24,7 @@ def log_beta_odds(rng, a, b):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def neg_log_beta(rng, a, n):
+def draw_neg_log_beta(rng, a, n):
     """q = -ln s, s ~ Beta(a, n), as ln(1 + exp(ln Gam(n) - ln Gam(a))).
 
     The exposure that a Dirichlet node of total shape a passes on when its counts sum to n;
@@ -32,7 +32,7 @@ def neg_log_beta(rng, a, n):
     """
     if n == 0:
         return 0.0
-    odds = log_beta_odds(rng, a, float(n))
+    odds = draw_log_beta_odds(rng, a, float(n))
     if odds > 0.0:
         return odds + math.log1p(math.exp(-odds))
     return math.log1p(math.exp(odds))

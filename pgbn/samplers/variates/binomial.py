@@ -5,9 +5,9 @@ import math
 from numba import njit
 
 from pgbn.samplers.random import uniform
-from pgbn.samplers.variates.gamma import gamma_from_one
+from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
-__all__ = ["binomial"]
+__all__ = ["draw_binomial"]
 
 _SEARCH = 10.0  # sequential search below this mean
 
@@ -27,7 +27,7 @@ def _search(rng, n, p):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def binomial(rng, n, p):
+def draw_binomial(rng, n, p):
     """k ~ Binomial(n, p), exactly, in O(log n).
 
     Beta splitting (Relles, 1972; Ahrens and Dieter, 1974): the i-th smallest of n uniforms is
@@ -47,8 +47,8 @@ def binomial(rng, n, p):
         if n * p <= _SEARCH:
             return base + sign * _search(rng, n, p)
         i = n // 2 + 1
-        low = gamma_from_one(rng, float(i))
-        high = gamma_from_one(rng, float(n + 1 - i))
+        low = draw_gamma_from_one(rng, float(i))
+        high = draw_gamma_from_one(rng, float(n + 1 - i))
         y = low / (low + high)
         if y <= p:
             base += sign * i

@@ -7,13 +7,13 @@ from numba import njit
 
 from pgbn.samplers.random import exponential, uniform
 
-__all__ = ["crt"]
+__all__ = ["draw_crt"]
 
 _DIRECT = 16  # so many customers are seated one by one
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def crt(rng, m, r):
+def draw_crt(rng, m, r):
     """l = [m > 0] + sum_{i=1}^{m-1} Bernoulli(r / (r + i)): l ~ CRT(m, r), Zhou and Carin (2015).
 
     The first table is certain, also at r = 0. Later customers come in blocks [s, 2s). Where tables

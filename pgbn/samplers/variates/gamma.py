@@ -10,11 +10,11 @@ from numba import njit
 
 from pgbn.samplers.random import exponential, normal, uniform
 
-__all__ = ["gamma", "gamma_from_one", "gamma_rate", "log_gamma"]
+__all__ = ["draw_gamma", "draw_gamma_from_one", "draw_gamma_rate", "draw_log_gamma"]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def gamma_from_one(rng, shape):
+def draw_gamma_from_one(rng, shape):
     """x ~ Gam(a, 1) for a >= 1: Marsaglia and Tsang, "A simple method..." (2000).
 
     x = d (1 + t)^3 with t = z / sqrt(9 d), d = a - 1/3, z a standard normal.
@@ -38,7 +38,7 @@ def gamma_from_one(rng, shape):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def log_gamma(rng, shape):
+def draw_log_gamma(rng, shape):
     """ln x, x ~ Gam(a, 1), as ln Gam(a + 1) - E / a with E ~ Exp(1) where a < 1.
 
     Good from a = 1e-300 (where x itself underflows) to 1e12; -inf at a = 0.
@@ -46,12 +46,12 @@ def log_gamma(rng, shape):
     if not shape > 0.0:  # a NaN is handed on: the rejection loop would never end
         return math.nan if math.isnan(shape) else -math.inf
     small = shape < 1.0
-    log_x = math.log(gamma_from_one(rng, shape + 1.0 if small else shape))
+    log_x = math.log(draw_gamma_from_one(rng, shape + 1.0 if small else shape))
     return log_x - exponential(rng) / shape if small else log_x
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def gamma_rate(rng, shape, rate):
+def draw_gamma_rate(rng, shape, rate):
     """x ~ Gam(a, rate c); 0 at a = 0, inf at c = 0.
 
     For a < 1, x = Gam(a + 1, c) exp(-E / a), E ~ Exp(1) (Stuart's theorem): exact as long as
@@ -60,18 +60,18 @@ def gamma_rate(rng, shape, rate):
     if not shape > 0.0:  # a NaN is handed on: the rejection loop would never end
         return math.nan if math.isnan(shape) else 0.0
     if shape >= 1.0:
-        return gamma_from_one(rng, shape) / rate
+        return draw_gamma_from_one(rng, shape) / rate
     decay = exponential(rng) / shape
     # Most gammas of tiny shape are below the smallest double: seen before anything else is drawn.
     if decay > 760.0 and (rate >= 1.0 or decay + math.log(rate) > 760.0):
         return 0.0
-    x = gamma_from_one(rng, shape + 1.0) / rate
+    x = draw_gamma_from_one(rng, shape + 1.0) / rate
     if decay < 600.0:
         return x * math.exp(-decay)
     return math.exp(math.log(x) - decay)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gamma(rng, shape):
-    """x ~ Gam(a, 1); 0 at a = 0. See `gamma_rate`."""
-    return gamma_rate(rng, shape, 1.0)
+def draw_gamma(rng, shape):
+    """x ~ Gam(a, 1); 0 at a = 0. See `draw_gamma_rate`."""
+    return draw_gamma_rate(rng, shape, 1.0)

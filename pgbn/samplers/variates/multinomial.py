@@ -7,9 +7,9 @@ from numba import njit
 
 from pgbn.samplers.random import exponential, restart
 from pgbn.samplers.rows import entry
-from pgbn.samplers.variates.binomial import binomial
+from pgbn.samplers.variates.binomial import draw_binomial
 
-__all__ = ["multinomial", "multinomial_lines"]
+__all__ = ["draw_multinomial", "multinomial_lines"]
 
 
 @njit(cache=True, nogil=True)
@@ -48,7 +48,7 @@ def _split_by_binomials(rng, count, weights, out):
         rest[k] = sum_of_rest
     for k in range(weights.size):
         if weights[k] > 0.0:
-            part = binomial(rng, count, weights[k] / rest[k])
+            part = draw_binomial(rng, count, weights[k] / rest[k])
             out[k] += part
             count -= part
             if count == 0:
@@ -56,7 +56,7 @@ def _split_by_binomials(rng, count, weights, out):
 
 
 @njit(cache=True, nogil=True)
-def multinomial(rng, count, weights, out):
+def draw_multinomial(rng, count, weights, out):
     """Add to ``out`` a split of ``count``: n ~ Multinomial(count; w / sum w), exactly.
 
     The weights need not sum to 1. Weights that are all 0 stand for weights that all underflowed:
@@ -79,7 +79,7 @@ def multinomial(rng, count, weights, out):
 
 @njit(cache=True, nogil=True)
 def multinomial_lines(key, start, stop, n, probability, axis, out):
-    """`multinomial` on the lines start..stop along ``axis``, each with a stream of its own."""
+    """`draw_multinomial` on the lines start..stop along ``axis``, each with a stream of its own."""
     _, first, second, third = out.shape
     first, second, third = (
         1 if axis == 1 else first,
@@ -102,6 +102,6 @@ def multinomial_lines(key, start, stop, n, probability, axis, out):
             weights[t] = entry(
                 probability, i, j + t * along_first, k + t * along_second, m + t * along_third
             )
-        multinomial(rng, entry(n, i, j, k, m), weights, parts)
+        draw_multinomial(rng, entry(n, i, j, k, m), weights, parts)
         for t in range(size):
             out[i, j + t * along_first, k + t * along_second, m + t * along_third] = parts[t]

@@ -5,17 +5,17 @@ import math
 from numba import njit
 
 from pgbn.samplers.random import uniform
-from pgbn.samplers.variates.binomial import binomial
-from pgbn.samplers.variates.gamma import gamma_from_one
+from pgbn.samplers.variates.binomial import draw_binomial
+from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
-__all__ = ["poisson", "truncated_poisson"]
+__all__ = ["draw_poisson", "draw_truncated_poisson"]
 
 _SEARCH = 12.0  # sequential search below this rate
 _LARGEST = 1e18  # rates above it are cut to it: the count must fit in an int64
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def poisson(rng, rate):
+def draw_poisson(rng, rate):
     """k ~ Poisson(rate), exactly.
 
     A large rate is split at the time x ~ Gam(n) of the n-th point of a unit-rate Poisson process
@@ -28,9 +28,9 @@ def poisson(rng, rate):
     base = 0
     while rate > _SEARCH:
         n = int(0.875 * rate)
-        x = gamma_from_one(rng, float(n))
+        x = draw_gamma_from_one(rng, float(n))
         if x > rate:
-            return base + binomial(rng, n - 1, rate / x)
+            return base + draw_binomial(rng, n - 1, rate / x)
         base += n
         rate -= x
     probability = math.exp(-rate)
@@ -44,7 +44,7 @@ def poisson(rng, rate):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def truncated_poisson(rng, rate):
+def draw_truncated_poisson(rng, rate):
     """n ~ Poisson(rate) given n >= 1: 1 + Poisson(rate - t), t the time of the first point.
 
     t is exponential truncated to (0, rate): t = -log1p(u expm1(-rate)). No rejection, and 1 as
@@ -53,4 +53,4 @@ def truncated_poisson(rng, rate):
     if not rate > 1e-300:
         return 1
     remaining = rate + math.log1p(uniform(rng) * math.expm1(-rate))
-    return 1 + poisson(rng, remaining)
+    return 1 + draw_poisson(rng, remaining)

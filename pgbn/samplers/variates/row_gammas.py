@@ -20,8 +20,8 @@ from numba.extending import overload
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import LANES, pointer
 from pgbn.samplers.simd.logarithms import exp2, exp2_single, log2, log2_single
-from pgbn.samplers.simd.places import list_above
-from pgbn.samplers.variates.gamma import gamma_from_one
+from pgbn.samplers.simd.places import find_above
+from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
 __all__ = ["TINY", "Workspace", "fill_rows", "workspace"]
 
@@ -45,7 +45,7 @@ class Workspace(NamedTuple):
     """The shapes of some rows of ``columns`` gammas, or of one that all share; scratch for the
     variates of a row; and the proposals that wait: their shapes, values and ceilings, the place
     of the variate in the output and what it is multiplied by there. ``below_one`` is a bound,
-    sixteen times, and ``listed`` the places in a row that are above one.
+    sixteen times, and ``found`` the places in a row where something is above a bound.
 
     Rows are filled up to a multiple of sixteen with shapes of 1/2: then loops have no remainder,
     whose entries would be computed one by one.
@@ -61,7 +61,7 @@ class Workspace(NamedTuple):
     waiting_x: np.ndarray
     waiting_ceiling: np.ndarray
     below_one: np.ndarray
-    listed: np.ndarray
+    found: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -177,20 +177,20 @@ def fill_rows(rng, work, rows, scale, least, place, out):
     x, ceiling, result = pointer(work.x), pointer(work.ceiling), pointer(out)
     places, scales, shapes = pointer(work.place), pointer(work.scale), pointer(work.waiting_shape)
     waiting_x, waiting_ceiling = pointer(work.waiting_x), pointer(work.waiting_ceiling)
-    every, below_one, listed = pointer(work.shape), pointer(work.below_one), pointer(work.listed)
+    every, below_one, found = pointer(work.shape), pointer(work.below_one), pointer(work.found)
     infinity, waiting = np.float32(np.inf), _0
     for row in range(np.uint64(rows)):
         first = min(row, np.uint64(work.shape.shape[0] - 1)) * padded
         begin, times = np.uint64(place) + row * columns, scale[row]
         _propose(rng[0], rng[1], padded, every, first, ceiling, x)
         rng[0] += rng[1] * padded
-        large = list_above(every, first, below_one, _0, _0, columns, listed, _0)
+        large = find_above(every, first, below_one, _0, _0, columns, found, _0)
         for p in range(large):
-            i = listed[p]
-            x[i], ceiling[i] = gamma_from_one(rng, np.float64(every[first + i])), infinity
-        refused = list_above(x, _0, ceiling, _0, _1, columns, listed, _0)
+            i = found[p]
+            x[i], ceiling[i] = draw_gamma_from_one(rng, np.float64(every[first + i])), infinity
+        refused = find_above(x, _0, ceiling, _0, _1, columns, found, _0)
         for p in range(refused):
-            i, w = listed[p], waiting + p
+            i, w = found[p], waiting + p
             places[w], scales[w] = begin + i, times
             shapes[w], waiting_x[w], waiting_ceiling[w] = every[first + i], x[i], ceiling[i]
         waiting += refused

@@ -1,0 +1,126 @@
+"""A topic of a word with Φ held, the same for all samplers that hold Φ:
+
+    P(k) ∝ value_wk · weight_k
+
+The large values of a word are listed; the others are below a bound and are found by rejection.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pgbn.samplers.first_layer.topic_lists import (
+    Pointer,
+    pick_in_list,
+    pick_weight,
+    prefetch_list,
+    sum_list,
+    sum_weights,
+    weights_in,
+    weights_room,
+)
+from pgbn.samplers.random import uniform
+from pgbn.samplers.simd.lanes import pointer
+
+__all__ = ["HeldValues", "ListedWord", "draw_topic", "held_values", "listed_word", "prefetch_word"]
+
+
+class HeldValues(NamedTuple):
+    """`Loadings` by pointers: the lists of the large values, and all of them, ``dense``."""
+
+    start: Pointer
+    length: Pointer
+    bound: Pointer
+    topic: Pointer
+    value: Pointer
+    dense: Pointer
+    topics: np.uint64
+
+
+class ListedWord(NamedTuple):
+    """Word ``slot`` = replicate · V + v: the places of its list, which holds exactly its values
+    above ``bound``, and the list's Σ value · weight."""
+
+    slot: np.uint64
+    begin: np.uint64
+    length: np.uint64
+    bound: float
+    list_sum: float
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def held_values(loadings):
+    """The values of `Loadings`, which must be an argument of the kernel that asks for them."""
+    return HeldValues(
+        pointer(loadings.start),
+        pointer(loadings.length),
+        pointer(loadings.bound),
+        pointer(loadings.topic),
+        pointer(loadings.large),
+        pointer(loadings.value),
+        np.uint64(loadings.value.shape[2]),
+    )
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def prefetch_word(values, slot):
+    """Ask for the list of a word that will be read soon: the lists are too many for the caches."""
+    prefetch_list(values, np.uint64(values.start[slot]))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def listed_word(values, slot, weights):
+    """The word, with the sum of its list under the present weights."""
+    begin, length = np.uint64(values.start[slot]), np.uint64(values.length[slot])
+    list_sum = sum_list(values, begin, length, weights)
+    return ListedWord(slot, begin, length, values.bound[slot], list_sum)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def draw_topic(rng, values, word, weights, total):
+    """k with probability ∝ value_k · weight_k; ``weights.size`` if all products are 0.
+
+    ``total`` is the sum of the weights, ``rng`` a pointer. A candidate comes from the list or, with
+    bound · weight_k, from all topics.
+    """
+    target = uniform(rng) * (word.list_sum + word.bound * total)
+    if target < word.list_sum:
+        place = pick_in_list(values, word.begin, word.length, weights, target)
+        k = np.uint64(values.topic[place])
+    else:
+        k = _draw_beyond_list(rng, values, word, weights, total, target)
+    return k
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _draw_beyond_list(rng, values, word, weights, total, target):
+    """`draw_topic` for a ``target`` that lies beyond the sum of the list.
+
+    A candidate that is not from the list is accepted with probability value_k / bound, and never
+    if k is listed. If it is refused, the next target may be anywhere. That is rejection sampling:
+    exact for any bound.
+    """
+    bound, list_sum, first = word.bound, word.list_sum, word.slot * values.topics
+    for _ in range(32):
+        if target < list_sum:
+            place = pick_in_list(values, word.begin, word.length, weights, target)
+            return np.uint64(values.topic[place])
+        k = pick_weight(weights, (target - list_sum) / bound)
+        if k < values.topics:
+            value = values.dense[first + k]
+            if value <= bound and uniform(rng) * bound < value:
+                return k
+        target = uniform(rng) * (list_sum + bound * total)
+    # Nearly all candidates are refused here: sum all products instead.
+    return _draw_by_products(rng, values, word, weights, weights_room(values.topics))
+
+
+@njit(cache=True, nogil=True)
+def _draw_by_products(rng, values, word, weights, room):
+    """`draw_topic` from all products, which are written to ``room``."""
+    first = word.slot * values.topics
+    for k in range(values.topics):
+        room[k] = values.dense[first + k] * weights.weight[k]
+    products = weights_in(room)
+    return pick_weight(products, uniform(rng) * sum_weights(products))

@@ -1,0 +1,188 @@
+"""A small corpus with its labels, and the dense formulas that the layer-1 kernels must follow."""
+
+import itertools
+
+import numpy as np
+from scipy import stats
+from scipy.special import gammaln
+
+from pgbn.samplers.first_layer.collapsed import (
+    Labelling,
+    allocate_collapsed,
+    dense_counts,
+    word_topics,
+)
+from pgbn.samplers.first_layer.loadings import loadings_of
+from pgbn.samplers.first_layer.partial import allocate_partial
+from pgbn.samplers.first_layer.tokens import (
+    RowPriors,
+    Tokens,
+    count_rows,
+    count_words,
+    word_order,
+)
+from pgbn.samplers.random import stream_key
+from pgbn.samplers.threads import run_rows
+
+ETA = 0.3
+WORD = np.array([0, 1, 0, 0])
+ROW = np.array([0, 0, 0, 1])
+PRIORS = {
+    "a row": np.array([[0.2, 1.5], [0.7, 0.1]]),
+    "zeros": np.array([[0.0, 0.8], [1.2, 0.0]]),
+}
+
+
+def dense_conditional(kernel, i, z, word, row, prior, phi, topics, vocabulary, eta=ETA):
+    """P(z_i = k | the other labels) by the formulas, for one replicate."""
+    others = np.arange(z.size) != i
+    m = np.bincount(z[others & (row == row[i])], minlength=topics)
+    weight = m + prior[row[i]]
+    if kernel == "partial":
+        weight = weight * phi[word[i]]
+    else:
+        n_k = np.bincount(z[others], minlength=topics)
+        n_wk = np.bincount(z[others & (word == word[i])], minlength=topics)
+        weight = weight * (eta + n_wk) / (vocabulary * eta + n_k)
+    return weight / weight.sum()
+
+
+def one_sweep_law(kernel, state, word, row, prior, phi, topics, vocabulary):
+    """The exact law, over all label vectors, of one sweep from ``state``."""
+    law = {tuple(state): 1.0}
+    for i in range(len(state)):
+        after = {}
+        for labels, probability in law.items():
+            z = np.array(labels)
+            conditional = dense_conditional(kernel, i, z, word, row, prior, phi, topics, vocabulary)
+            for k in range(topics):
+                target = (*labels[:i], k, *labels[i + 1 :])
+                after[target] = after.get(target, 0.0) + probability * conditional[k]
+        law = after
+    return law
+
+
+def exact_posterior(prior):
+    """The law of the labels of WORD and ROW, Φ and θ marginal, by enumeration."""
+    law = {}
+    for state in itertools.product(range(2), repeat=4):
+        z = np.array(state)
+        value = 0.0
+        for k in range(2):
+            n = np.bincount(WORD[z == k], minlength=2)
+            value += gammaln(ETA + n).sum() - gammaln(2 * ETA + n.sum())
+            value += gammaln(prior[0, k] + np.bincount(ROW[z == k], minlength=2)).sum()
+        law[state] = np.exp(value)
+    total = sum(law.values())
+    return {state: value / total for state, value in law.items()}
+
+
+class Corpus:
+    """R replicates of one small corpus, the labels, and the tables that belong to them."""
+
+    def __init__(self, word, row, documents, vocabulary, topics, z, replicates=1):
+        self.documents, self.vocabulary, self.topics = documents, vocabulary, topics
+        self.replicates, self.rows = replicates, replicates * documents
+        lengths = np.tile(np.bincount(row, minlength=documents), replicates)
+        row_start = np.concatenate(([0], np.cumsum(lengths)))
+        self.tokens = Tokens(row_start, np.tile(np.asarray(word, np.int32), replicates))
+        self.z = np.array(z, np.uint16).ravel()
+        self.order = word_order(self.tokens, documents, vocabulary)
+        self.retabulate()
+
+    def counts(self):
+        """m, n_wk, n_k from the labels alone."""
+        m = np.zeros((self.rows, self.topics), np.int64)
+        count_rows(0, 0, self.rows, self.tokens.row_start, self.z, m)
+        n_wk = np.zeros((self.replicates, self.vocabulary, self.topics), np.int32)
+        words = self.replicates * self.vocabulary
+        count_words(0, 0, words, *self.order, self.z, n_wk)
+        return m, n_wk, n_wk.sum(axis=1, dtype=np.int64)
+
+    def retabulate(self):
+        self.m, self.n_wk, self.n_k = self.counts()
+        self.table = word_topics(
+            self.tokens, self.z, self.documents, self.vocabulary, self.topics, self.order
+        )
+
+    def collapsed(self, key, prior, share, eta=ETA, threads=1):
+        labelling = Labelling(self.z, self.table, self.n_k, self.m)
+        priors = RowPriors(prior, share)
+        run_rows(
+            allocate_collapsed, self.replicates, threads, key, self.tokens, labelling, priors, eta
+        )
+
+    def partial(self, key, loadings, prior, share, threads=1):
+        priors = RowPriors(prior, share)
+        run_rows(
+            allocate_partial, self.rows, threads, key, self.tokens, self.z, loadings, self.m, priors
+        )
+
+    def check(self, collapsed):
+        m, n_wk, n_k = self.counts()
+        np.testing.assert_array_equal(m, self.m)
+        if collapsed:
+            dense = np.empty_like(n_wk)
+            dense_counts(self.table, dense)
+            np.testing.assert_array_equal(dense, n_wk)
+            np.testing.assert_array_equal(n_k, self.n_k)
+
+
+def chi_square(labels, law, topics):
+    """p-value of the observed label vectors (R, tokens) under ``law``."""
+    base = topics ** np.arange(labels.shape[1])
+    observed = np.bincount(labels.astype(np.int64) @ base, minlength=topics ** labels.shape[1])
+    expected = np.zeros(observed.size)
+    for state, probability in law.items():
+        expected[int(np.array(state) @ base)] = probability * len(labels)
+    assert not observed[expected == 0].any()
+    small = expected < 5
+    observed = np.append(observed[~small], observed[small].sum())
+    expected = np.append(expected[~small], expected[small].sum())
+    keep = expected > 0
+    statistic = ((observed - expected)[keep] ** 2 / expected[keep]).sum()
+    return stats.chi2.sf(statistic, max(1, keep.sum() - 1))
+
+
+def wide_case(topics=21, vocabulary=6, seed=0):
+    """A corpus whose words have more topics than one block of a list holds."""
+    rng = np.random.default_rng(seed)
+    row = np.repeat([0, 1, 2], [30, 1, 80])
+    word = rng.integers(0, vocabulary - 1, row.size)  # the last word never occurs
+    prior = rng.gamma(0.5, size=(3, topics))
+    prior[0, 3] = 0.0
+    return word, row, rng.integers(0, topics, row.size), prior
+
+
+def check_one_sweep(kernel, prior):
+    """One sweep has the exact law: from every state of a four-token corpus, many replicates."""
+    phi = np.array([[0.9, 0.02], [0.1, 0.98]])
+    replicates = 20_000
+    p_values = []
+    for index, state in enumerate(itertools.product(range(2), repeat=4)):
+        z = np.array(state)
+        possible = [prior[ROW[i], z[i]] > 0 for i in range(4)]
+        if not all(possible):
+            continue
+        law = one_sweep_law(kernel, state, WORD, ROW, prior, phi, 2, 2)
+        corpus = Corpus(WORD, ROW, 2, 2, 2, np.tile(z, replicates), replicates)
+        rows = np.tile(prior, (replicates, 1))
+        if kernel == "collapsed":
+            corpus.collapsed(stream_key(1, index), rows, 1)
+        else:
+            loadings = loadings_of(np.tile(phi, (replicates, 1, 1)))
+            corpus.partial(stream_key(2, index), loadings, rows, 1)
+        corpus.check(kernel == "collapsed")
+        p_values.append(chi_square(corpus.z.reshape(replicates, 4), law, 2))
+    assert min(p_values) > 1e-3 / len(p_values), p_values
+
+
+def wide_phi(topics):
+    """Φ of the `wide_case`: lists of several blocks, long and short ones."""
+    return np.random.default_rng(1).dirichlet(np.full(6, 0.1), size=topics).T
+
+
+def check_first_labels(z, expected):
+    """The first labels of replicates (R, tokens) against their law."""
+    law = {(k,): probability for k, probability in enumerate(expected)}
+    assert chi_square(z[:, :1], law, expected.size) > 1e-3

@@ -1,0 +1,122 @@
+"""Labels with Φ held and θ marginalised: exact laws, counts that follow the labels, threads, edges."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pgbn.samplers.first_layer.loadings import (
+    draw_loadings,
+    draw_phi,
+    empty_loadings,
+    loadings_of,
+)
+from pgbn.samplers.first_layer.tokens import count_words
+from pgbn.samplers.random import stream_key
+from tests.helpers.label_corpus import (
+    ETA,
+    PRIORS,
+    ROW,
+    WORD,
+    Corpus,
+    check_first_labels,
+    check_one_sweep,
+    chi_square,
+    dense_conditional,
+    exact_posterior,
+    wide_case,
+    wide_phi,
+)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_one_sweep_has_the_exact_law(prior):
+    check_one_sweep("partial", PRIORS[prior])
+
+
+def test_long_chain_reaches_the_exact_posterior():
+    """Φ given the labels and the labels given Φ, in turn."""
+    prior = np.array([[0.4, 0.9]])
+    corpus = Corpus(WORD, ROW, 2, 2, 2, [0, 1, 0, 1])
+    loadings = empty_loadings(np.array([[3, 1]]), 2, ETA)
+    samples = []
+    for sweep in range(24_000):
+        count_words(0, 0, 2, *corpus.order, corpus.z, corpus.n_wk)
+        draw_loadings(stream_key(4, sweep), corpus.n_wk, ETA, loadings)
+        corpus.partial(stream_key(5, sweep), loadings, prior, 2)
+        if sweep % 6 == 5:
+            samples.append(corpus.z.copy())
+    corpus.check(False)
+    assert chi_square(np.array(samples), exact_posterior(prior), 2) > 1e-3
+
+
+def test_first_label_of_a_wide_case():
+    """Twenty-one topics, lists of several blocks: the law of the first label drawn."""
+    word, row, z, prior = wide_case()
+    replicates, topics = 20_000, prior.shape[1]
+    phi = wide_phi(topics)
+    corpus = Corpus(word, row, 3, 6, topics, np.tile(z, replicates), replicates)
+    loadings = loadings_of(np.tile(phi, (replicates, 1, 1)))
+    assert loadings.length.max() < topics
+    corpus.partial(12, loadings, np.tile(prior, (replicates, 1)), 1)
+    expected = dense_conditional("partial", 0, z, word, row, prior, phi, topics, 6)
+    check_first_labels(corpus.z.reshape(replicates, -1), expected)
+
+
+def test_counts_follow_the_labels_sweep_after_sweep():
+    word, row, z, prior = wide_case()
+    corpus = Corpus(word, row, 3, 6, prior.shape[1], z)
+    loadings = empty_loadings(np.bincount(word, minlength=6)[None], prior.shape[1], 0.05)
+    for sweep in range(50):
+        count_words(0, 0, 6, *corpus.order, corpus.z, corpus.n_wk)
+        draw_loadings(stream_key(21, sweep), corpus.n_wk, 0.05, loadings)
+        corpus.partial(stream_key(22, sweep), loadings, prior, 1)
+        corpus.check(False)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_change_no_bit(threads):
+    word, row, z, prior = wide_case()
+    replicates = 30
+    labels = []
+    for number in (1, threads):
+        corpus = Corpus(word, row, 3, 6, prior.shape[1], np.tile(z, replicates), replicates)
+        words = np.tile(np.bincount(word, minlength=6), (replicates, 1))
+        loadings = empty_loadings(words, prior.shape[1], 0.05)
+        draw_loadings(30, corpus.n_wk, 0.05, loadings, number)
+        corpus.partial(32, loadings, np.tile(prior, (replicates, 1)), 1, number)
+        labels.append(corpus.z)
+    np.testing.assert_array_equal(*labels)
+
+
+@pytest.mark.parametrize("topics", [1, 2, 9])
+def test_rows_and_words_may_be_empty(topics):
+    corpus = Corpus([4, 4, 1], np.array([1, 1, 1]), 3, 5, topics, [0, 0, 0])
+    phi = draw_phi(2, corpus.n_wk, 0.05, np.empty(corpus.n_wk.shape))
+    corpus.partial(3, loadings_of(phi), np.full((1, topics), 0.1), 3)
+    corpus.check(False)
+
+
+def test_a_token_stays_where_no_other_topic_is_possible():
+    corpus = Corpus([0], np.array([0]), 1, 1, 3, [2])
+    corpus.partial(1, loadings_of(np.ones((1, 1, 3))), np.zeros((1, 3)), 1)
+    assert corpus.z[0] == 2
+    # Φ is 0 where the prior is not: the label stays.
+    phi = np.array([[[1.0, 0.0, 1.0]]])
+    corpus.partial(3, loadings_of(phi), np.array([[0.0, 1e-300, 0.0]]), 1)
+    assert corpus.z[0] == 2
+    corpus.check(True)
+
+
+def test_tiny_priors_are_not_lost_to_rounding():
+    """With m = 0 left, weights of 1e-30 decide, although 1 + 1e-30 = 1."""
+    replicates = 4000
+    corpus = Corpus([0], np.array([0]), 1, 1, 2, np.zeros(replicates), replicates)
+    prior = np.array([[1e-30, 3e-30]])
+    corpus.partial(6, loadings_of(np.ones((replicates, 1, 2))), prior, replicates)
+    assert stats.binomtest(int(corpus.z.sum()), replicates, 0.75).pvalue > 1e-3
+    # The same for a topic that is not listed: φ a = 2e-30 against 1e-30.
+    loadings = loadings_of(np.tile([[1.0, 1e-3]], (replicates, 1, 1)))
+    assert (loadings.length == 1).all()
+    corpus = Corpus([0], np.array([0]), 1, 1, 2, np.zeros(replicates), replicates)
+    corpus.partial(7, loadings, np.array([[1e-30, 2e-27]]), replicates)
+    assert stats.binomtest(int(corpus.z.sum()), replicates, 2 / 3).pvalue > 1e-3

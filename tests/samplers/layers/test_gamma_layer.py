@@ -1,0 +1,66 @@
+"""A layer of gammas whose shape is a mix of the layer above. Covers `variates.row_gammas`."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
+from tests.helpers.means import close
+
+KEY = np.uint64(11)
+
+
+def check_gammas(sample, law, least=1e-36):
+    """The law of those above ``least``, and how many there are: smaller ones are not resolved."""
+    seen, tail = sample[sample > least], law.sf(least)
+    assert abs(seen.size - tail * sample.size) <= 5 * np.sqrt(tail * (1 - tail) * sample.size)
+    assert stats.kstest(1 - law.sf(seen) / tail, "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("shape", [0.02, 0.2, 0.7, 0.999, 1.0, 3.5])
+def test_a_layer_is_gamma_distributed(shape):
+    rows, columns = 4000, 9
+    theta, phi = np.full((1, rows, 2), shape / 2), np.ones((1, columns, 2))
+    m, rate = np.zeros((1, rows, columns), np.int64), np.full((1, rows), 2.0)
+    out, sums = np.empty((1, rows, columns)), np.empty((1, rows))
+    draw_layer(KEY, 0, -(-rows // BLOCK), 1.0, theta, phi, m, rate, out, sums)
+    np.testing.assert_allclose(sums, out.sum(axis=2), rtol=1e-14)
+    check_gammas(out, stats.gamma(shape, scale=0.5))
+    other = np.empty_like(out)
+    draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, other, sums)
+    np.testing.assert_allclose(out, other, rtol=1e-4)
+
+
+def test_gammas_of_tiny_shape_have_the_right_tail():
+    rows, columns, shape = 20_000, 16, 1e-3
+    m, rate = np.zeros((1, rows, columns), np.int32), np.ones((1, rows))
+    out, sums = np.empty((1, rows, columns)), np.empty((1, rows))
+    draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, out, sums)
+    check_gammas(out, stats.gamma(shape))
+    assert out.min() > 0
+
+
+def test_a_layer_adds_shapes_and_counts_and_divides_by_rates():
+    rng = np.random.default_rng(0)
+    rows, columns, repeats = 40, 5, 4000
+    theta, phi = (
+        rng.gamma(0.5, size=(1, rows, 3)),
+        rng.dirichlet(np.ones(columns), 3).T[None].copy(),
+    )
+    m, rate = rng.poisson(0.5, (1, rows, columns)), rng.gamma(3.0, size=(1, rows))
+    out, sums = np.empty((repeats, rows, columns)), np.empty((repeats, rows))
+    for i in range(repeats):
+        draw_layer(np.uint64(i), 0, 2, 1.5, theta, phi, m, rate, out[i : i + 1], sums[i : i + 1])
+    shape = 1.5 * theta[0] @ phi[0].T + m[0]
+    assert close(out, shape / rate[0][:, None], shape / rate[0][:, None] ** 2)
+
+
+def test_zero_shapes_give_zeros():
+    theta, phi = np.zeros((1, 40, 3)), np.ones((1, 6, 3))
+    m, rate, out = np.zeros((1, 40, 6), np.int64), np.ones((1, 40)), np.ones((1, 40, 6))
+    sums = np.empty((1, 40))
+    m[0, 3, 2] = 4
+    draw_layer(KEY, 0, 2, 1.0, theta, phi, m, rate, out, sums)
+    assert out[0, 3, 2] > 0
+    out[0, 3, 2] = 0
+    assert not out.any()

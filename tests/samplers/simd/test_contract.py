@@ -1,0 +1,31 @@
+"""Products of matrices: exact, and the same bits for any blocks of rows. Covers `lanes`."""
+
+import numpy as np
+import pytest
+
+from pgbn.samplers.simd.contract import contract
+
+KEY = np.uint64(11)
+
+
+@pytest.mark.parametrize(("columns", "inner"), [(1, 1), (7, 3), (32, 8), (33, 40), (100, 65)])
+@pytest.mark.parametrize("replicates", [1, 3])
+@pytest.mark.parametrize(("kind", "precision"), [(np.float64, 1e-12), (np.float32, 2e-6)])
+def test_contract_is_the_product(columns, inner, replicates, kind, precision):
+    rng = np.random.default_rng(columns)
+    a, b = rng.gamma(0.1, size=(replicates, 70, inner)), rng.random((replicates, columns, inner))
+    out = np.empty((replicates, 70, columns))
+    contract(KEY, 0, replicates * 70, a, b, out, kind)
+    np.testing.assert_allclose(out, np.einsum("rik,rjk->rij", a, b), rtol=precision, atol=1e-300)
+    again = np.empty_like(out)
+    for start, stop in [(0, 5), (5, 64), (64, replicates * 70)]:
+        contract(KEY, start, stop, a, b, again, kind)
+    assert np.array_equal(out, again)
+
+
+def test_the_exact_product_has_rows_and_columns_of_any_size():
+    a = np.array([[[1e-300, 1e-280], [1.0, 1e-30]]])
+    out = np.empty((1, 2, 2))
+    contract(KEY, 0, 2, a, a, out, np.float64)
+    np.testing.assert_allclose(out[0], a[0] @ a[0].T, rtol=1e-12)
+    assert out[0, 0, 1] > 0.0

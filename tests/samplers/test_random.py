@@ -1,0 +1,66 @@
+"""Keyed streams, and the normal and exponential variates drawn from them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import stats
+
+from pgbn.samplers import random
+from pgbn.samplers.random import _NORMAL_WIDTH, _normal_tail, exponential, normal, restart
+from tests.helpers.laws import assert_follows, assert_moments, sampler_of
+
+sample_normal = sampler_of(normal, np.float64)
+sample_exponential = sampler_of(exponential, np.float64)
+
+
+def test_normal() -> None:
+    draws = sample_normal(size=1_000_000)
+    assert_follows(draws, stats.norm.cdf)
+    assert_moments(draws, 0.0, 1.0)
+    assert_follows(draws[draws > 3.0], stats.truncnorm(3.0, np.inf).cdf)
+    assert_follows(draws[abs(draws) < 0.1], stats.uniform(-0.1, 0.2).cdf)  # flat to 1/400
+
+
+def test_exponential() -> None:
+    draws = sample_exponential(size=1_000_000)
+    assert (draws > 0.0).all()
+    assert_follows(draws, stats.expon.cdf)
+    assert_moments(draws, 1.0, 1.0, kurtosis=9.0)
+    assert_follows(draws[draws > 7.0] - 7.0, stats.expon.cdf)
+
+
+def test_distinct_rows_are_uncorrelated() -> None:
+    rows = np.array([sample_normal(size=200, row=row) for row in range(500)])
+    neighbours = np.mean(rows[1:] * rows[:-1]) * math.sqrt(rows[1:].size)
+    assert abs(neighbours) < 4.0
+    assert abs(rows[:, 0].mean()) * math.sqrt(500) < 4.0
+
+
+@pytest.mark.parametrize("law", ["NORMAL", "EXPONENTIAL"])
+def test_the_layers_of_a_ziggurat_have_one_area(law: str) -> None:
+    """Nor can the base layer end earlier: the last one would pass the top, where the density is 1."""
+    width, density = (getattr(random, f"_{law}_{part}") for part in ("WIDTH", "DENSITY"))
+    assert width.size == density.size == 257
+    assert density[256] == 1.0
+    area = width[:256] * (density[1:] - np.append(0.0, density[1:256]))
+    np.testing.assert_allclose(area, area[0], rtol=1e-12)
+    assert area[255] >= area[1]
+
+
+@njit
+def _tails(rng: Any, out: Any) -> None:
+    for i in range(out.size):
+        out[i] = _normal_tail(rng)
+
+
+def test_the_tail_of_the_normal() -> None:
+    rng, out = np.empty(2, np.uint64), np.empty(50_000)
+    restart(rng, np.uint64(1), 0)
+    _tails(rng, out)
+    beyond = stats.norm.sf(_NORMAL_WIDTH[1])
+    assert stats.kstest(stats.norm.sf(out) / beyond, "uniform").pvalue > 1e-4
