@@ -16,6 +16,7 @@ from numba import njit
 from scipy import sparse
 
 from benchmarks.networks import Sweeper, least, machine, measure, save
+from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, word_topics
 from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings
@@ -29,7 +30,6 @@ from pgbn.samplers.first_layer.tokens import (
 )
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.sparse import SparseCounts
-from pgbn.samplers.threads import run_rows
 
 ETA = 0.05
 
@@ -136,19 +136,18 @@ class Collapsed(State):
 class Partial(State):
     def __init__(self, counts, topics, z, threads):
         super().__init__(counts, topics, z)
-        self.threads = threads
+        self.executor = Threads(threads)
         self.loadings = empty_loadings(self.n_wk.sum(axis=2), topics, ETA)
 
     def draw_phi(self):
         words = (*self.order, self.z, self.n_wk)
-        run_rows(count_words, self.vocabulary, self.threads, 0, *words)
-        draw_loadings(self.key(), self.n_wk, ETA, self.loadings, self.threads)
+        self.executor.rows(count_words, self.vocabulary, 0, *words)
+        draw_loadings(self.key(), self.n_wk, ETA, self.loadings, self.executor)
 
     def draw_labels(self):
-        run_rows(
+        self.executor.rows(
             allocate_partial,
             self.documents,
-            self.threads,
             self.key(),
             self.tokens,
             self.z,
@@ -169,7 +168,7 @@ class Blocked(Partial):
         self.theta = np.random.default_rng(self.sweeps).standard_gamma(self.m + self.prior)
 
     def draw_phi(self):
-        draw_loadings(self.key(), self.n_wk, ETA, self.loadings, self.threads)
+        draw_loadings(self.key(), self.n_wk, ETA, self.loadings, self.executor)
 
     def draw_labels(self):
         split_all_cells(
@@ -179,7 +178,7 @@ class Blocked(Partial):
             self.theta,
             self.n_wk,
             self.m,
-            self.threads,
+            self.executor,
         )
 
 

@@ -10,9 +10,10 @@ those that have an n-th customer open Binomial(#{j: m_jk ≥ n}, r/(r + n − 1)
 column costs the length of the longest restaurant, not the number of customers.
 
 A kernel has four parts: the numba function that draws some rows, each from a stream of its own;
-the function that runs it on threads; the maker, which says by the pattern of a step where the
-kernel stands in for the rules; and a check against exact probabilities. The test of the whole is
-`pgbn.testing.geweke` with the kernel in place, beside ``layer1="composed"`` without it.
+the function that runs it on the threads of an executor; the maker, which says by the pattern of a
+step where the kernel stands in for the rules; and a check against exact probabilities. The test of
+the whole is `pgbn.testing.geweke` with the kernel in place, and with ``layer1="composed"``, which
+leaves kernels out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import pgbn
 from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Run, SlotCounts
 from pgbn.nodes.gamma import tables_of_gamma
-from pgbn.samplers import run_rows
+from pgbn.samplers import Executor, Threads
 from pgbn.samplers.random import restart
 from pgbn.samplers.variates.binomial import draw_binomial
 
@@ -61,13 +62,13 @@ def draw_tables(key, start, stop, counts, shape, out):
 # 2. The function that is called in place of the rules. Arrays come as the kernel wants them:
 #    contiguous, and always of the same types, or numba compiles the kernel again.
 def column_tables(
-    key: int, counts: NDArray[Any], shape: NDArray[Any], threads: int = 1
+    key: int, counts: NDArray[Any], shape: NDArray[Any], executor: Executor
 ) -> NDArray[np.int64]:
     """ℓ (replicate, column), for counts m (replicate, restaurant, column)."""
     counts = np.ascontiguousarray(counts, np.int64)
     shape = np.ascontiguousarray(shape, np.float64)
     out = np.empty(shape.shape, np.int64)
-    run_rows(draw_tables, out.size, threads, key, counts, shape, out)
+    executor.rows(draw_tables, out.size, key, counts, shape, out)
     return out
 
 
@@ -83,7 +84,7 @@ def tables_by_column(program: Program, task: SlotCounts) -> Run | None:
 
     def run(key: int) -> None:
         counts, shape = heard.get()[:, 0], program.values[parent]
-        program.counts[node.name, parent] = column_tables(key, counts, shape, program.threads)
+        program.counts[node.name, parent] = column_tables(key, counts, shape, program.executor)
 
     return run
 
@@ -116,14 +117,14 @@ if __name__ == "__main__":
     column, r, replicates = np.array([3, 0, 1, 5]), 0.7, 200_000
     counts = np.broadcast_to(column[:, None], (replicates, column.size, 1))
     shape = np.full((replicates, 1), r)
-    drawn = column_tables(7, counts, shape, threads=2)
+    drawn = column_tables(7, counts, shape, Threads(2))
     law = exact_law(column, r)
     share = np.bincount(drawn[:, 0], minlength=law.size) / replicates
     error = np.sqrt(law * (1 - law) / replicates)
     print("tables     exact     drawn")
     for tables, row in enumerate(zip(law, share, strict=True)):
         print(f"{tables:6d} {row[0]:9.5f} {row[1]:9.5f}")
-    if not np.array_equal(drawn, column_tables(7, counts, shape)):
+    if not np.array_equal(drawn, column_tables(7, counts, shape, Threads(1))):
         raise SystemExit("the draws depend on the number of threads")
     if np.any(np.abs(share - law) > 5 * error):
         raise SystemExit("the kernel draws from another law")

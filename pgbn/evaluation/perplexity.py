@@ -15,14 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_seed, is_number, thread_count
+from pgbn.checks import check_seed, is_number
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, PgbnWarning, notify
 from pgbn.samplers.documents.held_out import add_rates
 from pgbn.samplers.documents.sweeps import hash_documents
+from pgbn.samplers.executor import SERIAL, executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
-from pgbn.samplers.threads import run_rows
 from pgbn.storage.memory import check_bytes
 from pgbn.training.new_rows import infer, read_documents
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
@@ -48,7 +48,7 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
     per_row = np.bincount(rows, minlength=cells.rows)
     keep = np.maximum(np.round(fraction * per_row).astype(np.int64), 1)
     hashes = np.empty(cells.rows, np.uint64)
-    run_rows(hash_documents, cells.rows, 1, 0, cells.indptr, cells.indices,
+    SERIAL.rows(hash_documents, cells.rows, 0, cells.indptr, cells.indices,
              counts.view(np.uint64), hashes)  # fmt: skip
     starts = np.concatenate(([0], np.cumsum(per_row)))
     number = np.arange(tokens.size) - starts[rows]
@@ -85,7 +85,7 @@ class HeldOutPerplexity:
     def __init__(self, held_out: Any, threads: int | None = None) -> None:
         cells = read_array(observed_node("poisson", "held_out"), held_out, imputed=False)
         self.indptr, self.indices, self.counts = cells.indptr, cells.indices, cells.values
-        self.shape, self.threads = (cells.rows, cells.columns), thread_count(threads)
+        self.shape, self.executor = (cells.rows, cells.columns), executor_of(threads)
         if not self.counts.size:
             raise DataError("held_out has no counts; hold out at least one token")
         self.reset()
@@ -115,7 +115,7 @@ class HeldOutPerplexity:
         _check_sample(phi, theta, totals)
         self._topics = phi.shape[0]
         self._last_rates = np.zeros(self.counts.size)
-        run_rows(add_rates, self.shape[0], self.threads, 0, self.indptr, self.indices,
+        self.executor.rows(add_rates, self.shape[0], 0, self.indptr, self.indices,
                  np.ascontiguousarray(phi.T), np.ascontiguousarray(theta),
                  self._last_rates)  # fmt: skip
         self._last_totals = totals

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pgbn.engine.run.progress import Callback
     from pgbn.network.network import Network
     from pgbn.network.schedule import Schedule
+    from pgbn.samplers.executor import Executor
 
 __all__ = ["Verbs"]
 
@@ -46,6 +47,7 @@ class Verbs:
         init: Mapping[str, Any] | None = None,
         layer1: str = "auto",
         threads: int | None = None,
+        executor: Executor | None = None,
     ) -> Chain:
         """A Markov chain at its beginning: `Chain.sweep` runs it.
 
@@ -61,10 +63,11 @@ class Verbs:
           are much cheaper than tokens.
 
         ``threads`` changes the speed, never the result; None is PGBN_THREADS or all cores.
+        ``executor`` stands for them, see `pgbn.samplers.Executor`.
         """
         from pgbn.engine.run.chain import Chain
 
-        return Chain(self._network, data, seed, chain, init, layer1, threads)
+        return Chain(self._network, data, seed, chain, init, layer1, threads, executor)
 
     def sample(
         self,
@@ -79,6 +82,7 @@ class Verbs:
         layer1: str = "auto",
         threads: int | None = None,
         callback: Callback | None = None,
+        executor: Executor | None = None,
     ) -> Draws:
         """Run chains and keep draws of the nodes in ``keep`` (all latent nodes if left out). Of
         data with missing cells, the imputed counts can be kept too.
@@ -90,7 +94,7 @@ class Verbs:
         from pgbn.engine.run.draws import sample
 
         return sample(self._network, data, burn_in, draws, thin, chains, seed, keep, progress,
-                      layer1, threads, callback)  # fmt: skip
+                      layer1, threads, callback, executor)  # fmt: skip
 
     def explain(self, format: str = "text") -> str:
         """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html"."""

@@ -6,7 +6,7 @@ A scalar kernel, such as `pgbn.samplers.variates.crt.draw_crt`, takes a stream o
 """
 
 from pgbn.samplers import vectorised
+from pgbn.samplers.executor import Executor, Threads
 from pgbn.samplers.stream import Stream
-from pgbn.samplers.threads import run_rows
 
-__all__ = ["Stream", "run_rows", "vectorised"]
+__all__ = ["Executor", "Stream", "Threads", "vectorised"]

@@ -8,7 +8,6 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.stream import Stream
-from pgbn.samplers.threads import run_rows
 
 __all__ = ["COUNT", "PARALLEL", "REAL", "entry", "operand", "row_of", "run"]
 
@@ -52,8 +51,8 @@ def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDA
     """Fill ``out`` (of ``stream.shape``) by ``kernel(key, start, stop, *operands, out)``."""
     replicates, first, second, third = stream.shape
     rows = replicates * first * second
-    if stream.threads > 1 and rows * third >= PARALLEL:
-        run_rows(kernel, rows, stream.threads, stream.key, *operands, out)
+    if stream.executor.workers > 1 and rows * third >= PARALLEL:
+        stream.executor.rows(kernel, rows, stream.key, *operands, out)
     elif rows * third:
         kernel(np.uint64(stream.key), 0, rows, *operands, out)
     return out

@@ -1,7 +1,8 @@
-"""What a vectorised draw needs to know: its key, its shape, its threads."""
+"""What a vectorised draw needs to know: its key, its shape, its executor."""
 
 from dataclasses import dataclass
 
+from pgbn.samplers.executor import SERIAL, Executor, Threads
 from pgbn.samplers.random import stream_key, word_of
 
 __all__ = ["Stream"]
@@ -15,16 +16,20 @@ class Stream:
     flat index of the first three axes; row i is drawn from the stream of (key, i) in order.
     A key must serve one draw only: two draws with one key are not independent, so a rule that
     draws twice takes a `child` for the second. ``simplex`` is the axis along which the node's
-    value sums to one, where it does.
+    value sums to one, where it does. ``executor`` may be given as a number of threads.
     """
 
     key: int
     shape: tuple[int, int, int, int]
-    threads: int = 1
+    executor: Executor = SERIAL
     simplex: int = 3
+
+    def __post_init__(self) -> None:
+        if isinstance(self.executor, int):
+            self.executor = Threads(self.executor)
 
     def child(self, name: str, without: int | None = None) -> "Stream":
         """An independent stream of the same shape, or with size 1 on the axis ``without``."""
         shape = tuple(1 if axis == without else size for axis, size in enumerate(self.shape))
         key = stream_key(self.key, word_of(name))
-        return Stream(key, shape, self.threads, self.simplex)  # type: ignore[arg-type]
+        return Stream(key, shape, self.executor, self.simplex)  # type: ignore[arg-type]

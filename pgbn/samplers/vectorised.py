@@ -14,10 +14,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run
 from pgbn.samplers.stream import Stream
-from pgbn.samplers.threads import run_rows
 from pgbn.samplers.variates.bessel import draw_bessel
 from pgbn.samplers.variates.beta import draw_log_beta_odds, draw_neg_log_beta
 from pgbn.samplers.variates.binomial import draw_binomial
@@ -289,5 +289,5 @@ def _run_lines(kernel: Callable[..., None], stream: Stream, size: int, *args: An
     """Run a kernel whose "rows" are the lines of length ``size`` along some axis."""
     elements = math.prod(stream.shape)
     if elements:
-        threads = stream.threads if elements >= PARALLEL else 1
-        run_rows(kernel, elements // size, threads, stream.key, *args)
+        executor = stream.executor if elements >= PARALLEL else SERIAL
+        executor.rows(kernel, elements // size, stream.key, *args)

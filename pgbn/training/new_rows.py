@@ -18,14 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_names, check_seed, is_integral, thread_count
+from pgbn.checks import check_integer, check_names, check_seed, is_integral
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.errors import DataError, notify
 from pgbn.samplers.documents.first import BERNOULLI, GAMMA, POISSON
 from pgbn.samplers.documents.layers import pack_layers
 from pgbn.samplers.documents.sweeps import Moments, hash_documents, infer_documents, project_terms
+from pgbn.samplers.executor import Executor, executor_of
 from pgbn.samplers.random import stream_key, word_of
-from pgbn.samplers.threads import run_rows
 from pgbn.training.trained import TrainedNetwork, check_layer, observed_node, trained_network
 
 __all__ = ["HiddenUnits", "align_terms", "amount", "infer", "read_documents"]
@@ -95,7 +95,7 @@ def infer(
     share = [np.zeros((rows, places)) for _ in range(2)]
     unit = [np.zeros((rows, places if units else 0)) for _ in range(2)]
     moments = Moments(column, share[0], share[1], unit[0], unit[1])
-    _run(model, cells, moments, burn_in, samples, seed, thread_count(threads))
+    _run(model, cells, moments, burn_in, samples, seed, executor_of(threads))
     empty = np.flatnonzero(np.diff(cells.indptr) == 0)
     _report_empty(empty, rows)
 
@@ -125,22 +125,22 @@ def _run(
     burn_in: int,
     samples: int,
     seed: int,
-    threads: int,
+    executor: Executor,
 ) -> None:
     link = _LINKS[model.link]
     # Counts as integers and reals as floats, whatever the batch as a whole looks like.
     values = cells.values.astype(np.float64 if link == GAMMA else np.int64)
     hashes = np.empty(cells.rows, np.uint64)
-    run_rows(hash_documents, cells.rows, threads, 0, cells.indptr, cells.indices,
+    executor.rows(hash_documents, cells.rows, 0, cells.indptr, cells.indices,
              values.view(np.uint64), hashes)  # fmt: skip
     phi, indices = _rows_of_phi(model, cells.indices)
     layers = pack_layers(model.phi, model.r, (*model.priors.p, *model.priors.c))
     projected = np.zeros((0, 0), np.float32)
     if model.depth > 1:
         projected = np.zeros((phi.shape[0], int(layers.at[2] - layers.at[1])), np.float32)
-        run_rows(project_terms, phi.shape[0], threads, 0, phi, layers, projected)
+        executor.rows(project_terms, phi.shape[0], 0, phi, layers, projected)
     key = stream_key(check_seed(seed), word_of("infer"))
-    run_rows(infer_documents, cells.rows, threads, key, cells.indptr, indices,
+    executor.rows(infer_documents, cells.rows, key, cells.indptr, indices,
              values.astype(np.float64), hashes, link, float(model.noise), phi, projected,
              layers, int(burn_in), int(samples), moments)  # fmt: skip
 

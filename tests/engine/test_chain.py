@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from scipy import stats
 
 import pgbn as pg
+from pgbn.checks import thread_count
 from pgbn.engine.first_layer.registry import automatic
-from pgbn.engine.run.chain import thread_count
 
 LAYER1 = ["composed", "blocked", "partial", "collapsed"]
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import gammaln
 
+from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.collapsed import (
     Labelling,
     allocate_collapsed,
@@ -22,7 +23,6 @@ from pgbn.samplers.first_layer.tokens import (
     word_order,
 )
 from pgbn.samplers.random import stream_key
-from pgbn.samplers.threads import run_rows
 
 ETA = 0.3
 WORD = np.array([0, 1, 0, 0])
@@ -108,14 +108,14 @@ class Corpus:
     def collapsed(self, key, prior, share, eta=ETA, threads=1):
         labelling = Labelling(self.z, self.table, self.n_k, self.m)
         priors = RowPriors(prior, share)
-        run_rows(
-            allocate_collapsed, self.replicates, threads, key, self.tokens, labelling, priors, eta
+        Threads(threads).rows(
+            allocate_collapsed, self.replicates, key, self.tokens, labelling, priors, eta
         )
 
     def partial(self, key, loadings, prior, share, threads=1):
         priors = RowPriors(prior, share)
-        run_rows(
-            allocate_partial, self.rows, threads, key, self.tokens, self.z, loadings, self.m, priors
+        Threads(threads).rows(
+            allocate_partial, self.rows, key, self.tokens, self.z, loadings, self.m, priors
         )
 
     def check(self, collapsed):

@@ -21,6 +21,7 @@ from scipy import stats
 import pgbn
 from pgbn.engine import plan
 from pgbn.nodes.rules import registry
+from pgbn.samplers import Threads
 from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.repository import ROOT
 
@@ -130,12 +131,15 @@ def test_the_model_names_a_wrong_argument(argument: str, value: Any) -> None:
 # ---- kernel -----------------------------------------------------------------------------
 
 
+ONE = Threads(1)
+
+
 def agreement(draw: Callable[..., Any], counts: list[int], shape: float) -> float:
     """p of a χ² test of 40,000 draws of a column against its exact law; 0 if one is impossible."""
     replicates = 40_000
     expected = replicates * load("kernel").exact_law(np.array(counts), shape)
     m = np.broadcast_to(np.array(counts)[:, None], (replicates, len(counts), 1))
-    tables = draw(3, m, np.full((replicates, 1), shape))[:, 0]
+    tables = draw(3, m, np.full((replicates, 1), shape), ONE)[:, 0]
     found = np.bincount(tables, minlength=expected.size)
     if found.size > expected.size or found[expected == 0].any():
         return 0.0
@@ -168,24 +172,26 @@ def test_the_exact_law_is_that_of_tables() -> None:
 def test_a_kernel_that_counts_from_zero_is_seen() -> None:
     """Customer n opens a table with probability r/(r + n): a known mistake."""
 
-    def off_by_one(key: int, counts: Any, shape: Any) -> Any:
-        return load("kernel").column_tables(key, counts + (counts > 0), shape) - 1
+    def off_by_one(key: int, counts: Any, shape: Any, executor: Any) -> Any:
+        return load("kernel").column_tables(key, counts + (counts > 0), shape, executor) - 1
 
     assert agreement(off_by_one, [3, 0], 0.7) < 1e-8
 
 
 def test_a_shape_of_zero_gives_one_table_to_each_restaurant() -> None:
     counts = np.array([[[4], [0], [1]]])
-    assert load("kernel").column_tables(1, counts, np.zeros((1, 1)))[0, 0] == 2
+    assert load("kernel").column_tables(1, counts, np.zeros((1, 1)), ONE)[0, 0] == 2
 
 
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_the_kernel_draws_the_same_bits_on_any_threads(threads: int) -> None:
     random = np.random.default_rng(0)
     counts, shape = random.poisson(3.0, (7, 20, 30)), random.gamma(1.0, size=(7, 30))
-    one, several = (load("kernel").column_tables(5, counts, shape, n) for n in (1, threads))
+    one, several = (
+        load("kernel").column_tables(5, counts, shape, Threads(n)) for n in (1, threads)
+    )
     assert np.array_equal(one, several)
-    assert not np.array_equal(one, load("kernel").column_tables(6, counts, shape))
+    assert not np.array_equal(one, load("kernel").column_tables(6, counts, shape, ONE))
 
 
 def layer() -> pgbn.Network:
@@ -218,7 +224,7 @@ def test_the_kernel_in_place_of_the_rules(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_wrong_kernel_in_place_of_the_rules_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def every_customer(key: int, counts: Any, shape: Any, threads: int) -> Any:
+    def every_customer(key: int, counts: Any, shape: Any, executor: Any) -> Any:
         return counts.sum(axis=1)
 
     fit(monkeypatch, every_customer)

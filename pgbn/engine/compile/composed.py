@@ -123,7 +123,7 @@ def splitter_of(program: Program, node: Node, slot: str) -> Splitter:
         lambda factor: program.read(operand_of(factor)),
         lambda factor: factor.name in program.wiring.sources,
         lambda term: _term(program, term),
-        program.threads,
+        program.executor,
     )
 
 
@@ -203,7 +203,7 @@ class _LatentCounts:
         if self.function is not None:
             counts = self._behind(stream_key(key, 1), cells, rate, shape)
         if cells.missing is not None:
-            stream = Stream(stream_key(key, 2), shape, self.program.threads)
+            stream = Stream(stream_key(key, 2), shape, self.program.executor)
             rate = rate * _exposure_at(self.program, self.node, self.slot, cells)
             imputed = vectorised.poisson(stream, rate).reshape(-1)
             counts = np.where(cells.missing, imputed, counts)
@@ -214,7 +214,7 @@ class _LatentCounts:
         known = {"value": cells.values.reshape(shape).astype(np.float64), self.slot: rate}
         known |= {slot: self.program.at_cells(self.node, slot, cells) for slot in self.needed
                   if slot not in ("stream", "value", self.slot)}  # fmt: skip
-        stream = Stream(key, shape, self.program.threads)
+        stream = Stream(key, shape, self.program.executor)
         read = {name: known[name] for name in self.needed if name != "stream"}
         counts = self.function(stream=stream, **read)
         if is_own(self.function):

@@ -11,9 +11,9 @@ import numpy as np
 
 from pgbn.engine.compile.layout import Labelled, labelled_number
 from pgbn.network.sumproduct import Operand, SumProduct
+from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.simd.contract import contract
 from pgbn.samplers.simd.sums import sum_rows
-from pgbn.samplers.threads import run_rows
 
 __all__ = ["compile_product"]
 
@@ -21,7 +21,7 @@ Reader = Callable[[Operand], Labelled]
 
 
 def compile_product(
-    product: SumProduct, read: Reader, sizes: Mapping[str, int], threads: int = 1
+    product: SumProduct, read: Reader, sizes: Mapping[str, int], executor: Executor = SERIAL
 ) -> Labelled:
     """The function that computes a sum of products from what ``read`` gives for each operand."""
     coefficient = product.coefficient * prod(sizes[dim] for dim in product.repeated)
@@ -41,7 +41,7 @@ def compile_product(
     if len(parts) == 1:
         return _scaled(_sum_out(parts[0], summed), coefficient)
     if len(parts) == 2 and len(summed) == 1:
-        pair = _matrix_product(parts[0], parts[1], summed[0], sizes, threads)
+        pair = _matrix_product(parts[0], parts[1], summed[0], sizes, executor)
         if pair is not None:
             return _scaled(pair, coefficient)
     return _scaled(_einsum(parts, summed), coefficient)
@@ -75,7 +75,7 @@ def _sum_out(part: Labelled, summed: tuple[str, ...]) -> Labelled:
 
 
 def _matrix_product(
-    a: Labelled, b: Labelled, inner: str, sizes: Mapping[str, int], threads: int
+    a: Labelled, b: Labelled, inner: str, sizes: Mapping[str, int], executor: Executor
 ) -> Labelled | None:
     """Σ_inner a·b where the two share no other dim and ``inner`` is last in both."""
     left, right = a.dims[:-1], b.dims[:-1]
@@ -89,7 +89,7 @@ def _matrix_product(
     shape_a = (a.replicates, size, sizes[inner])
     shape_b = (b.replicates, columns, sizes[inner])
     rows, work = replicates * size, replicates * size * columns * sizes[inner]
-    use = threads if work > 1_000_000 else 1
+    use = executor if work > 1_000_000 else SERIAL
     shape = (replicates, *(sizes[dim] for dim in (*left, *right)))
 
     last: list[Any] = [None, None, None]
@@ -99,7 +99,7 @@ def _matrix_product(
         left, right = get_a(), get_b()
         if left is not last[0] or right is not last[1]:
             out = np.empty((replicates, size, columns))
-            run_rows(contract, rows, use, 0, left.reshape(shape_a), right.reshape(shape_b), out,
+            use.rows(contract, rows, 0, left.reshape(shape_a), right.reshape(shape_b), out,
                      np.float64)  # fmt: skip
             last[:] = left, right, out.reshape(shape)
         return last[2]

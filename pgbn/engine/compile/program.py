@@ -28,6 +28,7 @@ from pgbn.network.sumproduct import NodeValue, Operand, SumProduct
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.results import checked_rule
+from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.stream import Stream
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ class Program:
         cells: Mapping[str, Cells],
         sizes: Mapping[str, int],
         replicates: int = 1,
-        threads: int = 1,
+        executor: Executor = SERIAL,
     ) -> None:
         self.network, self.wiring = network, network.wiring
-        self.sizes, self.replicates, self.threads = dict(sizes), replicates, threads
+        self.sizes, self.replicates, self.executor = dict(sizes), replicates, executor
         self.cells = dict(cells)
         self.storage = {n.name: storage_order(self.wiring, n) for n in network}
         for node in network:
@@ -78,7 +79,7 @@ class Program:
         axis = 3
         if node.simplex is not None:
             axis = 4 - len(self.storage[name]) + self.storage[name].index(node.simplex)
-        return Stream(key, self.shape4[name], self.threads, axis)
+        return Stream(key, self.shape4[name], self.executor, axis)
 
     # ---- reading quantities -----------------------------------------------------------
 
@@ -94,7 +95,7 @@ class Program:
                 return self._data_total(product)
             if product.summed:
                 return self._node_total(product, first)
-        return compile_product(product, self.read, self.sizes, self.threads)
+        return compile_product(product, self.read, self.sizes, self.executor)
 
     def keep_total(self, name: str, dim: str, total: NDArray[Any]) -> None:
         """Tell the sum over a dim of the present value of a node, computed on the way."""
@@ -104,7 +105,7 @@ class Program:
         """A node summed over dims. The sum is kept until the node is drawn again: what is summed
         is asked for twice, as the shape of one node and in the exposure of another."""
         once = replace(product, coefficient=1.0, repeated=())
-        total = compile_product(once, self.read, self.sizes, self.threads)
+        total = compile_product(once, self.read, self.sizes, self.executor)
         own = dict(zip(operand.dims, operand.own_dims, strict=True))
         key = (operand.name, *(own[dim] for dim in product.summed))
         scale = product.coefficient * prod(self.sizes[dim] for dim in product.repeated)

@@ -14,12 +14,12 @@ from pgbn.engine.compile.layout import Labelled, Shape4, align, strides_of
 from pgbn.engine.data.cells import Cells
 from pgbn.network.terms import Factor, Term
 from pgbn.samplers import vectorised
+from pgbn.samplers.executor import Executor
 from pgbn.samplers.layers.thin import Factors, cell_rates, thin_cells, thin_dense
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.rows import PARALLEL
 from pgbn.samplers.sparse import SparseCounts
 from pgbn.samplers.stream import Stream
-from pgbn.samplers.threads import run_calls
 
 __all__ = ["Splitter", "blocks_of"]
 
@@ -42,10 +42,10 @@ class Splitter:
         read: Callable[[Factor], Labelled],
         wants: Callable[[Factor], bool],
         evaluate: Callable[[Term], Labelled],
-        threads: int,
+        executor: Executor,
     ) -> None:
         self.terms, self.dims, self.shape, self.sizes = terms, dims, shape, sizes
-        self.threads = threads
+        self.executor = executor
         self.parts = [_Part(term, dims, shape, sizes, read, wants) for term in terms]
         self.values = [align(evaluate(term), dims, sizes) for term in terms]
 
@@ -87,9 +87,9 @@ class Splitter:
             return np.full((1, 1, cells.values.size, 1), part.term.coefficient)
         out = np.empty(cells.values.size)
         factors = part.factors()
-        run_calls(self.threads, [
+        self.executor.calls([
             partial(cell_rates, start, stop, cells.indptr, cells.indices, factors, out)
-            for start, stop in blocks_of(cells.rows, self.threads)
+            for start, stop in blocks_of(cells.rows, self.executor.workers)
         ])  # fmt: skip
         return (out * part.term.coefficient)[None, None, :, None]
 
@@ -114,9 +114,9 @@ class Splitter:
     ) -> list[NDArray[np.int64] | None]:
         """Run a thinning kernel on blocks of rows, each with counters of its own, and add them."""
         factors = part.factors()
-        blocks = blocks_of(rows, self.threads if work > PARALLEL else 1)
+        blocks = blocks_of(rows, self.executor.workers if work > PARALLEL else 1)
         counters = [part.counters() for _ in blocks]
-        run_calls(self.threads, [
+        self.executor.calls([
             partial(kernel, start, stop, *pattern, factors, own)
             for (start, stop), own in zip(blocks, counters, strict=True)
         ])  # fmt: skip

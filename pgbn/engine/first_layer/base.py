@@ -19,6 +19,7 @@ from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant
+from pgbn.samplers.executor import Executor
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.storage.memory import check_bytes
 
@@ -127,8 +128,8 @@ class FirstLayer(ABC):
     # ---- arrays -----------------------------------------------------------------------
 
     @property
-    def threads(self) -> int:
-        return self.program.threads
+    def executor(self) -> Executor:
+        return self.program.executor
 
     def prior(self) -> RowPriors:
         """a_jk as a matrix, and how many rows share a line of it."""

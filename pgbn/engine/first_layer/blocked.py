@@ -44,7 +44,7 @@ class Blocked(FirstLayer):
     def step(self, key: int) -> None:
         cells, held = self.program.cells[self.observed], self.topics_held
         counts = SparseCounts(cells.indptr, cells.indices, cells.values)
-        split_all_cells(key, counts, held.loadings, self.scores(), held.n, self.m, self.threads)
+        split_all_cells(key, counts, held.loadings, self.scores(), held.n, self.m, self.executor)
         held.counts_changed()
         self.deliver()
 

@@ -27,7 +27,6 @@ from pgbn.samplers.first_layer.collapsed import (
 from pgbn.samplers.first_layer.loadings import draw_phi
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.simd.contract import contract
-from pgbn.samplers.threads import run_behind, run_rows
 
 __all__ = ["Collapsed"]
 
@@ -82,7 +81,7 @@ class Collapsed(FirstLayer):
         tokens = self.tokens.tokens
         labelling = Labelling(self.tokens.labels, self.table, self.totals, self.m)
         if mix is None:
-            run_rows(allocate_collapsed, self.replicates, self.threads, key, tokens, labelling,
+            self.executor.rows(allocate_collapsed, self.replicates, key, tokens, labelling,
                      self.prior(), self.eta)  # fmt: skip
             self.deliver()
             for part, own_key in tables:
@@ -91,7 +90,7 @@ class Collapsed(FirstLayer):
         values, shapes = self.program.values, self.shapes
         theta = values[mix.theta].reshape(1, self.rows, mix.topics)
         phi = values[mix.phi] if mix.coefficient == 1.0 else mix.coefficient * values[mix.phi]
-        ranges = blocks_of(self.rows, min(self.rows, _BLOCKS) if self.threads > 1 else 1)
+        ranges = blocks_of(self.rows, min(self.rows, _BLOCKS) if self.executor.workers > 1 else 1)
         self.deliver()
         for part, own_key in tables:
             part.begin(own_key)
@@ -107,7 +106,7 @@ class Collapsed(FirstLayer):
             for part, _ in tables:
                 part.rows(*ranges[block])
 
-        run_behind(self.threads, before, middle, after, len(ranges))
+        self.executor.behind(before, middle, after, len(ranges))
         for part, _ in tables:
             part.end()
 
@@ -142,7 +141,7 @@ class Collapsed(FirstLayer):
 
     def draw_loadings(self, key: int) -> None:
         out = np.empty((self.replicates, self.vocabulary, self.topics))
-        phi = draw_phi(key, self._dense(), self.eta, out, self.threads)
+        phi = draw_phi(key, self._dense(), self.eta, out, self.executor)
         self.program.values[self.pattern.loadings] = phi
 
     def show(self) -> None:

@@ -16,7 +16,6 @@ from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import count_words
-from pgbn.samplers.threads import run_rows
 
 __all__ = ["Partial"]
 
@@ -42,7 +41,7 @@ class Partial(FirstLayer):
         self.topics_held = HeldTopics(self)
 
     def step(self, key: int) -> None:
-        run_rows(allocate_partial, self.rows, self.threads, key, self.tokens.tokens,
+        self.executor.rows(allocate_partial, self.rows, key, self.tokens.tokens,
                  self.tokens.labels, self.topics_held.loadings, self.m, self.prior())  # fmt: skip
         self._count_words()
         self.deliver()
@@ -50,7 +49,7 @@ class Partial(FirstLayer):
     def _count_words(self) -> None:
         self.topics_held.counts_changed()
         words = self.replicates * self.vocabulary
-        run_rows(count_words, words, self.threads, 0, *self.tokens.order, self.tokens.labels,
+        self.executor.rows(count_words, words, 0, *self.tokens.order, self.tokens.labels,
                  self.topics_held.n)  # fmt: skip
 
     def draw_loadings(self, key: int) -> None:

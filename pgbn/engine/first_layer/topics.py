@@ -27,7 +27,7 @@ class HeldTopics:
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
         self.n = np.zeros(self.shape, np.int32)
         value = layer.program.values[layer.pattern.loadings].copy()
-        self.loadings = loadings_of(value, layer.threads)
+        self.loadings = loadings_of(value, layer.executor)
         cells = layer.program.cells[layer.observed]
         words = cells.total(cells.values, (cells.dims[-1],))
         self._room = empty_loadings(words, layer.topics, layer.eta)
@@ -36,7 +36,7 @@ class HeldTopics:
     def draw(self, key: int) -> None:
         """φ_k ~ Dir(η + n_k)."""
         layer = self.layer
-        self.loadings = draw_loadings(key, self.n, layer.eta, self._room, layer.threads)
+        self.loadings = draw_loadings(key, self.n, layer.eta, self._room, layer.executor)
         self._key = int(key)
 
     def counts_changed(self) -> None:

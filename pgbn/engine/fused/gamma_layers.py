@@ -19,11 +19,11 @@ from pgbn.network.sumproduct import operand_of
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.nodes.rules.registry import is_own, is_own_rule
+from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.layers.tables import count_tables, share_tables
 from pgbn.samplers.rows import PARALLEL
 from pgbn.samplers.simd.lanes import LANES
-from pgbn.samplers.threads import run_calls, run_rows
 
 if TYPE_CHECKING:
     from pgbn.engine.compile.program import Program
@@ -96,10 +96,10 @@ class LayerTables(ABC):
         self._heard = program.heard_count(node.name).get
 
     def __call__(self, key: int) -> None:
-        threads = self.program.threads
+        executor = self.program.executor
         self.begin(key)
-        blocks = blocks_of(len(self._m), threads if self._m.size > PARALLEL else 1)
-        run_calls(threads, [partial(self.rows, start, stop) for start, stop in blocks])
+        blocks = blocks_of(len(self._m), executor.workers if self._m.size > PARALLEL else 1)
+        executor.calls([partial(self.rows, start, stop) for start, stop in blocks])
         self.end()
 
     def begin(self, key: int) -> None:
@@ -239,14 +239,14 @@ def layer_draw(program: Program, node: Node) -> Run | None:
         rates: Any = np.broadcast_to(rate.get() + exposure.get(), lines).reshape(replicates, rows)
         m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns))
         out, sums = program.pool.empty((replicates, rows, columns)), np.empty((replicates, rows))
-        threads = program.threads if out.size > PARALLEL else 1
+        executor = program.executor if out.size > PARALLEL else SERIAL
         given = (m, np.ascontiguousarray(rates), out, sums)
         if mix is None:
             prior = np.broadcast_to(shape.get(), (replicates, 1, 1, columns)).reshape(-1, columns)
-            run_rows(draw_top, blocks, threads, key, np.ascontiguousarray(prior), *given)
+            executor.rows(draw_top, blocks, key, np.ascontiguousarray(prior), *given)
         else:
             theta = values[mix.theta].reshape(replicates, rows, mix.topics)
-            run_rows(draw_layer, blocks, threads, key, mix.coefficient, theta, values[mix.phi],
+            executor.rows(draw_layer, blocks, key, mix.coefficient, theta, values[mix.phi],
                      *given)  # fmt: skip
         values[node.name] = out.reshape(program.shape[node.name])
         program.keep_total(node.name, dims[-1], sums.reshape(program.shape[node.name][:-1]))

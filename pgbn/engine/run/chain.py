@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed, thread_count
+from pgbn.checks import check_integer, check_seed
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
@@ -23,6 +23,7 @@ from pgbn.engine.run.state import read_tables
 from pgbn.engine.run.turns import arrange, joined
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
+from pgbn.samplers.executor import Executor, executor_of
 from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class Chain:
     """The state of a chain and the way to advance it.
 
     Invariant: after any number of sweeps the state depends on the network, the data, the
-    initial values, the seed and the chain's number only, never on ``threads``.
+    initial values, the seed and the chain's number only, never on ``threads`` or
+    ``executor``.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Chain:
         init: Mapping[str, Any] | None = None,
         layer1: str = "auto",
         threads: int | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.network = network
         self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
@@ -54,7 +57,7 @@ class Chain:
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes)
         check_fits(network, sizes)
-        program = Program(network, cells, sizes, 1, thread_count(threads))
+        program = Program(network, cells, sizes, 1, executor_of(threads, executor))
         check_possible(program)
         begin_values(program, stream_key(self.seed, self.number), init or {})
         self._begin(program, layer1)
@@ -68,6 +71,7 @@ class Chain:
         seed: int = 0,
         layer1: str = "blocked",
         threads: int | None = None,
+        executor: Executor | None = None,
     ) -> Chain:
         """Many independent chains as one leading dim of every node, each on data of its own,
         and each at an exact draw from the joint distribution of parameters and data."""
@@ -77,7 +81,7 @@ class Chain:
         every = complete_sizes(network, sizes, {})
         replicates = check_integer("replicates", replicates, 1)
         check_fits(network, every, replicates, data=True)
-        program = Program(network, {}, every, replicates, thread_count(threads))
+        program = Program(network, {}, every, replicates, executor_of(threads, executor))
         generate_into(program, chain.seed, {})
         chain._begin(program, layer1)
         return chain

@@ -19,6 +19,7 @@ from pgbn.storage.memory import check_bytes
 if TYPE_CHECKING:
     from pgbn.engine.run.chain import Chain
     from pgbn.network.network import Network
+    from pgbn.samplers.executor import Executor
 
 __all__ = ["Draws", "sample"]
 
@@ -103,6 +104,7 @@ def sample(
     layer1: str,
     threads: int | None,
     callback: Callback | None = None,
+    executor: Executor | None = None,
 ) -> Draws:
     """Burn in, then keep every ``thin``-th of the following sweeps, for each chain.
 
@@ -135,7 +137,9 @@ def sample(
 
         try:
             for number in range(chains):
-                chain = rows.begin(network.chain(data, seed, number, None, layer1, threads))
+                chain = rows.begin(
+                    network.chain(data, seed, number, None, layer1, threads, executor)
+                )
                 for done in range(1, burn_in + 1):
                     stop.check(sweep(chain, "burn_in", done, burn_in))
                 for done in range(1, draws * thin + 1):

@@ -119,7 +119,7 @@ class Rows:
         return (row.shape[0], 1, row.shape[1], row.shape[2])
 
     def stream(self, key: int) -> Stream:
-        return Stream(stream_key(key, self.now), self.shape4, self.program.threads)
+        return Stream(stream_key(key, self.now), self.shape4, self.program.executor)
 
     def splitters(self) -> dict[str, Splitter]:
         return {
@@ -131,7 +131,7 @@ class Rows:
                 lambda factor: self.read(self.operand(factor)),
                 lambda f: f.previous or f.name in self.program.wiring.sources,
                 self.term,
-                self.program.threads,
+                self.program.executor,
             )
             for phase, terms in self.terms.items()
             if terms

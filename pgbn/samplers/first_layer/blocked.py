@@ -9,6 +9,7 @@ for every non-zero cell, all cells independent (Zhou, Cong and Chen 2016, eq. (m
 import numpy as np
 from numba import njit
 
+from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.topic_draw import (
     ListedWord,
     draw_topic,
@@ -20,7 +21,6 @@ from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weigh
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.sparse import SparseCounts
-from pgbn.samplers.threads import run_rows
 from pgbn.samplers.variates.multinomial import draw_multinomial
 
 __all__ = ["allocate_blocked", "draw_labels", "split_all_cells"]
@@ -74,19 +74,22 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m):
                 counts[k] += 1
 
 
-def split_all_cells(key, cells: SparseCounts, loadings, theta, n_wk, m, threads: int = 1) -> None:
-    """Split all cells on ``threads``; n_wk (R, V, K) and m (rows, K) are written anew."""
+def split_all_cells(
+    key, cells: SparseCounts, loadings, theta, n_wk, m, executor: Executor = SERIAL
+) -> None:
+    """Split all cells; n_wk (R, V, K) and m (rows, K) are written anew."""
     rows = cells.indptr.size - 1
-    edges = [rows * part // threads for part in range(threads + 1)]
+    workers = executor.workers
+    edges = [rows * part // workers for part in range(workers + 1)]
     n_wk[...] = 0
-    parts = [n_wk] + [np.zeros_like(n_wk) for _ in range(threads - 1)]
+    parts = [n_wk] + [np.zeros_like(n_wk) for _ in range(workers - 1)]
 
     def split(_key, first, last):
         for part in range(first, last):
             here = (edges[part], edges[part + 1])
             allocate_blocked(np.uint64(key), *here, cells, loadings, theta, parts[part], m)
 
-    run_rows(split, threads, threads, key)
+    executor.rows(split, workers, key)
     for part in parts[1:]:
         n_wk += part
 

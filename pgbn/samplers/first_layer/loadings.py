@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 from scipy.special import gammaincc
 
+from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.topic_lists import padded
 from pgbn.samplers.random import restart
-from pgbn.samplers.threads import run_rows
 from pgbn.samplers.variates.gamma import draw_gamma, draw_log_gamma
 from pgbn.samplers.variates.row_gammas import fill_rows, workspace
 
@@ -137,45 +137,45 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
             _list_large(row, _CUT * typical, slot, loadings, places)
 
 
-def _draw(key, n_wk, eta, out, threads):
+def _draw(key, n_wk, eta, out, executor):
     """Fill ``out.value`` and ``out.scale``, and the lists where there is room for any."""
     replicates, vocabulary, topics = n_wk.shape
     blocks = -(-vocabulary // _BLOCK)
     sums = np.empty((replicates * blocks, topics))
-    run_rows(_draw_words, replicates * blocks, threads, key, n_wk, float(eta), blocks, sums, out)
+    executor.rows(_draw_words, replicates * blocks, key, n_wk, float(eta), blocks, sums, out)
     np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
 
 
-def draw_loadings(key, n_wk, eta, out: Loadings, threads: int = 1) -> Loadings:
+def draw_loadings(key, n_wk, eta, out: Loadings, executor: Executor = SERIAL) -> Loadings:
     """Draw Φ given the counts n_wk (R, V, K) into ``out``, as gammas, scales and lists."""
     if _underflows(n_wk, eta):
-        run_rows(_draw_logs, n_wk.shape[0], threads, key, n_wk, float(eta), out.value)
+        executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, float(eta), out.value)
         out.scale[...] = 1.0
-        run_rows(_list_words, out.length.size, threads, key, out)
+        executor.rows(_list_words, out.length.size, key, out)
     else:
-        _draw(key, n_wk, eta, out, threads)
+        _draw(key, n_wk, eta, out, executor)
     return out
 
 
-def draw_phi(key, n_wk, eta, out, threads: int = 1):
+def draw_phi(key, n_wk, eta, out, executor: Executor = SERIAL):
     """Draw Φ given the counts n_wk (R, V, K) into ``out`` (R, V, K); columns sum to 1."""
     if _underflows(n_wk, eta):
-        run_rows(_draw_logs, n_wk.shape[0], threads, key, n_wk, float(eta), out)
+        executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, float(eta), out)
         return out
     words = n_wk.shape[0] * n_wk.shape[1]
     without_lists = _blank(out, np.zeros(words + 1, np.int64))
-    _draw(key, n_wk, eta, without_lists, threads)
+    _draw(key, n_wk, eta, without_lists, executor)
     out *= without_lists.scale[:, None, :]
     return out
 
 
-def loadings_of(phi, threads: int = 1) -> Loadings:
+def loadings_of(phi, executor: Executor = SERIAL) -> Loadings:
     """The loadings of a given Φ (R, V, K), which is kept, not copied."""
     cut = _CUT * (phi * phi).sum(axis=2) / np.maximum(phi.sum(axis=2), 1e-300)
     room = padded((phi > cut[:, :, None]).sum(axis=2).ravel())
     out = _blank(phi, np.concatenate(([0], np.cumsum(room))))
     out.scale[...] = 1.0
-    run_rows(_list_words, out.length.size, threads, 0, out)
+    executor.rows(_list_words, out.length.size, 0, out)
     return out
 
 

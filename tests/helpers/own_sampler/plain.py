@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.samplers.stream import Stream
-from pgbn.samplers.threads import run_rows
 from pgbn.samplers.vectorised import dirichlet
 from tests.helpers.own_sampler.kernel import label_rows
 
@@ -30,7 +29,7 @@ class Plain(FirstLayer):
         cells = self.program.cells[self.observed]
         each = np.zeros((cells.values.size, self.topics), np.int64)
         phi = self.program.values[self.pattern.loadings]
-        run_rows(label_rows, self.rows, self.threads, key, self.documents, cells.indptr,
+        self.executor.rows(label_rows, self.rows, key, self.documents, cells.indptr,
                  cells.indices, cells.values, phi, self.scores(), self.m, each)  # fmt: skip
         self.n[...] = 0
         np.add.at(self.n, (cells.cell_rows() // self.documents, cells.indices), each)
@@ -38,7 +37,7 @@ class Plain(FirstLayer):
 
     def draw_loadings(self, key: int) -> None:
         shape = (self.replicates, 1, self.topics, self.vocabulary)
-        stream = Stream(key, shape, self.threads)
+        stream = Stream(key, shape, self.executor)
         counts = self.n.transpose(0, 2, 1).reshape(shape)
         phi = dirichlet(stream, self.eta + counts, 3)
         self.program.values[self.pattern.loadings] = np.ascontiguousarray(

@@ -1,0 +1,136 @@
+"""Executors: the one object through which rows are drawn on several threads.
+
+An executor decides where work is done, never what comes out. A row kernel draws row i from the
+stream of (key, i) alone and writes to places that belong to row i alone; calls are independent of
+each other. So every executor gives the same bits, and another one, for other machinery, needs no
+more than the methods of `Executor`.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from pgbn.checks import thread_count
+from pgbn.errors import DataError
+
+__all__ = ["SERIAL", "Executor", "Threads", "executor_of"]
+
+_BLOCKS_PER_THREAD = 4  # rows differ in cost: a thread that finishes early takes another block
+
+
+class Executor(Protocol):
+    """Where the work of a step is done; ``workers`` do it at a time."""
+
+    @property
+    def workers(self) -> int: ...
+
+    def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
+        """Call ``kernel(np.uint64(key), start, stop, *args)`` on blocks that cover
+        ``range(rows)``."""
+
+    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        """The results of independent calls, in their order."""
+
+    def behind(
+        self,
+        before: Callable[[int], Any],
+        middle: Callable[[int], Any],
+        after: Callable[[int], Any],
+        number: int,
+    ) -> None:
+        """``before(i)``, then ``middle(i)``, then ``after(i)`` for i < number, the middle ones in
+        order: what comes before and after them may be done beside them."""
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Threads of this process. Kernels must release the GIL."""
+
+    workers: int
+
+    def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
+        word = np.uint64(key)
+        blocks = min(rows, self.workers * _BLOCKS_PER_THREAD)
+        if self.workers <= 1 or blocks <= 1:
+            kernel(word, 0, rows, *args)
+            return
+        edges = [rows * block // blocks for block in range(blocks + 1)]
+        pool = _pool(self.workers)
+        futures = [pool.submit(kernel, word, start, stop, *args) for start, stop in pairwise(edges)]
+        wait(futures)  # all of them, also if one fails: none may write to the arrays afterwards
+        for future in futures:
+            future.result()
+
+    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        if self.workers <= 1 or len(calls) <= 1:
+            return [call() for call in calls]
+        futures = [_pool(self.workers).submit(call) for call in calls]
+        wait(futures)
+        return [future.result() for future in futures]
+
+    def behind(
+        self,
+        before: Callable[[int], Any],
+        middle: Callable[[int], Any],
+        after: Callable[[int], Any],
+        number: int,
+    ) -> None:
+        """The middle ones run in this thread, while others prepare the next ones and finish the
+        last ones. At the end this thread helps them, from the back."""
+        if self.workers <= 1:
+            for i in range(number):
+                before(i)
+                middle(i)
+                after(i)
+            return
+        pool = _pool(self.workers - 1)
+        ready = [pool.submit(before, i) for i in range(number)]
+        done = []
+        try:
+            for i in range(number):
+                ready[i].result()
+                middle(i)
+                done.append(pool.submit(after, i))
+            for i in reversed(range(number)):
+                if done[i].cancel():  # no other thread has begun it
+                    after(i)
+        finally:
+            wait([*ready, *done])
+        for future in done:
+            if not future.cancelled():
+                future.result()
+
+
+SERIAL = Threads(1)
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """One pool for each number of threads asked for; it lives as long as the process."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="pgbn")
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def executor_of(threads: int | None = None, executor: Executor | None = None) -> Executor:
+    """The executor that is given, or threads of this process: ``threads`` of them, else as many as
+    PGBN_THREADS says, else one for each core."""
+    if executor is None:
+        return Threads(thread_count(threads))
+    if threads is not None:
+        raise DataError(f"threads={threads!r}, executor={executor!r}: give one of them")
+    for method in ("rows", "calls", "behind"):
+        if not callable(getattr(executor, method, None)):
+            raise DataError(
+                f"executor={executor!r}: it has no method {method!r}; give an object with the "
+                "methods of pgbn.samplers.executor.Executor, or threads=…"
+            )
+    return executor

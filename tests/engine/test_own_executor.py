@@ -1,0 +1,60 @@
+"""An executor in one file outside the package gives the bits that threads give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn import zoo
+from tests.helpers.own_executor import Backwards
+
+X = np.random.default_rng(0).poisson(0.5, (600, 70))
+MODELS = {
+    "pgbn": zoo.pgbn([30, 20]),
+    "bernoulli": zoo.pgbn([30, 20], link="bernoulli"),
+    "lda": zoo.lda(30, 0.1, 0.1),
+    "time": zoo.gamma_markov_chain(30),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "layer1"),
+    [
+        ("pgbn", "collapsed"),
+        ("pgbn", "partial"),
+        ("pgbn", "blocked"),
+        ("pgbn", "composed"),
+        ("bernoulli", "auto"),
+        ("lda", "auto"),
+        ("time", "auto"),
+    ],
+)
+def test_another_executor_gives_the_same_bits(name: str, layer1: str) -> None:
+    data = {"x": np.minimum(X, 1) if name == "bernoulli" else X}
+    executor = Backwards()
+    own = MODELS[name].chain(data, layer1=layer1, executor=executor).sweep(2)
+    threads = MODELS[name].chain(data, layer1=layer1, threads=2).sweep(2)
+    assert sum(executor.used.values()) > 0
+    for node, value in threads.values.items():
+        assert np.array_equal(own.values[node], value), node
+
+
+def test_every_kind_of_work_goes_through_it() -> None:
+    executor = Backwards()
+    for layer1 in ("collapsed", "composed"):
+        MODELS["pgbn"].chain({"x": X}, layer1=layer1, executor=executor).sweep(1)
+    assert min(executor.used.values()) > 0, executor.used
+
+
+def test_sample_takes_it() -> None:
+    options = {"burn_in": 1, "draws": 2, "progress": False, "keep": ["r"]}
+    own = MODELS["pgbn"].sample({"x": X}, executor=Backwards(), **options)
+    assert np.array_equal(own["r"], MODELS["pgbn"].sample({"x": X}, threads=1, **options)["r"])
+
+
+def test_threads_and_an_executor_are_one_too_many() -> None:
+    with pytest.raises(pgbn.DataError, match="give one of them"):
+        MODELS["pgbn"].chain({"x": X}, threads=2, executor=Backwards())
+    with pytest.raises(pgbn.DataError, match="no method 'rows'"):
+        MODELS["pgbn"].chain({"x": X}, executor="threads")
