@@ -37,7 +37,7 @@ from pgbn.evaluation import topics as topics_of
 from pgbn.report import write_report
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import Corpus, count_terms, read_corpus
-from pgbn.training.layerwise import MOST_LAYERS
+from pgbn.training.settings import MOST_LAYERS
 from pgbn.zoo.arguments import check_link
 
 __all__ = ["demo", "fit", "resume"]

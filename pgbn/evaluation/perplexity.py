@@ -26,6 +26,7 @@ from pgbn.samplers.threads import run_rows
 from pgbn.storage.memory import check_bytes
 from pgbn.training.new_rows import infer, read_documents
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
+from pgbn.zoo import layers
 
 __all__ = ["HeldOutPerplexity", "completion_perplexity", "split_tokens"]
 
@@ -123,7 +124,9 @@ class HeldOutPerplexity:
         self._totals += self._last_totals
         self.samples += 1
 
-    def add_chain(self, chain: Chain, phi: str = "phi1", theta: str = "theta1") -> None:
+    def add_chain(
+        self, chain: Chain, phi: str = layers.phi(1), theta: str = layers.theta(1)
+    ) -> None:
         """The current sample of a chain; ``phi`` and ``theta`` are the names of its nodes."""
         if not isinstance(chain, Chain):
             raise DataError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -21,12 +22,14 @@ __all__ = [
     "Files",
     "Group",
     "Parts",
+    "check_loadable",
     "codec_in",
     "decode",
     "encode",
     "encode_documents",
     "register_codec",
     "register_documents",
+    "register_unloadable",
 ]
 
 Group = dict[str, NDArray[Any]]
@@ -67,6 +70,7 @@ class Decode(Protocol):
 _types: dict[type, tuple[str, str, Encode]] = {}
 _decoders: dict[str, Decode] = {}
 _modules: dict[str, str] = {}  # of codecs that are imported when they are needed
+_unloadable: dict[str, Callable[[Path], str]] = {}
 _documents: list[Callable[[Any], Group]] = []
 
 
@@ -83,6 +87,19 @@ def codec_in(kind: str, module: str) -> None:
     """The codec of ``kind`` is registered when ``module``, which may be slow to import or need an
     extra, is imported."""
     _modules[kind] = module
+
+
+def register_unloadable(kind: str, reason: Callable[[Path], str]) -> None:
+    """A folder of this ``kind`` cannot be loaded as an object; ``reason(path)`` says what it is,
+    and what can be done with it."""
+    _unloadable[kind] = reason
+
+
+def check_loadable(kind: str, path: Path) -> None:
+    """Refuse a folder whose kind is registered as one that cannot be loaded."""
+    _import_codec(kind)
+    if kind in _unloadable:
+        raise StorageError(f"{path}: {_unloadable[kind](path)}")
 
 
 def encode(value: Any) -> tuple[str, Parts]:
@@ -103,11 +120,15 @@ def decode(
     names: Sequence[str] | None = None,
 ) -> Any:
     """The object that was saved as ``kind``."""
-    if kind not in _decoders and kind in _modules:
-        import_module(_modules[kind])
+    _import_codec(kind)
     if kind not in _decoders:
         raise StorageError(f"this pgbn does not know what a saved {kind!r} is; install a newer one")
     return _decoders[kind](content, files, threads=threads, names=names)
+
+
+def _import_codec(kind: str) -> None:
+    if kind in _modules and kind not in _decoders:
+        import_module(_modules[kind])
 
 
 # ---- documents that are saved beside a model --------------------------------------------

@@ -1,7 +1,15 @@
 """How a network is learnt: layer by layer, with checkpoints; and new rows of a trained one."""
 
 from pgbn.training import codec as codec
+from pgbn.training.checkpoints.format import Checkpoint
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
 from pgbn.training.trained import Priors, TrainedNetwork
 
-__all__ = ["LayerwiseTraining", "Priors", "Progress", "TrainedNetwork", "train_layerwise"]
+__all__ = [
+    "Checkpoint",
+    "LayerwiseTraining",
+    "Priors",
+    "Progress",
+    "TrainedNetwork",
+    "train_layerwise",
+]

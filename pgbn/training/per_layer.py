@@ -11,7 +11,7 @@ import numpy as np
 from pgbn.checks import is_integral, is_number
 from pgbn.errors import DataError
 
-__all__ = ["integers", "positives", "up_to"]
+__all__ = ["integers", "positives"]
 
 
 def integers(name: str, value: Any, depth: int, least: int = 1) -> tuple[int, ...]:
@@ -32,12 +32,6 @@ def positives(name: str, value: Any, depth: int) -> tuple[float, ...]:
             f"{name}={value!r} must be positive and finite, one number or one for each layer"
         )
     return tuple(float(number) for number in each)
-
-
-def up_to(value: Any, depth: int | None) -> Any:
-    """Such an argument for the first layers only, where no more of them are trained."""
-    several = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim > 0)
-    return value[:depth] if several else value
 
 
 def _list(name: str, value: Any, depth: int) -> list[Any]:

@@ -21,7 +21,7 @@ import pgbn
 from pgbn import checkpoint, zoo
 from pgbn.engine.run import meters
 from pgbn.engine.run.progress import Event, Interrupted, live, stop_gently
-from pgbn.training.checkpoints import write as checkpoint_writer
+from pgbn.storage import archive, folders
 
 
 def counts() -> np.ndarray:
@@ -301,7 +301,7 @@ def test_the_cost_of_checkpoints_is_bounded(
 ) -> None:
     """A write of 1 s in sweeps of 0.1 s: at most one in 20 s, whatever the user asks for."""
     clock = [0.0]
-    monkeypatch.setattr(checkpoint_writer.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     writer = checkpoint.Checkpoints(tmp_path, {}, sweeps=1, share=0.05)
     written: list[float] = []
 
@@ -310,7 +310,7 @@ def test_the_cost_of_checkpoints_is_bounded(
         written.append(clock[0])
         return {"data": "d", "model": "m"}
 
-    monkeypatch.setattr(checkpoint_writer.archive, "write", write)
+    monkeypatch.setattr(archive, "write", write)
     chain = zoo.pfa(3).chain({"x": counts()})
     from pgbn.training import Progress
     from pgbn.training.averages import Means, Trace
@@ -325,14 +325,14 @@ def test_the_cost_of_checkpoints_is_bounded(
 def test_a_full_disk_does_not_end_a_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, full = checkpoint_writer.archive.write, [True]
+    real, full = archive.write, [True]
 
     def write(*arguments: Any) -> Any:
         if full[0] and arguments[1] == "checkpoint":
             raise pgbn.StorageError("No space left on device")
         return real(*arguments)
 
-    monkeypatch.setattr(checkpoint_writer.archive, "write", write)
+    monkeypatch.setattr(archive, "write", write)
     options = {"burn_in": 3, "collect": 2, "sweeps": 1, "share": 1e9}
     with pytest.warns(pgbn.PgbnWarning, match="training goes on: No space left"):
         checkpoint.train(counts(), tmp_path / "m", 5, 1, **options)
@@ -343,7 +343,7 @@ def test_a_full_disk_at_the_end_keeps_the_last_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result cannot be written: the error says how to get it all the same."""
-    real, full = checkpoint_writer.archive.write, [True]
+    real, full = archive.write, [True]
 
     def write(*arguments: Any) -> Any:
         if full[0] and arguments[1] != "checkpoint":
@@ -351,8 +351,8 @@ def test_a_full_disk_at_the_end_keeps_the_last_checkpoint(
             raise pgbn.StorageError("No space left on device") from reason
         return real(*arguments)
 
-    monkeypatch.setattr(checkpoint_writer.archive, "write", write)
-    monkeypatch.setattr(checkpoint_writer.folders, "write", write)
+    monkeypatch.setattr(archive, "write", write)
+    monkeypatch.setattr(folders, "write", write)
     options = {"burn_in": 3, "collect": 2, "seed": 3}
     with pytest.raises(pgbn.StorageError, match=r"make room, then go on.*pgbn resume"):
         checkpoint.train(counts(), tmp_path / "m", 5, 1, sweeps=2, share=1e9, **options)

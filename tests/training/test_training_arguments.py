@@ -14,9 +14,10 @@ import pytest
 import pgbn
 from pgbn import checkpoint
 from pgbn.errors import DataError
-from pgbn.training.checkpoints import write as checkpoint_writer
-from pgbn.training.codec import read_priors
+from pgbn.storage import folders
 from pgbn.training.layerwise import LayerwiseTraining, trained_so_far
+from pgbn.training.settings import Settings
+from pgbn.training.trained import read_priors
 
 X = np.random.default_rng(0).poisson(1.0, (60, 30))
 QUICK: dict[str, Any] = {"burn_in": 6, "collect": 5, "progress": False, "threads": 1,
@@ -119,8 +120,10 @@ def test_arrays_give_a_number_for_each_layer() -> None:
 def test_what_was_trained_so_far_has_the_eta_of_its_layers() -> None:
     seen: list[LayerwiseTraining] = []
 
+    settings = Settings.of(3, 2, eta=[0.1, 0.2])
+
     def look(event: pgbn.Progress) -> None:
-        seen.append(trained_so_far(event, [0.1, 0.2], "poisson", pgbn.Priors()))
+        seen.append(trained_so_far(event, settings))
 
     pgbn.train_layerwise(X, 3, 2, eta=[0.1, 0.2], callback=look, **QUICK)
     assert {done.deepest.eta for done in seen} == {(0.1,), (0.1, 0.2)}
@@ -348,7 +351,7 @@ class Unwritable:
         ({"labels": ["a"]}, "labels: 1 names, but 60"),
         ({"record": {"a": Unwritable()}}, "record=.*cannot be saved as JSON"),
         ({"record": [1]}, r"record=\[1\]: give a dict"),
-        ({"burn_in": range(1, 3)}, "burn_in=.*cannot be saved as JSON"),
+        ({"layer1": Unwritable()}, "layer1=.*cannot be saved as JSON"),
         ({"sweeps": 0}, "sweeps=0"),
         ({"sweeps": 1.5}, "sweeps=1.5"),
         ({"share": 0.0}, "share=0.0"),
@@ -384,7 +387,7 @@ def test_a_vocabulary_may_be_a_dict(tmp_path: Path) -> None:
     assert saved.vocabulary == [f"w{v}" for v in range(30)]
     assert saved.labels == [str(j) for j in range(60)]
     assert (saved.data.toarray() == X).all()
-    assert saved.record["arguments"]["burn_in"] == [2]
+    assert saved.record["arguments"]["burn_in"] == 2
 
 
 @pytest.mark.parametrize(
@@ -396,7 +399,7 @@ def test_only_a_full_disk_asks_for_room(
     def refuse(*arguments: Any, **options: Any) -> None:
         raise pgbn.StorageError("could not be written") from OSError(code, "why") if code else None
 
-    monkeypatch.setattr(checkpoint_writer.folders, "save", refuse)
+    monkeypatch.setattr(folders, "save", refuse)
     with pytest.raises(pgbn.StorageError, match="could not be written") as error:
         checkpoint.train(X, tmp_path, 3, 1, sweeps=1, share=1e9, **QUICK)
     assert ("make room" in str(error.value)) == room
@@ -462,7 +465,7 @@ def test_a_checkpoint_says_which_eta_and_priors_a_training_has(tmp_path: Path) -
     for start, eta, chosen in ((None, 0.05, pgbn.Priors()), (first, 0.01, priors)):
         checkpoint.train(X, tmp_path, 6, 2, start_from=start, **QUICK)
         kept = pgbn.storage.open_saved(tmp_path).record["arguments"]
-        assert kept["eta"] == [eta, eta]
+        assert kept["eta"] == eta  # one number for both layers
         assert read_priors(kept["priors"]) == chosen
 
 
