@@ -1,139 +1,55 @@
-"""pgbn: deep Bayesian models of counts, declared as networks of distribution nodes."""
+"""pgbn: deep Bayesian models of counts, declared as networks of distribution nodes.
 
+A public name is imported when it is asked for: who types ``pgbn --help`` waits for no compiler.
+The names, and the module of each, are in the stub beside this file, ``__init__.pyi``.
+"""
+
+import ast
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from pgbn import checkpoint, evaluation, plot, zoo
-from pgbn.checkpoint import resume
-from pgbn.engine.first_layer.timing import time_samplers
-from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.progress import Event
-from pgbn.errors import (
-    DataError,
-    MissingRuleError,
-    NetworkError,
-    PgbnError,
-    PgbnWarning,
-    StaleReadError,
-    StorageError,
-)
-from pgbn.evaluation import (
-    HeldOutPerplexity,
-    completion_perplexity,
-    generate_documents,
-    split_tokens,
-)
-from pgbn.network.network import Network
-from pgbn.nodes import (
-    Bernoulli,
-    BernoulliPoisson,
-    Beta,
-    BetaOdds,
-    Constant,
-    Dirichlet,
-    Gamma,
-    Latent,
-    Mix,
-    Multinomial,
-    Node,
-    Observed,
-    Poisson,
-    PoissonGamma,
-    Product,
-    Rename,
-    Self,
-    Shift,
-    Slot,
-    Sum,
-)
-from pgbn.nodes.rules.evidence import Evidence
-from pgbn.nodes.rules.registry import counts_are_data, draw_rule, evidence_rule, link_rule, rules
-from pgbn.storage import load, save
 from pgbn.storage.codecs import codec_in
-from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
-from pgbn.training.new_rows import HiddenUnits, infer
-from pgbn.training.surgery import grow, prune
-from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.versions import __version__ as __version__
 
-__all__ = [
-    "Bernoulli",
-    "BernoulliPoisson",
-    "Beta",
-    "BetaOdds",
-    "Chain",
-    "Constant",
-    "DataError",
-    "Dirichlet",
-    "Draws",
-    "Event",
-    "Evidence",
-    "Gamma",
-    "HeldOutPerplexity",
-    "HiddenUnits",
-    "Latent",
-    "LayerwiseTraining",
-    "MissingRuleError",
-    "Mix",
-    "Multinomial",
-    "Network",
-    "NetworkError",
-    "Node",
-    "Observed",
-    "PgbnError",
-    "PgbnWarning",
-    "Poisson",
-    "PoissonGamma",
-    "Priors",
-    "Product",
-    "Progress",
-    "Rename",
-    "Self",
-    "Shift",
-    "Slot",
-    "StaleReadError",
-    "StorageError",
-    "Sum",
-    "TrainedNetwork",
-    "checkpoint",
-    "completion_perplexity",
-    "counts_are_data",
-    "draw_rule",
-    "evaluation",
-    "evidence_rule",
-    "generate_documents",
-    "grow",
-    "infer",
-    "link_rule",
-    "load",
-    "plot",
-    "prune",
-    "resume",
-    "rules",
-    "save",
-    "split_tokens",
-    "time_samplers",
-    "train_layerwise",
-    "zoo",
-]
+_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8")).body
+_PUBLIC = {
+    alias.name: node.module or ""
+    for node in _STUB
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+}
+__all__ = next(ast.literal_eval(node.value) for node in _STUB if isinstance(node, ast.Assign))
 
-codec_in("estimator", "pgbn.estimators")
-
-_ESTIMATORS = ("PFA", "PGBN")
+# The room that can read each kind of folder.
+for _kind, _room in {
+    "network": "pgbn.network",
+    "chain": "pgbn.engine",
+    "trained": "pgbn.training",
+    "training": "pgbn.training",
+    "checkpoint": "pgbn.training",
+    "estimator": "pgbn.estimators",
+}.items():
+    codec_in(_kind, _room)
 
 
 def __getattr__(name: str) -> Any:
-    """The scikit-learn estimators, imported when they are asked for: they are an extra."""
-    if name not in _ESTIMATORS:
-        raise AttributeError(f"module 'pgbn' has no attribute {name!r}")
+    """A public name, or a module of the package."""
+    module = _PUBLIC.get(name, "pgbn")
+    if module == "pgbn":
+        if name.startswith("_") or find_spec(f"pgbn.{name}") is None:
+            raise AttributeError(f"module 'pgbn' has no attribute {name!r}")
+        return import_module(f"pgbn.{name}")
     try:
-        from pgbn import estimators
+        value = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("sklearn"):
             raise
         raise ImportError(f"pgbn.{name} needs scikit-learn: pip install 'pgbn[sklearn]'") from error
-    return getattr(estimators, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_ESTIMATORS])
+    return sorted({*globals(), *_PUBLIC})

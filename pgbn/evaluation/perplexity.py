@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_seed, is_number, thread_count
+from pgbn.checks import check_seed, is_finite_number, thread_count
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, PgbnWarning, notify
@@ -67,7 +67,7 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
 
 
 def _check_fraction(fraction: Any) -> None:
-    if not is_number(fraction) or not 0.0 < fraction < 1.0:
+    if not is_finite_number(fraction) or not 0.0 < fraction < 1.0:
         raise DataError(f"fraction={fraction!r} must lie between 0 and 1, e.g. 0.3")
 
 

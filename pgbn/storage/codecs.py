@@ -7,6 +7,7 @@ into a `Parts` (JSON content, and groups of arrays that become files) and back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -108,6 +109,7 @@ def encode(value: Any) -> tuple[str, Parts]:
         if owner in _types:
             kind, _, pieces = _types[owner]
             return kind, pieces(value)
+    _import_codecs()
     known = ", ".join(article for _, article, _ in _types.values())
     raise StorageError(f"a {type(value).__name__} cannot be saved; what can: {known}")
 
@@ -131,6 +133,12 @@ def _import_codec(kind: str) -> None:
         import_module(_modules[kind])
 
 
+def _import_codecs() -> None:
+    for module in _modules.values():
+        with suppress(ImportError):  # an extra that is not installed
+            import_module(module)
+
+
 # ---- documents that are saved beside a model --------------------------------------------
 
 
@@ -141,4 +149,6 @@ def register_documents(arrays: Callable[[Any], Group]) -> None:
 
 def encode_documents(X: Any) -> Group:
     """Documents × terms as arrays of a file."""
+    if not _documents:
+        _import_codecs()
     return _documents[0](X)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.checks import is_integral, is_number
+from pgbn.checks import is_finite_number, is_integral
 from pgbn.errors import DataError
 
 __all__ = ["integers", "positives"]
@@ -27,7 +27,7 @@ def integers(name: str, value: Any, depth: int, least: int = 1) -> tuple[int, ..
 def positives(name: str, value: Any, depth: int) -> tuple[float, ...]:
     """A positive number for every layer."""
     each = [value] * depth if isinstance(value, Real) else _list(name, value, depth)
-    if not all(is_number(number) and float(number) > 0 for number in each):
+    if not all(is_finite_number(number) and float(number) > 0 for number in each):
         raise DataError(
             f"{name}={value!r} must be positive and finite, one number or one for each layer"
         )

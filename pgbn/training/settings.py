@@ -12,16 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from pgbn.checks import check_integer, check_seed
+from pgbn.checks import MOST_LAYERS, check_integer, check_seed
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.training.per_layer import integers, positives
 from pgbn.training.trained import Priors, TrainedNetwork, make_network, read_priors
 from pgbn.zoo.arguments import check_link
 
-__all__ = ["MOST_LAYERS", "Settings", "check_depth", "check_known"]
+__all__ = ["Settings", "check_depth", "check_known"]
 
-MOST_LAYERS = 100
 _DEFAULT_ETA = 0.05
 _PER_LAYER = ("eta", "burn_in", "collect")
 

@@ -17,9 +17,9 @@ __all__ = [
     "TERM",
     "TOP_RATE",
     "TOP_SHAPE",
-    "gamma_rate",
     "of_modality",
     "phi",
+    "plain_rate",
     "rate",
     "theta",
     "topic",
@@ -51,10 +51,10 @@ def topic(layer: int) -> str:
 
 def rate(number: int) -> str:
     """c^(t), t = 2 … T + 1: the rate of θ^(t−1)."""
-    return FIRST_RATE if number == 2 else gamma_rate(number)
+    return FIRST_RATE if number == 2 else plain_rate(number)
 
 
-def gamma_rate(number: int) -> str:
+def plain_rate(number: int) -> str:
     """The same where every rate, the first too, is a gamma."""
     return f"c{number}"
 

@@ -48,7 +48,7 @@ def multimodal(
     shape: Expression = Gamma(layers.TOP_SHAPE, gamma0 / sizes[top], c0, dims=top)
     for t in range(depth, 0, -1):
         topic, below = layers.topic(t), layers.topic(t - 1)
-        c = Gamma(layers.gamma_rate(t + 1), *check_prior(c_prior, "c_prior"), dims="doc")
+        c = Gamma(layers.plain_rate(t + 1), *check_prior(c_prior, "c_prior"), dims="doc")
         theta = Gamma(layers.theta(t), shape, c, dims=("doc", topic))
         if t > 1:
             shape = Dirichlet(layers.phi(t), etas[t - 1], over=below, dims=topic) @ theta

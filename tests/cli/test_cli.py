@@ -22,7 +22,7 @@ pytest.importorskip("sklearn")
 
 import pgbn
 from pgbn import checkpoint
-from pgbn.cli import run
+from pgbn.cli import run_command as run
 from pgbn.corpus import count_terms, read_corpus
 from pgbn.docstrings import docstrings
 from pgbn.errors import DataError
@@ -444,8 +444,7 @@ def test_nothing_is_done_before_the_target_is_known_to_be_there(
         pytest.fail("the model was read")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pgbn.cli.use.open_model", work)
-    monkeypatch.setattr("pgbn.cli.pages.open_model", work)
+    monkeypatch.setattr("pgbn.cli.models.open_model", work)
     known = {"MODEL": place / "model", "TEXTS": place / "texts"}
     assert run([str(known.get(word, word)) for word in words]) in (1, 2)
 
@@ -550,7 +549,7 @@ def test_a_bug_is_one_line_too(capsys: pytest.CaptureFixture[str], place: Path,
     def broken(*arguments: Any) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("pgbn.cli.use.topics_of", broken)
+    monkeypatch.setattr("pgbn.evaluation.topics", broken)
     assert run(["topics", str(place / "model")]) == 1
     assert capsys.readouterr().err == "pgbn: ZeroDivisionError: oops (a bug? --debug shows where)\n"
 

@@ -22,7 +22,8 @@ pytest.importorskip("sklearn")
 from typer.testing import CliRunner
 
 import pgbn
-from pgbn.cli import app, run
+from pgbn.cli import app
+from pgbn.cli import run_command as run
 from pgbn.corpus import read_corpus
 from pgbn.errors import DataError, StorageError
 from pgbn.training.new_rows import align_terms

@@ -1,6 +1,6 @@
 """What a checkpoint holds: the writer of each field beside its reader.
 
-content   arguments, context, chain, networks, names, COUNTERS, trace
+content   arguments, context, chain, networks, names, PLACE, trace
 state     the arrays of the chain, and mean/0, mean/1, …, mean/r while means are summed up
 data      the documents; model: the networks that are trained already
 """
@@ -26,7 +26,7 @@ __all__ = ["KIND", "Checkpoint", "checkpoint_facts", "decode_checkpoint", "encod
 
 KIND = "checkpoint"
 STATE, DATA, MODEL = "state", "data", "model"  # the groups of arrays, a file each
-COUNTERS = ("depth", "sweep", "sweeps", "done", "total")
+PLACE = ("depth", "phase", "sweep", "sweeps", "done", "total")  # where the training stands
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,7 @@ def encode_checkpoint(
         "chain": chain_content(progress.chain),
         "networks": networks,
         "names": progress.networks[-1].vocabulary if progress.networks else None,
-        "phase": progress.phase,
-        **{name: getattr(progress, name) for name in COUNTERS},
+        **{name: getattr(progress, name) for name in PLACE},
         "trace": asdict(progress.trace),
     }
     arrays = {STATE: {**chain_state(progress.chain), **_encode_means(progress.means)}}
@@ -77,8 +76,8 @@ def decode_checkpoint(
     trace = content["trace"]
     progress = Progress(
         chain=chain,
-        phase=content["phase"],
-        **{name: int(content[name]) for name in COUNTERS},
+        phase=str(content["phase"]),
+        **{name: int(content[name]) for name in PLACE if name != "phase"},
         seconds=0.0,
         sweep_seconds=0.0,
         networks=decode_networks(content["networks"], files(MODEL), content.get("names")),
@@ -91,7 +90,7 @@ def decode_checkpoint(
 
 def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:
     """Where a training stands, from the content alone: no array is read."""
-    return {name: content[name] for name in ("phase", *COUNTERS, "arguments")}
+    return {name: content[name] for name in (*PLACE, "arguments")}
 
 
 def _encode_means(means: Means) -> Group:

@@ -75,7 +75,7 @@ def train(
 
 def _check_json(name: str, value: Any) -> None:
     try:
-        archive.to_json(value)
+        archive.as_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"{name}={value!r:.60}: cannot be saved as JSON ({error})") from None
 

@@ -8,7 +8,7 @@ from inspect import Parameter, signature
 from numbers import Real
 from typing import Any, TypeVar
 
-from pgbn.checks import check_integer, is_number
+from pgbn.checks import check_integer, is_finite_number
 from pgbn.errors import DataError
 from pgbn.training.growing import Progress
 from pgbn.training.layerwise import check_callback
@@ -41,7 +41,7 @@ class Timing:
             )
         if self.sweeps is not None:
             check_integer("sweeps", self.sweeps, 1)
-        if not is_number(self.share) or not self.share > 0:
+        if not is_finite_number(self.share) or not self.share > 0:
             raise DataError(
                 f"share={self.share!r}: give the part of the time that writing may take, above 0"
             )
