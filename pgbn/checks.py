@@ -14,20 +14,22 @@ from numpy.typing import NDArray
 from pgbn.errors import DataError
 
 __all__ = [
+    "MOST_LAYERS",
     "MOST_THREADS",
     "check_integer",
     "check_names",
     "check_seed",
     "check_unmasked",
     "in_order",
+    "is_finite_number",
     "is_integral",
-    "is_number",
     "numbers",
     "term_names",
     "thread_count",
 ]
 
 MOST_THREADS = 1024  # beyond it, systems refuse
+MOST_LAYERS = 100  # of a network that is trained
 
 
 def is_integral(value: Any) -> bool:
@@ -37,7 +39,7 @@ def is_integral(value: Any) -> bool:
     return isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
 
 
-def is_number(value: Any) -> bool:
+def is_finite_number(value: Any) -> bool:
     """Whether a value is a finite real number; a bool is none."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     return real and bool(value < math.inf and value > -math.inf)

@@ -1,17 +1,21 @@
-"""The command ``pgbn``: fit, resume and use belief networks without writing Python."""
+"""The command ``pgbn``: fit, resume and use belief networks without writing Python.
+
+A command imports what it needs when it runs, so that the help is there at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
-import pgbn
 from pgbn.cli import pages, train, use
 from pgbn.cli.console import guarded, output
+from pgbn.cli.options import grouped
+from pgbn.versions import __version__
 
-__all__ = ["app", "run"]
+__all__ = ["app", "run_command"]
 
 app = typer.Typer(
     add_completion=False,
@@ -24,14 +28,23 @@ app = typer.Typer(
     "done, 1 failed, 2 wrong usage or options, 130 interrupted (pgbn resume goes on).",
 )
 
-for _command in (
-    train.demo, train.fit, train.resume, use.info, use.topics, use.transform, use.perplexity,
-    use.generate, pages.explain, pages.report,
-):  # fmt: skip
-    app.command()(_command)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": train.demo_command,
+    "fit": train.fit_command,
+    "resume": train.resume_command,
+    "info": use.info_command,
+    "topics": use.topics_command,
+    "transform": use.transform_command,
+    "perplexity": use.perplexity_command,
+    "generate": use.generate_command,
+    "explain": pages.explain_command,
+    "report": pages.report_command,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(grouped(_command))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_command(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
     words = [word for word in arguments if word not in ("--json", "--debug")] or ["--help"]
     output.json, output.debug = "--json" in arguments, "--debug" in arguments
@@ -40,7 +53,15 @@ def run(arguments: Sequence[str]) -> int:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"pgbn {pgbn.__version__}")
+        print(f"pgbn {__version__}")
+        raise typer.Exit
+
+
+def _versions(wanted: bool) -> None:
+    if wanted:
+        from pgbn.versions import show_versions
+
+        show_versions()
         raise typer.Exit
 
 
@@ -49,5 +70,10 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
-) -> None:
+    versions: Annotated[
+        bool,
+        typer.Option("--versions", callback=_versions, is_eager=True,
+                     help="Print what a report of a bug needs: versions, machine, threads."),
+    ] = False,
+) -> None:  # fmt: skip
     pass

@@ -1,42 +1,22 @@
-"""What the commands share: opening models, tables, JSON, errors and exit codes."""
+"""What the commands share: tables, JSON, errors and exit codes."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
-import scipy.sparse as sp
 import typer
 
-from pgbn.engine.run.progress import Interrupted
-from pgbn.errors import DataError, PgbnError, PgbnWarning, notify
-from pgbn.evaluation import Topic
-from pgbn.storage.corpus import Corpus, read_corpus
-from pgbn.storage.folders import Saved, open_saved
-from pgbn.training.new_rows import align_terms, amount
-from pgbn.training.trained import TrainedNetwork
+from pgbn.errors import DataError, PgbnError, PgbnWarning
 
-__all__ = [
-    "Model",
-    "Output",
-    "check_target",
-    "guarded",
-    "interruptible",
-    "numbers",
-    "open_model",
-    "output",
-    "read_for",
-    "topic_row",
-    "wrong_usage",
-]
+__all__ = ["Output", "check_target", "guarded", "interruptible", "output", "wrong_usage"]
 
 OK, FAILED, USAGE, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
@@ -98,7 +78,7 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        warnings.showwarning = _show_warning
         try:
             code = run()
             sys.stdout.flush()
@@ -134,6 +114,8 @@ def _discard_output() -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """A training says by itself how to go on after Ctrl-C."""
+    from pgbn.engine.run.progress import Interrupted
+
     try:
         yield
     except Interrupted as stop:
@@ -151,10 +133,11 @@ def wrong_usage() -> Iterator[None]:
 
 
 def _complain(error: Exception, output: Output) -> int:
-    usage = hasattr(error, "format_message")  # errors of typer, whichever click it carries
-    message = str(error.format_message() if usage else error)  # type: ignore[attr-defined]
-    if usage and getattr(error, "ctx", None) is not None:
-        message = f"{message.rstrip('.')}; see {error.ctx.command_path} --help"  # type: ignore[attr-defined]
+    said = getattr(error, "format_message", None)  # errors of typer, whichever click it carries
+    usage, context = said is not None, getattr(error, "ctx", None)
+    message = str(said() if said is not None else error)
+    if usage and context is not None:
+        message = f"{message.rstrip('.')}; see {context.command_path} --help"
     if not isinstance(error, (PgbnError, OSError)) and not usage:
         message = f"{type(error).__name__}: {message} (a bug? --debug shows where)"
     line = " ".join(message.split())
@@ -165,26 +148,16 @@ def _complain(error: Exception, output: Output) -> int:
     return USAGE if usage else FAILED
 
 
-def _show_warning(message: Any, category: type[Warning], *rest: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     if issubclass(category, PgbnWarning):
         print(f"pgbn: note: {message}", file=sys.stderr)
-
-
-def numbers(name: str, text: str, kind: type, depth: int) -> Any:
-    """From "300" or "300,200,100" to one number, or one for each of ``depth`` layers, above 0."""
-    try:
-        values = [kind(part) for part in text.split(",")]
-    except ValueError:
-        raise DataError(f"--{name} {text!r}: give a number, or one a layer: 300,200,100") from None
-    if not all(0 < value < math.inf for value in values):
-        kinds = "whole" if kind is int else "finite"
-        raise DataError(f"--{name} {text}: give {kinds} numbers above 0")
-    if len(values) not in (1, depth):
-        raise DataError(
-            f"--{name} {text}: {len(values)} numbers, but --depth {depth}; give one number, or one "
-            "a layer"
-        )
-    return values[0] if len(values) == 1 else values
 
 
 def check_target(to: Path) -> None:
@@ -193,45 +166,3 @@ def check_target(to: Path) -> None:
         raise DataError(f"{to}: could not be written (it is a folder); name a file")
     if not to.parent.is_dir():
         raise DataError(f"{to}: could not be written (no folder {to.parent}); make it first")
-
-
-class Model:
-    """A saved model as the commands use it."""
-
-    def __init__(self, path: Path, saved: Saved) -> None:
-        self.path, self.saved = path, saved
-        self.result = getattr(saved.object, "training_", saved.object)
-        network = getattr(self.result, "deepest", self.result)
-        if not isinstance(network, TrainedNetwork):
-            raise DataError(f"{path}: holds a {saved.kind}; this command needs a trained model")
-        self.network = network
-
-    @property
-    def vocabulary(self) -> list[str] | None:
-        return self.saved.vocabulary
-
-
-def open_model(path: Path) -> Model:
-    """The trained model in a folder."""
-    return Model(path, open_saved(path))
-
-
-def topic_row(topic: Topic) -> dict[str, Any]:
-    """A topic as JSON."""
-    label = {"label": topic.label} if topic.label else {}
-    return {"layer": topic.layer, "topic": topic.index, **label, "weight": topic.weight,
-            "terms": dict(zip(topic.terms, topic.probabilities, strict=True))}  # fmt: skip
-
-
-def read_for(model: Model, data: Path, **options: Any) -> tuple[Corpus, sp.csr_array]:
-    """New documents, and their counts in the columns of a model."""
-    options |= model.saved.record.get("vectorizer", {})
-    corpus = read_corpus(data, vocabulary=model.vocabulary, **options)
-    size = model.network.vocabulary_size
-    if model.vocabulary is None or corpus.vocabulary is None:
-        X, columns, tokens = align_terms(corpus.counts, size)
-    else:
-        X, columns, tokens = align_terms(corpus.counts, size, corpus.vocabulary, model.vocabulary)
-    if columns:
-        notify(f"{columns} unknown terms with {amount(tokens)} were dropped")
-    return corpus, X

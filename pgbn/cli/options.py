@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -14,8 +18,25 @@ from pgbn.cli.console import wrong_usage
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.corpus import FORMATS
 
+__all__ = [
+    "Data",
+    "Folder",
+    "Minutes",
+    "Pattern",
+    "Reading",
+    "Sampling",
+    "Seed",
+    "Threads",
+    "Width",
+    "between",
+    "checked_by",
+    "grouped",
+    "layer_numbers",
+    "one_of",
+]
 
-def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
+
+def checked_by(check: Callable[[Any], object]) -> Callable[[Any], Any]:
     """An option that one of the library's own checks reads, before the command begins."""
 
     def read(value: Any) -> Any:
@@ -26,14 +47,15 @@ def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
     return read
 
 
-def one_of(*allowed: str) -> Callable[[Any], Any]:
-    """An option with one of these values."""
+def one_of(*allowed: str, table: Callable[[], Iterable[str]] | None = None) -> Callable[[Any], Any]:
+    """An option with one of these values, or of those of a ``table`` that is slow to import."""
 
     def check(value: str | None) -> None:
-        if value is not None and value not in allowed:
-            raise DataError(f"{value!r} is none of the choices.{did_you_mean(value, allowed)}")
+        known = allowed if table is None or value is None else tuple(table())
+        if value is not None and value not in known:
+            raise DataError(f"{value!r} is none of the choices.{did_you_mean(value, known)}")
 
-    return checked(check)
+    return checked_by(check)
 
 
 def between(value: float, least: float, most: float) -> None:
@@ -63,6 +85,25 @@ def _pattern(value: str | None) -> None:
         raise DataError(f"{value!r} has {groups} groups; write (?:…) for all but one, the term.")
 
 
+def layer_numbers(name: str, text: str, kind: type, depth: int) -> Any:
+    """From "300" or "300,200,100" to one number, or one for each of ``depth`` layers, above 0."""
+    try:
+        values = [kind(part) for part in text.split(",")]
+    except ValueError:
+        raise DataError(f"--{name} {text!r}: give a number, or one a layer: 300,200,100") from None
+    if not all(0 < value < math.inf for value in values):
+        kinds = "whole" if kind is int else "finite"
+        raise DataError(f"--{name} {text}: give {kinds} numbers above 0")
+    if len(values) not in (1, depth):
+        raise DataError(
+            f"--{name} {text}: {len(values)} numbers, but --depth {depth}; give one number, or one "
+            "a layer"
+        )
+    return values[0] if len(values) == 1 else values
+
+
+# ---- options, each declared once ----------------------------------------------------------
+
 _FORMATS = ("folder", *sorted(set(FORMATS.values())))
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a saved model.", show_default=False)]
@@ -77,18 +118,78 @@ Column = Annotated[
 ]
 Label = Annotated[str | None, typer.Option(help="The column (field) that names the documents.")]
 Encoding = Annotated[
-    str, typer.Option(callback=checked(_encoding), help="The encoding of the texts.")
+    str, typer.Option(callback=checked_by(_encoding), help="The encoding of the texts.")
 ]
-Pattern = Annotated[str | None, typer.Option(
-    callback=checked(_pattern), help="What a term looks like (regular expression).")]  # fmt: skip
+Pattern = Annotated[
+    str | None,
+    typer.Option(
+        callback=checked_by(_pattern), help="What a term looks like (regular expression)."
+    ),
+]
 Terms = Annotated[Path | None, typer.Option(help="A file that names the columns of a matrix.")]
 Threads = Annotated[int | None, typer.Option(
     min=1, max=MOST_THREADS, help="Threads; the results do not depend on them.")]  # fmt: skip
 Seed = Annotated[int, typer.Option(
-    callback=checked(check_seed), help="The same seed gives the same result.")]  # fmt: skip
+    callback=checked_by(check_seed), help="The same seed gives the same result.")]  # fmt: skip
 BurnIn = Annotated[int, typer.Option(min=0, help="Sweeps before samples are taken.")]
 Samples = Annotated[int, typer.Option(min=1, help="Samples for each document.")]
 Width = Annotated[int, typer.Option(min=1, help="Topics of the first layer, at most.")]
 Minutes = Annotated[
-    float, typer.Option(callback=checked(_minutes), help="Minutes between checkpoints.")
+    float, typer.Option(callback=checked_by(_minutes), help="Minutes between checkpoints.")
 ]
+
+
+# ---- groups of them that several commands have --------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How documents are read."""
+
+    format: Format = None
+    column: Column = "text"
+    label: Label = None
+    encoding: Encoding = "utf-8"
+    terms: Terms = None
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the hidden units of new documents are sampled."""
+
+    burn_in: BurnIn = 100
+    samples: Samples = 100
+    seed: Seed = 0
+    threads: Threads = None
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes groups of options, as typer wants it: option by option."""
+    groups: dict[str, Any] = {}
+    parameters: list[Parameter] = []
+    hints = get_type_hints(command, include_extras=True)
+    for name, parameter in signature(command).parameters.items():
+        group = hints[name]
+        if not is_dataclass(group):
+            found = [(name, group, parameter.default)]
+        else:
+            groups[name] = group
+            own = get_type_hints(group, include_extras=True)
+            found = [(field.name, own[field.name], field.default) for field in fields(group)]
+        parameters += [
+            Parameter(option, Parameter.KEYWORD_ONLY, annotation=kind,
+                      default=Parameter.empty if default is MISSING else default)
+            for option, kind, default in found
+        ]  # fmt: skip
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        made = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**given, **made)
+
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    vars(run)["__signature__"] = Signature(parameters)
+    return run

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pgbn.cli.console import Model, check_target, open_model, output
+from pgbn.cli.console import check_target, output
 from pgbn.cli.options import one_of
-from pgbn.errors import DataError
-from pgbn.explain.render import FORMATS
-from pgbn.network.network import Network
-from pgbn.report import ReportData, Series, report_data, write_report
-from pgbn.storage.folders import load
+from pgbn.errors import DataError, PgbnError
 
-__all__ = ["explain", "page_data", "report"]
+if TYPE_CHECKING:
+    from pgbn.cli.models import Model
+    from pgbn.report import ReportData, Series
+
+__all__ = ["explain_command", "page_data", "report_command"]
 
 
-def explain(
+def _formats() -> Iterable[str]:
+    from pgbn.explain.render import FORMATS
+
+    return FORMATS
+
+
+def explain_command(
     model: Annotated[Path, typer.Argument(help="A saved model, or a network in a JSON file.",
                                           show_default=False)],
-    format: Annotated[str, typer.Option(callback=one_of(*FORMATS),
-                                        help=f"{', '.join(FORMATS)}.")] = "text",
+    format: Annotated[str, typer.Option(callback=one_of(table=_formats),
+                                        help="text, markdown, latex or html.")] = "text",
 ) -> None:  # fmt: skip
     """Print the model and the derivation of its sampler.
 
@@ -31,14 +38,17 @@ def explain(
 
       pgbn explain model --format latex > derivation.tex
     """
+    from pgbn.network.network import Network
+    from pgbn.storage.folders import load
+    from pgbn.training.trained import unwrapped
+
     if model.is_file() and model.suffix == ".json" and model.name != "model.json":
         try:
             network = Network.from_json(model.read_text("utf-8"))
         except UnicodeDecodeError:
             raise DataError(f"{model}: not a network in JSON") from None
     else:
-        saved = load(model)
-        trained = getattr(getattr(saved, "training_", saved), "deepest", saved)
+        trained = unwrapped(load(model))
         found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
         if found is None:
             raise DataError(f"{model}: an estimator that was not fitted has no network yet")
@@ -47,7 +57,7 @@ def explain(
     output.result({"format": format, "text": text}, lambda: print(text))
 
 
-def report(
+def report_command(
     models: Annotated[list[Path], typer.Argument(
         help="The folder of a saved model; of several, if they are chains with different seeds.",
         show_default=False)],
@@ -71,6 +81,9 @@ def report(
 
       pgbn report chain1 chain2
     """
+    from pgbn.cli.models import open_model
+    from pgbn.report import write_report
+
     check_target(to)
     data = page_data([open_model(model) for model in models], title=title)
     page = write_report(data, to)
@@ -102,6 +115,8 @@ def _judgement(series: Series) -> str:
 
 def page_data(models: list[Model], texts: list[str] | None = None, *, title: str) -> ReportData:
     """What a report shows of saved models, which are chains of one."""
+    from pgbn.report import report_data
+
     first = models[0]
     for other in models[1:]:
         _check_chains(first, other)
@@ -123,7 +138,14 @@ def page_data(models: list[Model], texts: list[str] | None = None, *, title: str
 
 
 def _arguments(model: Model) -> dict[str, Any]:
-    return dict(model.saved.record.get("arguments", {}))
+    """What a model was trained with; older versions did not write down what was left out."""
+    from pgbn.training.settings import Settings
+
+    written = dict(model.saved.record.get("arguments", {}))
+    try:
+        return Settings.from_content(written).content()
+    except (PgbnError, TypeError):  # a record that somebody else has written
+        return written
 
 
 def _check_chains(one: Model, two: Model) -> None:
@@ -131,7 +153,7 @@ def _check_chains(one: Model, two: Model) -> None:
     if one.vocabulary != two.vocabulary or one.saved.labels != two.saved.labels:
         raise DataError(f"{two.path}: other terms or documents than {one.path}; chains share them")
     first, second = _arguments(one), _arguments(two)
-    for name in first.keys() | second.keys():
+    for name in {**first, **second}:
         mine, other = first.get(name), second.get(name)
         if name == "seed" and mine == other:
             raise DataError(f"{two.path}: the same chain as {one.path} (seed {mine}); give others")

@@ -3,52 +3,36 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pgbn import checkpoint
-from pgbn.cli.console import (
-    interruptible,
-    numbers,
-    open_model,
-    output,
-    topic_row,
-    wrong_usage,
-)
+from pgbn.checks import MOST_LAYERS
+from pgbn.cli.console import interruptible, output, wrong_usage
 from pgbn.cli.options import (
-    Column,
     Data,
-    Encoding,
     Folder,
-    Format,
-    Label,
     Minutes,
     Pattern,
+    Reading,
     Seed,
-    Terms,
     Threads,
     Width,
+    layer_numbers,
 )
-from pgbn.cli.pages import page_data
 from pgbn.errors import DataError, StorageError
-from pgbn.evaluation import topics as topics_of
-from pgbn.report import write_report
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import Corpus, count_terms, read_corpus
-from pgbn.training.layerwise import MOST_LAYERS
-from pgbn.zoo.arguments import check_link
 
-__all__ = ["demo", "fit", "resume"]
+__all__ = ["Counting", "demo_command", "fit_command", "resume_command"]
 
 DEMO = "pgbn demo"
 FEW_TERMS = 20
-# What these options are if they are not given; for counts they would do nothing.
-MIN_DF, MAX_DF, STOP_WORDS = "2", "0.5", "english"
 
 
-def demo(
+def demo_command(
     to: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
         "pgbn-demo"
     ),
@@ -68,7 +52,12 @@ def demo(
 
       pgbn demo -o demo   (then open demo/report.html in a browser)
     """
-    from pgbn.docstrings import docstrings
+    from pgbn.cli.models import open_model, topic_row
+    from pgbn.cli.pages import page_data
+    from pgbn.evaluation import topics
+    from pgbn.report import write_report
+    from pgbn.storage.docstrings import docstrings
+    from pgbn.training.checkpoints.run import train
 
     if is_archive(to) and _command(to) != DEMO:
         raise StorageError(f"{to}: there is a model that is not of the demo; use another folder")
@@ -81,7 +70,7 @@ def demo(
     _describe(corpus)
     each = [sweeps, sweeps // 2, sweeps // 2]
     with interruptible():
-        checkpoint.train(
+        train(
             corpus.counts,
             to,
             max_width,
@@ -99,11 +88,11 @@ def demo(
     write_report(page_data([model], corpus.texts, title="Docstrings of numpy and scipy"), page)
     seconds = time.monotonic() - start
     layers = range(model.network.depth, 0, -1)
-    found = {layer: topics_of(model.network, layer, 8, model.vocabulary) for layer in layers}
+    found = {layer: topics(model.network, layer, 8, model.vocabulary) for layer in layers}
 
     def text() -> None:
-        for layer, topics in found.items():
-            rows = [(t.index, f"{t.weight:.1%}", " ".join(t.terms)) for t in topics[:8]]
+        for layer, every in found.items():
+            rows = [(t.index, f"{t.weight:.1%}", " ".join(t.terms)) for t in every[:8]]
             width = model.network.widths[layer - 1]
             output.table(f"\nLayer {layer}: {width} topics", ("topic", "weight", "terms"), rows)
         print(f"\nwidths {'-'.join(map(str, model.network.widths))}, {seconds:.0f} s")
@@ -117,10 +106,50 @@ def demo(
     )  # fmt: skip
 
 
-def fit(
+@dataclass(frozen=True)
+class Counting:
+    """How the terms of texts are counted."""
+
+    min_df: Annotated[
+        str,
+        typer.Option(help="Leave out terms in fewer documents; a number, or a share below 1."),
+    ] = "2"
+    max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = "0.5"
+    max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None
+    stop_words: Annotated[
+        str, typer.Option(help="english, none, or a file with a word a line.")
+    ] = "english"
+    token_pattern: Pattern = None
+    ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1
+    keep_case: Annotated[bool, typer.Option(help="Do not turn texts to lower case.")] = False
+
+    def options(self) -> dict[str, Any]:
+        """The same as `pgbn.corpus.read_corpus` takes them."""
+        return {
+            "min_df": _share("min-df", self.min_df),
+            "max_df": _share("max-df", self.max_df),
+            "max_features": self.max_features,
+            "stop_words": _stop_words(self.stop_words),
+            "token_pattern": self.token_pattern,
+            "ngram_range": (1, self.ngrams),
+            "lowercase": not self.keep_case,
+        }
+
+    def refuse_for_counts(self, data: Path) -> None:
+        """Refuse what would do nothing: there are counts already."""
+        for field in fields(self):
+            if getattr(self, field.name) != field.default:
+                option = field.name.replace("_", "-")
+                raise DataError(
+                    f"--{option}: only for texts, but {data} holds counts; leave it out"
+                )
+
+
+def fit_command(
     data: Data,
     to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.",
                                      show_default=False)],
+    *,
     max_width: Width = 100,
     depth: Annotated[int, typer.Option(min=1, max=MOST_LAYERS, help="Layers, at most.")] = 3,
     burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number or one a layer "
@@ -131,20 +160,8 @@ def fit(
                                       "(non-negative reals).")] = "poisson",
     seed: Seed = 0,
     threads: Threads = None,
-    format: Format = None,
-    column: Column = "text",
-    label: Label = None,
-    encoding: Encoding = "utf-8",
-    terms: Terms = None,
-    min_df: Annotated[str, typer.Option(help="Leave out terms in fewer documents; a number, or a "
-                                        "share below 1.")] = MIN_DF,
-    max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = MAX_DF,
-    max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None,
-    stop_words: Annotated[str, typer.Option(help="english, none, or a file with a word a line.")]
-    = STOP_WORDS,
-    token_pattern: Pattern = None,
-    ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1,
-    keep_case: Annotated[bool, typer.Option(help="Do not turn texts to lower case.")] = False,
+    reading: Reading,
+    counting: Counting,
     minutes: Minutes = 5.0,
     overwrite: Annotated[bool, typer.Option(help="Replace a model that is there.")] = False,
 ) -> None:  # fmt: skip
@@ -160,43 +177,38 @@ def fit(
 
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200
     """
+    from pgbn.training.checkpoints.format import KIND
+    from pgbn.training.checkpoints.run import train
+    from pgbn.training.settings import Settings
+    from pgbn.zoo.arguments import check_link
+
     with wrong_usage():  # before anything is read
-        training = {
-            "burn_in": numbers("burn-in", burn_in, int, depth),
-            "collect": numbers("collect", collect, int, depth),
-            "eta": numbers("eta", eta, float, depth),
-            "link": check_link(link, "--link"),
-        }
-        counting: dict[str, Any] = {
-            "min_df": _share("min-df", min_df),
-            "max_df": _share("max-df", max_df),
-            "stop_words": _stop_words(stop_words),
-        }
+        settings = Settings.of(
+            max_width,
+            depth,
+            burn_in=layer_numbers("burn-in", burn_in, int, depth),
+            collect=layer_numbers("collect", collect, int, depth),
+            eta=layer_numbers("eta", eta, float, depth),
+            link=check_link(link, "--link"),
+            seed=seed,
+        )
+        options = counting.options()
     if is_archive(to) and not overwrite:
-        hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == "checkpoint" else "--overwrite"
+        hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "--overwrite"
         raise StorageError(f"{to}: there is a model already; use {hint}, or another folder")
-    corpus = read_corpus(
-        data, format=format, column=column, label=label, encoding=encoding, terms=terms,
-        max_features=max_features, token_pattern=token_pattern, ngram_range=(1, ngrams),
-        lowercase=not keep_case, **counting,
-    )  # fmt: skip
+    corpus = read_corpus(data, **asdict(reading), **options)
     if corpus.texts is None:
-        _refuse_for_counts(
-            data, min_df=min_df != MIN_DF, max_df=max_df != MAX_DF, max_features=max_features,
-            stop_words=stop_words != STOP_WORDS, token_pattern=token_pattern, ngrams=ngrams != 1,
-            keep_case=keep_case,
-        )  # fmt: skip
+        counting.refuse_for_counts(data)
     _describe(corpus)
     with interruptible():
-        checkpoint.train(
-            corpus.counts, to, max_width, depth, **training, seed=seed, threads=threads,
-            minutes=minutes, vocabulary=corpus.vocabulary, labels=corpus.labels,
-            record=_record(data, corpus),
+        train(
+            corpus.counts, to, **vars(settings), threads=threads, minutes=minutes,
+            vocabulary=corpus.vocabulary, labels=corpus.labels, record=_record(data, corpus),
         )  # fmt: skip
     _finished(to)
 
 
-def resume(
+def resume_command(
     model: Folder,
     threads: Threads = None,
     minutes: Minutes = 5.0,
@@ -209,12 +221,16 @@ def resume(
 
       pgbn resume model
     """
+    from pgbn.training.checkpoints.run import resume
+
     with interruptible():
-        checkpoint.resume(model, threads=threads, minutes=minutes)
+        resume(model, threads=threads, minutes=minutes)
     _finished(model)
 
 
 def _finished(folder: Path) -> None:
+    from pgbn.cli.models import open_model
+
     model = open_model(folder)
     widths = list(model.network.widths)
     stopped = getattr(model.result, "stopped", "")
@@ -237,13 +253,6 @@ def _describe(corpus: Corpus) -> None:
         )
     if not corpus.counts.sum():
         output.note("pgbn: note: all counts are zero; there are no topics to find")
-
-
-def _refuse_for_counts(data: Path, **given: Any) -> None:
-    for name, value in given.items():
-        if value:
-            option = name.replace("_", "-")
-            raise DataError(f"--{option}: only for texts, but {data} holds counts; leave it out")
 
 
 def _command(folder: Path) -> str | None:

@@ -8,55 +8,47 @@ import json
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
 from pgbn.checks import term_names
-from pgbn.cli.console import check_target, open_model, output, read_for, topic_row
-from pgbn.cli.options import (
-    BurnIn,
-    Column,
-    Data,
-    Encoding,
-    Folder,
-    Format,
-    Label,
-    Samples,
-    Seed,
-    Terms,
-    Threads,
-    between,
-    checked,
-    one_of,
-)  # fmt: skip
+from pgbn.cli.console import check_target, output
+from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
 from pgbn.errors import DataError, PgbnWarning, notify
-from pgbn.evaluation import Topic, completion_perplexity, generate_documents
-from pgbn.evaluation import topics as topics_of
 from pgbn.storage.archive import read_manifest
 from pgbn.storage.part_files import new_file
-from pgbn.training.new_rows import HiddenUnits, infer
 
-__all__ = ["generate", "info", "perplexity", "topics", "transform"]
+if TYPE_CHECKING:
+    from pgbn.evaluation import Topic
+    from pgbn.training.new_rows import HiddenUnits
+
+__all__ = [
+    "generate_command",
+    "info_command",
+    "perplexity_command",
+    "topics_command",
+    "transform_command",
+]
 
 
-def info(model: Folder) -> None:
+def info_command(model: Folder) -> None:
     """Say what a folder holds.
 
     Example:
 
       pgbn info model
     """
+    from pgbn.cli.models import open_model
+    from pgbn.training.checkpoints.format import KIND, checkpoint_facts
+
     body = read_manifest(model)
     content, facts = body["content"], {"kind": body["kind"], "pgbn": body["package"]}
     facts |= {"written": body["written"], "bytes": sum(e["bytes"] for e in body["files"].values())}
-    if body["kind"] == "checkpoint":
-        facts |= {
-            key: content[key] for key in ("depth", "phase", "sweep", "sweeps", "done", "total")
-        }
-        facts |= {"arguments": content["arguments"], "resume": f"pgbn resume {model}"}
+    if body["kind"] == KIND:
+        facts |= {**checkpoint_facts(content), "resume": f"pgbn resume {model}"}
     elif body["kind"] == "chain":
         chain = content["object"]
         facts |= {key: chain[key] for key in ("sweeps", "seed", "number", "layer1", "shapes")}
@@ -80,7 +72,7 @@ def info(model: Folder) -> None:
     output.result(facts, lambda: output.table(str(model), ("", ""), rows))
 
 
-def topics(
+def topics_command(
     model: Folder,
     layer: Annotated[int | None, typer.Option(min=1, help="One layer; all if left out.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Terms of each topic.")] = 10,
@@ -94,9 +86,12 @@ def topics(
 
       pgbn topics model --layer 2 --top 15 -n 20
     """
+    from pgbn.cli.models import open_model, topic_row
+    from pgbn.evaluation import topics
+
     opened = open_model(model)
     layers = range(opened.network.depth, 0, -1) if layer is None else [layer]
-    found = {t: topics_of(opened.network, t, top, opened.vocabulary)[:number] for t in layers}
+    found = {t: topics(opened.network, t, top, opened.vocabulary)[:number] for t in layers}
 
     def text() -> None:
         for t, every in found.items():
@@ -111,23 +106,17 @@ def _terms(topic: Topic) -> str:
     return f"{topic.label + ': ' if topic.label else ''}{' '.join(topic.terms)}"
 
 
-def transform(
+def transform_command(
     model: Folder,
     data: Data,
+    *,
     to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv, .npy or .npz file; "
                                             "CSV on standard output if left out.")] = None,
     layer: Annotated[int | None, typer.Option(min=1, help="The layer whose proportions are "
                                               "written; the first if left out.")] = None,
     concat: Annotated[bool, typer.Option(help="All layers side by side.")] = False,
-    burn_in: BurnIn = 100,
-    samples: Samples = 100,
-    seed: Seed = 0,
-    threads: Threads = None,
-    format: Format = None,
-    column: Column = "text",
-    label: Label = None,
-    encoding: Encoding = "utf-8",
-    terms: Terms = None,
+    sampling: Sampling,
+    reading: Reading,
 ) -> None:  # fmt: skip
     """Write the topic proportions of new documents.
 
@@ -135,6 +124,8 @@ def transform(
 
       pgbn transform model new.csv --column review -o features.csv
     """
+    from pgbn.cli.models import open_model, read_for
+
     if concat and layer is not None:
         raise typer.BadParameter(f"--layer {layer} is one layer and --concat all: give one of them")
     if to is not None and to.suffix not in (".csv", ".npy", ".npz"):
@@ -142,11 +133,9 @@ def transform(
     if to is not None:
         check_target(to)
     opened = open_model(model)
-    corpus, X = read_for(opened, data, format=format, column=column, label=label,
-                         encoding=encoding, terms=terms)  # fmt: skip
+    corpus, X = read_for(opened, data, reading)
     chosen = None if concat else 1 if layer is None else layer
-    found = _infer(opened.network, X, corpus.labels, layers=chosen, burn_in=burn_in,
-                  samples=samples, seed=seed, threads=threads, units=False)  # fmt: skip
+    found = _infer(opened.network, X, corpus.labels, layers=chosen, units=False, **vars(sampling))
     features = found.features(chosen)
     names = [
         f"layer{t}_topic{k}" for t in found.layers for k in range(opened.network.widths[t - 1])
@@ -167,6 +156,8 @@ def transform(
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUnits:
     """`pgbn.infer`; its note of empty documents counts rows from 0, ours says what they are called
     in the results."""
+    from pgbn.training.new_rows import infer
+
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* documents have no known term", PgbnWarning)
         found = infer(network, X, **settings)
@@ -202,20 +193,14 @@ def _write_csv(file: Any, features: NDArray[Any], names: list[str], labels: list
         writer.writerow([name, *(f"{value:.6g}" for value in row)])
 
 
-def perplexity(
+def perplexity_command(
     model: Folder,
     data: Data,
-    fraction: Annotated[float, typer.Option(callback=checked(lambda value: between(value, 0, 1)),
+    *,
+    fraction: Annotated[float, typer.Option(callback=checked_by(lambda value: between(value, 0, 1)),
                                             help="The part of each document that is seen.")] = 0.5,
-    burn_in: BurnIn = 100,
-    samples: Samples = 100,
-    seed: Seed = 0,
-    threads: Threads = None,
-    format: Format = None,
-    column: Column = "text",
-    label: Label = None,
-    encoding: Encoding = "utf-8",
-    terms: Terms = None,
+    sampling: Sampling,
+    reading: Reading,
 ) -> None:  # fmt: skip
     """Say how well a model predicts new documents.
 
@@ -225,17 +210,18 @@ def perplexity(
 
       pgbn perplexity model held-out/ --fraction 0.5
     """
+    from pgbn.cli.models import open_model, read_for
+    from pgbn.evaluation import completion_perplexity
+
     opened = open_model(model)
-    _, X = read_for(opened, data, format=format, column=column, label=label, encoding=encoding,
-                    terms=terms)  # fmt: skip
-    held = completion_perplexity(opened.network, X, fraction=fraction, burn_in=burn_in,
-                                 samples=samples, seed=seed, threads=threads)  # fmt: skip
+    _, X = read_for(opened, data, reading)
+    held = completion_perplexity(opened.network, X, fraction=fraction, **vars(sampling))
     facts = {"perplexity": held.perplexity(), "tokens": int(held.counts.sum()),
              "documents": X.shape[0], "fraction": fraction}  # fmt: skip
     output.result(facts, lambda: print(f"{facts['perplexity']:.2f}"))
 
 
-def generate(
+def generate_command(
     model: Folder,
     number: Annotated[int, typer.Option("--number", "-n", min=1, help="Documents.")] = 5,
     length: Annotated[int | None, typer.Option(min=1, help="Tokens of each; drawn if left out.")]
@@ -251,6 +237,9 @@ def generate(
 
       pgbn generate model -n 3 --length 100
     """
+    from pgbn.cli.models import open_model
+    from pgbn.evaluation import generate_documents
+
     opened = open_model(model)
     drawn = generate_documents(opened.network, number, length=length, c=c, seed=seed)
     names = term_names(opened.vocabulary, opened.network.vocabulary_size)

@@ -20,16 +20,16 @@ __all__ = [
     "blaming",
     "check_settings",
     "read_choice",
-    "read_documents",
     "read_link",
     "read_seed",
     "read_sweeps",
     "read_threads",
     "renaming",
+    "validate_documents",
 ]
 
 
-def read_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> Any:
+def validate_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> Any:
     """Documents × terms as a csr_array, or dense as they were given. With ``reset`` the number and
     names of the terms are noted in the estimator, else they must be the ones it knows."""
     masked = int(np.ma.getmaskarray(X).sum()) if np.ma.isMaskedArray(X) else 0

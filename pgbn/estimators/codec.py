@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pgbn.errors import StorageError
-from pgbn.estimators.fit import Beginning, fixed_parameters
+from pgbn.estimators.fit import fixed_parameters
 from pgbn.estimators.pgbn import PFA, PGBN
 from pgbn.storage.codecs import Files, Parts, register_codec
-from pgbn.training.codec import decode_networks, encode_networks, read_priors
-from pgbn.training.layerwise import LayerwiseTraining
-from pgbn.training.trained import Priors
+from pgbn.training.codec import decode_networks, encode_networks
+from pgbn.training.result import LayerwiseTraining
+from pgbn.training.trained import Priors, read_priors
 
 __all__: list[str] = []
 
@@ -61,8 +61,8 @@ def _decode_estimator(
         fixed = dict(content.get("fixed") or fixed_parameters(estimator))
         if "feature_names" in content:
             estimator.feature_names_in_ = np.array(content["feature_names"], object)
-        at = Beginning(str(content["link"]), int(content["seed"]), fixed, len(networks))
-        estimator._keep(LayerwiseTraining(networks, str(content["stopped"])), at)
+        training = LayerwiseTraining(networks, str(content["stopped"]))
+        estimator._keep(training, str(content["link"]), int(content["seed"]), fixed)
         estimator.n_features_in_ = int(content["features"])
     return estimator
 

@@ -14,9 +14,9 @@ from pgbn.errors import DataError
 from pgbn.estimators.arguments import (
     blaming,
     read_choice,
-    read_documents,
     read_sweeps,
     read_threads,
+    validate_documents,
 )
 from pgbn.evaluation import project
 from pgbn.training.new_rows import infer
@@ -93,7 +93,7 @@ class _Columns(TransformerMixin):
         self.layer = None if output == "concat" else layer
 
     def transform(self, X: Any) -> Any:
-        X = read_documents(self.estimator, X, reset=False)
+        X = validate_documents(self.estimator, X, reset=False)
         model, settings = self.estimator.training_.deepest, self.estimator._chain()
         return infer(model, X, layers=self.layer, units=False, **settings).features(self.layer)
 

@@ -12,38 +12,57 @@ from pgbn.engine.run.progress import Interrupted
 from pgbn.errors import DataError, notify
 from pgbn.estimators.arguments import read_link, read_seed
 from pgbn.training.growing import why_start_is_full
-from pgbn.training.layerwise import LayerwiseTraining
+from pgbn.training.settings import Settings
+from pgbn.training.trained import TrainedNetwork
 
-__all__ = ["Beginning", "begin", "fixed_parameters", "report_depth", "unchanged_on_failure"]
+__all__ = ["Beginning", "begin_fit", "fixed_parameters", "report_depth", "unchanged_on_failure"]
 
 
 @dataclass(frozen=True)
 class Beginning:
     """Where a training begins. ``fixed`` are the parameters that ``warm_start`` cannot change;
-    ``start`` is the training to go on from, and ``full`` says why it gets no further layer."""
+    ``networks`` are those to go on from, and ``full`` says why they get no further layer."""
 
-    link: str
-    seed: int
+    settings: Settings
     fixed: dict[str, Any]
-    depth: int
-    start: LayerwiseTraining | None = None
+    networks: tuple[TrainedNetwork, ...] = ()
     full: str = ""
 
+    @property
+    def kept(self) -> tuple[str, int, dict[str, Any]]:
+        """What the estimator keeps to go on with: the link, the seed, and what is fixed."""
+        return self.settings.link, self.settings.seed, self.fixed
 
-def begin(estimator: Any, X: Any, again: bool) -> Beginning:
+
+def begin_fit(estimator: Any, X: Any, again: bool) -> Beginning:
     """A training from the start, or ``again``: with the link and the seed of the one before."""
-    fixed, depth = fixed_parameters(estimator), int(estimator.depth)
-    link = read_link(estimator.link, X)
+    fixed, link = fixed_parameters(estimator), read_link(estimator.link, X)
     if not again:
-        return Beginning(link, read_seed(estimator.random_state), fixed, depth)
-    start = estimator.training_
+        seed = read_seed(estimator.random_state)
+        return Beginning(_settings(estimator, fixed, link, seed), fixed)
     _check_same(estimator, estimator._fixed, fixed, link)
-    full = ""
-    if start.deepest.depth < depth:
-        least = check_integer("min_width", estimator.min_width, 0)
-        full = why_start_is_full(start.deepest, float(X.sum()), least)
-    depth = start.deepest.depth if full else depth
-    return Beginning(estimator.link_, estimator._seed, estimator._fixed, depth, start, full)
+    settings = _settings(estimator, estimator._fixed, link, estimator._seed)
+    start, full = estimator.training_.deepest, ""
+    if start.depth < settings.depth:
+        full = why_start_is_full(start, float(X.sum()), settings.min_width)
+    if full:  # no further layer: no use for its settings
+        settings = settings.first(start.depth)
+    return Beginning(settings, estimator._fixed, estimator.training_.networks, full)
+
+
+def _settings(estimator: Any, fixed: dict[str, Any], link: str, seed: int) -> Settings:
+    return Settings.of(
+        fixed[estimator._width_name],
+        estimator.depth,
+        eta=estimator.eta,
+        burn_in=estimator.burn_in,
+        collect=estimator.collect,
+        link=link,
+        seed=seed,
+        layer1=estimator.layer1,
+        min_width=estimator.min_width,
+        priors=estimator.priors,
+    )
 
 
 def fixed_parameters(estimator: Any) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from pgbn.engine.run.progress import Interrupted, stop_gently
 from pgbn.estimators.arguments import (
     check_settings,
-    read_documents,
     read_seed,
     read_threads,
     renaming,
+    validate_documents,
 )
 from pgbn.estimators.features import LayerFeatures
-from pgbn.estimators.fit import Beginning, begin, report_depth, unchanged_on_failure
+from pgbn.estimators.fit import Beginning, begin_fit, report_depth, unchanged_on_failure
 from pgbn.estimators.verbose import Reporter
 from pgbn.evaluation import (
     SyntheticDocuments,
@@ -32,10 +32,8 @@ from pgbn.evaluation import (
     topics,
 )
 from pgbn.evaluation.document_density import mean_log_density
-from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise, trained_so_far
+from pgbn.training.layerwise import LayerwiseTraining, Progress, train_settings, trained_so_far
 from pgbn.training.new_rows import infer
-from pgbn.training.per_layer import up_to
-from pgbn.training.start_settings import choose_priors
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.verbs import Reportable
 
@@ -125,49 +123,41 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         with unchanged_on_failure(self):
             check_settings(self)
             again = bool(self.warm_start) and hasattr(self, "training_")
-            X = read_documents(self, X, reset=not again)
-            at = begin(self, X, again)
+            X = validate_documents(self, X, reset=not again)
+            at = begin_fit(self, X, again)
             training = self._train(X, at)
-            self._keep(replace(training, stopped=at.full) if at.full else training, at)
+            self._keep(replace(training, stopped=at.full) if at.full else training, *at.kept)
         report_depth(self)
         return self
 
     def _train(self, X: Any, at: Beginning) -> LayerwiseTraining:
         reporter = Reporter(self.verbose)
         names = renaming("max_width", self._width_name), renaming("start_from", "warm_start")
-        priors = choose_priors(self.priors, ())
         with stop_gently() as stop, names[0], names[1]:
 
             def each(event: Progress) -> None:
                 reporter(event)
                 if stop.requested:
-                    done = trained_so_far(event, self.eta, at.link, priors)
-                    self._keep(done, at)
+                    done = trained_so_far(event, at.settings)
+                    self._keep(done, *at.kept)
                     raise Interrupted(
                         f"{done.stopped}; the estimator keeps what was trained, and "
                         "set_params(warm_start=True).fit(X) goes on from there"
                     )
 
-            layers = at.depth if at.full else None  # no further layer: no use for its settings
-            return train_layerwise(
+            return train_settings(
+                at.settings,
                 X,
-                at.fixed[self._width_name],
-                at.depth,
-                eta=up_to(self.eta, layers),
-                burn_in=up_to(self.burn_in, layers),
-                collect=up_to(self.collect, layers),
-                link=at.link,
-                seed=at.seed,
-                layer1=self.layer1,
-                threads=read_threads(self.n_jobs),
-                min_width=self.min_width,
-                priors=priors,
+                at.networks,
                 callback=each,
+                threads=read_threads(self.n_jobs),
                 progress=False,
-                start_from=at.start,
             )
 
-    def _keep(self, training: LayerwiseTraining, at: Beginning) -> None:
+    def _keep(
+        self, training: LayerwiseTraining, link: str, seed: int, fixed: dict[str, Any]
+    ) -> None:
+        """What `fit` leaves in the estimator, or a folder brings back."""
         if training.deepest.vocabulary is None:  # names that a model was saved with come first
             training = training.with_vocabulary(getattr(self, "feature_names_in_", None))
         self.training_ = training
@@ -175,7 +165,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         self.widths_ = training.widths
         self.components_ = training.deepest.phi[0]
         self.n_iter_ = training.deepest.sweeps
-        self.link_, self._seed, self._fixed = at.link, at.seed, at.fixed
+        self.link_, self._seed, self._fixed = link, seed, fixed
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "training_")
@@ -186,11 +176,11 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of
         X given ``fraction`` of its tokens (document completion)."""
         check_is_fitted(self)
-        X = read_documents(self, X, reset=False)
+        X = validate_documents(self, X, reset=False)
         model, settings = self.training_.deepest, self._chain()
         if X_held is None:
             return completion_perplexity(model, X, fraction=fraction, **settings).perplexity()
-        X_held = read_documents(self, X_held, reset=False, name="X_held")
+        X_held = validate_documents(self, X_held, reset=False, name="X_held")
         with renaming("held_out", "X_held"):
             return completion_perplexity(model, X, X_held, **settings).perplexity()
 
@@ -200,7 +190,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         check_is_fitted(self)
         if self.link_ == "poisson":
             return -float(np.log(self.perplexity(X)))
-        X = read_documents(self, X, reset=False)
+        X = validate_documents(self, X, reset=False)
         model = self.training_.deepest
         return mean_log_density(model, X, infer(model, X, layers=1, **self._chain()).units[1])
 

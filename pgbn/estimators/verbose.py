@@ -6,6 +6,7 @@ from typing import Any
 
 from pgbn.errors import DataError
 from pgbn.training.growing import Progress
+from pgbn.zoo.layers import topic
 
 __all__ = ["Reporter"]
 
@@ -25,4 +26,4 @@ class Reporter:
         if progress.sweep == progress.sweeps or (self.verbose > 1 and progress.sweep % 50 == 0):
             print(f"[pgbn] layer {progress.depth}, {progress.phase} "
                   f"{progress.sweep}/{progress.sweeps}, "
-                  f"width {progress.chain.network.sizes[f'topic{progress.depth}']}")  # fmt: skip
+                  f"width {progress.chain.network.sizes[topic(progress.depth)]}")  # fmt: skip

@@ -21,6 +21,7 @@ from pgbn.samplers import Stream, vectorised
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.storage.memory import check_bytes
 from pgbn.training.trained import TrainedNetwork, trained_network
+from pgbn.zoo import layers
 
 __all__ = ["SyntheticDocuments", "generate_documents"]
 
@@ -78,7 +79,7 @@ def generate_documents(
     theta: list[NDArray[np.float64]] = []
     shape: NDArray[np.float64] = np.broadcast_to(model.r, (n, model.r.size))
     for t in range(model.depth, 0, -1):
-        units = _units(stream(f"theta{t}", shape.shape[1]), shape, rates[:, t - 1])
+        units = _units(stream(layers.theta(t), shape.shape[1]), shape, rates[:, t - 1])
         theta.insert(0, units)
         if t > 1:
             shape = units @ model.phi[t - 1]
@@ -127,7 +128,7 @@ def _rates(model: TrainedNetwork, n: int, c: str, key: int) -> NDArray[np.float6
     if not isinstance(c, str) or c not in ("median", "random", "prior"):
         raise DataError(f"c={c!r} must be 'median', 'random' or 'prior'")
     depth = model.depth
-    names = ["p2", *(f"c{t}" for t in range(3, depth + 2))]
+    names = [layers.rate(t) for t in range(2, depth + 2)]
     if c == "median":
         return np.tile(model.c, (n, 1))
     if c == "random":

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, is_number
+from pgbn.checks import check_integer, is_finite_number
 from pgbn.errors import DataError
 from pgbn.training.trained import TrainedNetwork, trained_network
 
@@ -30,7 +30,7 @@ __all__ = ["overdispersion", "predicted_overdispersion", "variance_to_mean"]
 
 def overdispersion(depth: int, p: float) -> float:
     """[1 + (T − 1) p] / (1 − p): the ratio for Φ = I and c^(t) = 1, t ≥ 3."""
-    if not is_number(p) or not 0.0 <= p < 1.0:
+    if not is_finite_number(p) or not 0.0 <= p < 1.0:
         raise DataError(f"p={p!r} must be a number of at least 0 and below 1")
     depth = check_integer("depth", depth, 1)
     return (1.0 + (depth - 1) * p) / (1.0 - p)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_seed, is_number
+from pgbn.checks import check_seed, is_finite_number
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, PgbnWarning, notify
@@ -26,6 +26,7 @@ from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.storage.memory import check_bytes
 from pgbn.training.new_rows import infer, read_documents
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
+from pgbn.zoo import layers
 
 __all__ = ["HeldOutPerplexity", "completion_perplexity", "split_tokens"]
 
@@ -66,7 +67,7 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
 
 
 def _check_fraction(fraction: Any) -> None:
-    if not is_number(fraction) or not 0.0 < fraction < 1.0:
+    if not is_finite_number(fraction) or not 0.0 < fraction < 1.0:
         raise DataError(f"fraction={fraction!r} must lie between 0 and 1, e.g. 0.3")
 
 
@@ -123,7 +124,9 @@ class HeldOutPerplexity:
         self._totals += self._last_totals
         self.samples += 1
 
-    def add_chain(self, chain: Chain, phi: str = "phi1", theta: str = "theta1") -> None:
+    def add_chain(
+        self, chain: Chain, phi: str = layers.phi(1), theta: str = layers.theta(1)
+    ) -> None:
         """The current sample of a chain; ``phi`` and ``theta`` are the names of its nodes."""
         if not isinstance(chain, Chain):
             raise DataError(

@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, is_integral, is_number, term_names
+from pgbn.checks import check_integer, is_finite_number, is_integral, term_names
 from pgbn.errors import DataError
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 
@@ -114,7 +114,7 @@ def topic_dag(
         raise DataError(
             f"index={index!r}: layer {layer} has topics 0 to {model.widths[layer - 1] - 1}"
         )
-    if not is_number(threshold) or not 0 <= threshold <= 1:
+    if not is_finite_number(threshold) or not 0 <= threshold <= 1:
         raise DataError(f"threshold={threshold!r} must be a number from 0 to 1, as φ is")
     names = _names(model, vocabulary)
     graph = nx.DiGraph()

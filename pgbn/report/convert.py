@@ -17,6 +17,7 @@ from pgbn.explain import derivation
 from pgbn.report.data import Matrix, ReportData, Series, proportions
 from pgbn.report.facts import code_to_repeat, trained_facts
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
+from pgbn.zoo import layers
 
 __all__ = ["report_data"]
 
@@ -101,7 +102,7 @@ def _has_counts(phi: Matrix) -> NDArray[np.bool_]:
 
 
 def _documents(trained: TrainedNetwork, cells: Cells | None, seed: int) -> tuple[Matrix, ...]:
-    names = [f"theta{t}" for t in range(1, trained.depth + 1)]
+    names = [layers.theta(t) for t in range(1, trained.depth + 1)]
     if all(name in trained.state for name in names):
         theta = tuple(proportions(np.asarray(trained.state[name])) for name in names)
         if cells is None or cells.rows == theta[0].shape[0]:

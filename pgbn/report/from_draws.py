@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pgbn.engine.run.draws import Draws
     from pgbn.network.network import Network
 
+from pgbn.zoo import layers
+
 __all__ = ["report_data_from_draws"]
 
 
@@ -36,21 +38,21 @@ def report_data_from_draws(
     Topics are means over the draws of the first chain. The traces are the scalar nodes, the total
     of r and the mean total of every θ, for all chains.
     """
-    depth = sum(f"phi{t}" in draws.values for t in range(1, len(draws.values) + 1))
-    if not depth or any(f"theta{t}" not in draws.values for t in range(1, depth + 1)):
+    depth = sum(layers.phi(t) in draws.values for t in range(1, len(draws.values) + 1))
+    if not depth or any(layers.theta(t) not in draws.values for t in range(1, depth + 1)):
         raise DataError("draws: the report needs the nodes phi1, theta1, phi2, …: see keep=")
     phi, theta = [], []
     for t in range(1, depth + 1):
-        loadings, units = draws[f"phi{t}"][0], draws[f"theta{t}"][0]
-        if draws.dims[f"phi{t}"][2] != f"topic{t}":
+        loadings, units = draws[layers.phi(t)][0], draws[layers.theta(t)][0]
+        if draws.dims[layers.phi(t)][2] != layers.topic(t):
             loadings = loadings.swapaxes(1, 2)
-        if draws.dims[f"theta{t}"][2] == f"topic{t}":
+        if draws.dims[layers.theta(t)][2] == layers.topic(t):
             units = units.swapaxes(1, 2)
         phi.append(np.asarray(loadings.mean(axis=0)))
         theta.append(np.asarray(proportions(units).mean(axis=0)))
     weights = tuple(units.mean(axis=0) for units in theta)
     kept = {name: value for name, value in draws.attributes.items() if value is not None}
-    shape = draws["phi1"].shape
+    shape = draws[layers.phi(1)].shape
     return ReportData(
         phi=tuple(phi),
         weights=weights,
@@ -83,7 +85,7 @@ def _scalars(draws: Draws) -> tuple[Series, ...]:
         dims = draws.dims[name][2:]
         if not dims:
             out.append(Series(name, sweeps, value))
-        elif name == "r":
+        elif name == layers.TOP_SHAPE:
             out.append(Series("total of r", sweeps, value.sum(axis=-1)))
         elif name.startswith("theta") and len(dims) == 2:
             totals = value.sum(axis=(2, 3)) / value.shape[2 if dims[0] == "doc" else 3]

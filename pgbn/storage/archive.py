@@ -122,7 +122,7 @@ def _write(
         "groups": groups,
         "files": files,
     }
-    text = to_json(body)
+    text = as_json(body)
     manifest = {"format": FORMAT, "version": VERSION, "sha256": _digest(json.loads(text))}
     head = json.dumps(manifest)[:-1]
     with new_file(folder / MANIFEST, through=False) as file:
@@ -175,7 +175,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def to_json(value: Any) -> str:
+def as_json(value: Any) -> str:
     """The text that is written; what cannot be is a TypeError, ValueError or RecursionError."""
     return json.dumps(value, default=_plain, allow_nan=True)
 

@@ -7,8 +7,10 @@ into a `Parts` (JSON content, and groups of arrays that become files) and back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -21,12 +23,14 @@ __all__ = [
     "Files",
     "Group",
     "Parts",
+    "check_loadable",
     "codec_in",
     "decode",
     "encode",
     "encode_documents",
     "register_codec",
     "register_documents",
+    "register_unloadable",
 ]
 
 Group = dict[str, NDArray[Any]]
@@ -67,6 +71,7 @@ class Decode(Protocol):
 _types: dict[type, tuple[str, str, Encode]] = {}
 _decoders: dict[str, Decode] = {}
 _modules: dict[str, str] = {}  # of codecs that are imported when they are needed
+_unloadable: dict[str, Callable[[Path], str]] = {}
 _documents: list[Callable[[Any], Group]] = []
 
 
@@ -85,12 +90,26 @@ def codec_in(kind: str, module: str) -> None:
     _modules[kind] = module
 
 
+def register_unloadable(kind: str, reason: Callable[[Path], str]) -> None:
+    """A folder of this ``kind`` cannot be loaded as an object; ``reason(path)`` says what it is,
+    and what can be done with it."""
+    _unloadable[kind] = reason
+
+
+def check_loadable(kind: str, path: Path) -> None:
+    """Refuse a folder whose kind is registered as one that cannot be loaded."""
+    _import_codec(kind)
+    if kind in _unloadable:
+        raise StorageError(f"{path}: {_unloadable[kind](path)}")
+
+
 def encode(value: Any) -> tuple[str, Parts]:
     """The kind and the pieces of an object that can be saved."""
     for owner in type(value).__mro__:
         if owner in _types:
             kind, _, pieces = _types[owner]
             return kind, pieces(value)
+    _import_codecs()
     known = ", ".join(article for _, article, _ in _types.values())
     raise StorageError(f"a {type(value).__name__} cannot be saved; what can: {known}")
 
@@ -103,11 +122,21 @@ def decode(
     names: Sequence[str] | None = None,
 ) -> Any:
     """The object that was saved as ``kind``."""
-    if kind not in _decoders and kind in _modules:
-        import_module(_modules[kind])
+    _import_codec(kind)
     if kind not in _decoders:
         raise StorageError(f"this pgbn does not know what a saved {kind!r} is; install a newer one")
     return _decoders[kind](content, files, threads=threads, names=names)
+
+
+def _import_codec(kind: str) -> None:
+    if kind in _modules and kind not in _decoders:
+        import_module(_modules[kind])
+
+
+def _import_codecs() -> None:
+    for module in _modules.values():
+        with suppress(ImportError):  # an extra that is not installed
+            import_module(module)
 
 
 # ---- documents that are saved beside a model --------------------------------------------
@@ -120,4 +149,6 @@ def register_documents(arrays: Callable[[Any], Group]) -> None:
 
 def encode_documents(X: Any) -> Group:
     """Documents × terms as arrays of a file."""
+    if not _documents:
+        _import_codecs()
     return _documents[0](X)

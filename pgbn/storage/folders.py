@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from pgbn.checks import check_names
 from pgbn.errors import PgbnError, StorageError
 from pgbn.storage.archive import MANIFEST, read_arrays, read_manifest, write
-from pgbn.storage.codecs import decode, encode, encode_documents
+from pgbn.storage.codecs import check_loadable, decode, encode, encode_documents
 from pgbn.storage.sparse import read_rows
 
 __all__ = ["Saved", "load", "open_saved", "read_folder", "save"]
@@ -84,11 +84,7 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
 
     def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Saved:
         content = body["content"]
-        if body["kind"] == "checkpoint":
-            raise StorageError(
-                f"{path}: a training that has not come to its end; go on with "
-                f"pgbn.resume({str(path)!r}) or the command pgbn resume {path}"
-            )
+        check_loadable(body["kind"], Path(path))
         documents = read_rows(files("documents")) if "documents" in body["groups"] else None
         return Saved(
             decode(body["kind"], content["object"], files, threads, content["vocabulary"]),

@@ -1,12 +1,14 @@
 """How a network is learnt: layer by layer, with checkpoints; and new rows of a trained one."""
 
 from pgbn.training import codec as codec
+from pgbn.training.checkpoints.format import Checkpoint
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
 from pgbn.training.new_rows import HiddenUnits, infer
 from pgbn.training.surgery import grow, prune
 from pgbn.training.trained import Priors, TrainedNetwork
 
 __all__ = [
+    "Checkpoint",
     "HiddenUnits",
     "LayerwiseTraining",
     "Priors",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.engine.run.chain import Chain
+from pgbn.zoo import layers
 
 __all__ = ["Means", "Trace"]
 
@@ -35,7 +36,7 @@ class Trace:
     def note(self, chain: Chain, top: int) -> None:
         self.sweep += 1
         if self.every and self.sweep % self.every == 0:
-            width = int((chain.counts[f"theta{top}"].sum(axis=0) > 0).sum())
+            width = int((chain.counts[layers.theta(top)].sum(axis=0) > 0).sum())
             self.rows.append((self.sweep, chain.log_likelihood(), width))
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:
@@ -52,9 +53,9 @@ class Means:
 
     def add(self, chain: Chain, etas: Sequence[float]) -> None:
         counts = chain.counts
-        means = [_mean_of(counts[f"phi{t}"], eta) for t, eta in enumerate(etas, 1)]
+        means = [_mean_of(counts[layers.phi(t)], eta) for t, eta in enumerate(etas, 1)]
         self.phi = [a + b for a, b in zip(self.phi, means, strict=True)] if self.phi else means
-        self.r = self.r + chain.select(["r"])["r"]
+        self.r = self.r + chain.select([layers.TOP_SHAPE])[layers.TOP_SHAPE]
 
 
 def _mean_of(counts: NDArray[np.int64], eta: float) -> NDArray[np.float64]:

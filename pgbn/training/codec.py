@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
-from pgbn.training.layerwise import LayerwiseTraining
-from pgbn.training.trained import Priors, TrainedNetwork
+from pgbn.training.result import LayerwiseTraining
+from pgbn.training.trained import TrainedNetwork, read_priors
 
-__all__ = ["decode_networks", "encode_networks", "read_priors"]
+__all__ = ["decode_networks", "encode_networks"]
 
 
 def encode_networks(networks: tuple[TrainedNetwork, ...]) -> tuple[list[dict[str, Any]], Group]:
@@ -66,12 +66,6 @@ def _trained(
         labels={(int(t), int(k)): str(text) for t, k, text in content.get("labels", ())},
         vocabulary=names,
     )
-
-
-def read_priors(content: Mapping[str, Any]) -> Priors:
-    """The priors again; what another version had besides is left out."""
-    known = {entry.name for entry in fields(Priors)}
-    return Priors(**{name: tuple(pair) for name, pair in content.items() if name in known})
 
 
 def _under(prefix: str, arrays: Group) -> Group:

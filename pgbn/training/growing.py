@@ -19,11 +19,12 @@ from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.progress import Clock, Event
 from pgbn.errors import notify
-from pgbn.network.network import Network
 from pgbn.training.averages import Means, Trace
 from pgbn.training.new_layer import start_of_layer
+from pgbn.training.settings import Settings
 from pgbn.training.surgery import State, prune
-from pgbn.training.trained import Priors, TrainedNetwork, make_network
+from pgbn.training.trained import TrainedNetwork
+from pgbn.zoo import layers
 
 __all__ = ["Plan", "Progress", "run_plan", "trained_at", "why_start_is_full"]
 
@@ -39,58 +40,54 @@ class Progress(Event):
     trace: Trace
     means: Means
 
+    @property
+    def stage(self) -> str:
+        return f"layer {self.depth} {super().stage}"
+
+    @property
+    def noted_likelihood(self) -> float | None:
+        rows = self.trace.rows
+        return rows[-1][1] / max(self.tokens, 1) if rows else None
+
 
 @dataclass(frozen=True)
 class Plan:
-    """The checked arguments of `pgbn.train_layerwise`, and the ``networks`` trained so far."""
+    """A training under way: its settings, the sampler ``layer1`` that was chosen for its first
+    layer, and the ``networks`` trained so far."""
 
-    max_width: int
-    depth: int
-    eta: tuple[float, ...]
-    burn_in: tuple[int, ...]
-    collect: tuple[int, ...]
-    link: str
-    seed: int
+    settings: Settings
     layer1: str
     threads: int | None
-    average: int
-    min_width: int
-    min_count: int
-    trace_every: int
-    priors: Priors
-    keep_states: bool
     callbacks: list[Callable[[Progress], None]]
     clock: Clock
     networks: list[TrainedNetwork]
 
     def set_clock(self, resume: Progress | None) -> None:
         """Count the sweeps of this run: all that are left to do."""
-        trained = self.networks[-1].depth if self.networks else 0
-        if trained >= self.depth:
-            self.clock.total = self.collect[-1]
+        settings, trained = self.settings, self.networks[-1].depth if self.networks else 0
+        if trained >= settings.depth:
+            self.clock.total = settings.collect[-1]
         else:
-            self.clock.total = sum(self.burn_in[trained:]) + sum(self.collect[trained:])
+            self.clock.total = sum(settings.burn_in[trained:]) + sum(settings.collect[trained:])
         if resume is not None:
             self.clock.done = resume.sweep
-            if resume.phase == "collect" and trained < self.depth:
-                self.clock.done += self.burn_in[trained]
-
-    def network(self, widths: tuple[int, ...]) -> Network:
-        return make_network(widths, self.eta[: len(widths)], self.link, self.priors)
+            if resume.phase == "collect" and trained < settings.depth:
+                self.clock.done += settings.burn_in[trained]
 
     def chain(self, X: Cells, widths: tuple[int, ...], state: State, sweeps: int) -> Chain:
         """A chain at a state. The sweeps that were run before number it: its streams are new."""
-        network = self.network(widths)
-        return network.chain({"x": X}, self.seed, sweeps, state, self.layer1, self.threads)
+        network, data = self.settings.network(widths), {layers.DATA: X}
+        return network.chain(data, self.settings.seed, sweeps, state, self.layer1, self.threads)
 
 
 def run_plan(plan: Plan, X: Cells, resume: Progress | None) -> str:
     """Train what is missing in ``plan.networks``; returns why training stopped."""
-    networks, depth = plan.networks, plan.depth
+    networks, settings = plan.networks, plan.settings
+    depth, min_count = settings.depth, settings.min_count
     complete = bool(networks) and networks[-1].depth >= depth
     if networks and resume is None and not complete:
         counts = np.inf if X.missing is not None else X.values.sum(dtype=np.float64)
-        full = why_start_is_full(networks[-1], counts, plan.min_width, plan.min_count)
+        full = why_start_is_full(networks[-1], counts, settings.min_width, min_count)
         if full:
             return full
     if not X.values.any():
@@ -98,17 +95,17 @@ def run_plan(plan: Plan, X: Cells, resume: Progress | None) -> str:
     if complete:
         names = networks[-1].vocabulary
         networks[-1] = replace(_go_on(plan, X, networks[-1], resume), vocabulary=names)
-        return f"{plan.collect[-1]} sweeps more"
+        return f"{settings.collect[-1]} sweeps more"
     while not networks or networks[-1].depth < depth:
         below = networks[-1] if networks else None
-        if below is not None and not plan.keep_states:
+        if below is not None and not settings.keep_states:
             networks[-1] = below.without_state()
         trained, total = _add_layer(plan, X, below, resume)
         resume = None
         names = below.vocabulary if below else None
         networks.append(replace(trained, vocabulary=names) if names else trained)
-        least = plan.min_width if trained.depth < depth else 0
-        full = why_full(trained, total, least, plan.min_count)
+        least = settings.min_width if trained.depth < depth else 0
+        full = why_full(trained, total, least, min_count)
         if full:
             return full
     return f"depth {depth} reached"
@@ -141,29 +138,33 @@ def _add_layer(
     plan: Plan, X: Cells, below: TrainedNetwork | None, at: Progress | None
 ) -> tuple[TrainedNetwork, int]:
     """Grow, burn in, prune, collect; also the total count of the new layer."""
-    widths = (*below.widths, below.widths[-1]) if below else (plan.max_width,)
+    settings = plan.settings
+    widths = (*below.widths, below.widths[-1]) if below else (settings.max_width,)
     top, sweeps = len(widths), below.sweeps if below else 0
+    units, burnt = layers.theta(top), sweeps + settings.burn_in[top - 1]
     if at is not None and at.phase == "collect":
-        widths = (*widths[:-1], at.chain.network.sizes[f"topic{top}"])
-        trained = _collect(plan, at.chain, at.trace, widths, sweeps + plan.burn_in[top - 1], at)
-        return trained, int(at.chain.counts[f"theta{top}"].sum())
+        widths = (*widths[:-1], at.chain.network.sizes[layers.topic(top)])
+        trained = _collect(plan, at.chain, at.trace, widths, burnt, at)
+        return trained, int(at.chain.counts[units].sum())
     if at is None:
-        start = start_of_layer(X, plan.network(widths), widths, below, plan.seed)
+        start = start_of_layer(X, settings.network(widths), widths, below, settings.seed)
         chain = plan.chain(X, widths, start, sweeps)
-        trace = Trace(plan.trace_every)
+        trace = Trace(settings.trace_every)
     else:
         chain, trace = at.chain, at.trace
     _run(plan, chain, trace, Means(), top, "burn_in", 0 if at is None else at.sweep)
     state = chain.values
-    active = chain.counts[f"theta{top}"].sum(axis=0) > 0
+    active = chain.counts[units].sum(axis=0) > 0
     if not active.any():
         active[0] = True  # a layer has at least one factor
     if not active.all():
-        state, index = prune(chain.network, state, f"topic{top}", active, rescale=["gamma0"])
+        state, index = prune(
+            chain.network, state, layers.topic(top), active, rescale=[layers.GAMMA0]
+        )
         widths = (*widths[:-1], index.size)
         chain = plan.chain(X, widths, state, sweeps + chain.sweeps)
-    trained = _collect(plan, chain, trace, widths, sweeps + plan.burn_in[top - 1])
-    return trained, int(chain.counts[f"theta{top}"].sum())
+    trained = _collect(plan, chain, trace, widths, burnt)
+    return trained, int(chain.counts[units].sum())
 
 
 def _go_on(plan: Plan, X: Cells, network: TrainedNetwork, at: Progress | None) -> TrainedNetwork:
@@ -176,7 +177,7 @@ def _go_on(plan: Plan, X: Cells, network: TrainedNetwork, at: Progress | None) -
     # these are not known, it counts on from the last sweep that was noted.
     below = plan.networks[-2].sweeps if len(plan.networks) > 1 else network.sweeps
     before = network.sweeps if network.depth == 1 else network.sweeps - below
-    trace = Trace.after(plan.trace_every, network.traces, before)
+    trace = Trace.after(plan.settings.trace_every, network.traces, before)
     return _collect(plan, chain, trace, network.widths, network.sweeps)
 
 
@@ -192,32 +193,27 @@ def _collect(
     top = len(widths)
     means, done = (Means(), 0) if at is None else (at.means, at.sweep)
     _run(plan, chain, trace, means, top, "collect", done)
-    settings = (plan.eta[:top], plan.link, plan.priors)
-    trained = trained_at(chain, means, plan.average, trace, *settings)
-    return replace(trained, sweeps=sweeps + plan.collect[top - 1])
+    settings = plan.settings.first(top)
+    trained = trained_at(chain, means, settings.average, trace, settings)
+    return replace(trained, sweeps=sweeps + settings.collect[-1])
 
 
 def trained_at(
-    chain: Chain,
-    means: Means,
-    samples: int,
-    trace: Trace,
-    eta: tuple[float, ...],
-    link: str,
-    priors: Priors,
+    chain: Chain, means: Means, samples: int, trace: Trace, settings: Settings
 ) -> TrainedNetwork:
-    """The network at the state of a chain, with means over some samples."""
-    state, top = chain.values, len(eta)
-    rates = [state["p2" if t == 2 else f"c{t}"] for t in range(2, top + 2)]
+    """The network at the state of a chain of ``settings.depth`` layers, with means over some
+    samples."""
+    state, top = chain.values, settings.depth
+    rates = [state[layers.rate(t)] for t in range(2, top + 2)]
     return TrainedNetwork(
         phi=tuple(np.ascontiguousarray(matrix / samples) for matrix in means.phi),
         r=means.r / samples,
         c=np.array([np.median(rate) for rate in rates]),
-        eta=eta,
-        link=link,
-        noise=float(state["noise"]) if "noise" in state else 1.0,
-        priors=priors,
-        weights=tuple(state[f"theta{t}"].sum(axis=0) for t in range(1, top + 1)),
+        eta=settings.eta,
+        link=settings.link,
+        noise=float(state.get(layers.NOISE, 1.0)),
+        priors=settings.priors,
+        weights=tuple(state[layers.theta(t)].sum(axis=0) for t in range(1, top + 1)),
         traces=trace.arrays(),
         state=state,
         sweeps=chain.number + chain.sweeps,
@@ -228,12 +224,13 @@ def _run(
     plan: Plan, chain: Chain, trace: Trace, means: Means, top: int, phase: str, done: int
 ) -> None:
     """The sweeps of a phase after the first ``done`` of them."""
-    total = (plan.burn_in if phase == "burn_in" else plan.collect)[top - 1]
+    settings = plan.settings.first(top)
+    total = (settings.burn_in if phase == "burn_in" else settings.collect)[-1]
     for number in range(done + 1, total + 1):
         chain.sweep()
         trace.note(chain, top)
-        if phase == "collect" and number > total - plan.average:
-            means.add(chain, plan.eta[:top])
+        if phase == "collect" and number > total - settings.average:
+            means.add(chain, settings.eta)
         event = Progress(
             chain=chain, depth=top, phase=phase, sweep=number, sweeps=total, **plan.clock.tick(),
             networks=tuple(plan.networks), trace=trace, means=means,

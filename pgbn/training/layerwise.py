@@ -1,92 +1,45 @@
-"""Layer-wise training as users call it: the arguments, checked, and the networks that result.
-
-The algorithm is in `pgbn.training.growing`.
-"""
+"""Layer-wise training as users call it; the algorithm is in `pgbn.training.growing`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pgbn.checks import check_integer, check_seed
 from pgbn.engine.compile.sizes import check_fits
-from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.data.cells import Cells
 from pgbn.engine.first_layer.choice import quickest
 from pgbn.engine.run.progress import Clock, live
 from pgbn.errors import DataError
 from pgbn.training.averages import Means
+from pgbn.training.beginning import (
+    check_resumed,
+    check_start,
+    find_start,
+    networks_of,
+    read_training,
+)
 from pgbn.training.growing import Plan, Progress, run_plan, trained_at
-from pgbn.training.per_layer import integers, positives, up_to
-from pgbn.training.start_settings import check_width, choose_eta, choose_priors
-from pgbn.training.trained import Priors, TrainedNetwork, observed_node
+from pgbn.training.result import LayerwiseTraining
+from pgbn.training.settings import Settings
+from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.verbs import Reportable
-
-if TYPE_CHECKING:
-    from pgbn.estimators.pgbn import PGBN
+from pgbn.zoo import layers
 
 __all__ = [
     "LayerwiseTraining",
     "Progress",
     "check_callback",
-    "check_depth",
-    "check_priors",
-    "read_beginning",
-    "read_training",
     "train_layerwise",
+    "train_settings",
     "trained_so_far",
 ]
 
-MOST_LAYERS = 100
 MOST_TOKENS = 2**28  # with a label each
 MOST_TOPICS = 2**16  # that a label can tell apart
-
-
-@dataclass(frozen=True)
-class LayerwiseTraining(Reportable):
-    """The networks of depth 1, 2, …, and why training stopped.
-
-    ``training[2]`` is the network of two layers; ``for network in training`` goes through all.
-    """
-
-    networks: tuple[TrainedNetwork, ...]
-    stopped: str
-
-    @property
-    def deepest(self) -> TrainedNetwork:
-        """The network of most layers, the last that was trained; only it can be trained further,
-        unless ``keep_states`` was asked for."""
-        return self.networks[-1]
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """(K_1, …, K_T) of the deepest network."""
-        return self.deepest.widths
-
-    def __iter__(self) -> Iterator[TrainedNetwork]:
-        return iter(self.networks)
-
-    def __len__(self) -> int:
-        return len(self.networks)
-
-    def __getitem__(self, depth: int) -> TrainedNetwork:
-        """The network of so many layers."""
-        for network in self.networks:
-            if network.depth == depth:
-                return network
-        known = [network.depth for network in self.networks]
-        raise DataError(f"there is no network of depth {depth!r}; trained depths: {known}")
-
-    def with_vocabulary(self, names: Sequence[str] | None) -> LayerwiseTraining:
-        """The same with names of the terms; None: it stays as it is."""
-        named = (replace(network, vocabulary=names) for network in self.networks)
-        return self if names is None else replace(self, networks=tuple(named))
-
-    def __repr__(self) -> str:
-        return f"LayerwiseTraining(widths={self.widths}, stopped={self.stopped!r})"
 
 
 def train_layerwise(
@@ -108,7 +61,7 @@ def train_layerwise(
     priors: Priors | None = None,
     callback: Callable[[Progress], None] | None = None,
     progress: bool = True,
-    start_from: TrainedNetwork | LayerwiseTraining | PGBN | str | Path | None = None,
+    start_from: Reportable | str | Path | None = None,
     keep_states: bool = False,
     resume: Progress | None = None,
 ) -> LayerwiseTraining:
@@ -132,42 +85,49 @@ def train_layerwise(
     Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes
     on from where a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
-    depth, max_width = check_depth(depth), check_integer("max_width", max_width, 1)
-    min_width = check_integer("min_width", min_width, 0)
-    min_count = check_integer("min_count", min_count, 0)
-    check_priors(priors)
+    networks = find_start(start_from) if resume is None else networks_of(resume)
+    settings = Settings.of(
+        max_width, depth, eta=eta, burn_in=burn_in, collect=collect, link=link, seed=seed,
+        layer1=layer1, average=average, min_width=min_width, min_count=min_count,
+        trace_every=trace_every, priors=priors, keep_states=keep_states,
+        start=networks[-1] if networks else None,
+    )  # fmt: skip
+    return train_settings(
+        settings, X, networks, resume=resume, callback=callback, threads=threads, progress=progress
+    )
+
+
+def train_settings(
+    settings: Settings,
+    X: Any,
+    networks: Sequence[TrainedNetwork] = (),
+    *,
+    resume: Progress | None = None,
+    callback: Callable[[Progress], None] | None = None,
+    threads: int | None = None,
+    progress: bool = True,
+) -> LayerwiseTraining:
+    """`train_layerwise` with settings that are resolved, from ``networks`` on (those that
+    ``resume`` has, if it is given)."""
     check_callback(callback)
-    cells = read_training(X, link)
-    if resume is None:
-        networks = read_beginning(start_from, cells, depth, link)
-    else:
-        networks = _resumed(resume, cells, depth)
-    if networks and resume is None:
-        check_width(max_width, networks[-1])
+    cells = read_training(X, settings.link)
+    if resume is not None:
+        check_resumed(resume, cells, settings.depth)
+    elif networks:
+        check_start(networks[-1], cells, settings)
+    layer1 = settings.layer1
     plan = Plan(
-        max_width=max_width,
-        depth=depth,
-        eta=choose_eta(eta, depth, networks),
-        burn_in=integers("burn_in", burn_in, depth),
-        collect=integers("collect", collect, depth),
-        link=link,
-        seed=check_seed(seed),
-        layer1=_sampler(cells, max_width, resume) if _is_open(layer1, link) else layer1,
+        settings=settings,
+        layer1=_sampler(cells, settings.max_width, resume)
+        if _is_open(layer1, settings.link)
+        else layer1,
         threads=threads,
-        average=check_integer("average", average, 1),
-        min_width=min_width,
-        min_count=min_count,
-        trace_every=check_integer("trace_every", trace_every, 0),
-        priors=choose_priors(priors, networks),
-        keep_states=keep_states,
         callbacks=[] if callback is None else [callback],
         clock=Clock(0),
-        networks=networks,
+        networks=list(networks),
     )
-    if plan.average > min(plan.collect):
-        raise DataError(f"average={average!r} must be at most collect={collect!r}")
-    if not plan.networks:
-        _check_room(plan, cells)
+    if not networks:
+        _check_room(settings, cells)
     plan.set_clock(resume)
     with live(progress) as meter:
         plan.callbacks.append(meter)
@@ -175,27 +135,10 @@ def train_layerwise(
     return LayerwiseTraining(tuple(plan.networks), stopped)
 
 
-def check_depth(depth: Any) -> int:
-    if check_integer("depth", depth, 1) > MOST_LAYERS:
-        raise DataError(f"depth={depth!r} must be at most {MOST_LAYERS}")
-    return int(depth)
-
-
-def check_priors(priors: Any) -> None:
-    if not isinstance(priors, Priors | None):
-        raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
-
-
 def check_callback(callback: Any) -> None:
+    """What is called after every sweep must be a function."""
     if callback is not None and not callable(callback):
         raise DataError(f"callback={callback!r}: give a function of one argument")
-
-
-def read_training(X: Any, link: str) -> Cells:
-    """The documents to train on, checked."""
-    if isinstance(X, Cells):  # read before
-        return X
-    return read_array(observed_node(link, "X"), X)
 
 
 def _is_open(layer1: Any, link: str) -> bool:
@@ -218,80 +161,19 @@ def _sampler(cells: Cells, width: int, resume: Progress | None) -> str:
     return quickest(cells, width)[0].name
 
 
-def _check_room(plan: Plan, cells: Cells) -> None:
+def _check_room(settings: Settings, cells: Cells) -> None:
     """Refuse a first layer that memory cannot hold."""
     documents, terms = cells.shape
-    sizes = {"doc": documents, "term": terms, "topic1": plan.max_width}
-    network = plan.network((plan.max_width,))
-    check_fits(network, sizes, argument=f"max_width={plan.max_width}: ")
+    width = settings.max_width
+    sizes = {layers.DOCUMENT: documents, layers.TERM: terms, layers.topic(1): width}
+    check_fits(settings.network((width,)), sizes, argument=f"max_width={width}: ")
 
 
-def read_beginning(start: Any, cells: Cells, depth: int, link: str) -> list[TrainedNetwork]:
-    """The networks to go on from, which must fit the documents and what is to be trained."""
-    if start is None:
-        return []
-    found = start
-    if isinstance(start, (str, Path)):
-        from pgbn.storage.folders import load
-
-        found = load(start)
-    found = getattr(found, "training_", found)  # of an estimator
-    networks = list(found) if isinstance(found, LayerwiseTraining) else [found]
-    last = networks[-1]
-    if not isinstance(last, TrainedNetwork):
-        held = "" if found is start else f" holds a {type(found).__name__}"
-        raise DataError(
-            f"start_from={start!r:.80}{held}: give a trained network, a training, a fitted "
-            "estimator, or the folder of one"
-        )
-    if last.link != link:
-        raise DataError(f"start_from: its link is {last.link!r}, not link={link!r}")
-    if last.depth > depth:
-        raise DataError(
-            f"start_from: it has {last.depth} layers, more than depth={depth}; give "
-            f"depth={last.depth} to train it further, or start from a network of fewer layers"
-        )
-    if last.vocabulary_size != cells.columns:
-        raise DataError(
-            f"start_from: trained on {last.vocabulary_size} terms, but X has {cells.columns}; give "
-            "the same X"
-        )
-    if any(name not in last.state for name in last.network().latent):
-        raise DataError(
-            "start_from: this network has no state to go on from; train it with keep_states=True, "
-            "or start from the deepest network of a training"
-        )
-    documents = last.state["theta1"].shape[0]
-    if documents != cells.rows:
-        raise DataError(
-            f"start_from: trained on {documents} documents, but X has {cells.rows}; give the same X"
-        )
-    return networks
-
-
-def _resumed(resume: Any, cells: Cells, depth: int) -> list[TrainedNetwork]:
-    """The networks that a training had when it was stopped."""
-    if not isinstance(resume, Progress):
-        raise DataError(
-            f"resume={resume!r}: give the pgbn.Progress that a callback saw; for a folder with a "
-            "checkpoint, use pgbn.resume(path)"
-        )
-    shape = resume.chain.program.cells["x"].shape
-    if shape != cells.shape or resume.depth > depth:
-        raise DataError(
-            f"resume: a training of layer {resume.depth} on documents × terms {shape} does not fit "
-            f"depth={depth} and X of {cells.shape}; give the arguments that it had"
-        )
-    return list(resume.networks)
-
-
-def trained_so_far(
-    at: Progress, eta: float | Sequence[float], link: str, priors: Priors
-) -> LayerwiseTraining:
+def trained_so_far(at: Progress, settings: Settings) -> LayerwiseTraining:
     """What a training that was stopped has: the layers below, and the new one as it stands."""
-    etas, means = positives("eta", up_to(eta, at.depth), at.depth), Means()
-    means.add(at.chain, etas)
-    network = trained_at(at.chain, means, 1, at.trace, etas, link, priors)
+    settings, means = settings.first(at.depth), Means()
+    means.add(at.chain, settings.eta)
+    network = trained_at(at.chain, means, 1, at.trace, settings)
     if at.networks:
         network = replace(network, vocabulary=at.networks[-1].vocabulary)
     below = tuple(each for each in at.networks if each.depth < at.depth)

@@ -10,6 +10,7 @@ from pgbn.samplers import Stream, vectorised
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.training.surgery import State, grow
 from pgbn.training.trained import TrainedNetwork
+from pgbn.zoo import layers
 
 __all__ = ["start_of_layer"]
 
@@ -29,19 +30,19 @@ def start_of_layer(
     top, width = len(widths), widths[-1]
     documents, terms = cells.shape
     values: dict[str, Any] = {
-        f"theta{top}": 1.0 / width,
-        "r": 1.0 / width,
-        "gamma0": width / widths[0],
-        "c0": 1.0,
-        "p2" if top == 1 else f"c{top + 1}": 1.0,
+        layers.theta(top): 1.0 / width,
+        layers.TOP_SHAPE: 1.0 / width,
+        layers.GAMMA0: width / widths[0],
+        layers.TOP_RATE: 1.0,
+        layers.rate(top + 1): 1.0,
     }
     state: dict[str, Any] = {}
     if below is None:
-        values["phi1"] = 1.0 / terms
+        values[layers.phi(top)] = 1.0 / terms
     else:
         stream = Stream(stream_key(seed, word_of("grow"), top), (1, 1, width, widths[-2]))
-        values[f"phi{top}"] = vectorised.dirichlet(stream, 1.0, 3)[0, 0]
+        values[layers.phi(top)] = vectorised.dirichlet(stream, 1.0, 3)[0, 0]
         # Nodes that begin anew need not have had this size before.
         state = {name: value for name, value in below.state.items() if name not in values}
-    sizes = {"doc": documents, "term": terms}
+    sizes = {layers.DOCUMENT: documents, layers.TERM: terms}
     return grow(network, state, values, sizes)[0]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.checks import is_integral, is_number
+from pgbn.checks import is_finite_number, is_integral
 from pgbn.errors import DataError
 
-__all__ = ["integers", "positives", "up_to"]
+__all__ = ["integers", "positives"]
 
 
 def integers(name: str, value: Any, depth: int, least: int = 1) -> tuple[int, ...]:
@@ -27,17 +27,11 @@ def integers(name: str, value: Any, depth: int, least: int = 1) -> tuple[int, ..
 def positives(name: str, value: Any, depth: int) -> tuple[float, ...]:
     """A positive number for every layer."""
     each = [value] * depth if isinstance(value, Real) else _list(name, value, depth)
-    if not all(is_number(number) and float(number) > 0 for number in each):
+    if not all(is_finite_number(number) and float(number) > 0 for number in each):
         raise DataError(
             f"{name}={value!r} must be positive and finite, one number or one for each layer"
         )
     return tuple(float(number) for number in each)
-
-
-def up_to(value: Any, depth: int | None) -> Any:
-    """Such an argument for the first layers only, where no more of them are trained."""
-    several = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim > 0)
-    return value[:depth] if several else value
 
 
 def _list(name: str, value: Any, depth: int) -> list[Any]:

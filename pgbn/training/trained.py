@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_names, is_integral, numbers
 from pgbn.errors import DataError
 from pgbn.training.verbs import Reportable
+from pgbn.zoo import layers
 from pgbn.zoo.arguments import LINKS
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = [
     "check_layer",
     "make_network",
     "observed_node",
+    "read_priors",
     "trained_network",
     "unwrapped",
 ]
@@ -42,6 +44,12 @@ class Priors:
     c0: tuple[float, float] = (1.0, 1.0)
     gamma0: tuple[float, float] = (0.01, 0.01)
     noise: tuple[float, float] = (1.0, 1.0)
+
+
+def read_priors(content: Mapping[str, Any]) -> Priors:
+    """The priors again, from JSON; what another version had besides is left out."""
+    known = {entry.name for entry in fields(Priors)}
+    return Priors(**{name: tuple(pair) for name, pair in content.items() if name in known})
 
 
 @dataclass(frozen=True)
@@ -234,4 +242,4 @@ def observed_node(link: str, name: str = "X") -> Observed:
     from pgbn.nodes import Constant
     from pgbn.zoo.arguments import observe
 
-    return observe(name, link, Constant(value=1.0), ("doc", "term"), "noise", (1.0, 1.0))
+    return observe(name, link, Constant(value=1.0), ("doc", "term"), layers.NOISE, (1.0, 1.0))

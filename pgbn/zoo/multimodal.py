@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma
 from pgbn.nodes.expression import Expression
+from pgbn.zoo import layers
 from pgbn.zoo.arguments import (
     Prior,
     check_modalities,
@@ -38,20 +39,22 @@ def multimodal(
 
     Reference: Wang, Chen & Zhou, Multimodal Poisson gamma belief network, AAAI 2018.
     """
-    layers, links = check_widths(widths), check_modalities(modalities)
-    depth, etas = len(layers), per_layer(eta, len(layers), "eta")
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
-    shape: Expression = Gamma("r", gamma0 / layers[-1], c0, dims=f"topic{depth}")
+    sizes = {layers.topic(t): width for t, width in enumerate(check_widths(widths), 1)}
+    links = check_modalities(modalities)
+    depth, etas = len(sizes), per_layer(eta, len(sizes), "eta")
+    gamma0 = Gamma(layers.GAMMA0, *check_prior(gamma0_prior, "gamma0_prior"))
+    c0 = Gamma(layers.TOP_RATE, *check_prior(c0_prior, "c0_prior"))
+    top = layers.topic(depth)
+    shape: Expression = Gamma(layers.TOP_SHAPE, gamma0 / sizes[top], c0, dims=top)
     for t in range(depth, 0, -1):
-        c = Gamma(f"c{t + 1}", *check_prior(c_prior, "c_prior"), dims="doc")
-        theta = Gamma(f"theta{t}", shape, c, dims=("doc", f"topic{t}"))
+        topic, below = layers.topic(t), layers.topic(t - 1)
+        c = Gamma(layers.plain_rate(t + 1), *check_prior(c_prior, "c_prior"), dims="doc")
+        theta = Gamma(layers.theta(t), shape, c, dims=("doc", topic))
         if t > 1:
-            phi = Dirichlet(f"phi{t}", etas[t - 1], over=f"topic{t - 1}", dims=f"topic{t}")
-            shape = phi @ theta
+            shape = Dirichlet(layers.phi(t), etas[t - 1], over=below, dims=topic) @ theta
     data = []
     for name, link in links.items():
-        phi = Dirichlet(f"phi1_{name}", etas[0], over=f"term_{name}", dims="topic1")
-        dims = ("doc", f"term_{name}")
-        data.append(observe(name, link, phi @ theta, dims, f"noise_{name}", noise_prior))
-    return Network(*data, sizes={f"topic{t}": width for t, width in enumerate(layers, 1)})
+        term, noise = (layers.of_modality(each, name) for each in (layers.TERM, layers.NOISE))
+        phi = Dirichlet(layers.of_modality(layers.phi(1), name), etas[0], over=term, dims=topic)
+        data.append(observe(name, link, phi @ theta, ("doc", term), noise, noise_prior))
+    return Network(*data, sizes=sizes)

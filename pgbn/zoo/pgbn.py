@@ -8,6 +8,7 @@ from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma
 from pgbn.nodes.base import Latent
 from pgbn.nodes.expression import Expression
+from pgbn.zoo import layers
 from pgbn.zoo.arguments import (
     Prior,
     check_positive,
@@ -41,21 +42,21 @@ def pgbn(
     Reference: Zhou, Cong & Chen, The Poisson gamma belief network, NIPS 2015; Augmentable gamma
     belief networks, JMLR 17(163), 2016.
     """
-    layers = check_widths(widths)
-    depth, etas = len(layers), per_layer(eta, len(layers), "eta")
+    sizes = {layers.topic(t): width for t, width in enumerate(check_widths(widths), 1)}
+    depth, etas = len(sizes), per_layer(eta, len(sizes), "eta")
     p_prior, c_prior = check_prior(p_prior, "p_prior"), check_prior(c_prior, "c_prior")
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
-    shape: Expression = Gamma("r", gamma0 / layers[-1], c0, dims=f"topic{depth}")
+    gamma0 = Gamma(layers.GAMMA0, *check_prior(gamma0_prior, "gamma0_prior"))
+    c0 = Gamma(layers.TOP_RATE, *check_prior(c0_prior, "c0_prior"))
+    top = layers.topic(depth)
+    shape: Expression = Gamma(layers.TOP_SHAPE, gamma0 / sizes[top], c0, dims=top)
     for t in range(depth, 0, -1):
-        topic, below = f"topic{t}", f"topic{t - 1}" if t > 1 else "term"
-        rate: Latent = BetaOdds("p2", *p_prior, dims="doc")
-        if t > 1:
-            rate = Gamma(f"c{t + 1}", *c_prior, dims="doc")
-        theta = Gamma(f"theta{t}", shape, rate, dims=("doc", topic))
-        shape = Dirichlet(f"phi{t}", etas[t - 1], over=below, dims=topic) @ theta
-    x = observe("x", link, shape, ("doc", "term"), "noise", noise_prior)
-    return Network(x, sizes={f"topic{t}": width for t, width in enumerate(layers, 1)})
+        topic, below = layers.topic(t), layers.topic(t - 1)
+        kind, prior = (Gamma, c_prior) if t > 1 else (BetaOdds, p_prior)
+        rate: Latent = kind(layers.rate(t + 1), *prior, dims="doc")
+        theta = Gamma(layers.theta(t), shape, rate, dims=("doc", topic))
+        shape = Dirichlet(layers.phi(t), etas[t - 1], over=below, dims=topic) @ theta
+    x = observe(layers.DATA, link, shape, ("doc", "term"), layers.NOISE, noise_prior)
+    return Network(x, sizes=sizes)
 
 
 def pfa(

@@ -9,7 +9,7 @@ from pgbn.errors import DataError
 from pgbn.evaluation import generate_documents, variance_to_mean
 from pgbn.training import train_layerwise
 from pgbn.training.trained import Priors, TrainedNetwork
-from tests.evaluation.test_evaluation import X, model_of
+from tests.helpers.trained import X, model_of
 
 
 def test_lengths_beyond_a_block() -> None:

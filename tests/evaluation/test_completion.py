@@ -7,7 +7,7 @@ import pytest
 
 import pgbn
 from pgbn.evaluation import HeldOutPerplexity, completion_perplexity, split_tokens
-from tests.evaluation.test_evaluation import X, model_of
+from tests.helpers.trained import X, model_of
 
 
 def test_completion_is_split_and_infer_with_the_arguments_given() -> None:

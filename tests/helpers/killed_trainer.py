@@ -1,4 +1,4 @@
-"""Train, be killed, resume: run by test_checkpoint_kill.py in a process of its own.
+"""Train, be killed, resume: run by tests/training/checkpoints/test_kill.py in a process of its own.
 
 One process imports pgbn and forks a child for every run, so that a kill costs milliseconds.
 Prints a line of JSON: how many kills there were, how many of them in the middle of a write, and

@@ -26,7 +26,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 def run_commands(text: str) -> None:
     """Run lines such as ``pgbn fit …``."""
-    from pgbn.cli import run
+    from pgbn.cli import run_command as run
 
     for line in text.strip().splitlines():
         program, *arguments = line.split()

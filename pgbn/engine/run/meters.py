@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pgbn.engine.run.progress import Event
 
-__all__ = ["Meter", "Silent", "choose_meter", "describe"]
+__all__ = ["Meter", "Silent", "choose_meter", "live_text"]
 
 
 def choose_meter() -> Meter:
@@ -33,13 +33,12 @@ def _in_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def describe(event: Event, seconds: float, log_likelihood: float | None) -> str:
-    """layer 2 burn-in 30/200 · 0:41 left · widths 100-63 · 1.2 M tokens/s · log p -6.912 a token.
+def live_text(event: Event, seconds: float, log_likelihood: float | None) -> str:
+    """burn-in 30/200 · 0:41 left · widths 100-63 · 1.2 M tokens/s · log p -6.912 a token.
 
     ``seconds`` is what a sweep takes.
     """
-    phase = event.phase.replace("_", "-")
-    parts = [f"layer {event.depth} {phase} {event.sweep}/{event.sweeps}"]
+    parts = [f"{event.stage} {event.sweep}/{event.sweeps}"]
     parts.append(f"{_clock(seconds * (event.total - event.done))} left")
     if event.widths:
         parts.append("widths " + "-".join(map(str, event.widths)))
@@ -79,14 +78,13 @@ class Meter:
         if now - self.shown < self.every and event.done < event.total:
             return
         self.shown = now
-        noted = getattr(getattr(event, "trace", None), "rows", [])
-        if noted:  # training has computed it anyway
-            self.likelihood = noted[-1][1] / max(event.tokens, 1)
+        if (noted := event.noted_likelihood) is not None:
+            self.likelihood = noted
         elif now - self.measured > max(2.0, 50 * self.cost):
             self.likelihood = event.log_likelihood
             self.measured = time.monotonic()
             self.cost = self.measured - now
-        text = describe(event, median(self.recent), self.likelihood)
+        text = live_text(event, median(self.recent), self.likelihood)
         self.show(text, event.done / event.total)
 
     def show(self, text: str, part: float) -> None:

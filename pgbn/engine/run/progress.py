@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.meters import Silent, choose_meter
+from pgbn.network.layers import layers_above
 
 __all__ = ["Callback", "Clock", "Event", "Interrupted", "Stop", "live", "stop_gently"]
 
@@ -57,17 +58,27 @@ class Event:
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """The factors with counts in each layer theta1, theta2, …; empty for other networks."""
-        program, widths = self.chain.program, []
-        for layer in range(1, len(self.chain.network.latent) + 1):
-            name, topic = f"theta{layer}", f"topic{layer}"
-            heard = [counts for pair, counts in program.counts.items() if pair[1] == name]
-            if not heard or topic not in program.storage[name]:
+        """The factors with counts in each layer, from the data up (those above the first data
+        node); empty if the network has none."""
+        program, network, widths = self.chain.program, self.chain.network, []
+        for layer in layers_above(network, network.observed[0]):
+            heard = [counts for pair, counts in program.counts.items() if pair[1] == layer.scores]
+            if not heard:
                 break
-            axis = program.storage[name].index(topic) + 1
+            axis = program.storage[layer.scores].index(layer.dim) + 1
             others = tuple(i for i in range(heard[0].ndim) if i != axis)
             widths.append(int((sum(counts.sum(axis=others) for counts in heard) > 0).sum()))
         return tuple(widths)
+
+    @property
+    def stage(self) -> str:
+        """What the live line calls the part of the run that this sweep belongs to."""
+        return self.phase.replace("_", "-")
+
+    @property
+    def noted_likelihood(self) -> float | None:
+        """A recent `log_likelihood` that was computed anyway, if there is one."""
+        return None
 
     @cached_property
     def log_likelihood(self) -> float:

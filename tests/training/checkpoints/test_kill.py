@@ -15,7 +15,7 @@ import pytest
 def test_thirty_kills(tmp_path: Path) -> None:
     """SIGKILL in each system call of a write, and at random moments: the last complete checkpoint
     loads, is a state of the uninterrupted chain, and the end is the uninterrupted one's."""
-    script = Path(__file__).parents[1] / "helpers" / "killed_trainer.py"
+    script = Path(__file__).parents[2] / "helpers" / "killed_trainer.py"
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, str(script), str(tmp_path / "model"), "30", "1"],

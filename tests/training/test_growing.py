@@ -12,7 +12,7 @@ from pgbn.training import LayerwiseTraining, train_layerwise
 from pgbn.training.growing import Plan, Progress
 from pgbn.training.new_layer import start_of_layer
 from pgbn.training.trained import TrainedNetwork, make_network
-from tests.training.test_training import documents, state_of
+from tests.helpers.training import documents, state_of
 
 X = documents()
 SHORT: dict[str, Any] = {"burn_in": 5, "collect": 8, "threads": 1, "progress": False}

@@ -28,7 +28,7 @@ def train_never(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise AssertionError("training began")
 
-    monkeypatch.setattr("pgbn.estimators.pgbn.train_layerwise", fail)
+    monkeypatch.setattr("pgbn.estimators.pgbn.train_settings", fail)
 
 
 # ---- data -----------------------------------------------------------------------------

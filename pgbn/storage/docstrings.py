@@ -1,0 +1,87 @@
+"""A corpus that needs no download: the docstrings of packages that are installed anyway."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import warnings
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+__all__ = ["docstrings"]
+
+_SKIP = (
+    "blas",
+    "lapack",
+    "tests",
+    "testing",
+    "conftest",
+    "setup",
+    "f2py",
+    "distutils",
+    "_examples",
+)
+
+
+def docstrings(packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200) -> dict[str, str]:
+    """From "scipy.linalg.svd" to its docstring, for the public functions, classes and methods of
+    some packages; each text once, and none below ``shortest`` characters."""
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for package in packages:
+            for module in _modules(package):
+                for name, value in _members(module):
+                    text = _text(value)
+                    if len(text) >= shortest and text not in seen:
+                        seen.add(text)
+                        found[name] = text
+    return found
+
+
+def _modules(package: str) -> Iterator[ModuleType]:
+    """The package and its public modules, in order of their names."""
+    root = importlib.import_module(package)
+    yield root
+    for info in sorted(pkgutil.iter_modules(root.__path__, package + "."), key=lambda i: i.name):
+        last = info.name.rpartition(".")[2]
+        if last.startswith("_") or last in _SKIP:
+            continue
+        if info.ispkg:
+            try:
+                yield from _modules(info.name)
+            except Exception:  # a part that does not work here, whatever the reason
+                continue
+        else:
+            try:
+                yield importlib.import_module(info.name)
+            except Exception:
+                continue
+
+
+def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Public names of a module and the methods of its classes, with values of its own package."""
+    package = module.__name__.partition(".")[0]
+    for name in sorted(vars(module)):
+        value = vars(module)[name]
+        if name.startswith("_") or inspect.ismodule(value):
+            continue
+        if not str(getattr(value, "__module__", None) or package).startswith(package):
+            continue
+        yield f"{module.__name__}.{name}", value
+        if inspect.isclass(value):
+            for member in sorted(vars(value)):
+                if not member.startswith("_"):
+                    yield f"{module.__name__}.{name}.{member}", vars(value)[member]
+
+
+def _text(value: Any) -> str:
+    if not callable(value) and not isinstance(value, property):
+        return ""  # a constant has the docstring of its type
+    try:
+        return inspect.getdoc(value) or ""
+    except Exception:  # objects that compute their docstring and fail
+        return ""

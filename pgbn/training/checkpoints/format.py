@@ -1,0 +1,124 @@
+"""What a checkpoint holds: the writer of each field beside its reader.
+
+content   arguments, context, chain, networks, names, PLACE, trace
+state     the arrays of the chain, and mean/0, mean/1, …, mean/r while means are summed up
+data      the documents; model: the networks that are trained already
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
+from pgbn.storage.codecs import Files, Group, register_unloadable
+from pgbn.training.averages import Means, Trace
+from pgbn.training.codec import decode_networks, encode_networks
+from pgbn.training.growing import Progress
+from pgbn.zoo import layers
+
+__all__ = ["KIND", "Checkpoint", "checkpoint_facts", "decode_checkpoint", "encode_checkpoint"]
+
+KIND = "checkpoint"
+STATE, DATA, MODEL = "state", "data", "model"  # the groups of arrays, a file each
+PLACE = ("depth", "phase", "sweep", "sweeps", "done", "total")  # where the training stands
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A training that was stopped: its data, its arguments, and where it stands."""
+
+    data: Any
+    arguments: dict[str, Any]
+    progress: Progress
+    context: dict[str, Any]
+
+
+def encode_checkpoint(
+    progress: Progress,
+    arguments: Mapping[str, Any],
+    context: Mapping[str, Any],
+    kept: Container[str] = (),
+) -> tuple[dict[str, Any], dict[str, Group]]:
+    """The content and the arrays of a checkpoint, but for the groups whose files are ``kept``."""
+    networks, model = encode_networks(progress.networks)
+    content = {
+        "arguments": dict(arguments),
+        "context": dict(context),
+        "chain": chain_content(progress.chain),
+        "networks": networks,
+        "names": progress.networks[-1].vocabulary if progress.networks else None,
+        **{name: getattr(progress, name) for name in PLACE},
+        "trace": asdict(progress.trace),
+    }
+    arrays = {STATE: {**chain_state(progress.chain), **_encode_means(progress.means)}}
+    if DATA not in kept:
+        arrays[DATA] = chain_data(progress.chain)
+    if MODEL not in kept:
+        arrays[MODEL] = model
+    return content, arrays
+
+
+def decode_checkpoint(
+    content: Mapping[str, Any], files: Files, threads: int | None = None
+) -> Checkpoint:
+    """The checkpoint again; its chain runs on ``threads``."""
+    state = files(STATE)
+    means = _decode_means(state)
+    chain = decode_chain(
+        content["chain"], lambda group: state if group == STATE else files(group), threads=threads
+    )
+    trace = content["trace"]
+    progress = Progress(
+        chain=chain,
+        phase=str(content["phase"]),
+        **{name: int(content[name]) for name in PLACE if name != "phase"},
+        seconds=0.0,
+        sweep_seconds=0.0,
+        networks=decode_networks(content["networks"], files(MODEL), content.get("names")),
+        trace=Trace(trace["every"], trace["sweep"], [tuple(row) for row in trace["rows"]]),
+        means=means,
+    )
+    data = _matrix(chain.program.cells[layers.DATA])
+    return Checkpoint(data, dict(content["arguments"]), progress, dict(content["context"]))
+
+
+def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a training stands, from the content alone: no array is read."""
+    return {name: content[name] for name in (*PLACE, "arguments")}
+
+
+def _encode_means(means: Means) -> Group:
+    if not means.phi:  # none is summed up yet
+        return {}
+    return {**{f"mean/{t}": phi for t, phi in enumerate(means.phi)}, "mean/r": np.asarray(means.r)}
+
+
+def _decode_means(state: Group) -> Means:
+    """Takes the means out of the state, which is then the chain's alone."""
+    number = sum(name.startswith("mean/") for name in state) - 1
+    if number < 0:
+        return Means()
+    return Means([state.pop(f"mean/{t}") for t in range(number)], state.pop("mean/r"))
+
+
+def _matrix(cells: Cells) -> Any:
+    """The data as they were given: sparse, or masked where cells are missing."""
+    if cells.missing is not None:
+        unknown = cells.dense(cells.missing)[0]
+        return np.ma.masked_array(cells.dense()[0], mask=unknown)
+    return sp.csr_array((cells.values, cells.indices, cells.indptr), shape=cells.shape)
+
+
+register_unloadable(
+    KIND,
+    lambda path: (
+        "a training that has not come to its end; go on with "
+        f"pgbn.resume({str(path)!r}) or the command pgbn resume {path}"
+    ),
+)

@@ -1,0 +1,149 @@
+"""Training that survives a stop: checkpoints now and then, and going on from the last one.
+
+    result = pgbn.checkpoint.train(X, "model", max_width=100, depth=3)
+    result = pgbn.resume("model")         # after Ctrl-C, a crash or a power cut
+
+The resumed chain is the one that was interrupted, bit for bit. The folder holds the last
+complete checkpoint and, when training is done, the model (`pgbn.load`).
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pgbn.checks import check_names
+from pgbn.engine.run.progress import Interrupted, stop_gently
+from pgbn.errors import DataError, StorageError
+from pgbn.storage import archive, folders
+from pgbn.training.beginning import find_start, read_training
+from pgbn.training.checkpoints.read import read_checkpoint
+from pgbn.training.checkpoints.running import Listener, Running, takes
+from pgbn.training.checkpoints.write import Checkpoints
+from pgbn.training.growing import Progress
+from pgbn.training.layerwise import LayerwiseTraining, train_settings
+from pgbn.training.settings import Settings, check_known
+
+__all__ = ["resume", "train"]
+
+
+@takes(Running, others=True)
+def train(
+    X: Any,
+    path: str | Path,
+    max_width: int,
+    depth: int,
+    *,
+    start_from: Any = None,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
+    labels: Sequence[Any] | None = None,
+    record: Mapping[str, Any] | None = None,
+    **arguments: Any,
+) -> LayerwiseTraining:
+    """`train_layerwise` with checkpoints in ``path``, where the result is saved at the end.
+
+    ``vocabulary``, ``labels`` and ``record`` are those of `pgbn.save`; the result knows the names.
+    ``minutes``, ``sweeps`` and ``share`` say when a checkpoint is written, see `Checkpoints`.
+    """
+    running, given = Running.among(arguments)
+    check_known(given, [field.name for field in fields(running)])
+    networks = find_start(start_from)
+    start = networks[-1] if networks else None
+    settings = Settings.of(max_width, depth, **given, start=start)
+    cells = read_training(X, settings.link)
+    documents, terms = cells.shape
+    if not isinstance(record, Mapping | None):
+        raise DataError(f"record={record!r:.60}: give a dict that can be written as JSON")
+    context = {
+        "vocabulary": None if vocabulary is None else check_names("vocabulary", vocabulary, terms),
+        "labels": None if labels is None else check_names("labels", labels, documents),
+        "record": dict(record or {}),
+        "seconds": 0.0,
+    }
+    # All that is saved with the result, so that it does not fail when training is done.
+    kept = settings.content()
+    for name, value in {**kept, "record": context["record"]}.items():
+        _check_json(name, value)
+    writer = Checkpoints(path, kept, context=context, **running.timing)
+    return _run(writer, settings, cells, running, networks=networks)
+
+
+def _check_json(name: str, value: Any) -> None:
+    try:
+        archive.as_json(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"{name}={value!r:.60}: cannot be saved as JSON ({error})") from None
+
+
+@takes(Running)
+def resume(path: str | Path, **options: Any) -> LayerwiseTraining:
+    """Go on with the training in a folder from its last checkpoint, and save the result there.
+
+    The options are those of `pgbn.checkpoint.train`.
+    """
+    running = Running(**options)
+    at = read_checkpoint(path, threads=running.threads)
+    settings = Settings.from_content(at.arguments)
+    writer = Checkpoints(path, settings.content(), context=at.context, **running.timing)
+    writer.saved = True
+    networks = at.progress.networks
+    return _run(writer, settings, at.data, running, networks=networks, resume=at.progress)
+
+
+def _run(
+    writer: Checkpoints, settings: Settings, X: Any, running: Running, **beginning: Any
+) -> LayerwiseTraining:
+    archive.check_writable(writer.path)
+    context, start = writer.context, time.monotonic()
+    before = float(context.get("seconds", 0.0))
+    with _stopping(writer) as listen:
+
+        def each(event: Progress) -> None:
+            context["seconds"] = before + time.monotonic() - start
+            if running.callback is not None:
+                running.callback(event)
+            listen(event)
+
+        result = train_settings(
+            settings, X, callback=each, threads=running.threads, progress=running.progress,
+            **beginning,
+        ).with_vocabulary(context.get("vocabulary"))  # fmt: skip
+    record = {
+        **context.get("record", {}),
+        "arguments": writer.arguments,
+        "seconds": context["seconds"],
+    }
+    try:
+        folders.save(result, writer.path, labels=context.get("labels"), record=record, data=X)
+    except StorageError as error:
+        if writer.saved and isinstance(error.__cause__, OSError):
+            full = error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise StorageError(
+                f"{error}; {'make room, then ' if full else ''}go on from the last checkpoint with "
+                f"the command pgbn resume {writer.path}"
+            ) from error
+        raise
+    return result
+
+
+@contextmanager
+def _stopping(writer: Checkpoints) -> Iterator[Listener]:
+    """Checkpoints, and one more when Ctrl-C is pressed."""
+    with stop_gently() as stop:
+
+        def listen(progress: Progress) -> None:
+            if stop.requested:
+                writer.save(progress)
+                raise Interrupted(
+                    f"stopped after sweep {progress.done} of {progress.total} and saved; go on "
+                    f"with the command: pgbn resume {writer.path}, or in Python: "
+                    f"pgbn.resume({str(writer.path)!r})"
+                )
+            writer(progress)
+
+        yield listen

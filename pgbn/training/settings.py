@@ -1,0 +1,146 @@
+"""The settings of a layer-wise training, resolved once: checked, and complete.
+
+    Settings.of(100, 3, burn_in=[300, 200, 100])      # from the arguments of `train_layerwise`
+    Settings.from_content(settings.content())         # to JSON, in a checkpoint, and back
+
+Whoever trains hands over a `Settings`; nobody else checks or completes what a user gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from pgbn.checks import MOST_LAYERS, check_integer, check_seed
+from pgbn.errors import DataError, did_you_mean
+from pgbn.network.network import Network
+from pgbn.training.per_layer import integers, positives
+from pgbn.training.trained import Priors, TrainedNetwork, make_network, read_priors
+from pgbn.zoo.arguments import check_link
+
+__all__ = ["Settings", "check_depth", "check_known"]
+
+_DEFAULT_ETA = 0.05
+_PER_LAYER = ("eta", "burn_in", "collect")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is trained and for how long: the arguments of `train_layerwise` that decide the result.
+
+    Invariant: ``eta``, ``burn_in`` (B_t) and ``collect`` (C_t) have one entry for each of the
+    ``depth`` layers, and no entry is left open but ``layer1``, which may be "auto".
+    """
+
+    max_width: int
+    depth: int
+    eta: tuple[float, ...]
+    burn_in: tuple[int, ...]
+    collect: tuple[int, ...]
+    link: str
+    seed: int
+    layer1: str
+    average: int
+    min_width: int
+    min_count: int
+    trace_every: int
+    priors: Priors
+    keep_states: bool
+
+    @classmethod
+    def of(
+        cls,
+        max_width: int,
+        depth: int,
+        *,
+        eta: float | Sequence[float] | None = None,
+        burn_in: int | Sequence[int] = 1000,
+        collect: int | Sequence[int] = 500,
+        link: str = "poisson",
+        seed: int = 0,
+        layer1: str = "auto",
+        average: int = 1,
+        min_width: int = 4,
+        min_count: int = 1,
+        trace_every: int = 10,
+        priors: Priors | None = None,
+        keep_states: bool = False,
+        start: TrainedNetwork | None = None,
+    ) -> Settings:
+        """From arguments, with the meaning and the defaults that they have in `train_layerwise`.
+        ``start`` is the network to go on from, whose eta and priors are taken where none are
+        given."""
+        depth, each = check_depth(depth), integers("collect", collect, depth)
+        if not isinstance(priors, Priors | None):
+            raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
+        if check_integer("average", average, 1) > min(each):
+            raise DataError(f"average={average!r} must be at most collect={collect!r}")
+        return cls(
+            max_width=check_integer("max_width", max_width, 1),
+            depth=depth,
+            eta=_eta(start, depth) if eta is None else positives("eta", eta, depth),
+            burn_in=integers("burn_in", burn_in, depth),
+            collect=each,
+            link=check_link(link),
+            seed=check_seed(seed),
+            layer1=layer1,  # checked with the network and the data, which it must fit
+            average=int(average),
+            min_width=check_integer("min_width", min_width, 0),
+            min_count=check_integer("min_count", min_count, 0),
+            trace_every=check_integer("trace_every", trace_every, 0),
+            priors=priors or (start.priors if start else Priors()),
+            keep_states=bool(keep_states),
+        )
+
+    def first(self, depth: int) -> Settings:
+        """The same for the first layers only."""
+        return replace(
+            self, depth=depth, **{name: getattr(self, name)[:depth] for name in _PER_LAYER}
+        )
+
+    def network(self, widths: tuple[int, ...]) -> Network:
+        """The network of nodes with these widths."""
+        return make_network(widths, self.eta[: len(widths)], self.link, self.priors)
+
+    # ---- JSON -------------------------------------------------------------------------
+
+    def content(self) -> dict[str, Any]:
+        """As JSON; what is the same in all layers is one number."""
+        content = asdict(self)
+        for name in _PER_LAYER:
+            numbers = list(content[name])
+            content[name] = numbers[0] if len(set(numbers)) == 1 else numbers
+        return content
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Settings:
+        """From JSON. Versions that left out eta and priors trained with the defaults, whatever
+        network they went on from."""
+        check_known(content)
+        given = {name: value for name, value in content.items() if value is not None}
+        if "priors" in given:
+            given["priors"] = read_priors(given["priors"])
+        return cls.of(**given)
+
+
+def check_known(arguments: Mapping[str, Any], others: Sequence[str] = ()) -> None:
+    """Refuse what is the name of no setting, nor of ``others``."""
+    known = [*(field.name for field in fields(Settings)), *others]
+    for name in arguments:
+        if name not in known:
+            raise DataError(f"train: no argument is called {name!r}.{did_you_mean(name, known)}")
+
+
+def check_depth(depth: Any) -> int:
+    """The number of layers, at most."""
+    if check_integer("depth", depth, 1) > MOST_LAYERS:
+        raise DataError(f"depth={depth!r} must be at most {MOST_LAYERS}")
+    return int(depth)
+
+
+def _eta(start: TrainedNetwork | None, depth: int) -> tuple[float, ...]:
+    """η of every layer where none is given: those of the network to go on from, whose topmost is
+    that of further layers; of a new network, the default."""
+    known = (start.eta if start else ()) or (_DEFAULT_ETA,)
+    return (*known, *[known[-1]] * depth)[:depth]

@@ -1,0 +1,21 @@
+"""Texts in every format, and a model of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.corpora import write_corpora
+
+
+@pytest.fixture(scope="package")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same texts in every format, and a model."""
+    from tests.helpers.commands import FAST, run
+
+    place = tmp_path_factory.mktemp("cli")
+    write_corpora(place)
+    words = ["fit", str(place / "texts"), "-o", str(place / "model"), *FAST, "--max-df", "1.0"]
+    assert run(words) == 0
+    return place

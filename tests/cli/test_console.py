@@ -1,0 +1,116 @@
+"""What the command says when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("sklearn")
+import pgbn
+from pgbn.cli import run_command as run
+
+
+@pytest.mark.parametrize(("words", "code", "says"), [
+    (["topics", "nowhere"], 1, "nowhere: no saved model there"),
+    (["topics", "MODEL", "--layer", "9"], 1, "layers are numbered from 1 to 2"),
+    (["topics", "MODEL", "--layer", "x"], 2, "layer"),
+    (["topics", "MODEL", "--top", "0"], 2, "top"),
+    (["topic"], 2, "topic"),
+    (["fit", "TEXTS"], 2, "output"),
+    (["fit"], 2, "see pgbn fit --help"),
+    (["fit", "TEXTS", "-o", "MODEL"], 1, "there is a model already"),
+    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "many"], 2, "--burn-in 'many'"),
+    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "5,5"], 2, "--burn-in 5,5: 2 numbers"),
+    (["fit", "TEXTS", "-o", "NEW", "--eta", "1,1,1,1"], 2, "--eta 1,1,1,1: 4 numbers"),
+    (["fit", "TEXTS", "-o", "NEW", "--minutes", "-1"], 2, "minutes': -1 is not"),
+    (["fit", "TEXTS", "-o", "NEW", "--minutes", "nan"], 2, "minutes': nan is not"),
+    (["fit", "TEXTS", "-o", "NEW", "--column", "review"], 1, "column='review'"),
+    (["fit", "PLAIN", "-o", "NEW", "--label", "id"], 1, "label='id'"),
+    (["fit", "TEXTS", "-o", "NEW", "--terms", "PLAIN"], 1, "has texts"),
+    (["fit", "COUNTS", "-o", "NEW", "--max-features", "9"], 1, "--max-features: only for texts"),
+    (["fit", "COUNTS", "-o", "NEW", "--stop-words", "none"], 1, "--stop-words: only for texts"),
+    (["fit", "TEXTS", "-o", "NEW", "--collect", "0"], 2, "--collect 0: give whole numbers above 0"),
+    (["fit", "TEXTS", "-o", "NEW", "--ngrams", "0"], 2, "'--ngrams'"),
+    (["transform", "MODEL", "TEXTS", "--samples", "0"], 2, "'--samples'"),
+    (["resume", "MODEL", "--minutes", "nan"], 2, "minutes': nan is not"),
+    (["demo", "-o", "MODEL"], 1, "not of the demo"),
+    (["demo", "-o", "NEW", "--sweeps", "0"], 2, "'--sweeps'"),
+    (["report", "MODEL", "MODEL"], 1, "the same chain as"),
+    (["fit", "TEXTS", "-o", "NEW", "--depth", "0"], 2, "'--depth'"),
+    (["fit", "TEXTS", "-o", "NEW", "--max-width", "-3"], 2, "'--max-width'"),
+    (["fit", "TEXTS", "-o", "NEW", "--eta", "-1"], 2, "--eta -1: give finite numbers above 0"),
+    (["fit", "TEXTS", "-o", "NEW", "--link", "cauchy"], 2, "--link='cauchy'"),
+    (["fit", "TEXTS", "-o", "NEW", "--seed", "-1"], 2, "seed=-1"),
+    (["fit", "TEXTS", "-o", "NEW", "--threads", "0"], 2, "'--threads'"),
+    (["fit", "TEXTS", "-o", "NEW", "--min-df", "lots"], 2, "--min-df 'lots'"),
+    (["fit", "TEXTS", "-o", "NEW", "--stop-words", "klingon"], 2, "--stop-words klingon"),
+    (["fit", "nowhere", "-o", "NEW"], 1, "no such file"),
+    (["fit", "TEXTS", "-o", "PLAIN"], 1, "could not be written"),
+    (["transform", "MODEL", "TEXTS", "-o", "x.doc"], 2, "must end in .csv"),
+    (["transform", "MODEL", "TEXTS", "--layer", "1", "--concat"], 2, "--layer 1 is one layer"),
+    (["transform", "MODEL", "TEXTS", "-o", "no/x.csv"], 1, "no/x.csv: could not be written (no"),
+    (["transform", "MODEL", "TEXTS", "--layer", "0"], 2, "'--layer'"),
+    (["transform", "MODEL", "TEXTS", "--format", "xyz"], 2, "'xyz' is none of the choices. Known: csv, folder"),
+    (["perplexity", "MODEL", "TEXTS", "--encoding", "nonsense"], 2, "unknown encoding: nonsense"),
+    (["topics", "MODEL", "--layer", "0"], 2, "'--layer'"),
+    (["perplexity", "MODEL", "TEXTS", "--fraction", "2"], 2, "fraction': 2 does not lie between 0 and 1"),
+    (["generate", "MODEL", "--c", "mode"], 2, "'mode' is none of the choices"),
+    (["explain", "MODEL", "--format", "word"], 2, "'word' is none of the choices. Known: html, latex"),
+    (["explain", "PLAIN"], 1, "plain.txt"),
+    (["report", "MODEL", "-o", "nowhere/r.html"], 1, "nowhere/r.html: could not be written (no"),
+    (["report", "MODEL", "-o", "."], 1, "it is a folder"),
+    (["fit", "TEXTS", "-o", "NEW", "--eta", "inf"], 2, "--eta inf: give finite numbers above 0"),
+    (["fit", "TEXTS", "-o", "NEW", "--token-pattern", "["], 2, "'[' is no regular expression"),
+    (["fit", "TEXTS", "-o", "NEW", "--min-df", "0"], 2, "--min-df 0: give a number of documents"),
+    (["fit", "TEXTS", "-o", "NEW", "--max-df", "0.0"], 2, "--max-df 0.0 leaves out all terms"),
+    (["resume", "MODEL"], 1, "nothing to resume"),
+])  # fmt: skip
+def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                            words: list[str], code: int, says: str,
+                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    known = {"MODEL": place / "model", "TEXTS": place / "texts", "NEW": tmp_path / "new",
+             "PLAIN": place / "plain.txt", "COUNTS": place / "counts.npz"}  # fmt: skip
+    arguments = [str(known.get(word, word)) for word in words]
+    capsys.readouterr()
+    assert run(arguments) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    last = shown.err.strip().splitlines()[-1]
+    assert last.startswith("pgbn: ")
+    assert says in last
+    assert "Traceback" not in shown.err
+    assert run([*arguments, "--json"]) == code
+    assert says in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_debug_shows_the_traceback() -> None:
+    with pytest.raises(pgbn.StorageError):
+        run(["topics", "nowhere", "--debug"])
+
+
+def test_a_bug_is_one_line_too(capsys: pytest.CaptureFixture[str], place: Path,
+                               monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    def broken(*arguments: Any) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("pgbn.evaluation.topics", broken)
+    assert run(["topics", str(place / "model")]) == 1
+    assert capsys.readouterr().err == "pgbn: ZeroDivisionError: oops (a bug? --debug shows where)\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("words", [["topics", "MODEL"], ["info", "MODEL", "--json"], ["--help"]])
+def test_a_full_disk_behind_standard_output(place: Path, words: list[str]) -> None:
+    arguments = [str(place / "model") if word == "MODEL" else word for word in words]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "pgbn", *arguments], stdout=full,
+                              stderr=subprocess.PIPE, text=True, check=False)  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "pgbn: [Errno 28] No space left on device\n"

@@ -1,0 +1,55 @@
+"""The commands that write about a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("sklearn")
+from pgbn.cli import run_command as run
+from pgbn.report import report_data
+from pgbn.storage import open_saved
+from tests.helpers.commands import FAST, ask
+
+
+def test_report_of_several_chains(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R-hat and effective sample size are those of all chains."""
+    fit = ["fit", str(place / "texts"), *FAST, "--max-df", "1.0"]
+    assert run([*fit, "-o", str(tmp_path / "b"), "--seed", "1"]) == 0
+    chains = [place / "model", tmp_path / "b"]
+    found = ask(capsys, "report", *chains, "-o", tmp_path / "r.html")
+    expected = report_data([open_saved(chain).object for chain in chains]).series
+    assert not any(np.isfinite(series.ess) for series in expected)  # so few sweeps
+    assert {q["ess"] for q in found["quantities"]} == {None}  # NaN is not JSON
+    assert run(["report", *map(str, chains), "-o", str(tmp_path / "r.html")]) == 0
+    assert "log likelihood: too few sweeps" in capsys.readouterr().out
+
+    chains = [tmp_path / "long0", tmp_path / "long1"]
+    for seed, chain in enumerate(chains):
+        assert run([*fit, "-o", str(chain), "--seed", str(seed), "--collect", "80"]) == 0
+    words = [*chains, "-o", tmp_path / "r.html", "--title", "Two <chains>"]
+    found = ask(capsys, "report", *words)
+    expected = report_data([open_saved(chain).object for chain in chains]).series
+    assert found["chains"] == 2
+    assert [q["name"] for q in found["quantities"]] == [series.name for series in expected]
+    assert [q["ess"] for q in found["quantities"]] == [series.ess for series in expected]
+    finite = [series.rhat if np.isfinite(series.rhat) else None for series in expected]
+    assert [q["rhat"] for q in found["quantities"]] == finite  # of a constant it is infinite
+    assert expected[0].values.shape[0] == 2
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "seeds of the chains" in page
+    assert '<h1 dir="auto">Two &lt;chains&gt;</h1>' in page
+    assert run(["report", *map(str, chains), "-o", str(tmp_path / "r.html")]) == 0
+    assert "log likelihood: R-hat" in capsys.readouterr().out
+    assert run([*fit, "-o", str(tmp_path / "c"), "--seed", "2", "--eta", "0.1"]) == 0
+    assert run(["report", str(place / "model"), str(tmp_path / "c")]) == 1
+    assert "eta=0.1, but eta=0.05" in capsys.readouterr().err
+    counts = ["fit", str(place / "counts.npz"), "-o", str(tmp_path / "d"), *FAST]
+    assert run(counts) == 0
+    assert run(["report", str(place / "model"), str(tmp_path / "d")]) == 1
+    assert "other terms or documents" in capsys.readouterr().err

@@ -1,0 +1,99 @@
+"""The commands that train."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("sklearn")
+import pgbn
+from pgbn import checkpoint
+from pgbn.cli import run_command as run
+from pgbn.corpus import read_corpus
+from pgbn.storage import open_saved
+from tests.helpers.commands import FAST, ask
+
+
+def test_fit_and_what_is_saved(place: Path) -> None:
+    saved = open_saved(place / "model")
+    assert saved.vocabulary is not None
+    assert {"ship", "oven", "jury", "größe"} <= set(saved.vocabulary)
+    assert saved.data.shape == (60, len(saved.vocabulary))
+    assert len(saved.labels or []) == 60
+    assert saved.record["arguments"]["burn_in"] == 20
+    assert saved.object.deepest.depth == 2
+
+
+def test_resume(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A training stopped by Ctrl-C in the middle of the second layer."""
+    corpus = read_corpus(place / "texts", stop_words="english", min_df=2, max_df=1.0)
+
+    def press(event: pgbn.Event) -> None:
+        if event.done == 37:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        checkpoint.train(corpus.counts, tmp_path / "m", 8, 2, burn_in=20, collect=10, seed=0,
+                         vocabulary=corpus.vocabulary, callback=press)  # fmt: skip
+    facts = ask(capsys, "info", tmp_path / "m")
+    assert (facts["kind"], facts["depth"], facts["sweep"]) == ("checkpoint", 2, 7)
+    assert run(["topics", str(tmp_path / "m")]) == 1
+    assert "pgbn resume" in capsys.readouterr().err
+    assert run(["fit", str(place / "texts"), "-o", str(tmp_path / "m")]) == 1
+    assert "pgbn resume" in capsys.readouterr().err
+    ask(capsys, "resume", tmp_path / "m")
+    one, two = open_saved(tmp_path / "m"), open_saved(place / "model")
+    assert one.vocabulary == two.vocabulary
+    assert np.array_equal(one.object.deepest.phi[1], two.object.deepest.phi[1])
+
+
+def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ask(capsys, "demo", "-o", tmp_path / "d", "--sweeps", 8, "--max-width", 20)
+    assert found["documents"] > 2000
+    assert len(found["widths"]) == 3
+    assert {"1", "2", "3"} == set(found["topics"])
+    assert (tmp_path / "d" / "report.html").stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize("words", [
+    "--burn-in a,b", "--burn-in 0", "--collect 5,5", "--eta -1", "--max-width 0", "--depth 101",
+    "--link foo", "--seed -1", "--threads 0", "--minutes -1", "--max-df much", "--max-features 0",
+    "--min-df 0", "--min-df 1.5", "--min-df nan", "--min-df -1", "--max-df 0.0", "--max-df 0",
+    "--token-pattern [", "--token-pattern (a)(b)", "--format xyz", "--encoding nonsense",
+    "--encoding hex",
+])  # fmt: skip
+def test_nothing_is_read_before_the_options_are_right(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    def read(*arguments: Any, **options: Any) -> None:
+        pytest.fail("the data were read")
+
+    monkeypatch.setattr("pgbn.cli.train.read_corpus", read)
+    assert run(["fit", str(place / "texts"), "-o", str(tmp_path / "m"), *words.split()]) == 2
+
+
+@pytest.mark.parametrize("share", ["1.0", "0.0", "3"])
+def test_shares_and_numbers_of_documents(place: Path, tmp_path: Path, share: str) -> None:
+    texts, model = str(place / "texts"), str(tmp_path / "m")
+    assert run(["fit", texts, "-o", model, *FAST, "--max-df", "1.0", "--min-df", share]) == 0
+
+
+def test_the_demo_names_its_least_number_of_sweeps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--help"]) == 0
+    assert "at least 8" in " ".join(capsys.readouterr().out.split())
+
+
+def test_few_terms_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Frequent terms are left out, which may be all of a small corpus."""
+    (tmp_path / "x.txt").write_text("sea ship sail\nsea ship\nsail court\ncourt ship sea")
+    assert run(["fit", str(tmp_path / "x.txt"), "-o", str(tmp_path / "m"), *FAST]) == 0
+    assert "few terms are left; --min-df 1" in capsys.readouterr().err
+    np.savez(tmp_path / "zero.npz", X=np.zeros((3, 4), int))
+    assert run(["fit", str(tmp_path / "zero.npz"), "-o", str(tmp_path / "z"), *FAST]) == 0
+    assert "all counts are zero" in capsys.readouterr().err

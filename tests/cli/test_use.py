@@ -1,0 +1,112 @@
+"""The commands that use a model."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("sklearn")
+import pgbn
+from pgbn.cli import run_command as run
+from pgbn.storage import open_saved
+from tests.helpers.commands import ask
+from tests.helpers.corpora import WORDS
+
+
+def test_topics(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ask(capsys, "topics", place / "model", "--layer", 1, "--top", 5)
+    themes = [set(words.split()) for words in WORDS.values()]
+    top = [set(topic["terms"]) - {"größe", "naïve"} for topic in found[:3]]
+    assert all(any(terms <= theme for theme in themes) for terms in top)
+    assert sum(topic["weight"] for topic in found) == pytest.approx(1.0)
+    assert run(["topics", str(place / "model"), "-n", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "Layer 2" in text
+    assert "Layer 1" in text
+
+
+def test_transform(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = place / "model"
+    found = ask(capsys, "transform", model, place / "texts")
+    features = np.array([row["features"] for row in found["rows"]])
+    assert np.allclose(features.sum(axis=1), 1.0)
+    names = [row["document"] for row in found["rows"]]
+    for name in ("f.csv", "f.npy", "f.npz"):
+        facts = ask(capsys, "transform", model, place / "texts", "-o", tmp_path / name)
+        assert facts["documents"] == 60
+    assert np.array_equal(np.load(tmp_path / "f.npy"), features)
+    with np.load(tmp_path / "f.npz") as file:
+        assert np.array_equal(file["features"], features)
+        assert file["documents"].tolist() == names
+    rows = list(csv.reader((tmp_path / "f.csv").open(encoding="utf-8")))
+    assert rows[0] == ["document", *found["columns"]]
+    assert np.allclose(np.array(rows[1:])[:, 1:].astype(float), features, atol=1e-5)
+    assert run(["transform", str(model), str(place / "texts")]) == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith("document,layer1_topic0")
+    every = ask(capsys, "transform", model, place / "named.npz", "--concat")
+    widths = open_saved(model).object.widths
+    assert len(every["columns"]) == sum(widths)
+
+
+def test_unknown_terms_are_reported(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "x.npz", X=np.array([[3, 1]]), vocabulary=np.array(["ship", "spaceship"]))
+    assert run(["transform", str(place / "model"), str(tmp_path / "x.npz")]) == 0
+    assert "1 unknown terms with 1 counts were dropped" in capsys.readouterr().err
+
+
+def test_the_other_commands(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = place / "model"
+    found = ask(capsys, "perplexity", model, place / "texts")
+    assert 2.0 < found["perplexity"] < 23.0
+    drawn = ask(capsys, "generate", model, "-n", 3, "--length", 40)
+    assert [sum(document.values()) for document in drawn] == [40, 40, 40]
+    assert ask(capsys, "generate", model, "-n", 3, "--length", 40) == drawn
+    assert "θ⁽²⁾" in ask(capsys, "explain", model)["text"]
+    network = tmp_path / "network.json"
+    network.write_text(pgbn.zoo.pfa(3).to_json())
+    for form, start in (("latex", r"\documentclass"), ("html", "<!DOCTYPE html>")):
+        assert ask(capsys, "explain", network, "--format", form)["text"].startswith(start)
+    facts = ask(capsys, "info", model)
+    assert (facts["kind"], facts["documents"]) == ("training", 60)
+    page = ask(capsys, "report", model, "-o", tmp_path / "r.html")
+    assert page["bytes"] == (tmp_path / "r.html").stat().st_size
+    assert "harbour" in (tmp_path / "r.html").read_text("utf-8")
+    for words in (["generate", str(model)], ["explain", str(model)], ["info", str(model)],
+                  ["perplexity", str(model), str(place / "plain.txt")]):  # fmt: skip
+        capsys.readouterr()
+        assert run(words) == 0
+        assert capsys.readouterr().out.strip()
+
+
+def test_other_kinds_of_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgbn.save(pgbn.zoo.pfa(3), tmp_path / "network")
+    pgbn.save(pgbn.zoo.pfa(3).chain({"x": np.eye(4, dtype=int)}, 7).sweep(5), tmp_path / "chain")
+    pgbn.save(pgbn.PGBN(), tmp_path / "estimator")
+    assert ask(capsys, "info", tmp_path / "network")["kind"] == "network"
+    assert ask(capsys, "info", tmp_path / "chain")["sweeps"] == 5
+    assert ask(capsys, "info", tmp_path / "estimator")["kind"] == "estimator"
+    for kind in ("network", "chain"):
+        assert ask(capsys, "explain", tmp_path / kind)["text"]
+        assert run(["topics", str(tmp_path / kind)]) == 1
+        assert "needs a trained model" in capsys.readouterr().err
+    assert run(["explain", str(tmp_path / "estimator")]) == 1
+    assert "not fitted" in capsys.readouterr().err
+
+
+def test_empty_documents_are_called_as_in_the_results(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "new.txt").write_text("ship wave\nzzz qqq\noven", "utf-8")
+    assert run(["transform", str(place / "model"), str(tmp_path / "new.txt")]) == 0
+    shown = capsys.readouterr()
+    assert "1 of 3 documents have no known term: 2; their" in shown.err
+    assert shown.err.count("no known term") == 1
+    assert [row.partition(",")[0] for row in shown.out.splitlines()[1:]] == ["1", "2", "3"]

@@ -1,0 +1,63 @@
+"""The public names, which are imported when they are asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import pgbn
+
+
+def fresh(code: str) -> str:
+    """What a new process prints."""
+    words = [sys.executable, "-c", f"import pgbn\n{code}"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("name", pgbn.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(pgbn, name) is not None
+    assert name in dir(pgbn)
+
+
+def test_estimators_are_public_though_they_are_an_extra() -> None:
+    pytest.importorskip("sklearn")
+    assert pgbn.PGBN.__name__ == "PGBN"
+    assert "PGBN" not in pgbn.__all__
+    assert "PGBN" in dir(pgbn)
+    hidden = "import sys; sys.modules['sklearn'] = None\ntry:\n    pgbn.PGBN\nexcept ImportError as e:\n    print(e)"
+    assert fresh(hidden) == "pgbn.PGBN needs scikit-learn: pip install 'pgbn[sklearn]'"
+
+
+def test_rooms_are_there_without_an_import_of_their_own() -> None:
+    assert fresh("print(pgbn.storage.open_saved.__name__)") == "open_saved"
+    assert fresh("from pgbn import *; print(zoo.pfa(2).observed, Gamma)").startswith("['x']")
+
+
+def test_what_is_not_there_is_an_attribute_error() -> None:
+    package: Any = pgbn
+    for name in ("nothing", "_nothing"):
+        with pytest.raises(AttributeError, match=f"module 'pgbn' has no attribute '{name}'"):
+            getattr(package, name)
+
+
+def test_a_folder_is_loaded_by_the_room_that_knows_it(tmp_path: Any) -> None:
+    """Nothing but pgbn.load was asked for before."""
+    pgbn.save(pgbn.zoo.pfa(2), tmp_path / "network")
+    pgbn.save(pgbn.zoo.pfa(2).chain({"x": [[1, 2], [3, 4]]}), tmp_path / "chain")
+    pgbn.save(
+        pgbn.train_layerwise([[1, 2], [3, 4]], 2, 1, burn_in=1, collect=1), tmp_path / "training"
+    )
+    for name, kind in (
+        ("network", "Network"),
+        ("chain", "Chain"),
+        ("training", "LayerwiseTraining"),
+    ):
+        assert fresh(f"print(type(pgbn.load({str(tmp_path / name)!r})).__name__)") == kind
+    complaint = fresh(
+        "try:\n    pgbn.save(3, 'nowhere')\nexcept pgbn.StorageError as e:\n    print(e)"
+    )
+    assert "a Network, a Chain" in complaint

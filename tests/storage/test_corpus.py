@@ -1,0 +1,188 @@
+"""Reading documents: formats, options, bad files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+pytest.importorskip("typer")
+pytest.importorskip("sklearn")
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pgbn
+from pgbn.corpus import count_terms, read_corpus
+from pgbn.errors import DataError
+from pgbn.training.new_rows import align_terms
+from tests.helpers.corpora import texts
+from tests.helpers.hostile import attempt, campaign, words
+from tests.helpers.hostile_commands import FAST, command
+
+
+@pytest.mark.parametrize(("name", "options"), [
+    ("texts", {}), ("table.csv", {"column": "review", "label": "id"}),
+    ("lines.jsonl.gz", {"column": "review", "label": "id"}), ("plain.txt", {}),
+    ("counts.mtx", {"terms": "terms.txt"}), ("counts.npz", {"terms": "terms.txt"}),
+    ("named.npz", {}), ("counts.svmlight", {"terms": "terms.txt"}),
+])  # fmt: skip
+def test_formats(corpora: Path, name: str, options: dict[str, Any]) -> None:
+    if "terms" in options:
+        options = {"terms": corpora / options["terms"]}
+    corpus, expected = read_corpus(corpora / name, **options), count_terms(texts())
+    assert corpus.vocabulary == expected.vocabulary
+    order = np.argsort(corpus.labels) if name == "texts" else np.arange(60)
+    wanted = np.argsort([f"{n}.txt" for n in texts()]) if name == "texts" else order
+    assert np.array_equal(corpus.counts.toarray()[order], expected.counts.toarray()[wanted])
+    assert corpus.counts.dtype == np.int64
+    if "label" in options:
+        assert corpus.labels == list(texts())
+
+
+def test_vectorizer_options(corpora: Path) -> None:
+    corpus = read_corpus(corpora / "texts", min_df=15, max_features=10, ngram_range=(1, 2),
+                         stop_words=["ship"], lowercase=False)  # fmt: skip
+    assert corpus.vocabulary is not None
+    assert len(corpus.vocabulary) == 10
+    assert "ship" not in corpus.vocabulary
+    assert (
+        "Größe naïve"
+        in read_corpus(corpora / "texts", lowercase=False, ngram_range=(2, 2)).vocabulary
+    )
+
+
+def test_bad_data(tmp_path: Path) -> None:
+    def wrong(name: str, data: bytes, words: str, **options: Any) -> None:
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(DataError, match=words):
+            read_corpus(tmp_path / name, **options)
+
+    wrong("a.csv", b"id,txt\n1,hello", r"no column 'text'.*mean 'txt'")
+    wrong("b.csv", b"", "no column 'text'")
+    wrong("c.csv", b"text\n\xff\xfe", "not utf-8 at byte.*latin-1")
+    wrong("d.jsonl", b'{"text": "a b"}\n{oops', "line 2 is not JSON")
+    wrong("e.jsonl", b'{"text": 3}', "line 1 has no text 'text'")
+    wrong("f.jsonl", b"[" * 100_000, "line 1 is not JSON")
+    wrong("g.txt", b"", "no documents")
+    wrong("h.txt", b"the a of", "no terms could be counted", stop_words="english")
+    wrong("i.txt", b"hello you", "no terms could be counted.*token_pattern", token_pattern="(")
+    wrong("j.txt", b"hello you", "no terms could be counted.*min_df", min_df=-3)
+    wrong("k.mtx", b"%%MatrixMarket nonsense", "not a matrix in the format mtx")
+    wrong(
+        "l.mtx", b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n9 9 1\n", "format mtx"
+    )
+    wrong("m.npz", b"PK\x03\x04 nonsense", "not a matrix in the format npz")
+    wrong("n.svmlight", b"1 a:b\n", "format svmlight")
+    wrong("o.xyz", b"", "unknown kind of file; name its format")
+    wrong("p.txt", b"a", "is not known", format="exel")
+    wrong("q.txt", b"caf\xe9 bar", "nonsense", encoding="nonsense")
+    wrong("r.jsonl.gz", b"not gzip", "cannot be read")
+    np.savez(tmp_path / "s.npz", X=np.array([{"a": 1}], object))
+    with pytest.raises(DataError, match="format npz"):
+        read_corpus(tmp_path / "s.npz")
+    np.savez(tmp_path / "t.npz", a=np.ones(3), b=np.ones(3))
+    with pytest.raises(DataError, match="no array 'X'"):
+        read_corpus(tmp_path / "t.npz")
+    np.savez(tmp_path / "u.npz", X=np.full((2, 2), np.nan))
+    with pytest.raises(DataError, match="not finite"):
+        read_corpus(tmp_path / "u.npz")
+    with pytest.raises(DataError, match="no such file"):
+        read_corpus(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="no documents"):
+        read_corpus(tmp_path / "empty")
+    matrix = sp.csr_matrix(np.eye(3))
+    matrix.indices = matrix.indices + 9
+    sp.save_npz(tmp_path / "v.npz", matrix)
+    with pytest.raises(DataError):
+        read_corpus(tmp_path / "v.npz")
+
+
+@pytest.mark.parametrize(("name", "line"), [
+    ("a.txt.gz", b"sea ship sail\n"), ("b.csv.gz", b'text,\n"sea",\n'),
+    ("c.jsonl.gz", b'{"text": "sea ship"}\n'), ("d.mtx.gz", b"% a comment\n"),
+    ("e.svmlight.gz", b"0 1:1 2:1\n"), ("f.txt", b"sea ship sail\n"),
+])  # fmt: skip
+def test_what_unpacks_to_more_than_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: bytes
+) -> None:
+    """A small file of two megabytes, where a quarter of the memory is one."""
+    header = b"%%MatrixMarket matrix coordinate integer general\n" if "mtx" in name else b""
+    data = header + line * (2_000_000 // len(line))
+    (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
+    monkeypatch.setattr("pgbn.storage.bounded.memory", lambda: 4_000_000)
+    with pytest.raises(DataError, match=rf"{name}: .*more than 0\.0 GB.*give a part"):
+        read_corpus(tmp_path / name)
+
+
+def test_packed_matrices(corpora: Path, tmp_path: Path) -> None:
+    for name in ("counts.mtx", "counts.svmlight"):
+        packed = tmp_path / f"{name}.gz"
+        packed.write_bytes(gzip.compress((corpora / name).read_bytes()))
+        one, two = read_corpus(packed), read_corpus(corpora / name)
+        assert np.array_equal(one.counts.toarray(), two.counts.toarray())
+
+
+def test_a_folder_larger_than_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(3):
+        (tmp_path / f"{n}.txt").write_text("sea ship " * 1000)
+    (tmp_path / "x.csv").write_text("text\n" + "sea\n" * 1000)  # small texts take room too
+    for module in ("memory", "corpus"):
+        monkeypatch.setattr(f"pgbn.storage.{module}.memory", lambda: 60_000)
+    for path in (tmp_path, tmp_path / "x.csv"):
+        with pytest.raises(DataError, match="its documents would need"):
+            read_corpus(path)
+
+
+@campaign(60)
+@given(st.sampled_from([".txt", ".csv", ".jsonl", ".mtx", ".npz", ".svmlight", ".json"]),
+       st.binary(max_size=60), st.sampled_from(["utf-8", "latin-1", "utf-16", "hex", "\ud800", ""]))  # fmt: skip
+def test_any_bytes(place: Path, ending: str, content: bytes, encoding: str) -> None:
+    path = place / f"bytes{ending}"
+    path.write_bytes(content)
+    attempt(lambda: read_corpus(path, encoding=encoding, column="text"), ["bytes", "enc", "terms"])
+    attempt(lambda: pgbn.load(path), ["bytes"])
+
+
+@campaign(20)
+@given(st.lists(st.tuples(words, words), min_size=1, max_size=4), st.booleans())
+def test_texts_of_any_characters(place: Path, rows: list[tuple[str, str]], names: bool) -> None:
+    path = place / "any.jsonl"
+    lines = [json.dumps({"text": f"{a} same {b}", "id": b}) for a, b in rows]
+    path.write_text("\n".join(lines), "utf-8")
+    label = ["--label", "id"] if names else []
+    pattern = ["--token-pattern", r"\S+", "--stop-words", "none"]
+    model = place / "any"
+    code, line = command("fit", path, "-o", model, *FAST, *pattern, *label)
+    assert code == 0, line
+    for words_ in (["topics", model], ["--json", "topics", model], ["generate", model],
+                   ["transform", model, path, *label],
+                   ["transform", model, path, *label, "-o", place / "any.csv"],
+                   ["report", model, "-o", place / "any.html"]):  # fmt: skip
+        code, line = command(*words_)
+        assert code == 0, (words_, line)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_name(tmp_path: Path) -> None:
+    (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbftext,id\nhello world,1\nhello there,2\n")
+    assert read_corpus(tmp_path / "bom.csv").texts == ["hello world", "hello there"]
+
+
+def test_a_field_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "n.jsonl").write_text('{"text": "a b"}\n{"text": 3}')
+    with pytest.raises(DataError, match="line 2 has no text 'text', but a int"):
+        read_corpus(tmp_path / "n.jsonl")
+
+
+def test_duplicated_vocabulary() -> None:
+    X = np.eye(2, dtype=int)
+    with pytest.raises(DataError, match="terms: 'a' names two columns"):
+        align_terms(X, 2, ["a", "a"], ["a", "b"])
+    with pytest.raises(DataError, match="vocabulary: 'a' names two columns"):
+        align_terms(X, 2, ["a", "b"], ["a", "a"])

@@ -1,0 +1,66 @@
+"""The fields of a checkpoint: what is written is read again, and is found by its old names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn.training.checkpoints.format import (
+    checkpoint_facts,
+    decode_checkpoint,
+    encode_checkpoint,
+)
+from tests.helpers.short_training import QUICK, X
+
+NAMES = {"arguments", "context", "chain", "networks", "names", "depth", "phase", "sweep", "sweeps",
+         "done", "total", "trace"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def seen() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The checkpoints of all sweeps of a training of two layers."""
+    found: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
+    def note(event: pgbn.Progress) -> None:
+        found.append(encode_checkpoint(event, {"depth": 2}, {"record": {}}))
+
+    pgbn.train_layerwise(X, 6, 2, average=3, callback=note, **QUICK)
+    return found
+
+
+def test_the_names_of_the_fields_stay(seen: list[Any]) -> None:
+    for content, arrays in seen:
+        assert content.keys() == NAMES
+        assert arrays.keys() == {"state", "data", "model"}
+    means = [sum(name.startswith("mean/") for name in arrays["state"]) for _, arrays in seen]
+    assert means == [0] * 8 + [2] * 3 + [0] * 8 + [3] * 3  # Φ of each layer, and r
+
+
+@pytest.mark.parametrize("number", [0, 9, 13, 21])
+def test_what_is_written_is_read_again(seen: list[Any], number: int) -> None:
+    content, arrays = seen[number]
+    copies = {name: dict(group) for name, group in arrays.items()}
+    found = decode_checkpoint(content, copies.__getitem__, threads=1)
+    again, same = encode_checkpoint(found.progress, found.arguments, found.context)
+    assert again == content
+    for name, group in arrays.items():
+        assert same[name].keys() == group.keys()
+        assert all(np.array_equal(same[name][each], group[each]) for each in group)
+    assert (found.data.toarray() == X).all()
+
+
+def test_facts_need_no_arrays(seen: list[Any]) -> None:
+    facts = checkpoint_facts(seen[13][0])
+    assert (facts["depth"], facts["phase"], facts["sweep"], facts["done"]) == (2, "burn_in", 3, 14)
+    assert facts["arguments"] == {"depth": 2}
+
+
+def test_files_that_are_kept_are_not_encoded() -> None:
+    found: list[Any] = []
+    pgbn.train_layerwise(X, 6, 1, callback=lambda event: found.append(
+        encode_checkpoint(event, {}, {}, kept=("data", "model"))[1]
+    ), **QUICK)  # fmt: skip
+    assert all(arrays.keys() == {"state"} for arrays in found)

@@ -1,0 +1,93 @@
+"""The settings of a training: the right is taken, the wrong is refused before any work."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn.errors import DataError
+from pgbn.training.layerwise import LayerwiseTraining, trained_so_far
+from pgbn.training.settings import Settings
+from tests.helpers.short_training import QUICK, X, no_work
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"eta": [0.1, np.inf]}, r"eta=\[0.1, inf\]"),
+        ({"eta": np.nan}, "eta=nan"),
+        ({"eta": [0.1, 0.1, 0.1]}, r"eta=\[0.1, 0.1, 0.1\]: .*each of 2 layers"),
+        ({"burn_in": [5, 0]}, r"burn_in=\[5, 0\]"),
+        ({"burn_in": (1, 2, 3)}, r"burn_in=\(1, 2, 3\): .*each of 2 layers"),
+        ({"collect": np.ones((2, 2), int)}, "collect="),
+        ({"average": 6}, "average=6 must be at most collect=5"),
+        ({"average": 3, "collect": [4, 2]}, r"average=3 must be at most collect=\[4, 2\]"),
+    ],
+)
+def test_numbers_are_checked_first(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        pgbn.train_layerwise(X, 3, 2, callback=no_work, **QUICK | arguments)
+
+
+def test_arrays_give_a_number_for_each_layer() -> None:
+    one, two = (
+        pgbn.train_layerwise(X, 3, 2, eta=make([0.1, 0.2]), burn_in=make([3, 2]),
+                             collect=make([2, 1]), min_width=1, progress=False)
+        for make in (list, np.array)
+    )  # fmt: skip
+    assert two.deepest.eta == (0.1, 0.2)
+    assert np.array_equal(one.deepest.r, two.deepest.r)
+
+
+def test_what_was_trained_so_far_has_the_eta_of_its_layers() -> None:
+    seen: list[LayerwiseTraining] = []
+
+    settings = Settings.of(3, 2, eta=[0.1, 0.2])
+
+    def look(event: pgbn.Progress) -> None:
+        seen.append(trained_so_far(event, settings))
+
+    pgbn.train_layerwise(X, 3, 2, eta=[0.1, 0.2], callback=look, **QUICK)
+    assert {done.deepest.eta for done in seen} == {(0.1,), (0.1, 0.2)}
+
+
+# ---- resolved once, and kept --------------------------------------------------------------
+
+
+def test_train_layerwise_and_settings_have_the_same_arguments() -> None:
+    """The public signature repeats the defaults for its readers."""
+    public = signature(pgbn.train_layerwise).parameters
+    for name, parameter in signature(Settings.of).parameters.items():
+        if name != "start":
+            assert public[name].default == parameter.default, name
+    others = {"X", "start_from", "resume", "callback", "threads", "progress"}
+    assert public.keys() - others == {field.name for field in fields(Settings)}
+
+
+def test_settings_are_complete_and_survive_json() -> None:
+    priors = pgbn.Priors(c=(2.0, 3.0))
+    settings = Settings.of(9, 2, burn_in=np.array([3, 2]), collect=range(4, 6), priors=priors)
+    assert (settings.eta, settings.burn_in, settings.collect) == ((0.05, 0.05), (3, 2), (4, 5))
+    content = json.loads(json.dumps(settings.content()))
+    assert (content["eta"], content["burn_in"]) == (0.05, [3, 2])
+    assert Settings.from_content(content) == settings
+    assert Settings.of(**vars(settings)) == settings
+
+
+def test_settings_that_an_older_version_left_out_are_the_defaults() -> None:
+    kept = {"max_width": 9, "depth": 2, "burn_in": 6, "eta": None, "priors": None}
+    assert Settings.from_content(kept) == Settings.of(9, 2, burn_in=6)
+    with pytest.raises(DataError, match=r"no argument is called 'burnin'.*burn_in"):
+        Settings.from_content({**kept, "burnin": 3})
+
+
+def test_settings_of_the_first_layers() -> None:
+    settings = Settings.of(9, 3, eta=[0.1, 0.2, 0.3], burn_in=[3, 2, 1], collect=4)
+    assert settings.first(2) == Settings.of(9, 2, eta=[0.1, 0.2], burn_in=[3, 2], collect=4)
+    assert settings.first(3) == settings
