@@ -19,6 +19,7 @@ from numba.extending import intrinsic
 from pgbn.samplers.simd.lanes import pointer
 
 __all__ = [
+    "Pointer",
     "TopicLists",
     "TopicWeights",
     "padded",

@@ -59,10 +59,11 @@ def test_a_list_is_summed_and_picked_from(length):
 
 
 def test_a_place_of_value_0_is_never_picked():
+    """Nor by a target at the end of the list, where rounding may lead."""
     topic = np.arange(8, dtype=np.uint16)
     value = np.array([2, 0, 1, 0, 0, 0, 0, 0], np.int32)
     places = np.empty(2, np.uint64)
-    _list(topic, value, 0, 3, room_of(np.ones(8)), np.array([2.0, np.nextafter(3.0, 0.0)]), places)
+    _list(topic, value, 0, 3, room_of(np.ones(8)), np.array([2.0, 3.0]), places)
     np.testing.assert_array_equal(places, [2, 2])
 
 
