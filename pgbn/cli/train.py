@@ -39,6 +39,7 @@ from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import Corpus, count_terms, read_corpus
 from pgbn.training.layerwise import MOST_LAYERS
 from pgbn.zoo.arguments import check_link
+from pgbn.zoo.links import describe_links
 
 __all__ = ["demo", "fit", "resume"]
 
@@ -127,8 +128,7 @@ def fit(
                                          "(300,200,100).")] = "300",
     collect: Annotated[str, typer.Option(help="Sweeps after pruning, likewise.")] = "200",
     eta: Annotated[str, typer.Option(help="Dirichlet parameter of the topics, likewise.")] = "0.05",
-    link: Annotated[str, typer.Option(help="poisson (counts), bernoulli (0/1) or gamma "
-                                      "(non-negative reals).")] = "poisson",
+    link: Annotated[str, typer.Option(help=f"{describe_links()}.")] = "poisson",
     seed: Seed = 0,
     threads: Threads = None,
     format: Format = None,

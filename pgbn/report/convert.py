@@ -17,6 +17,7 @@ from pgbn.errors import DataError
 from pgbn.evaluation import topic_weights
 from pgbn.report.data import Matrix, ReportData, Series
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
+from pgbn.zoo.links import get_link
 
 if TYPE_CHECKING:
     from pgbn.engine.run.draws import Draws
@@ -246,7 +247,7 @@ def _facts(trained: TrainedNetwork, cells: Cells | None) -> dict[str, Any]:
     if trained.eta:
         facts["eta, by layer"] = ", ".join(f"{eta:g}" for eta in trained.eta)
     for name in type(trained.priors).__annotations__:
-        if name != "noise" or trained.link == "gamma":
+        if name != "noise" or get_link(trained.link).noise:
             first, second = getattr(trained.priors, name)
             facts[f"prior of {name}"] = f"({first:g}, {second:g})"
     return facts | _versions()

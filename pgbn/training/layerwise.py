@@ -24,6 +24,7 @@ from pgbn.training.per_layer import integers, positives, up_to
 from pgbn.training.start_settings import check_width, choose_eta, choose_priors
 from pgbn.training.trained import Priors, TrainedNetwork, observed_node
 from pgbn.training.verbs import Reportable
+from pgbn.zoo.links import get_link
 
 if TYPE_CHECKING:
     from pgbn.estimators.pgbn import PGBN
@@ -200,7 +201,7 @@ def read_training(X: Any, link: str) -> Cells:
 
 def _is_open(layer1: Any, link: str) -> bool:
     """Whether the sampler of the first layer is to be chosen here; other links have but one."""
-    return isinstance(layer1, str) and layer1 == "auto" and link == "poisson"
+    return isinstance(layer1, str) and layer1 == "auto" and get_link(link).is_counts
 
 
 def _sampler(cells: Cells, width: int, resume: Progress | None) -> str:
