@@ -9,7 +9,7 @@ tested. A model for pgbn itself becomes a file of pgbn/zoo: see CONTRIBUTING.md.
 from __future__ import annotations
 
 import pgbn
-from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_width
+from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
 __all__ = ["hierarchical_factorisation"]
 
@@ -30,8 +30,8 @@ def hierarchical_factorisation(
     factorization, UAI 2015.
     """
     # Arguments are checked first: an error names the argument, its value and the remedy.
-    check_width(width)
-    a, c = check_positive(taste, "taste"), check_positive(appeal, "appeal")
+    check_one_width(width)
+    a, c = check_positive_number(taste, "taste"), check_positive_number(appeal, "appeal")
     activity = pgbn.Gamma("activity", *check_prior(activity_prior, "activity_prior"), dims="person")
     popularity = pgbn.Gamma(
         "popularity", *check_prior(popularity_prior, "popularity_prior"), dims="item"

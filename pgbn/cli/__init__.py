@@ -12,7 +12,7 @@ import typer
 
 from pgbn.cli import pages, train, use
 from pgbn.cli.console import guarded, output
-from pgbn.cli.options import grouped
+from pgbn.cli.options import in_groups
 from pgbn.versions import __version__
 
 __all__ = ["app", "run_command"]
@@ -41,7 +41,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "report": pages.report_command,
 }
 for _name, _command in _COMMANDS.items():
-    app.command(_name)(grouped(_command))
+    app.command(_name)(in_groups(_command))
 
 
 def run_command(arguments: Sequence[str]) -> int:

@@ -30,7 +30,7 @@ __all__ = [
     "Width",
     "between",
     "checked_by",
-    "grouped",
+    "in_groups",
     "layer_numbers",
     "one_of",
 ]
@@ -163,7 +163,7 @@ class Sampling:
     threads: Threads = None
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
+def in_groups(command: Callable[..., None]) -> Callable[..., None]:
     """A command that takes groups of options, as typer wants it: option by option."""
     groups: dict[str, Any] = {}
     parameters: list[Parameter] = []

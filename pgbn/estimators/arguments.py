@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 from pgbn.checks import MOST_THREADS, check_integer, is_integral
 from pgbn.errors import DataError
 from pgbn.storage.sparse import check_sparse
+from pgbn.zoo.links import suitable_link
 
 __all__ = [
     "blaming",
@@ -53,9 +54,7 @@ def read_link(link: str, X: Any) -> str:
     """The link; "auto" looks at the data."""
     if link != "auto":
         return link
-    values = X.data if sp.issparse(X) else X
-    whole = values.dtype.kind in "iu" or bool((values == np.floor(values)).all())
-    return "poisson" if whole else "gamma"
+    return suitable_link(X.data if sp.issparse(X) else X)
 
 
 def read_seed(random_state: Any) -> int:

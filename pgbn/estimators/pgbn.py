@@ -36,6 +36,7 @@ from pgbn.training.layerwise import LayerwiseTraining, Progress, train_settings,
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.verbs import Reportable
+from pgbn.zoo.links import get_link
 
 __all__ = ["PFA", "PGBN"]
 
@@ -49,8 +50,8 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
     depth : layers at most.
     eta : the Dirichlet parameter of the topics, one number or one a layer.
     burn_in, collect : sweeps before and after pruning each layer, one number or one a layer.
-    link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, or "auto":
-        Poisson if all data are whole numbers, else gamma.
+    link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, the name
+        of a link of your own, or "auto": Poisson if all data are whole numbers, else gamma.
     layer1 : sampler of the first layer, see `pgbn.Network.chain`.
     min_width : training stops early, with a warning, at a layer of at most so many factors.
     priors : a `pgbn.Priors`; None means those of the paper.
@@ -188,7 +189,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         """Counts: −ln perplexity by document completion. Other links: the mean log density of a
         document given the posterior means of its rates. Larger is better."""
         check_is_fitted(self)
-        if self.link_ == "poisson":
+        if get_link(self.link_).is_counts:
             return -float(np.log(self.perplexity(X)))
         X = validate_documents(self, X, reset=False)
         model = self.training_.deepest

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from pgbn.checks import check_integer
 from pgbn.engine.data.cells import read_array
 from pgbn.errors import DataError
-from pgbn.training.trained import observed_node
+from pgbn.zoo.links import REALS
 
 __all__ = ["coherence", "diversity", "leading_terms"]
 
@@ -41,7 +41,7 @@ def coherence(phi: ArrayLike, X: Any, measure: str = "npmi", top: int = 10) -> N
         raise DataError(f"measure={measure!r} must be 'npmi' or 'umass'")
     topics = _topics(phi)
     leading = leading_terms(topics, top)
-    cells = read_array(observed_node("gamma"), X, imputed=False)  # any number from 0 on
+    cells = read_array(REALS.data_node(), X, imputed=False)  # any number from 0 on
     if cells.columns != topics.shape[1]:
         raise DataError(f"X has {cells.columns} columns, but the topics {topics.shape[1]} terms")
     used, where = np.unique(leading, return_inverse=True)

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.training.trained import TrainedNetwork, observed_node
+from pgbn.training.trained import TrainedNetwork
+from pgbn.zoo.links import get_link
 
 __all__ = ["mean_log_density"]
 
@@ -20,12 +21,11 @@ def mean_log_density(model: TrainedNetwork, X: Any, units: NDArray[np.float64]) 
 
     Documents are made dense a block at a time.
     """
-    node = observed_node(model.link)
-    noise = {"noise": model.noise} if model.link == "gamma" else {}
+    link = get_link(model.link)
     step, total = max(1, _CELLS // model.vocabulary_size), 0.0
     for start in range(0, X.shape[0], step):
         block = X[start : start + step]
         value = np.asarray(block.toarray() if sp.issparse(block) else block, np.float64)
         rate = np.maximum(units[start : start + step] @ model.phi[0], 1e-300)
-        total += float(node.log_density(value, rate=rate, **noise).sum())
+        total += float(link.log_density(value, rate, model.noise).sum())
     return total / int(X.shape[0])

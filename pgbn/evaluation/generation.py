@@ -22,6 +22,7 @@ from pgbn.samplers.random import stream_key, word_of
 from pgbn.storage.memory import check_bytes
 from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers
+from pgbn.zoo.links import Link, get_link
 
 __all__ = ["SyntheticDocuments", "generate_documents"]
 
@@ -152,20 +153,13 @@ def _counts(
     start: int,
 ) -> sp.csr_array:
     """The data of some documents given their first layer."""
-    rate = theta @ model.phi[0]
+    link, rate = get_link(model.link), theta @ model.phi[0]
     shape = (1, 1, *rate.shape)
     if length is None:
-        _check_rates(rate, np.inf if model.link == "bernoulli" else _MOST, start, model.link)
-        if model.link == "bernoulli":
-            return sp.csr_array(vectorised.bernoulli(Stream(key, shape), -np.expm1(-rate))[0, 0])
-        counts = vectorised.poisson(Stream(key, shape), rate[None, None])[0, 0]
-        if model.link == "gamma":
-            draws = Stream(stream_key(key, 1), shape)
-            return sp.csr_array(
-                vectorised.gamma(draws, counts[None, None] * 1.0, model.noise)[0, 0]
-            )
-        return sp.csr_array(counts)
-    if model.link != "poisson":
+        _check_rates(rate, link, start)
+        streams = Stream(key, shape), Stream(stream_key(key, 1), shape)
+        return sp.csr_array(link.generate(*streams, rate[None, None], model.noise)[0, 0])
+    if not link.is_counts:
         raise DataError(f"length={length[0]}: only documents of counts have a length")
     lengths = length[start : start + len(rate)]
     # A document of N tokens: N Poisson counts given their sum, drawn by a keyed multinomial.
@@ -178,12 +172,12 @@ def _counts(
     )
 
 
-def _check_rates(rate: NDArray[np.float64], most: float, start: int, link: str) -> None:
+def _check_rates(rate: NDArray[np.float64], link: Link, start: int) -> None:
     """Refuse rates whose counts no integer holds, and NaN, which infinite units give."""
-    wrong = ~(rate < most).all(axis=1)
+    wrong = ~(rate < (np.inf if link.any_rate else _MOST)).all(axis=1)
     if wrong.any():
         document = int(wrong.argmax())
-        remedy = 'length= or c="median"' if link == "poisson" else 'c="median"'
+        remedy = 'length= or c="median"' if link.is_counts else 'c="median"'
         raise DataError(
             f"document {start + document} has a Poisson rate of {rate[document].max():.3g}, and "
             f"counts must be below 2^31; give {remedy}"

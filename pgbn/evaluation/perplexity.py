@@ -20,13 +20,14 @@ from pgbn.engine.data.cells import read_array
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, PgbnWarning, notify
 from pgbn.samplers.documents.held_out import add_rates
-from pgbn.samplers.documents.sweeps import hash_documents
+from pgbn.samplers.documents.prepare import hash_documents
 from pgbn.samplers.executor import SERIAL, executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.storage.memory import check_bytes
-from pgbn.training.new_rows import infer, read_documents
-from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
+from pgbn.training.new_rows import infer, read_new_documents
+from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers
+from pgbn.zoo.links import COUNTS, get_link
 
 __all__ = ["HeldOutPerplexity", "completion_perplexity", "split_tokens"]
 
@@ -40,7 +41,7 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
     The split of a document depends on its counts and the seed only.
     """
     _check_fraction(fraction)
-    cells = read_array(observed_node("poisson"), X, imputed=False)
+    cells = read_array(COUNTS.data_node(), X, imputed=False)
     counts = cells.values
     total = int(counts.sum())
     check_bytes(f"X: splitting {total} tokens", 80 * total, "scale the counts down")
@@ -84,7 +85,7 @@ class HeldOutPerplexity:
     """
 
     def __init__(self, held_out: Any, threads: int | None = None) -> None:
-        cells = read_array(observed_node("poisson", "held_out"), held_out, imputed=False)
+        cells = read_array(COUNTS.data_node("held_out"), held_out, imputed=False)
         self.indptr, self.indices, self.counts = cells.indptr, cells.indices, cells.values
         self.shape, self.executor = (cells.rows, cells.columns), executor_of(threads)
         if not self.counts.size:
@@ -215,15 +216,15 @@ def completion_perplexity(
     needs only the posterior means of θ^(1).
     """
     model = trained_network(model)
-    if model.link != "poisson":
+    if not get_link(model.link).is_counts:
         raise DataError(f"perplexity is defined for counts; the link is {model.link!r}")
     _check_fraction(fraction)
-    seen: Any = read_documents(model, X)[0]
+    seen: Any = read_new_documents(model, X)[0]
     if held_out is None:
         seen, rest = split_tokens(seen, fraction, seed)
         out = HeldOutPerplexity(rest, threads)
     else:
-        out = HeldOutPerplexity(read_documents(model, held_out, name="held_out")[0], threads)
+        out = HeldOutPerplexity(read_new_documents(model, held_out, name="held_out")[0], threads)
         if out.shape[0] != seen.rows:
             raise DataError(f"held_out has {out.shape[0]} documents, but X has {seen.rows}")
     with warnings.catch_warnings():

@@ -12,6 +12,7 @@ import numpy as np
 from pgbn.engine.data.cells import Cells
 from pgbn.training.trained import TrainedNetwork
 from pgbn.versions import __version__
+from pgbn.zoo.links import get_link
 
 __all__ = ["code_to_repeat", "trained_facts", "used_versions"]
 
@@ -33,7 +34,7 @@ def trained_facts(trained: TrainedNetwork, cells: Cells | None) -> dict[str, Any
     if trained.eta:
         facts["eta, by layer"] = ", ".join(f"{eta:g}" for eta in trained.eta)
     for name in type(trained.priors).__annotations__:
-        if name != "noise" or trained.link == "gamma":
+        if name != "noise" or get_link(trained.link).noise:
             first, second = getattr(trained.priors, name)
             facts[f"prior of {name}"] = f"({first:g}, {second:g})"
     return facts | used_versions()

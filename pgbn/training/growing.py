@@ -25,6 +25,7 @@ from pgbn.training.settings import Settings
 from pgbn.training.surgery import State, prune
 from pgbn.training.trained import TrainedNetwork
 from pgbn.zoo import layers
+from pgbn.zoo.links import get_link
 
 __all__ = ["Plan", "Progress", "run_plan", "trained_at", "why_start_is_full"]
 
@@ -129,7 +130,7 @@ def why_start_is_full(
     """The same for a network to go on from, by the ``total`` of the data: the counts of the first
     layer are those of the data, and the layers above have no more. What other links have instead
     is not known, but data that are all 0 have none."""
-    counts = total if start.link == "poisson" or total == 0 else np.inf
+    counts = total if get_link(start.link).is_counts or total == 0 else np.inf
     known = "at most " if start.depth > 1 and total > 0 else ""
     return why_full(start, counts, min_width, min_count, known)
 

@@ -28,6 +28,7 @@ from pgbn.training.settings import Settings
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.verbs import Reportable
 from pgbn.zoo import layers
+from pgbn.zoo.links import get_link
 
 __all__ = [
     "LayerwiseTraining",
@@ -143,7 +144,7 @@ def check_callback(callback: Any) -> None:
 
 def _is_open(layer1: Any, link: str) -> bool:
     """Whether the sampler of the first layer is to be chosen here; other links have but one."""
-    return isinstance(layer1, str) and layer1 == "auto" and link == "poisson"
+    return isinstance(layer1, str) and layer1 == "auto" and get_link(link).is_counts
 
 
 def _sampler(cells: Cells, width: int, resume: Progress | None) -> str:

@@ -21,18 +21,21 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_names, check_seed, is_integral
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.errors import DataError, notify
-from pgbn.samplers.documents.first import BERNOULLI, GAMMA, POISSON
+from pgbn.samplers.documents.counts import count_law
 from pgbn.samplers.documents.layers import pack_layers
-from pgbn.samplers.documents.sweeps import Moments, hash_documents, infer_documents, project_terms
+from pgbn.samplers.documents.moments import Moments
+from pgbn.samplers.documents.prepare import hash_documents, project_terms
+from pgbn.samplers.documents.scratch import Documents, HeldNetwork, Sweeps
+from pgbn.samplers.documents.sweeps import infer_documents
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.samplers.random import stream_key, word_of
-from pgbn.training.trained import TrainedNetwork, check_layer, observed_node, trained_network
+from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
+from pgbn.zoo.links import REALS, get_link
 
-__all__ = ["HiddenUnits", "align_terms", "amount", "infer", "read_documents"]
+__all__ = ["HiddenUnits", "align_terms", "amount", "infer", "read_new_documents"]
 
 Names = Sequence[str] | Mapping[str, int]
 Matrix = NDArray[np.float64]
-_LINKS = {"poisson": POISSON, "bernoulli": BERNOULLI, "gamma": GAMMA}
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def infer(
     check_integer("burn_in", burn_in, 0)
     check_integer("samples", samples, 1)
     chosen = _layers(model, layers)
-    cells, unknown_terms, unknown_tokens = read_documents(model, X, terms, vocabulary)
+    cells, unknown_terms, unknown_tokens = read_new_documents(model, X, terms, vocabulary)
     rows = cells.rows
     column, places = np.full(model.depth, -1, np.int64), 0
     for t in chosen:
@@ -95,7 +98,8 @@ def infer(
     share = [np.zeros((rows, places)) for _ in range(2)]
     unit = [np.zeros((rows, places if units else 0)) for _ in range(2)]
     moments = Moments(column, share[0], share[1], unit[0], unit[1])
-    _run(model, cells, moments, burn_in, samples, seed, executor_of(threads))
+    sweeps = Sweeps(int(burn_in), int(samples))
+    _run(model, cells, sweeps, moments, seed, executor_of(threads))
     empty = np.flatnonzero(np.diff(cells.indptr) == 0)
     _report_empty(empty, rows)
 
@@ -121,15 +125,14 @@ def infer(
 def _run(
     model: TrainedNetwork,
     cells: Cells,
+    sweeps: Sweeps,
     moments: Moments,
-    burn_in: int,
-    samples: int,
     seed: int,
     executor: Executor,
 ) -> None:
-    link = _LINKS[model.link]
+    link = get_link(model.link)
     # Counts as integers and reals as floats, whatever the batch as a whole looks like.
-    values = cells.values.astype(np.float64 if link == GAMMA else np.int64)
+    values = cells.values.astype(np.int64 if link.whole else np.float64)
     hashes = np.empty(cells.rows, np.uint64)
     executor.rows(hash_documents, cells.rows, 0, cells.indptr, cells.indices,
              values.view(np.uint64), hashes)  # fmt: skip
@@ -139,10 +142,10 @@ def _run(
     if model.depth > 1:
         projected = np.zeros((phi.shape[0], int(layers.at[2] - layers.at[1])), np.float32)
         executor.rows(project_terms, phi.shape[0], 0, phi, layers, projected)
+    documents = Documents(cells.indptr, indices, values.astype(np.float64), hashes)
+    law, network = count_law(link.latent, float(model.noise)), HeldNetwork(phi, projected, layers)
     key = stream_key(check_seed(seed), word_of("infer"))
-    executor.rows(infer_documents, cells.rows, key, cells.indptr, indices,
-             values.astype(np.float64), hashes, link, float(model.noise), phi, projected,
-             layers, int(burn_in), int(samples), moments)  # fmt: skip
+    executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
 
 
 def _rows_of_phi(
@@ -162,7 +165,7 @@ def _layers(model: TrainedNetwork, layers: int | Iterable[int] | None) -> tuple[
     return tuple(dict.fromkeys(check_layer(model, t, "layers") for t in chosen))
 
 
-def read_documents(
+def read_new_documents(
     model: TrainedNetwork,
     X: Any,
     terms: Names | None = None,
@@ -176,7 +179,7 @@ def read_documents(
     """
     if sp.issparse(X) and X.shape[-1] >= 2**31:
         raise DataError(f"{name} has {X.shape[-1]} columns; give fewer than 2^31")
-    node, size = observed_node(model.link, name), model.vocabulary_size
+    node, size = get_link(model.link).data_node(name), model.vocabulary_size
     cells = read_array(node, X, imputed=False)
     columns: int = 0
     tokens: float = 0
@@ -225,7 +228,7 @@ def align_terms(
 
     The counts are an integer unless some datum is not.
     """
-    cells = read_array(observed_node("gamma", name), X, imputed=False)  # any number from 0 on
+    cells = read_array(REALS.data_node(name), X, imputed=False)  # any number from 0 on
     parts = (cells.values, cells.indices, cells.indptr)
     X = sp.csr_array(parts, shape=(cells.rows, cells.columns))
     if (terms is None) != (vocabulary is None):

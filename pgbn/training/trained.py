@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_names, is_integral, numbers
-from pgbn.errors import DataError
+from pgbn.errors import DataError, NetworkError
 from pgbn.training.verbs import Reportable
-from pgbn.zoo import layers
-from pgbn.zoo.arguments import LINKS
+from pgbn.zoo.links import get_link, link_names
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
@@ -96,8 +95,7 @@ class TrainedNetwork(Reportable):
             raise DataError(f"TrainedNetwork: r={self.r}: give finite numbers of at least 0")
         if not (self.c >= 0).all():
             raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
-        if self.link not in LINKS:
-            raise DataError(f"TrainedNetwork: link={self.link!r} must be one of {LINKS}")
+        _check_link(self.link)
         if self.vocabulary is not None:
             names = check_names("vocabulary", self.vocabulary, self.vocabulary_size)
             object.__setattr__(self, "vocabulary", tuple(names))
@@ -214,6 +212,16 @@ def check_layer(model: TrainedNetwork, layer: Any, argument: str = "layer") -> i
     return int(layer)
 
 
+def _check_link(link: Any) -> None:
+    try:
+        get_link(link)
+    except NetworkError:
+        raise DataError(
+            f"TrainedNetwork: link={link!r} must be one of {link_names()}; import the module that "
+            "registers it, if it is one of your own"
+        ) from None
+
+
 def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     """An array of floats; one that is such already is not copied."""
     return numbers(f"TrainedNetwork: {name}", value).astype(np.float64, copy=False)
@@ -239,7 +247,4 @@ def make_network(
 
 def observed_node(link: str, name: str = "X") -> Observed:
     """A data node of this link, documents × terms, that knows which values are allowed."""
-    from pgbn.nodes import Constant
-    from pgbn.zoo.arguments import observe
-
-    return observe(name, link, Constant(value=1.0), ("doc", "term"), layers.NOISE, (1.0, 1.0))
+    return get_link(link).data_node(name)

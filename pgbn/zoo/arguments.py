@@ -1,4 +1,4 @@
-"""What the models of the zoo share: checks of their arguments, and the links to data."""
+"""What the models of the zoo share: checks of their arguments, and their data node."""
 
 from __future__ import annotations
 
@@ -9,31 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.errors import NetworkError, did_you_mean
-from pgbn.nodes import BernoulliPoisson, Gamma, Multinomial, Poisson, PoissonGamma
+from pgbn.errors import NetworkError
+from pgbn.nodes import Gamma, Multinomial
 from pgbn.nodes.base import Observed
 from pgbn.nodes.expression import Constant, Expression
+from pgbn.zoo.links import get_link
 
 __all__ = [
-    "LINKS",
     "Prior",
     "check_link",
     "check_modalities",
-    "check_positive",
+    "check_one_width",
+    "check_positive_number",
     "check_prior",
     "check_total",
-    "check_width",
     "check_widths",
     "observe",
     "per_layer",
 ]
 
-LINKS = ("poisson", "bernoulli", "gamma")
-
 Prior = tuple[float, float]
 
 
-def check_width(width: Any, name: str = "width") -> int:
+def check_one_width(width: Any, name: str = "width") -> int:
     """A width is an integer of at least 1."""
     if isinstance(width, bool) or not isinstance(width, Integral) or width < 1:
         raise NetworkError(f"{name}={width!r}: must be a positive integer, such as {name}=100")
@@ -49,10 +47,10 @@ def check_widths(widths: Any) -> list[int]:
     layers = list(widths)
     if not layers:
         raise NetworkError("widths=[]: give the width of at least one layer, e.g. widths=[100]")
-    return [check_width(width, f"widths[{layer}]") for layer, width in enumerate(layers)]
+    return [check_one_width(width, f"widths[{layer}]") for layer, width in enumerate(layers)]
 
 
-def check_positive(value: Any, name: str) -> float:
+def check_positive_number(value: Any, name: str) -> float:
     """A parameter that must be a positive number."""
     good = isinstance(value, Real) and not isinstance(value, bool)
     if not (good and isfinite(value) and value > 0):
@@ -66,7 +64,7 @@ def check_prior(prior: Any, name: str) -> Prior:
         raise NetworkError(
             f"{name}={prior!r}: give two positive numbers, such as {name}=(1.0, 1.0)"
         )
-    first, second = (check_positive(value, f"{name}[{i}]") for i, value in enumerate(prior))
+    first, second = (check_positive_number(value, f"{name}[{i}]") for i, value in enumerate(prior))
     return first, second
 
 
@@ -77,18 +75,12 @@ def per_layer(value: Any, depth: int, name: str) -> list[float]:
         raise NetworkError(
             f"{name}={value!r}: give one number, or one for each of the {depth} layers"
         )
-    return [check_positive(each, name) for each in values]
+    return [check_positive_number(each, name) for each in values]
 
 
 def check_link(link: Any, name: str = "link") -> str:
     """The name of a link between a rate and data."""
-    if link not in LINKS:
-        hint = did_you_mean(link, LINKS) if isinstance(link, str) else ""
-        raise NetworkError(
-            f"{name}={link!r}: must be 'poisson' (counts), 'bernoulli' (0 and 1) or 'gamma' "
-            f"(reals ≥ 0).{hint}"
-        )
-    return str(link)
+    return get_link(link, name).name
 
 
 def check_modalities(modalities: Any) -> dict[str, str]:
@@ -118,11 +110,9 @@ def check_total(total: Any) -> Expression:
 def observe(
     name: str, link: Any, rate: Expression, dims: tuple[str, ...], noise: str, noise_prior: Any
 ) -> Observed:
-    """The data node of a link; only "gamma" has the node ``noise``, its rate."""
-    match check_link(link):
-        case "poisson":
-            return Poisson(name, rate, dims=dims)
-        case "bernoulli":
-            return BernoulliPoisson(name, rate, dims=dims)
+    """The data node of a link, and the node ``noise`` if the link has one."""
+    found = get_link(link)
+    if not found.noise:
+        return found.observe(name, rate, dims)
     prior = check_prior(noise_prior, "noise_prior")
-    return PoissonGamma(name, rate, Gamma(noise, *prior), dims=dims)
+    return found.observe(name, rate, dims, Gamma(noise, *prior))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma, Poisson
-from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_width
+from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
 __all__ = ["bnbp"]
 
@@ -19,10 +19,10 @@ def bnbp(
 
     References: Zhou, Hannah, Dunson & Carin, AISTATS 2012; Zhou, NIPS 2014.
     """
-    check_width(width)
-    c, epsilon = check_positive(concentration, "concentration"), 1 / max(width, 2)
+    check_one_width(width)
+    c, epsilon = check_positive_number(concentration, "concentration"), 1 / max(width, 2)
     r = Gamma("r", *check_prior(r_prior, "r_prior"), dims="doc")
     p = BetaOdds("p", c * epsilon, c * (1 - epsilon), dims="topic")
     theta = Gamma("theta", r, p, dims=("doc", "topic"))
-    phi = Dirichlet("phi", check_positive(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
     return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": width})

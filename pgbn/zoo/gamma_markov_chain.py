@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Poisson, Self, Shift
-from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_width
+from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
 __all__ = ["gamma_markov_chain"]
 
@@ -25,13 +25,13 @@ def gamma_markov_chain(
     Reference: Acharya, Ghosh & Zhou, Nonparametric Bayesian factor analysis for dynamic count
     matrices, AISTATS 2015.
     """
-    check_width(width)
+    check_one_width(width)
     gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
     c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
     weight = Gamma("lambda", gamma0 / width, c0, dims="topic")
     a1 = Gamma("a1", *check_prior(a1_prior, "a1_prior"))
     c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="time")
     theta = Gamma("theta", Shift(Self(), along="time", initial=a1), c, dims=("time", "topic"))
-    phi = Dirichlet("phi", check_positive(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
     x = Poisson("x", phi @ (weight * theta), dims=("time", "term"))
     return Network(x, sizes={"topic": width})

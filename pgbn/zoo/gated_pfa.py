@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgbn.network.network import Network
 from pgbn.nodes import Bernoulli, Beta, BetaOdds, Dirichlet, Gamma, Poisson
-from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_width
+from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
 __all__ = ["gated_pfa"]
 
@@ -25,7 +25,7 @@ def gated_pfa(
     Reference: Gan, Chen, Henao, Carlson & Carin, Scalable deep Poisson factor analysis for topic
     modeling, ICML 2015; here with independent gates instead of a sigmoid belief network above.
     """
-    check_width(width)
+    check_one_width(width)
     gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
     c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
     r = Gamma("r", gamma0 / width, c0, dims="topic")
@@ -33,5 +33,5 @@ def gated_pfa(
     h = Bernoulli("h", pi, dims=("doc", "topic"))
     p = BetaOdds("p", *check_prior(p_prior, "p_prior"), dims="doc")
     theta = Gamma("theta", r * h, p, dims=("doc", "topic"))
-    phi = Dirichlet("phi", check_positive(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
     return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": width})

@@ -6,7 +6,13 @@ from typing import Any
 
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Multinomial
-from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_total, check_width
+from pgbn.zoo.arguments import (
+    Prior,
+    check_one_width,
+    check_positive_number,
+    check_prior,
+    check_total,
+)
 
 __all__ = ["hdp_lda", "lda"]
 
@@ -20,10 +26,10 @@ def lda(width: int, alpha: float | None = None, eta: float = 0.1, total: Any = N
     References: Blei, Ng & Jordan, JMLR 3, 2003; the defaults are those of Griffiths & Steyvers,
     PNAS 101, 2004.
     """
-    check_width(width)
-    each = 50 / width if alpha is None else check_positive(alpha, "alpha")
+    check_one_width(width)
+    each = 50 / width if alpha is None else check_positive_number(alpha, "alpha")
     theta = Dirichlet("theta", each, over="topic", dims="doc")
-    phi = Dirichlet("phi", check_positive(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
     x = Multinomial("x", phi @ theta, over="term", dims="doc", total=check_total(total))
     return Network(x, sizes={"topic": width})
 
@@ -43,11 +49,11 @@ def hdp_lda(
     Reference: Teh, Jordan, Beal & Blei, Hierarchical Dirichlet processes, JASA 101, 2006, whose
     priors are the defaults.
     """
-    check_width(width)
+    check_one_width(width)
     gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
     pi = Dirichlet("pi", gamma0 / width, over="topic")
     alpha = Gamma("alpha", *check_prior(alpha_prior, "alpha_prior"))
     theta = Dirichlet("theta", alpha * pi, over="topic", dims="doc")
-    phi = Dirichlet("phi", check_positive(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
     x = Multinomial("x", phi @ theta, over="term", dims="doc", total=check_total(total))
     return Network(x, sizes={"topic": width})

@@ -32,9 +32,9 @@ def multimodal(
     """x^s_j ~ Pois(Φ^{s,1}θ¹_j) for every modality s; above θ¹ the belief network of `pgbn`.
 
     ``modalities`` maps names to links: {"words": "poisson", "tags": "bernoulli"}. Modality s has
-    the data node s with dims (doc, term_s), the topics phi1_s and, for the link "gamma", noise_s.
-    θ¹_j hears an exposure of one from each modality, so its rate c²_j is a gamma instead of
-    (1−p)/p, which needs an exposure of one in all. Other nodes: phi2…phiT, theta1…thetaT,
+    the data node s with dims (doc, term_s), the topics phi1_s and, if its link has noise ("gamma"),
+    noise_s. θ¹_j hears an exposure of one from each modality, so its rate c²_j is a gamma instead
+    of (1−p)/p, which needs an exposure of one in all. Other nodes: phi2…phiT, theta1…thetaT,
     c2…c{T+1}, r, gamma0, c0.
 
     Reference: Wang, Chen & Zhou, Multimodal Poisson gamma belief network, AAAI 2018.

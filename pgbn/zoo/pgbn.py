@@ -11,9 +11,9 @@ from pgbn.nodes.expression import Expression
 from pgbn.zoo import layers
 from pgbn.zoo.arguments import (
     Prior,
-    check_positive,
+    check_one_width,
+    check_positive_number,
     check_prior,
-    check_width,
     check_widths,
     observe,
     per_layer,
@@ -36,8 +36,8 @@ def pgbn(
 
     φᵗ_k ~ Dir(η), r_k ~ Gam(γ0/K_T, c0), c²_j = (1−p²_j)/p²_j with p²_j ~ Beta, and
     cᵗ_j, c0, γ0 ~ Gam; T = len(widths). Nodes: x, phi1…phiT, theta1…thetaT, r, gamma0, c0, p2,
-    c3…c{T+1}, and ``noise`` if link="gamma"; the value of p2 is the rate c² = (1−p²)/p². The
-    defaults are the paper's.
+    c3…c{T+1}, and ``noise`` if the link has noise ("gamma"); the value of p2 is the rate
+    c² = (1−p²)/p². The defaults are the paper's.
 
     Reference: Zhou, Cong & Chen, The Poisson gamma belief network, NIPS 2015; Augmentable gamma
     belief networks, JMLR 17(163), 2016.
@@ -75,6 +75,6 @@ def pfa(
 
     Reference: Zhou & Carin, Negative binomial process count and mixture modeling, TPAMI 2015.
     """
-    check_width(width)
-    return pgbn([width], check_positive(eta, "eta"), p_prior, c0_prior=c0_prior,
+    check_one_width(width)
+    return pgbn([width], check_positive_number(eta, "eta"), p_prior, c0_prior=c0_prior,
                 gamma0_prior=gamma0_prior, link=link, noise_prior=noise_prior)  # fmt: skip

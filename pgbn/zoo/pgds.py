@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Poisson, Self, Shift
-from pgbn.zoo.arguments import Prior, check_positive, check_prior, check_width
+from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
 __all__ = ["pgds"]
 
@@ -26,14 +26,14 @@ def pgds(
 
     Reference: Schein, Zhou & Wallach, Poisson–gamma dynamical systems, NIPS 2016.
     """
-    check_width(width)
-    tau = check_positive(tau, "tau")
+    check_one_width(width)
+    tau = check_positive_number(tau, "tau")
     beta = Gamma("beta", *check_prior(beta_prior, "beta_prior"))
-    nu = Gamma("nu", check_positive(gamma0, "gamma0") / width, beta, dims="topic")
-    pi = Dirichlet("pi", check_positive(epsilon, "epsilon"), over="topic", dims="previous")
+    nu = Gamma("nu", check_positive_number(gamma0, "gamma0") / width, beta, dims="topic")
+    pi = Dirichlet("pi", check_positive_number(epsilon, "epsilon"), over="topic", dims="previous")
     lag = Shift(pi @ Self(topic="previous"), along="time", initial=nu)
     theta = Gamma("theta", tau * lag, tau, dims=("time", "topic"))
     delta = Gamma("delta", *check_prior(delta_prior, "delta_prior"), dims="time")
-    phi = Dirichlet("phi", check_positive(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
     x = Poisson("x", delta * (phi @ theta), dims=("time", "term"))
     return Network(x, sizes={"topic": width})

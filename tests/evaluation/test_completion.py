@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import pgbn
+from pgbn.errors import PgbnWarning
 from pgbn.evaluation import HeldOutPerplexity, completion_perplexity, split_tokens
+from pgbn.training.trained import TrainedNetwork
 from tests.helpers.trained import X, model_of
 
 
@@ -43,3 +45,12 @@ def test_an_estimator_hands_its_settings_on() -> None:
     expected = completion_perplexity(model, x, fraction=0.3, **chain).perplexity()
     assert model.perplexity(x, fraction=0.3) == expected
     assert model.components_ is model.networks_[-1].phi[0]
+
+
+def test_perplexity_leaves_out_terms_that_no_topic_has() -> None:
+    phi = np.array([[0.5, 0.5, 0.0]])
+    model = TrainedNetwork((phi,), np.ones(1), np.ones(1))
+    with pytest.warns(PgbnWarning, match="1 unknown terms with 9 counts") as caught:
+        found = completion_perplexity(model, [[4, 4, 9]], [[2, 2, 0]], burn_in=3, samples=3)
+    assert len(caught) == 1
+    assert found.perplexity() == pytest.approx(2.0)

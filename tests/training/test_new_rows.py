@@ -1,6 +1,5 @@
-"""Hidden units of new documents: the law, the independence of batches, the edges."""
+"""Hidden units of new documents: the independence of batches, the edges, unknown terms."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,161 +10,9 @@ from pgbn.errors import DataError, PgbnWarning
 from pgbn.report import report_data
 from pgbn.training import LayerwiseTraining
 from pgbn.training.new_rows import align_terms, infer
-from pgbn.training.trained import Priors, TrainedNetwork
+from pgbn.training.trained import TrainedNetwork
 from pgbn.zoo import lda
-
-TERMS = 8
-
-
-def model_of(link="poisson", widths=(4, 3, 2), seed=0, scale=1.0):
-    rng = np.random.default_rng(seed)
-    below, phi = TERMS, []
-    for width in widths:
-        phi.append(rng.dirichlet(np.full(below, 0.5), width))
-        below = width
-    return TrainedNetwork(
-        tuple(phi),
-        scale * (rng.gamma(2.0, 4.0, widths[-1]) + 1.0),
-        np.ones(len(widths)),
-        eta=(0.05,) * len(widths),
-        link=link,
-        noise=1.5,
-        priors=Priors(p=(12.0, 12.0), c=(16.0, 12.0)),  # all moments that are compared exist
-    )
-
-
-def draw(model, documents, seed):
-    """Exact draws of units and data given Φ and r."""
-    given = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)} | {"r": model.r}
-    if model.link == "gamma":
-        given["noise"] = model.noise
-    return model.network().generate(seed, {"doc": documents, "term": TERMS}, given)
-
-
-def quiet(*args, **kwargs):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PgbnWarning)
-        return infer(*args, **kwargs)
-
-
-# ---- the law --------------------------------------------------------------------------
-
-
-def calibration(model, joint, found):
-    """z-scores of E[(θ − E[θ|x]) h(x)] = 0 for several h, and of E[(θ − E[θ|x])² − Var[θ|x]] = 0.
-
-    The law of total expectation holds for exact draws of (θ, x) and the exact posterior, and for
-    nothing else that is likely: the joint-distribution test for one document.
-    """
-    x = joint["x"]
-    weights = [np.ones(len(x)), np.log1p(x.sum(axis=1)), (x > 0).mean(axis=1)]
-    weights += [np.log1p(x[:, v]) for v in range(TERMS)]
-    scores = []
-    for t in found.layers:
-        theta = joint[f"theta{t}"]
-        share = theta / np.maximum(theta.sum(axis=1, keepdims=True), 1e-300)
-        for true, mean, deviation in (
-            (theta, found.units[t], found.units_sd[t]),
-            (share, found.proportions[t], found.proportions_sd[t]),
-        ):
-            error = true - mean
-            columns = [error * weight[:, None] for weight in weights] + [error**2 - deviation**2]
-            for column in columns:
-                scores += list(column.mean(axis=0) / column.std(axis=0) * np.sqrt(len(x)))
-    return np.array(scores)
-
-
-@pytest.mark.parametrize(
-    ("link", "widths", "scale"),
-    [
-        ("poisson", (4,), 1.0),
-        ("poisson", (4, 3, 2), 1.0),
-        ("bernoulli", (4, 3), 0.2),
-        ("gamma", (4, 3), 0.5),
-    ],
-)
-def test_posterior_moments_obey_the_law_of_total_expectation(link, widths, scale):
-    model = model_of(link, widths, scale=scale)
-    joint = draw(model, 1200, seed=len(widths))
-    found = quiet(model, joint["x"], burn_in=150, samples=200)
-    assert np.abs(calibration(model, joint, found)).max() < 4.0
-
-
-def test_the_calibration_test_sees_a_wrong_prior():
-    model = model_of()
-    joint = draw(model, 1200, seed=3)
-    wrong = TrainedNetwork(model.phi, 1.15 * model.r, model.c, priors=model.priors)
-    found = quiet(wrong, joint["x"], burn_in=150, samples=200)
-    assert np.abs(calibration(wrong, joint, found)).max() > 5.0
-
-
-def frozen_chain(model, x, seed):
-    """A chain of the whole network without the steps that draw Φ, r and what is above them."""
-    held = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)}
-    held |= {"r": model.r, "gamma0": 1.0, "c0": 1.0}
-    chain = model.network().chain({"x": x}, seed, init=held, layer1="composed", threads=1)
-    chain._turns = [turn for turn in chain._turns if turn.step.upward or turn.step.node not in held]
-    return chain
-
-
-def distances(model, x, units):
-    """Means of the units in a chain of the network minus ``units``, in standard errors."""
-    chain = frozen_chain(model, x, 1).sweep(200)
-    batches: dict[int, list] = {1: [], 2: []}
-    for _ in range(40):  # batch means give a standard error in spite of the autocorrelation
-        sums = {1: 0.0, 2: 0.0}
-        for _ in range(50):
-            chain.sweep()
-            values = chain.select(["theta1", "theta2"])
-            for t in sums:
-                sums[t] = sums[t] + values[f"theta{t}"] / 50
-        for t in sums:
-            batches[t].append(sums[t])
-    np.testing.assert_array_equal(chain.values["phi1"], model.phi[0])
-    for t, rows in batches.items():
-        error = np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
-        yield (np.mean(rows, axis=0) - units[t]) / error
-
-
-def test_moments_agree_with_a_chain_of_the_network():
-    model = model_of(widths=(4, 3))
-    x = draw(model, 6, seed=2)["x"]
-    found = quiet(model, x, burn_in=500, samples=40_000)
-    for z in distances(model, x, found.units):
-        assert np.abs(z).max() < 4.5
-
-
-def test_moments_of_wide_layers_agree_with_a_chain_of_the_network():
-    """Layers beyond 32 units, most of them negligible. Their draws are so skewed that the largest
-    of 200 distances says little; in 15 such chains the mean square was between 1 and 1.6, and it
-    is above 3 if all units are a tenth too large."""
-    model = model_of(widths=(36, 33), scale=0.02)
-    x = draw(model, 6, seed=2)["x"]
-    found = quiet(model, x, burn_in=500, samples=40_000)
-    for z in distances(model, x, found.units):
-        assert np.mean(z**2) < 2.0
-
-
-def test_one_topic_is_known_exactly():
-    """K = 1: θ | x ~ Gam(r + N, rate 1 + c), p | N ~ Beta(a0 + N, b0 + r): E θ = (r + N) E p."""
-    model = TrainedNetwork((np.full((1, 3), 1 / 3),), np.array([2.0]), np.ones(1),
-                           priors=Priors(p=(3.0, 4.0)))  # fmt: skip
-    found = infer(model, np.array([[2, 0, 5]]), burn_in=0, samples=20_000)
-    n, r, a, b = 7, 2.0, 3.0 + 7, 4.0 + 2.0
-    mean = (r + n) * a / (a + b)
-    square = (r + n) * (r + n + 1) * a * (a + 1) / ((a + b) * (a + b + 1))
-    assert found.units[1][0, 0] == pytest.approx(mean, rel=0.01)
-    assert found.units_sd[1][0, 0] == pytest.approx(np.sqrt(square - mean**2), rel=0.02)
-    assert found.proportions[1][0, 0] == pytest.approx(1.0)
-    assert found.proportions_sd[1][0, 0] == pytest.approx(0.0, abs=1e-5)
-
-
-def test_topics_that_do_not_overlap_are_counted():
-    phi = np.kron(np.eye(2), np.full((1, 3), 1 / 3))
-    model = TrainedNetwork((phi,), np.array([0.5, 1.5]), np.ones(1))
-    found = infer(model, np.array([[1, 0, 2, 0, 4, 0]]), burn_in=2, samples=3)
-    np.testing.assert_allclose(found.proportions[1], [[3.5 / 9, 5.5 / 9]])
-
+from tests.helpers.documents import TERMS, model_of, quiet
 
 # ---- a document's result is its own ---------------------------------------------------
 
@@ -366,3 +213,39 @@ def test_input_is_not_changed():
     before = x.copy()
     quiet(model_of(), x, burn_in=1, samples=1)
     np.testing.assert_array_equal(x.toarray(), before.toarray())
+
+
+# ---- unknown terms --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("link", ["poisson", "bernoulli", "gamma"])
+def test_terms_that_no_topic_has_are_unknown(link):
+    phi = np.array([[0.5, 0.5, 0.0, 0.0, 0.0], [0.1, 0.4, 0.0, 0.5, 0.0]])
+    model = TrainedNetwork((phi,), np.ones(2), np.ones(1), link=link)
+    x = np.array([[1, 1, 1, 0, 0], [0, 0, 1, 0, 1], [0, 1, 0, 1, 0]])
+    known = x.copy()
+    known[:, [2, 4]] = 0
+    with pytest.warns(PgbnWarning) as caught:
+        found = infer(model, x, burn_in=3, samples=3)
+    message = "X: 2 unknown terms with 3 counts were dropped: no topic of the model has column 2, …"
+    assert [str(each.message) for each in caught][:1] == [message]
+    assert (found.unknown_terms, found.unknown_tokens) == (2, 3)
+    assert found.empty.tolist() == [1]
+    with pytest.warns(PgbnWarning, match="no known term"):
+        expected = infer(model, known, burn_in=3, samples=3)
+    np.testing.assert_array_equal(found.units[1], expected.units[1])
+    with pytest.warns(PgbnWarning):  # one beyond the vocabulary as well
+        wider = infer(model, np.hstack([x, x[:, :1]]), burn_in=3, samples=3)
+    assert (wider.unknown_terms, wider.unknown_tokens) == (3, 4)
+
+
+def test_totals_of_unknown_terms_are_not_cut_off():
+    model = TrainedNetwork((np.array([[1.0]]),), np.ones(1), np.ones(1), link="gamma")
+    for value, text in ((0.4, "a total of 0.4 were"), (0.1, "a total of 0.1 were")):
+        with pytest.warns(PgbnWarning, match=f"1 unknown terms with {text}"):
+            found = infer(model, [[1.5, value]], burn_in=1, samples=1)
+        assert found.unknown_tokens == value
+    tenths = np.full((320, 2), 0.1)
+    assert align_terms(tenths, 1)[2] == pytest.approx(32.0)
+    whole = align_terms(np.full((32, 2), 1.0), 1)[2]
+    assert (whole, type(whole)) == (32, int)

@@ -185,21 +185,6 @@ def test_wrong_eta_for_layers():
         zoo.pgbn([2, 2], eta=[0.1, -1])
 
 
-@pytest.mark.parametrize("link", ["poison", "Poisson", "", None, 3])
-def test_wrong_link(link):
-    with pytest.raises(NetworkError, match="link="):
-        zoo.pgbn([2], link=link)
-    with pytest.raises(NetworkError, match="link="):
-        zoo.pfa(2, link=link)
-    with pytest.raises(NetworkError, match=r"modalities\['words'\]"):
-        zoo.multimodal([2], {"words": link})
-
-
-def test_a_misspelt_link_gets_a_hint():
-    with pytest.raises(NetworkError, match="Did you mean 'poisson'"):
-        zoo.pgbn([2], link="poison")
-
-
 @pytest.mark.parametrize("modalities", [{}, None, "words", ["poisson"], {3: "poisson"}])
 def test_wrong_modalities(modalities):
     with pytest.raises(NetworkError, match="modalities"):

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from pgbn.samplers.documents.units import TILE
 from pgbn.samplers.simd.lanes import aligned
 
-__all__ = ["Layers", "pack_layers"]
+__all__ = ["Layers", "loadings_down", "loadings_up", "pack_layers"]
 
 Matrix = NDArray[np.float64]
 
@@ -72,3 +73,15 @@ def _fill(matrices: Sequence[Matrix]) -> tuple[NDArray[np.float32], NDArray[np.i
 
 def _edges(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def loadings_down(layers, t):
+    """Φ between the layers t and t + 1, flat, a unit of the upper one a line."""
+    return layers.down[layers.down_at[t] : layers.down_at[t + 1]]
+
+
+@njit(cache=True, nogil=True)
+def loadings_up(layers, t):
+    """Φ between the layers t - 1 and t, flat, a unit of the lower one a line."""
+    return layers.up[layers.up_at[t - 1] : layers.up_at[t]]

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import betaln
 from scipy.stats import binom
 
-from pgbn.samplers.documents.first import POISSON, has_labels
+from pgbn.samplers.documents.counts import DATUM
+from pgbn.samplers.documents.first import has_labels
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
 
@@ -69,7 +70,7 @@ def error_of(values, batches=40):
 
 def labelled(x, model):
     tokens, cells = x.sum(axis=1), (x > 0).sum(axis=1)
-    return [has_labels(POISSON, n, c, model.widths[0]) for n, c in zip(tokens, cells, strict=True)]
+    return [has_labels(DATUM, n, c, model.widths[0]) for n, c in zip(tokens, cells, strict=True)]
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -160,6 +161,6 @@ def test_documents_of_any_length_are_inferred_in_no_time(depth):
 
 def test_long_documents_of_many_terms_have_labels():
     """A book has many tokens, but not many of each term."""
-    assert has_labels(POISSON, 500_000, 20_000, 100)
-    assert not has_labels(POISSON, 500_000, 20, 100)
-    assert not has_labels(POISSON, 10**9, 10**6, 10**6)
+    assert has_labels(DATUM, 500_000, 20_000, 100)
+    assert not has_labels(DATUM, 500_000, 20, 100)
+    assert not has_labels(DATUM, 10**9, 10**6, 10**6)

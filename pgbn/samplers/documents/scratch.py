@@ -1,0 +1,162 @@
+"""What the kernels of hidden units read and what they write on, in named bundles.
+
+Room is made once for a block of documents, as large as the largest of them needs, and used by one
+after another.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pgbn.samplers.documents.first import has_labels
+from pgbn.samplers.documents.layers import Layers
+from pgbn.samplers.documents.tables import Sums, sums_of
+from pgbn.samplers.documents.units import TILE, Active, active_units
+from pgbn.samplers.simd.lanes import aligned
+
+__all__ = [
+    "Document",
+    "DocumentState",
+    "Documents",
+    "HeldNetwork",
+    "Labels",
+    "Scratch",
+    "Sweeps",
+    "TermLoadings",
+    "filled_up",
+    "scratch_for",
+]
+
+
+class Documents(NamedTuple):
+    """Documents × terms by rows, and the hash of each document."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    hashes: np.ndarray
+
+
+class HeldNetwork(NamedTuple):
+    """Φ^(1) with a term a row, (V, K_1), the result of `project_terms`, which has no rows if there
+    is no second layer, and the layers above."""
+
+    phi: np.ndarray
+    projected: np.ndarray
+    layers: Layers
+
+
+class Sweeps(NamedTuple):
+    """How many sweeps are run before moments are added up, and how many then."""
+
+    burn_in: int
+    samples: int
+
+
+class Document(NamedTuple):
+    """One document: its cells ``first`` … ``last`` - 1, their number filled up to a multiple of
+    32, the sum of its data, and whether its tokens have labels."""
+
+    first: int
+    last: int
+    filled: int
+    tokens: float
+    labelled: bool
+
+
+class TermLoadings(NamedTuple):
+    """Φ^(1) of the terms of one document.
+
+    ``rows`` are its rows, each divided by its largest entry ``peak``; ``columns`` is flat, with a
+    line for each unit l of the second layer, (Φ^(1)Φ^(2))_wl of the terms, divided likewise;
+    ``smooth`` is Σ_k rows_wk a_k.
+    """
+
+    rows: np.ndarray
+    peak: np.ndarray
+    columns: np.ndarray
+    smooth: np.ndarray
+
+
+class Labels(NamedTuple):
+    """The labels ``z`` of the tokens of a document, and the topics that have some.
+
+    These are used[1 … used[0]], a line of `DocumentState.used`, their counts ``held`` beside them,
+    and place[k] is where k is listed, 0 if it is not. ``running`` is room for sums over them.
+    """
+
+    z: np.ndarray
+    held: np.ndarray
+    place: np.ndarray
+    running: np.ndarray
+
+
+class DocumentState(NamedTuple):
+    """Where the chain of a document stands, layer t in the places at[t] … at[t + 1] of a vector.
+
+    θ^(t) ~ Gam(a, c[t]) heard m through q[t]; ``parts`` is θ^(t) / θ^(t)_· and total[t] is θ^(t)_·.
+    The units of layer t with counts are used[t, 1 … used[t, 0]].
+    """
+
+    a: np.ndarray
+    m: np.ndarray
+    used: np.ndarray
+    parts: np.ndarray
+    total: np.ndarray
+    c: np.ndarray
+    q: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """All room for one document after another; ``prior`` is a^(1) up to a factor, for labels."""
+
+    rng: np.ndarray
+    terms: TermLoadings
+    labels: Labels
+    state: DocumentState
+    prior: np.ndarray
+    mixed: np.ndarray
+    product: np.ndarray
+    split: np.ndarray
+    active: Active
+    sums: Sums
+
+
+@njit(cache=True, nogil=True)
+def filled_up(number):
+    """The least multiple of 32 from ``number`` on."""
+    return (number + TILE - 1) // TILE * TILE
+
+
+@njit(cache=True, nogil=True)
+def scratch_for(start, stop, documents, law, layers):
+    """Room for each of the documents start..stop."""
+    at, topics, depth = layers.at, layers.width[0], layers.width.size
+    longest, distinct, widest = 1, 1, 0
+    for row in range(start, stop):
+        first, last = documents.indptr[row], documents.indptr[row + 1]
+        tokens = documents.data[first:last].sum()
+        if has_labels(law.kind, tokens, last - first, topics):
+            longest = max(longest, np.int64(tokens))
+        distinct = max(distinct, last - first)
+    for t in range(depth):
+        widest = max(widest, at[t + 1] - at[t])
+    filled, second = filled_up(distinct), at[2] - at[1] if depth > 1 else 0
+    terms = TermLoadings(
+        aligned(distinct * at[1]).reshape((distinct, at[1])), np.ones(distinct),
+        aligned(second * filled), np.zeros(filled),
+    )  # fmt: skip
+    labels = Labels(
+        np.empty(longest, np.int32), np.zeros(topics + 1), np.zeros(topics, np.int32),
+        np.zeros(topics + 1),
+    )  # fmt: skip
+    state = DocumentState(
+        np.zeros(at[-1]), np.zeros(at[-1]), np.zeros((depth, widest + 1), np.int32),
+        aligned(at[-1]), np.zeros(depth), np.ones(depth), np.ones(depth),
+    )  # fmt: skip
+    return Scratch(
+        np.empty(2, np.uint64), terms, labels, state, aligned(at[1]),
+        aligned(max(filled, widest)), np.zeros(topics), np.zeros(topics, np.int64),
+        active_units(widest), sums_of(widest),
+    )  # fmt: skip

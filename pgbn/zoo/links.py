@@ -1,0 +1,209 @@
+"""Links: how a rate λ becomes data. One table; nothing else in the package knows a link by name.
+
+    n ~ Pois(λ),   y ~ p(y | n),   y = 0 if and only if n = 0
+
+The models of the zoo, their training, the hidden units of new rows, scores and synthetic documents
+all ask the `Link`. `register_link` adds one, also from a file outside the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import NetworkError, did_you_mean
+from pgbn.nodes import BernoulliPoisson, Gamma, Poisson, PoissonGamma
+from pgbn.nodes.base import Latent, Observed
+from pgbn.nodes.expression import Constant, Expression
+from pgbn.nodes.rules.registry import find_evidence, find_link, load_plugins
+
+__all__ = [
+    "COUNTS",
+    "REALS",
+    "Link",
+    "describe_links",
+    "get_link",
+    "link_names",
+    "register_link",
+    "suitable_link",
+]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A row of the table.
+
+    ``takes`` says in a few words which data it is for. ``node`` is their type, or a function that
+    makes such a node: it is called with a name, the rate, a node called noise if ``noise``, and
+    ``dims=``. Its rule for the rate must be that of Poisson counts, (n, 1).
+
+    ``latent`` is how the count n behind a datum y > 0 is drawn for new rows: None if the data are
+    the counts; "truncated_poisson", given n ≥ 1; "bessel", given y ~ Gam(n, noise); or a function
+    of (rng, value, rate, noise) that numba can compile and that returns an integer. ``rng`` is a
+    stream, to be passed to draws of `pgbn.samplers.variates`.
+
+    ``whole``: the data are integers. ``suits``, a function of the values of data that are not 0,
+    says whether "auto" of the estimators picks the link; links are asked in the order of ``turn``.
+    ``any_rate``: synthetic data are made without counts, so that a rate may be 2^31 or more.
+    ``generate_by`` makes them from (stream, second stream, rate, noise) if the node's own
+    `generate` is not to do so.
+    """
+
+    name: str
+    takes: str
+    node: Callable[..., Observed]
+    latent: str | Callable[..., int] | None
+    noise: bool = False
+    whole: bool = False
+    suits: Callable[[Array], bool] | None = None
+    turn: int = 0
+    any_rate: bool = False
+    generate_by: Callable[[Any, Any, Array, float], Array] | None = None
+
+    @property
+    def is_counts(self) -> bool:
+        """Whether the data are the counts: they have tokens, lengths and a perplexity."""
+        return self.latent is None
+
+    def observe(
+        self, name: str, rate: Expression, dims: tuple[str, ...], noise: Latent | None = None
+    ) -> Observed:
+        """The data node ``name``; ``noise`` is needed if the link has noise."""
+        slots = (rate, noise) if self.noise else (rate,)
+        return self.node(name, *slots, dims=dims)
+
+    def data_node(self, name: str = "X") -> Observed:
+        """A data node of documents × terms that knows which values are allowed."""
+        noise = Gamma("noise", 1.0, 1.0) if self.noise else None
+        return self.observe(name, Constant(value=1.0), ("doc", "term"), noise)
+
+    def generate(self, stream: Any, second: Any, rate: Array, noise: float) -> Array:
+        """Data given their rates, of the shape of the stream; ``second`` is another stream."""
+        if self.generate_by is not None:
+            return self.generate_by(stream, second, rate, noise)
+        return self.data_node().generate(stream, rate=rate, **self._slots(noise))
+
+    def log_density(self, value: Array, rate: Array, noise: float) -> Array:
+        """ln p(y | λ, noise) of every cell."""
+        return self.data_node().log_density(value, rate=rate, **self._slots(noise))
+
+    def _slots(self, noise: float) -> dict[str, float]:
+        return {"noise": noise} if self.noise else {}
+
+
+_links: dict[str, Link] = {}
+
+
+def register_link(link: Link) -> Link:
+    """Add a link to the table; one of the same name and node type takes the place of the former."""
+    if not isinstance(link.name, str) or not link.name or link.name == "auto":
+        raise NetworkError(f"a link of the name {link.name!r}: give a text other than 'auto'")
+    node, former = link.data_node(), _links.get(link.name)
+    if former is not None and type(former.data_node()).__qualname__ != type(node).__qualname__:
+        raise NetworkError(f"link {link.name!r} is there already, for data that are {former.takes}")
+    _check_rules(link, node)
+    _links[link.name] = link
+    return link
+
+
+def _check_rules(link: Link, node: Observed) -> None:
+    """New rows are drawn without the rules of the node: they must say what the link says."""
+    kind, counts = type(node).__name__, find_link(node)
+    if counts is None or counts.slot != "rate":
+        raise NetworkError(
+            f"link {link.name!r}: {kind} has no counts behind its rate; declare them with "
+            f"@pgbn.link_rule({kind}, 'rate')"
+        )
+    if (counts.counts is None) != link.is_counts:
+        remedy = "latent=None" if counts.counts is None else "how one of them is drawn, latent="
+        are = "its data" if counts.counts is None else "drawn by its link rule"
+        raise NetworkError(f"link {link.name!r}: the counts of {kind} are {are}; give {remedy}")
+    told = find_evidence(node, "rate", Gamma("theta", 1.0, 1.0))
+    if told.count != "count" or told.exposure != 1.0:
+        raise NetworkError(
+            f"link {link.name!r}: the rule of {kind} for its rate must be that of Poisson counts; "
+            f"give evidence_rule({kind}, 'rate', relation='held', count='count', exposure=1.0)"
+        )
+
+
+def link_names() -> tuple[str, ...]:
+    """The names of all links, those of the package first."""
+    return tuple(_links)
+
+
+def describe_links() -> str:
+    """All links with the data they take: 'poisson' (counts), … or 'gamma' (reals ≥ 0)."""
+    *others, last = (f"{name!r} ({link.takes})" for name, link in _links.items())
+    return f"{', '.join(others)} or {last}"
+
+
+def get_link(link: Any, argument: str = "link") -> Link:
+    """The link of this name; an unknown one is looked for in the plug-ins, too."""
+    if isinstance(link, str):
+        if link not in _links:
+            load_plugins()
+        if link in _links:
+            return _links[link]
+    hint = did_you_mean(link, _links) if isinstance(link, str) else ""
+    raise NetworkError(f"{argument}={link!r}: must be {describe_links()}.{hint}")
+
+
+def suitable_link(values: Array) -> str:
+    """The link that "auto" stands for, given the values of data that are not 0."""
+    for name, link in sorted(_links.items(), key=lambda pair: pair[1].turn):
+        if link.suits is not None and link.suits(values):
+            return name
+    raise NetworkError(f"link='auto': no link suits these data; give {describe_links()}")
+
+
+# ---- the links of the package ---------------------------------------------------------
+
+
+def _is_whole(values: Array) -> bool:
+    return values.dtype.kind in "iu" or bool((values == np.floor(values)).all())
+
+
+def _generate_bits(stream: Any, second: Any, rate: Array, noise: float) -> Array:
+    """b ~ Bernoulli(1 − e^{−λ}), as floats."""
+    node = BernoulliPoisson("b", Constant(value=1.0))
+    return node.generate(stream, rate=rate).astype(np.float64)
+
+
+def _generate_reals(stream: Any, second: Any, rate: Array, noise: float) -> Array:
+    """y ~ Gam(n, noise), n ~ Pois(λ)."""
+    count = Poisson("n", Constant(value=1.0)).generate(stream, rate=rate)
+    return Gamma("y", 1.0, 1.0).generate(second, shape=count * 1.0, rate=noise)
+
+
+COUNTS = register_link(
+    Link("poisson", "counts", Poisson, latent=None, whole=True, suits=_is_whole, turn=1)
+)
+register_link(
+    Link(
+        "bernoulli",
+        "0 and 1",
+        BernoulliPoisson,
+        latent="truncated_poisson",
+        whole=True,
+        any_rate=True,
+        generate_by=_generate_bits,
+    )
+)
+REALS = register_link(
+    Link(
+        "gamma",
+        "reals ≥ 0",
+        PoissonGamma,
+        latent="bessel",
+        noise=True,
+        suits=lambda values: True,
+        turn=2,
+        generate_by=_generate_reals,
+    )
+)

@@ -1,0 +1,161 @@
+"""Hidden units of documents with the network held: their law, and topics that cannot have a term."""
+
+import numpy as np
+import pytest
+
+from pgbn.training.new_rows import infer
+from pgbn.training.trained import Priors, TrainedNetwork
+from tests.helpers.documents import calibration, draw, model_of, quiet
+
+# ---- the law --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("link", "widths", "scale"),
+    [
+        ("poisson", (4,), 1.0),
+        ("poisson", (4, 3, 2), 1.0),
+        ("bernoulli", (4, 3), 0.2),
+        ("gamma", (4, 3), 0.5),
+    ],
+)
+def test_posterior_moments_obey_the_law_of_total_expectation(link, widths, scale):
+    model = model_of(link, widths, scale=scale)
+    joint = draw(model, 1200, seed=len(widths))
+    found = quiet(model, joint["x"], burn_in=150, samples=200)
+    assert np.abs(calibration(model, joint, found)).max() < 4.0
+
+
+def test_the_calibration_test_sees_a_wrong_prior():
+    model = model_of()
+    joint = draw(model, 1200, seed=3)
+    wrong = TrainedNetwork(model.phi, 1.15 * model.r, model.c, priors=model.priors)
+    found = quiet(wrong, joint["x"], burn_in=150, samples=200)
+    assert np.abs(calibration(wrong, joint, found)).max() > 5.0
+
+
+def frozen_chain(model, x, seed):
+    """A chain of the whole network without the steps that draw Φ, r and what is above them."""
+    held = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)}
+    held |= {"r": model.r, "gamma0": 1.0, "c0": 1.0}
+    chain = model.network().chain({"x": x}, seed, init=held, layer1="composed", threads=1)
+    chain._turns = [turn for turn in chain._turns if turn.step.upward or turn.step.node not in held]
+    return chain
+
+
+def distances(model, x, units):
+    """Means of the units in a chain of the network minus ``units``, in standard errors."""
+    chain = frozen_chain(model, x, 1).sweep(200)
+    batches: dict[int, list] = {1: [], 2: []}
+    for _ in range(40):  # batch means give a standard error in spite of the autocorrelation
+        sums = {1: 0.0, 2: 0.0}
+        for _ in range(50):
+            chain.sweep()
+            values = chain.select(["theta1", "theta2"])
+            for t in sums:
+                sums[t] = sums[t] + values[f"theta{t}"] / 50
+        for t in sums:
+            batches[t].append(sums[t])
+    np.testing.assert_array_equal(chain.values["phi1"], model.phi[0])
+    for t, rows in batches.items():
+        error = np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
+        yield (np.mean(rows, axis=0) - units[t]) / error
+
+
+def test_moments_agree_with_a_chain_of_the_network():
+    model = model_of(widths=(4, 3))
+    x = draw(model, 6, seed=2)["x"]
+    found = quiet(model, x, burn_in=500, samples=40_000)
+    for z in distances(model, x, found.units):
+        assert np.abs(z).max() < 4.5
+
+
+def test_moments_of_wide_layers_agree_with_a_chain_of_the_network():
+    """Layers beyond 32 units, most of them negligible. Their draws are so skewed that the largest
+    of 200 distances says little; in 15 such chains the mean square was between 1 and 1.6, and it
+    is above 3 if all units are a tenth too large."""
+    model = model_of(widths=(36, 33), scale=0.02)
+    x = draw(model, 6, seed=2)["x"]
+    found = quiet(model, x, burn_in=500, samples=40_000)
+    for z in distances(model, x, found.units):
+        assert np.mean(z**2) < 2.0
+
+
+def test_one_topic_is_known_exactly():
+    """K = 1: θ | x ~ Gam(r + N, rate 1 + c), p | N ~ Beta(a0 + N, b0 + r): E θ = (r + N) E p."""
+    model = TrainedNetwork((np.full((1, 3), 1 / 3),), np.array([2.0]), np.ones(1),
+                           priors=Priors(p=(3.0, 4.0)))  # fmt: skip
+    found = infer(model, np.array([[2, 0, 5]]), burn_in=0, samples=20_000)
+    n, r, a, b = 7, 2.0, 3.0 + 7, 4.0 + 2.0
+    mean = (r + n) * a / (a + b)
+    square = (r + n) * (r + n + 1) * a * (a + 1) / ((a + b) * (a + b + 1))
+    assert found.units[1][0, 0] == pytest.approx(mean, rel=0.01)
+    assert found.units_sd[1][0, 0] == pytest.approx(np.sqrt(square - mean**2), rel=0.02)
+    assert found.proportions[1][0, 0] == pytest.approx(1.0)
+    assert found.proportions_sd[1][0, 0] == pytest.approx(0.0, abs=1e-5)
+
+
+def test_topics_that_do_not_overlap_are_counted():
+    phi = np.kron(np.eye(2), np.full((1, 3), 1 / 3))
+    model = TrainedNetwork((phi,), np.array([0.5, 1.5]), np.ones(1))
+    found = infer(model, np.array([[1, 0, 2, 0, 4, 0]]), burn_in=2, samples=3)
+    np.testing.assert_allclose(found.proportions[1], [[3.5 / 9, 5.5 / 9]])
+
+
+@pytest.mark.filterwarnings("ignore::pgbn.PgbnWarning")
+def test_without_any_units_the_shares_are_equal():
+    model = TrainedNetwork((np.full((2, 3), 1 / 3),), np.zeros(2), np.ones(1))
+    found = infer(model, np.zeros((1, 3), int), burn_in=0, samples=2)
+    np.testing.assert_allclose(found.proportions[1], [[0.5, 0.5]])
+
+
+# ---- topics that cannot have a term ----------------------------------------------------
+
+APART = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+
+
+def apart_model(depth, rare, link="poisson", phi=APART):
+    matrices = (np.array(phi), np.eye(2), np.eye(2))[:depth]
+    return TrainedNetwork(matrices, np.array([1.0, rare]), np.ones(depth), link=link,
+                          priors=Priors(p=(3.0, 3.0), c=(5.0, 5.0)))  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [3, 3000])
+def test_tokens_are_in_the_topics_that_can_have_them(count):
+    """However small r_k is: the proportions are (r_k + m_k) / (r_· + m_·)."""
+    for rare in (1e-10, 1e-20, 1e-200, 0.0):
+        found = infer(apart_model(1, rare), [[0, 0, count, 1]], burn_in=2, samples=3)
+        expected = [1 / (count + 2), (count + 1) / (count + 2)]
+        np.testing.assert_allclose(found.proportions[1], [expected], rtol=1e-6)
+
+
+def test_negligible_topics_count_where_the_others_have_less():
+    """φ_wk r_k decides, though r_2 is below the rounding of r_·: 2e-30 against 1e-20 / 2."""
+    phi = [[0.5, 0.5, 2e-30, 2e-30], [0.0, 0.0, 0.5, 0.5]]
+    found = infer(apart_model(1, 1e-20, phi=phi), [[0, 0, 3, 1]], burn_in=2, samples=3)
+    np.testing.assert_allclose(found.proportions[1], [[0.2, 0.8]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("link", ["poisson", "bernoulli", "gamma"])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_rarer_topic_makes_no_difference_if_only_it_explains_the_data(depth, link):
+    x = np.array([[0, 0, 1, 1]]) if link == "bernoulli" else np.array([[0, 0, 3, 1]])
+    expected = infer(apart_model(depth, 1e-10, link), x, burn_in=500, samples=20_000)
+    for rare in (1e-20, 0.0):
+        found = infer(apart_model(depth, rare, link), x, burn_in=500, samples=20_000, seed=1)
+        for t in found.layers:
+            np.testing.assert_allclose(found.proportions[t], expected.proportions[t], atol=0.015)
+        assert found.proportions[1][0, 1] > 0.5
+
+
+def test_topics_that_underflow_share_a_token_as_the_prior_says():
+    """P(z = k) ∝ φ_wk (Φ^(2) r)_k."""
+    phi = np.array([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5], [0.5, 0.5]])
+    upper = np.array([[1.0, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
+    model = TrainedNetwork((phi, upper), np.array([1.0, 2e-25, 1e-25]), np.ones(2))
+    shares = np.mean(
+        [infer(model, [[0, 1]], burn_in=3, samples=2, seed=seed).proportions[1][0]
+         for seed in range(400)], axis=0)  # fmt: skip
+    first, second, third = 0.25 * 0.5 * 2, 0.5 * 0.5 * 2, 0.5 * 1
+    ratio = np.array([first, second, third]) / (first + second + third)
+    np.testing.assert_allclose(shares[1:] / shares[1:].sum(), ratio, atol=0.1)
