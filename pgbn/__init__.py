@@ -1,26 +1,165 @@
 """pgbn: deep Bayesian models of counts, declared as networks of distribution nodes.
 
 A public name is imported when it is asked for: who types ``pgbn --help`` waits for no compiler.
-The names, and the module of each, are in the stub beside this file, ``__init__.pyi``.
 """
 
 import ast
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgbn.storage.codecs import codec_in
 from pgbn.versions import __version__ as __version__
 
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8")).body
-_PUBLIC = {
-    alias.name: node.module or ""
-    for node in _STUB
-    if isinstance(node, ast.ImportFrom)
-    for alias in node.names
-}
-__all__ = next(ast.literal_eval(node.value) for node in _STUB if isinstance(node, ast.Assign))
+# The public names and the module of each: for type checkers and editors, and read by `_homes`.
+if TYPE_CHECKING:
+    from pgbn import (
+        checkpoint,
+        corpus,
+        diagnostics,
+        docstrings,
+        evaluation,
+        explain,
+        plot,
+        report,
+        storage,
+        testing,
+        zoo,
+    )
+    from pgbn.checkpoint import resume
+    from pgbn.engine.first_layer.registry import register_sampler
+    from pgbn.engine.first_layer.timing import time_samplers
+    from pgbn.engine.plan import register_kernel
+    from pgbn.engine.run.chain import Chain
+    from pgbn.engine.run.draws import Draws
+    from pgbn.engine.run.progress import Event
+    from pgbn.errors import (
+        DataError,
+        MissingRuleError,
+        NetworkError,
+        PgbnError,
+        PgbnWarning,
+        StaleReadError,
+        StorageError,
+    )
+    from pgbn.estimators import PFA, PGBN
+    from pgbn.evaluation import (
+        HeldOutPerplexity,
+        completion_perplexity,
+        generate_documents,
+        split_tokens,
+    )
+    from pgbn.network.network import Network
+    from pgbn.nodes import (
+        Bernoulli,
+        BernoulliPoisson,
+        Beta,
+        BetaOdds,
+        Constant,
+        Dirichlet,
+        Gamma,
+        Latent,
+        Mix,
+        Multinomial,
+        Node,
+        Observed,
+        Poisson,
+        PoissonGamma,
+        Product,
+        Rename,
+        Self,
+        Shift,
+        Slot,
+        Sum,
+    )
+    from pgbn.nodes.rules.evidence import Evidence
+    from pgbn.nodes.rules.registry import (
+        counts_are_data,
+        draw_rule,
+        evidence_rule,
+        link_rule,
+        rules,
+    )
+    from pgbn.storage import load, save
+    from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+    from pgbn.training.new_rows import HiddenUnits, infer
+    from pgbn.training.surgery import grow, prune
+    from pgbn.training.trained import Priors, TrainedNetwork
+    from pgbn.versions import show_versions
+
+__all__ = [
+    "PFA",
+    "PGBN",
+    "Bernoulli",
+    "BernoulliPoisson",
+    "Beta",
+    "BetaOdds",
+    "Chain",
+    "Constant",
+    "DataError",
+    "Dirichlet",
+    "Draws",
+    "Event",
+    "Evidence",
+    "Gamma",
+    "HeldOutPerplexity",
+    "HiddenUnits",
+    "Latent",
+    "LayerwiseTraining",
+    "MissingRuleError",
+    "Mix",
+    "Multinomial",
+    "Network",
+    "NetworkError",
+    "Node",
+    "Observed",
+    "PgbnError",
+    "PgbnWarning",
+    "Poisson",
+    "PoissonGamma",
+    "Priors",
+    "Product",
+    "Progress",
+    "Rename",
+    "Self",
+    "Shift",
+    "Slot",
+    "StaleReadError",
+    "StorageError",
+    "Sum",
+    "TrainedNetwork",
+    "checkpoint",
+    "completion_perplexity",
+    "corpus",
+    "counts_are_data",
+    "diagnostics",
+    "docstrings",
+    "draw_rule",
+    "evaluation",
+    "evidence_rule",
+    "explain",
+    "generate_documents",
+    "grow",
+    "infer",
+    "link_rule",
+    "load",
+    "plot",
+    "prune",
+    "register_kernel",
+    "register_sampler",
+    "report",
+    "resume",
+    "rules",
+    "save",
+    "show_versions",
+    "split_tokens",
+    "storage",
+    "testing",
+    "time_samplers",
+    "train_layerwise",
+    "zoo",
+]
 
 # The room that can read each kind of folder.
 for _kind, _room in {
@@ -34,21 +173,30 @@ for _kind, _room in {
     codec_in(_kind, _room)
 
 
+def _homes() -> dict[str, str]:
+    """The module of every public name, as the imports above say."""
+    tree = ast.parse(Path(__file__).read_text("utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in imports for alias in node.names}
+
+
+_HOMES = _homes()
+
+
 def __getattr__(name: str) -> Any:
-    """A public name, or a module of the package."""
-    module = _PUBLIC.get(name, "pgbn")
-    if module == "pgbn":
-        if name.startswith("_") or find_spec(f"pgbn.{name}") is None:
-            raise AttributeError(f"module 'pgbn' has no attribute {name!r}")
-        return import_module(f"pgbn.{name}")
+    """A public name, or a room, that is not there yet: imported now, and kept."""
+    if name not in _HOMES and (name.startswith("_") or find_spec(f"pgbn.{name}") is None):
+        raise AttributeError(f"module 'pgbn' has no attribute {name!r}")
+    home = _HOMES.get(name, "pgbn")
     try:
-        value = getattr(import_module(module), name)
+        found = import_module(f"pgbn.{name}" if home == "pgbn" else home)
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("sklearn"):
             raise
         raise ImportError(f"pgbn.{name} needs scikit-learn: pip install 'pgbn[sklearn]'") from error
-    globals()[name] = value
-    return value
+    globals()[name] = found if home == "pgbn" else getattr(found, name)
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -7,11 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pgbn.engine.compile.sizes import check_fits
 from pgbn.engine.data.cells import Cells
-from pgbn.engine.first_layer.choice import quickest
+from pgbn.engine.first_layer.choice import first_choice
 from pgbn.engine.run.progress import Clock, live
 from pgbn.errors import DataError
 from pgbn.training.averages import Means
@@ -40,7 +38,6 @@ __all__ = [
 ]
 
 MOST_TOKENS = 2**28  # with a label each
-MOST_TOPICS = 2**16  # that a label can tell apart
 
 
 def train_layerwise(
@@ -156,10 +153,7 @@ def _sampler(cells: Cells, width: int, resume: Progress | None) -> str:
     if resume is not None:  # what was chosen, though another version might choose otherwise
         chosen = resume.chain.layer1
         return "blocked" if chosen == "composed" else chosen
-    tokens = cells.values.sum(dtype=np.float64)
-    if cells.missing is not None or tokens > MOST_TOKENS or width >= MOST_TOPICS:
-        return "blocked"
-    return quickest(cells, width)[0].name
+    return first_choice(cells, width, MOST_TOKENS)
 
 
 def _check_room(settings: Settings, cells: Cells) -> None:

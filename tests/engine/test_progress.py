@@ -52,11 +52,13 @@ def test_events_of_other_networks() -> None:
 
 
 def test_widths_of_any_network_with_layers() -> None:
-    """The topics of LDA that have counts, though no node is called theta1."""
+    """The factors that have counts, though no node is called theta1."""
     events: list[Event] = []
-    zoo.lda(5).sample({"x": counts()}, 2, 1, callback=events.append, progress=False)
+    zoo.bnbp(5).sample({"x": counts()}, 2, 1, callback=events.append, progress=False)
     heard = events[-1].chain.counts["theta"]
     assert events[-1].widths == (int((heard.sum(axis=0) > 0).sum()),)
+    zoo.lda(5).sample({"x": counts()}, 2, 1, callback=events.append, progress=False)
+    assert events[-1].widths == ()  # its topics are as many as were asked for
 
 
 def test_what_the_line_calls_a_sweep() -> None:

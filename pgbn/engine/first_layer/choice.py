@@ -19,7 +19,7 @@ from pgbn.network.schedule import Schedule
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 
-__all__ = ["choose", "quickest", "sampler_of", "schedule_for"]
+__all__ = ["choose", "first_choice", "quickest", "sampler_of", "schedule_for"]
 
 MOST_TOKENS = 2**31  # that are counted in four bytes
 MOST_TOPICS = 2**16  # that a label can tell apart
@@ -71,15 +71,18 @@ def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
     if layer1 == "composed":
         return layer1, network.schedule
     pattern = find_pattern(program.wiring)
-    reason = pattern if isinstance(pattern, str) else _why_not(program, pattern)
-    if isinstance(pattern, str) or reason:
+    if isinstance(pattern, str):
+        reason = pattern
+    else:
+        cells, topics = program.cells[pattern.observed], program.shape[pattern.loadings][-1]
+        reason = _why_not(cells, topics)
+    if reason:
         if layer1 in ("auto", "blocked"):
             return "composed", network.schedule
         raise NetworkError(
             f"layer1={layer1!r} is not available: {reason}; use layer1='auto' or 'blocked'"
         )
     if layer1 == "auto":
-        cells, topics = program.cells[pattern.observed], program.shape[pattern.loadings][-1]
         for kind in quickest(cells, topics):
             try:
                 return kind.name, schedule_for(network, kind.name)
@@ -89,14 +92,21 @@ def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
     return layer1, schedule_for(network, layer1)
 
 
-def _why_not(program: Program, pattern: Pattern) -> str:
+def first_choice(cells: Cells, topics: int, most_tokens: int) -> str:
+    """The sampler that "auto" takes for data alone, for a training whose widths will change:
+    "blocked", by the general rules if need be, where cells are missing or tokens are too many."""
+    if _why_not(cells, topics, most_tokens):
+        return "blocked"
+    return quickest(cells, topics)[0].name
+
+
+def _why_not(cells: Cells, topics: int, most_tokens: int = MOST_TOKENS) -> str:
     """Why these data have no sampler of their own; "" if they have."""
-    cells = program.cells[pattern.observed]
     if cells.missing is not None:
         return "some cells are missing"
-    if cells.values.sum() >= MOST_TOKENS:
+    if cells.values.sum() >= most_tokens:
         return "there are 2^31 tokens or more"
-    if program.shape[pattern.loadings][-1] >= MOST_TOPICS:
+    if topics >= MOST_TOPICS:
         return "there are more than 65,535 topics"
     return ""
 

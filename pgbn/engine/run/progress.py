@@ -58,12 +58,13 @@ class Event:
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """The factors with counts in each layer, from the data up (those above the first data
-        node); empty if the network has none."""
+        """The factors with counts in each layer of positive scores, from the data up (those above
+        the first data node); empty if the network has none. Scores that sum to one, as in a plain
+        topic model, share a budget that is given."""
         program, network, widths = self.chain.program, self.chain.network, []
         for layer in layers_above(network, network.observed[0]):
             heard = [counts for pair, counts in program.counts.items() if pair[1] == layer.scores]
-            if not heard:
+            if not heard or network[layer.scores].simplex is not None:
                 break
             axis = program.storage[layer.scores].index(layer.dim) + 1
             others = tuple(i for i in range(heard[0].ndim) if i != axis)
