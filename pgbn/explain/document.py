@@ -44,7 +44,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Equations:
-    """Aligned lines of LaTeX."""
+    """Beside lines of LaTeX."""
 
     lines: tuple[str, ...]
 

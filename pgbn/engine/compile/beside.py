@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Aligned", "added"]
+__all__ = ["Beside", "added"]
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class Beside:
     """A quantity beside a node: ``get()`` gives a 4-d array or a number.
 
     ``dims`` are those along which it varies.
@@ -22,10 +22,10 @@ class Aligned:
     is_number: bool
 
 
-def added(parts: Sequence[Aligned]) -> Aligned:
+def added(parts: Sequence[Beside]) -> Beside:
     """The sum of quantities beside one node, added from left to right."""
     if not parts:
-        return Aligned(lambda: 0.0, frozenset(), 1, True)
+        return Beside(lambda: 0.0, frozenset(), 1, True)
     first, *rest = [part.get for part in parts]
 
     def total() -> Any:
@@ -34,7 +34,7 @@ def added(parts: Sequence[Aligned]) -> Aligned:
             result = result + get()
         return result
 
-    return Aligned(
+    return Beside(
         total if rest else first,
         frozenset(dim for part in parts for dim in part.dims),
         max(part.replicates for part in parts),

@@ -17,7 +17,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.beside import Aligned, added
+from pgbn.engine.compile.beside import Beside, added
 from pgbn.engine.compile.layout import Labelled, align, labelled_number, shape4, storage_order
 from pgbn.engine.compile.operands import read_operand
 from pgbn.engine.compile.pool import Pool
@@ -70,7 +70,7 @@ class Program:
         self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
         self.kernels = True  # False: general rules only, the reference for the kernels
         self.first_layer: FirstLayer | None = None  # its sampler, if it has one of its own
-        self._exposures: dict[str, Aligned] = {}
+        self._exposures: dict[str, Beside] = {}
         self._totals: dict[tuple[str, ...], tuple[ref[Any], NDArray[Any]]] = {}
 
     def stream(self, name: str, key: int) -> Stream:
@@ -130,27 +130,27 @@ class Program:
 
         return Labelled(get, dims, self.replicates)
 
-    def _align(self, node: str, labelled: Labelled) -> Aligned:
+    def _align(self, node: str, labelled: Labelled) -> Beside:
         get = align(labelled, self.storage[node], self.sizes)
         constant = labelled.value is not None
-        return Aligned(get, frozenset(labelled.dims), labelled.replicates, constant)
+        return Beside(get, frozenset(labelled.dims), labelled.replicates, constant)
 
-    def slot(self, name: str, slot: str) -> Aligned:
+    def slot(self, name: str, slot: str) -> Beside:
         """The value of a slot beside its node."""
         node = self.network.nodes[name]
         products = self.wiring.exposures.named_sum(slot, node, ())
         return added([self._align(name, self.product(product)) for product in products])
 
-    def exposure(self, name: str) -> Aligned:
+    def exposure(self, name: str) -> Beside:
         """The exposure that a node hears."""
         if name not in self._exposures:
-            parts: list[Aligned] = []
+            parts: list[Beside] = []
             for source in self.wiring.sources[name]:
                 parts += self._through(source, self.wiring.exposures.source_exposure(source))
             self._exposures[name] = added(parts)
         return self._exposures[name]
 
-    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Aligned]:
+    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
         """What comes through a source, beside the node that hears it: the factor of a term names
         the dims as the child does, the node has names of its own for them."""
         name, own = source.factor.name, source.own
@@ -160,12 +160,12 @@ class Program:
             for each in heard
         ]
 
-    def heard_count(self, name: str) -> Aligned:
+    def heard_count(self, name: str) -> Beside:
         """The count that a node hears, from all sources."""
         node = self.network.nodes[name]
         if isinstance(node, Observed):
             raise AssertionError("the counts of data are sparse")
-        parts: list[Aligned] = []
+        parts: list[Beside] = []
         children: dict[str, None] = {}
         for source in self.wiring.sources[name]:
             if source.is_delivered:
@@ -174,7 +174,7 @@ class Program:
                 parts += self._through(source, self.wiring.exposures.source_count(source))
         for child in children:
             get = partial(self._delivered, child, name)
-            parts.append(Aligned(get, frozenset(node.axes), self.replicates, False))
+            parts.append(Beside(get, frozenset(node.axes), self.replicates, False))
         return added(parts)
 
     def heard_from(self, name: str) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ class Program:
         """The counts that a child's step gave to a node, beside the node."""
         return self.counts[child, name].reshape(self.shape4[name])
 
-    def labelled(self, node: Node, aligned: Aligned) -> Labelled:
+    def labelled(self, node: Node, aligned: Beside) -> Labelled:
         """Back from 4-d to an array with the dims that it really has."""
         dims = tuple(dim for dim in self.storage[node.name] if dim in aligned.dims)
         shape = (aligned.replicates, *(self.sizes[dim] for dim in dims))
@@ -229,13 +229,13 @@ class Program:
 
         return self.labelled(child, replace(whole, get=get))
 
-    def quantity(self, node: Node, name: str) -> Aligned:
+    def quantity(self, node: Node, name: str) -> Beside:
         """What a rule may name: value, count, exposure or a slot, beside the node."""
         own, shape = node.name, self.shape4[node.name]
 
-        def everywhere(get: Callable[[], NDArray[Any]]) -> Aligned:
+        def everywhere(get: Callable[[], NDArray[Any]]) -> Beside:
             dims = frozenset(node.axes)
-            return Aligned(lambda: get().reshape(shape), dims, self.replicates, False)
+            return Beside(lambda: get().reshape(shape), dims, self.replicates, False)
 
         if name == "value" and isinstance(node, Observed):
             return everywhere(lambda: self.cells[own].dense())
