@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     )
     from pgbn.checkpoint import resume
     from pgbn.engine.first_layer.registry import register_sampler
-    from pgbn.engine.first_layer.timing import time_samplers
     from pgbn.engine.plan import register_kernel
     from pgbn.engine.run.chain import Chain
     from pgbn.engine.run.draws import Draws
     from pgbn.engine.run.progress import Event
+    from pgbn.engine.run.timing import time_samplers
     from pgbn.errors import (
         DataError,
         MissingRuleError,

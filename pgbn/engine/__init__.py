@@ -3,13 +3,13 @@
 from pgbn.engine.compile import composed as composed  # what registers itself
 from pgbn.engine.data import documents as documents
 from pgbn.engine.first_layer.registry import register_sampler
-from pgbn.engine.first_layer.timing import time_samplers
 from pgbn.engine.fused import gamma_layers as gamma_layers
 from pgbn.engine.plan import register_kernel
 from pgbn.engine.run import codec as codec
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Event
+from pgbn.engine.run.timing import time_samplers
 from pgbn.engine.time import scan as scan
 
 __all__ = ["Chain", "Draws", "Event", "register_kernel", "register_sampler", "time_samplers"]

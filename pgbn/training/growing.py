@@ -78,7 +78,7 @@ class Plan:
     def chain(self, X: Cells, widths: tuple[int, ...], state: State, sweeps: int) -> Chain:
         """A chain at a state. The sweeps that were run before number it: its streams are new."""
         network, data = self.settings.network(widths), {layers.DATA: X}
-        return network.chain(data, self.settings.seed, sweeps, state, self.layer1, self.threads)
+        return Chain(network, data, self.settings.seed, sweeps, state, self.layer1, self.threads)
 
 
 def run_plan(plan: Plan, X: Cells, resume: Progress | None) -> str:

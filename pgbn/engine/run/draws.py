@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer
 from pgbn.engine.data.imputed import check_imputed
+from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.progress import Callback, Clock, Event, live, stop_gently
 from pgbn.errors import DataError, PgbnError, did_you_mean, notify
 from pgbn.storage.memory import check_bytes
 
 if TYPE_CHECKING:
-    from pgbn.engine.run.chain import Chain
     from pgbn.network.network import Network
     from pgbn.samplers.executor import Executor
 
@@ -138,7 +138,7 @@ def sample(
         try:
             for number in range(chains):
                 chain = rows.begin(
-                    network.chain(data, seed, number, None, layer1, threads, executor)
+                    Chain(network, data, seed, number, None, layer1, threads, executor)
                 )
                 for done in range(1, burn_in + 1):
                     stop.check(sweep(chain, "burn_in", done, burn_in))

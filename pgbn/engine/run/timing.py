@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgbn.checks import check_integer
 from pgbn.engine.first_layer.registry import sampler_names
+from pgbn.engine.run.chain import Chain
 from pgbn.errors import NetworkError, StaleReadError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def time_samplers(
     found = {}
     for name in sampler_names():
         try:
-            chain = network.chain(data, layer1=name, threads=threads)
+            chain = Chain(network, data, layer1=name, threads=threads)
         except (NetworkError, StaleReadError):  # not for this network, or this order of steps
             continue
         chain.sweep(burn_in)
