@@ -43,7 +43,8 @@ if TYPE_CHECKING:
         StaleReadError,
         StorageError,
     )
-    from pgbn.estimators import PFA, PGBN
+    from pgbn.estimators import PFA as PFA
+    from pgbn.estimators import PGBN as PGBN
     from pgbn.evaluation import (
         HeldOutPerplexity,
         completion_perplexity,
@@ -88,9 +89,8 @@ if TYPE_CHECKING:
     from pgbn.training.trained import Priors, TrainedNetwork
     from pgbn.versions import show_versions
 
+# Without the estimators, which are an extra: `from pgbn import *` works where they are not.
 __all__ = [
-    "PFA",
-    "PGBN",
     "Bernoulli",
     "BernoulliPoisson",
     "Beta",
@@ -200,4 +200,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_HOMES)

@@ -16,7 +16,6 @@ from pgbn.nodes.rules.registry import (
     draw_rule,
     evidence_rule,
     link_rule,
-    rules,
     seal,
 )
 
@@ -47,7 +46,6 @@ __all__ = [
     "evidence_rule",
     "link_rule",
     "node_types",
-    "rules",
 ]
 
 seal()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import draw_labels, split_all_cells
 from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings, loadings_of
 from pgbn.samplers.sparse import SparseCounts
@@ -21,7 +22,7 @@ def test_blocked_splits_have_multinomial_moments(threads):
     cells = SparseCounts(np.arange(replicates + 1) * 2, indices, data)
     n_wk = np.empty((replicates, vocabulary, topics), np.int32)
     m = np.empty((replicates, topics), np.int64)
-    split_all_cells(7, cells, loadings, theta, n_wk, m, threads)
+    split_all_cells(7, cells, loadings, theta, n_wk, m, Threads(threads))
     np.testing.assert_array_equal(n_wk.sum(axis=2), np.tile(counts, (replicates, 1)))
     np.testing.assert_array_equal(n_wk.sum(axis=1), m)
     for w in (1, 2):
@@ -57,7 +58,9 @@ def test_threads_change_no_bit(threads):
     cells = SparseCounts(*corpus.tokens, np.ones(corpus.z.size, np.int64))
     for number in (1, threads):
         n_wk, m = np.empty_like(corpus.n_wk), np.empty_like(corpus.m)
-        split_all_cells(34, cells, loadings, np.tile(prior, (replicates, 1)) + 0.1, n_wk, m, number)
+        split_all_cells(
+            34, cells, loadings, np.tile(prior, (replicates, 1)) + 0.1, n_wk, m, Threads(number)
+        )
         results.append((n_wk, m))
     for one, many in zip(*results, strict=True):
         np.testing.assert_array_equal(one, many)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.loadings import (
     draw_loadings,
     draw_phi,
@@ -96,8 +97,8 @@ def test_threads_change_no_bit(threads):
     results = []
     for number in (1, threads):
         loadings = empty_loadings(n_wk.sum(axis=2), 21, 0.05)
-        draw_loadings(30, n_wk, 0.05, loadings, number)
-        phi = draw_phi(31, n_wk, 0.05, np.empty(n_wk.shape), number)
+        draw_loadings(30, n_wk, 0.05, loadings, Threads(number))
+        phi = draw_phi(31, n_wk, 0.05, np.empty(n_wk.shape), Threads(number))
         results.append((*loadings, phi))
     for one, many in zip(*results, strict=True):
         np.testing.assert_array_equal(one, many)
@@ -106,6 +107,6 @@ def test_threads_change_no_bit(threads):
 def test_threads_change_no_bit_in_one_large_draw():
     """One replicate of more words than a block of sums, so that threads share its columns."""
     n_wk = np.random.default_rng(3).poisson(0.1, size=(1, 700, 9)).astype(np.int32)
-    one = draw_phi(40, n_wk, 0.05, np.empty(n_wk.shape), 1)
-    two = draw_phi(40, n_wk, 0.05, np.empty(n_wk.shape), 2)
+    one = draw_phi(40, n_wk, 0.05, np.empty(n_wk.shape), Threads(1))
+    two = draw_phi(40, n_wk, 0.05, np.empty(n_wk.shape), Threads(2))
     np.testing.assert_array_equal(one, two)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.loadings import (
     draw_loadings,
     draw_phi,
@@ -82,7 +83,7 @@ def test_threads_change_no_bit(threads):
         corpus = Corpus(word, row, 3, 6, prior.shape[1], np.tile(z, replicates), replicates)
         words = np.tile(np.bincount(word, minlength=6), (replicates, 1))
         loadings = empty_loadings(words, prior.shape[1], 0.05)
-        draw_loadings(30, corpus.n_wk, 0.05, loadings, number)
+        draw_loadings(30, corpus.n_wk, 0.05, loadings, Threads(number))
         corpus.partial(32, loadings, np.tile(prior, (replicates, 1)), 1, number)
         labels.append(corpus.z)
     np.testing.assert_array_equal(*labels)
