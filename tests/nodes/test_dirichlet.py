@@ -34,7 +34,7 @@ def test_an_entry_that_underflowed_has_a_finite_density() -> None:
 def test_draws_sum_to_one_along_their_axis(axis: int) -> None:
     shape = (1, 1, 20_000, 3) if axis == 3 else (1, 20_000, 3, 1)
     concentration = np.array([0.5, 1.0, 2.0]).reshape([3 if a == axis else 1 for a in range(4)])
-    found = NODE.generate(Stream(7, shape, 1, axis), concentration=concentration)
+    found = NODE.generate(Stream(7, shape, simplex=axis), concentration=concentration)
     np.testing.assert_allclose(found.sum(axis=axis), 1.0)
     mean = np.moveaxis(found, axis, 0).reshape(3, -1).mean(axis=1)
     np.testing.assert_allclose(mean, np.array([0.5, 1.0, 2.0]) / 3.5, atol=0.01)
