@@ -6,8 +6,20 @@ from typing import Any
 
 from pgbn import BetaOdds, Dirichlet, Gamma, Network, Poisson, Product
 
-__all__ = ["chain", "deep", "gamma", "odds", "phi", "poisson", "sized", "square", "theta",
-           "two_kinds", "two_modalities"]  # fmt: skip
+__all__ = [
+    "chain",
+    "deep",
+    "gamma",
+    "odds",
+    "phi",
+    "poisson",
+    "rates_of_documents",
+    "sized",
+    "square",
+    "theta",
+    "two_kinds",
+    "two_modalities",
+]
 
 
 def gamma(name: str = "g", shape: Any = 1.0, rate: Any = 1.0, **fields: Any) -> Gamma:
@@ -60,3 +72,10 @@ def sized(sizes: Any) -> Network:
 
 def deep() -> Network:
     return poisson(gamma("theta", gamma("r", 2, 1), gamma("c"), dims="doc"))
+
+
+def rates_of_documents() -> Network:
+    """x ~ Pois(φ·θ), θ ~ Gam(r, c) with a gamma rate for every document."""
+    scores = theta(shape=gamma("r", dims="topic"), rate=gamma("c", dims="doc"))
+    x = Poisson("x", phi() @ scores, dims=("doc", "term"))
+    return Network(x, sizes={"topic": 2})

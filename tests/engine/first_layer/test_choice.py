@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn import DataError, NetworkError
+from pgbn import DataError, NetworkError, StaleReadError
+from pgbn.engine.first_layer.choice import choose, quickest, sampler_of, schedule_for
 from pgbn.engine.first_layer.registry import automatic
 from tests.helpers.models import pgbn
 from tests.helpers.refusals import check_refused
 from tests.helpers.small_data import X, run
+from tests.helpers.small_networks import rates_of_documents
 
 Cases = dict[str, tuple[Callable[[], Any], list[str]]]
 
@@ -78,3 +80,60 @@ def test_collapsed_layer_needs_neither_phi1_nor_theta1():
     assert partial["theta1"].on_demand
     assert not partial["phi1"].on_demand
     assert "phi1" in {read.name for read in partial["counts(x)"].reads}
+
+
+@pytest.mark.parametrize(
+    ("layer1", "network", "data", "reason"),
+    [
+        ("collapsed", pg.zoo.pfa(2), np.ma.masked_array(X, X == 1), "some cells are missing"),
+        ("partial", pg.zoo.pfa(2), np.full((2, 2), 2**30), r"there are 2\^31 tokens or more"),
+        ("collapsed", pg.zoo.pfa(2**16), X, "there are more than 65,535 topics"),
+        ("partial", pg.zoo.pfa(2, link="gamma"), X, "the data of PoissonGamma are not counts"),
+    ],
+)
+def test_data_without_a_sampler(layer1: str, network: Any, data: Any, reason: str) -> None:
+    with pytest.raises(NetworkError, match=f"layer1='{layer1}' is not available: {reason}"):
+        network.chain({"x": data}, layer1=layer1)
+    for other in ("auto", "blocked"):
+        program = network.chain({"x": data}, layer1="composed").program
+        name, schedule = choose(program, other)
+        assert name == "composed"
+        assert schedule is network.schedule
+        assert sampler_of(program, name) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "names"),
+    [(1, ["collapsed", "partial", "blocked"]), (1000, ["blocked"])],
+)
+def test_auto_tries_those_that_mix_best_or_one_that_is_much_cheaper(
+    counts: int, names: list[str]
+) -> None:
+    program = pg.zoo.pfa(5).chain({"x": np.full((20, 30), counts)}, layer1="composed").program
+    assert [kind.name for kind in quickest(program.cells["x"], 5)] == names
+
+
+def test_auto_takes_the_first_that_the_order_of_a_user_allows() -> None:
+    """c reads Σ θ, which is stale after counts that were drawn with θ integrated out."""
+    network = rates_of_documents()
+    assert network.chain({"x": X}).layer1 == "collapsed"
+    ordered = network.with_order(["counts(x)", "counts(theta)", "phi", "c", "r", "theta"])
+    assert ordered.chain({"x": X}).layer1 == "blocked"
+    for layer1 in ("collapsed", "partial"):
+        with pytest.raises(StaleReadError, match="c conditions on theta"):
+            ordered.chain({"x": X}, layer1=layer1)
+
+
+def test_the_named_sampler_is_made() -> None:
+    program = pg.zoo.pfa(2).chain({"x": X}, layer1="blocked").program
+    sampler = sampler_of(program, "partial")
+    assert sampler is not None
+    assert (sampler.name, sampler.observed) == ("partial", "x")
+
+
+def test_schedules_of_networks_without_a_first_layer_are_their_own() -> None:
+    network = pg.zoo.pgds(2)
+    assert schedule_for(network, "collapsed") is network.schedule
+    assert schedule_for(pg.zoo.pfa(2), "composed").names == pg.zoo.pfa(2).schedule.names
+    steps = {step.name: step for step in schedule_for(pg.zoo.pfa(2), "partial")}
+    assert steps["counts(x)"].method == "partial"

@@ -58,7 +58,7 @@ def test_a_mixture_of_the_row_before() -> None:
     pi, rate = np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([2.0, 8.0])
     before = Shift(Constant(pi, dims=("l", "k")) @ Self(k="l"), along="t", initial=1.0)
     theta = Gamma("theta", before, Gamma("c", 1, 1, dims="k"), dims=("t", "k"))
-    network = Network(Poisson("x", theta, dims=("t", "k")), sizes={"k": 2, "l": 2})
+    network = Network(Poisson("x", theta, dims=("t", "k")), sizes={"k": 2})
     program = network.chain({"x": np.ones((2, 2), int)}, init={"c": rate}).program
     first, last = time_exposures(Rows(program, theta))
     zeta = np.log1p(1.0 / rate)
