@@ -10,6 +10,7 @@ import pytest
 
 import pgbn as pg
 from pgbn import DataError, NetworkError
+from pgbn.engine.run.initial import begin_values
 from tests.helpers.refusals import check_refused
 from tests.helpers.small_data import X, run
 
@@ -61,3 +62,23 @@ def test_odds_begin_within_bounds() -> None:
 def test_a_gate_begins_at_0_or_1() -> None:
     with pytest.raises(pg.DataError, match="gate is 0 or 1"):
         pg.zoo.gated_pfa(2).chain({"x": np.ones((2, 3))}, init={"h": np.full((2, 2), 0.5)})
+
+
+def test_given_values_are_taken_and_others_drawn() -> None:
+    theta = np.arange(6.0).reshape(3, 2)
+    program = pg.zoo.pfa(2).chain({"x": X}, layer1="composed").program
+    begin_values(program, 5, {"theta1": theta})
+    assert program.values["theta1"].tolist() == [theta.tolist()]
+    phi = program.values["phi1"]
+    begin_values(program, 5, {"theta1": theta + 1})
+    assert np.array_equal(program.values["phi1"], phi)  # drawn from streams of its own
+    begin_values(program, 6, {})
+    assert not np.array_equal(program.values["phi1"], phi)
+
+
+def test_values_come_in_the_order_of_dims() -> None:
+    """φ is (topic, term) for users and (term, topic) in memory."""
+    phi = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
+    chain = pg.zoo.pfa(2).chain({"x": X}, init={"phi1": phi})
+    assert chain.values["phi1"].tolist() == phi.tolist()
+    assert chain.program.values["phi1"].tolist() == [phi.T.tolist()]

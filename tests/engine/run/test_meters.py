@@ -9,6 +9,8 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -137,3 +139,91 @@ def test_the_line_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
         for n in range(1, 200):
             meter(Event(chain, 1, "burn_in", n, 200, n, 200, n * 0.01, 0.01))
     assert calls == 1
+
+
+# ---- what the line says ---------------------------------------------------------------------
+
+
+def event(done: int = 30, total: int = 200, **fields: Any) -> Any:
+    """An event with given numbers, without a chain."""
+    known = {"phase": "burn_in", "depth": 2, "sweep": done, "sweeps": total, "done": done,
+             "total": total, "widths": (100, 63), "tokens": 600_000, "log_likelihood": -7.0,
+             "sweep_seconds": 0.5}  # fmt: skip
+    return SimpleNamespace(**known | fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "seconds", "likelihood", "line"),
+    [
+        (
+            {}, 0.5, -6.9123,
+            "layer 2 burn-in 30/200 · 1:25 left · widths 100-63 · 1.2 M tokens/s · "
+            "log p -6.912 a token",
+        ),
+        ({"widths": ()}, 0.5, None, "layer 2 burn-in 30/200 · 1:25 left · 1.2 M tokens/s"),
+        (
+            {"phase": "collect", "tokens": 90, "widths": (3,)}, 60.0, None,
+            "layer 2 collect 30/200 · 2:50:00 left · widths 3 · 2 tokens/s",
+        ),
+        ({"widths": (), "tokens": 4 * 10**9}, 2.0, None,
+         "layer 2 burn-in 30/200 · 5:40 left · 2.0 G tokens/s"),
+    ],
+)  # fmt: skip
+def test_describe(fields: Any, seconds: float, likelihood: float | None, line: str) -> None:
+    assert meters.describe(event(**fields), seconds, likelihood) == line
+
+
+class Noting(meters.Meter):
+    """A meter that notes what it would show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[tuple[str, float]] = []
+
+    def show(self, text: str, part: float) -> None:
+        self.lines.append((text, part))
+
+
+def test_a_line_is_shown_now_and_then_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(meters.time, "monotonic", lambda: now[0])
+    meter = Noting()
+    for done in range(1, 11):
+        meter(event(done, 10))
+        now[0] += 0.1
+    assert [part for _, part in meter.lines] == [0.1, 0.4, 0.7, 1.0]
+
+
+def test_the_time_left_is_that_of_a_usual_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first sweep had to compile; the median does not care."""
+    monkeypatch.setattr(Noting, "every", 0.0)
+    meter = Noting()
+    for done, seconds in enumerate([60.0, 1.0, 1.0], 1):
+        meter(event(done, 10, sweep_seconds=seconds))
+    assert "0:07 left" in meter.lines[-1][0]
+
+
+def test_a_likelihood_that_training_has_noted_is_not_computed_again() -> None:
+    meter = Noting()
+    meter(event(10, 10, trace=SimpleNamespace(rows=[(5, -1.2e6)]), log_likelihood=None))
+    assert "log p -2.000 a token" in meter.lines[0][0]
+
+
+def test_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    meter = meters.choose_meter()
+    assert isinstance(meter, meters.Silent)
+    meter(event())
+    meter.show("text", 0.5)
+    meter.close()
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_a_plain_line_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setenv("COLUMNS", "12")
+    line = meters.Line()
+    line.show("a long text", 0.5)
+    line.show("ab", 1.0)
+    line.close()
+    assert sys.stderr.getvalue() == "\r 50% a long\r100% ab    \n"  # type: ignore[attr-defined]

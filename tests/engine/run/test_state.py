@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pgbn as pg
+from pgbn.engine.run.state import read_tables
 
 X = np.random.default_rng(0).poisson(2.0, (6, 5))
 
@@ -72,3 +73,32 @@ def test_random_exposures_are_checked() -> None:
                        (exposure * np.nan, "negative or NaN")):  # fmt: skip
         with pytest.raises(pg.DataError, match=words):
             chain.restore({**good, "drawn/theta/concentration": bad}, 2)
+
+
+def test_the_tables_of_a_state(chain) -> None:
+    tables = read_tables(chain.program, chain.state())
+    assert set(tables) == {"values", "counts", "drawn", "latent_counts", "sampler"}
+    assert set(tables["values"]) == set(chain.network.latent)
+    assert tables["counts"]["x", "phi"].dtype == np.int64
+    assert np.array_equal(tables["values"]["r"], chain.program.values["r"])
+    assert tables["values"]["r"] is not chain.program.values["r"]
+    assert tables["drawn"] == tables["sampler"] == {}
+
+
+def test_a_state_may_leave_values_out_that_are_drawn_on_demand() -> None:
+    first, again = (pg.zoo.pfa(3).chain({"x": X}, layer1="collapsed") for _ in range(2))
+    state = first.sweep(2).state()
+    assert "values/theta1" not in state
+    again.restore(state, 2)
+    assert np.array_equal(first.values["theta1"], again.values["theta1"])
+    with pytest.raises(pg.DataError, match="restore: the state has no value of 'r'"):
+        again.restore({name: array for name, array in state.items() if name != "values/r"}, 2)
+
+
+def test_what_a_row_passes_back_is_no_part_of_a_state() -> None:
+    network = pg.zoo.gamma_markov_chain(2)
+    data = network.generate(1, {"time": 4, "term": 3})
+    chain = network.chain({"x": data["x"]}).sweep(2)
+    state = chain.state()
+    assert "counts/theta/self" in state
+    assert ("theta", "self") not in read_tables(chain.program, state)["counts"]
