@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from numpy.typing import NDArray
 
 from tests.helpers.posix import words_of_posix
 
@@ -35,3 +37,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         found = words_of_posix(item.function) if isinstance(item, pytest.Function) else []
         if found:
             item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(found)}"))
+
+
+@pytest.fixture(scope="session")
+def documents() -> NDArray[np.int64]:
+    """Counts of 40 documents × 25 terms, with an empty document and an unused term."""
+    x = np.random.default_rng(0).poisson(0.6, (40, 25))
+    x[3] = 0
+    x[:, 7] = 0
+    x.flags.writeable = False  # shared by all tests
+    return x

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 
 import pgbn as pg
@@ -65,26 +64,3 @@ def test_renamed_dims_have_the_right_posterior(
     assert geweke(network, sizes, 10_000, 5, seed=3).worst < 4
     assert check_conjugacy(network, sizes, seed=0).worst < 1e-9
     assert "The generative model" in network.explain()
-
-
-def test_whole_numbers_among_reals_are_multiplied_as_reals() -> None:
-    noise = pg.Gamma("a", 4, 4) * pg.Gamma("b", 4, 4, dims="d")
-    network = pg.Network(pg.PoissonGamma("x", pg.Gamma("th", 4, 4), noise, dims="d"))
-    whole, reals = (network.chain({"x": x}).sweep() for x in ([0, 1, 2], [0.0, 1.0, 2.0]))
-    assert whole.values["b"].tolist() == reals.values["b"].tolist()
-    assert np.isfinite(whole.values["b"]).all()
-
-
-@pytest.mark.parametrize("layer1", ["auto", "blocked"])
-def test_a_single_gamma_may_have_a_sum_as_its_shape(layer1: str) -> None:
-    w, u = (pg.Gamma(name, 2, 2, dims="k") for name in "wu")
-    network = pg.Network(pg.Poisson("x", pg.Gamma("s", w @ u, 1.0), dims="d"), sizes={"k": 2})
-    chains = [network.chain({"x": [1, 2]}, layer1=each).sweep(3) for each in (layer1, "composed")]
-    assert chains[0].values["s"] == chains[1].values["s"]
-
-
-def test_an_unknown_size_is_asked_for_where_it_can_be_given() -> None:
-    w, u = (pg.Gamma(name, 2, 2, dims="k") for name in "wu")
-    network = pg.Network(pg.Poisson("x", w @ u))
-    with pytest.raises(pg.DataError, match=r"Network\(\.\.\., sizes="):
-        network.chain({"x": 1})

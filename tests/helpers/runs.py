@@ -1,15 +1,10 @@
-"""Counts for short runs, and whether two trainings are the same."""
+"""Whether two trainings are the same."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import pgbn
-
-
-def counts() -> np.ndarray:
-    rng = np.random.default_rng(0)
-    return rng.poisson(rng.gamma(0.3, 1, (40, 5)) @ rng.dirichlet([0.1] * 50, 5) * 12)
 
 
 def same(one: pgbn.LayerwiseTraining, two: pgbn.LayerwiseTraining) -> None:

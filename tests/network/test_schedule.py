@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from pgbn import NetworkError, StaleReadError, zoo
-from pgbn.network.schedule import check_order
+from pgbn.network.reads import Read
+from pgbn.network.schedule import Freshness, check_order
 from tests.helpers.models import algorithm1, interleaved, pgbn, sizes_of, zoo_models
+from tests.helpers.refusals import Case, check_refused
+from tests.helpers.small_networks import deep, sized
 
 MODELS = zoo_models()
 DEPTHS = [1, 2, 3, 4]
@@ -75,19 +78,6 @@ def test_printing_lists_every_step_with_what_it_reads(name):
         assert step.equation in text
     assert text.count("reads ") == len(MODELS[name].schedule)
     assert text.count("marginalises ") == len(MODELS[name].schedule)
-
-
-def test_what_the_steps_of_a_deep_network_read_and_marginalise():
-    steps = {step.name: step for step in pgbn(3).schedule}
-    assert set(steps["gamma0"].marginalises) == {"r", "theta1", "theta2", "theta3"}
-    assert set(steps["r"].marginalises) == {"theta1", "theta2", "theta3"}
-    assert set(steps["p2"].marginalises) == {"theta1"}
-    assert not steps["c3"].marginalises
-    assert not steps["c0"].marginalises
-    # drawing Φ² leaves Σ_k θ¹ current (the rates do not vary over k), and only that
-    assert steps["phi2"].marginalises == {"theta1": frozenset({"topic1"})}
-    summed = {read.name for read in steps["c3"].reads if read.summed}
-    assert summed == {"theta2", "theta3"}
 
 
 # ---- orders of a user -------------------------------------------------------------------
@@ -184,20 +174,28 @@ def test_counts_redrawn_make_those_above_stale():
         pgbn(2).with_order([*order[:at], "counts(x)", *order[at:]])
 
 
+REFUSED: dict[str, Case] = {
+    "unknown step": (lambda: sized({}).with_order(["q"]), NetworkError, ["'q'", "counts(x)"]),
+    "a step left out": (lambda: sized({}).with_order([]), NetworkError, ["missing", "counts(x)"]),
+    "order of numbers": (lambda: sized({}).with_order([None]), NetworkError, ["'None'"]),
+    "stale": (
+        lambda: deep().with_order(["counts(x)", "counts(theta)", "r", "c", "theta"]),
+        StaleReadError,
+        ["c conditions on theta", "stale", "r was drawn with theta integrated out", "move c"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    check_refused(*REFUSED[name])
+
+
 def test_unknown_and_missing_steps_are_named():
     with pytest.raises(NetworkError, match=r"no step 'theta4'.*Did you mean 'theta"):
         pgbn(3).with_order([*algorithm1(3), "theta4"])
     with pytest.raises(NetworkError, match="steps c0, r are missing"):
         pgbn(1).with_order([name for name in algorithm1(1) if name not in ("r", "c0")])
-
-
-def test_a_step_may_come_twice_and_draws_anew():
-    order = algorithm1(2)
-    order.insert(order.index("c0"), "c3")
-    chain = pgbn(2).with_order(order).chain({"x": np.eye(3, dtype=int)}, layer1="blocked")
-    keys = [turn.base for turn in chain._turns]
-    assert len(keys) == len(order)
-    assert len(set(keys)) == len(keys)
 
 
 def test_the_order_survives_a_change_of_sizes_and_json():
@@ -207,18 +205,6 @@ def test_the_order_survives_a_change_of_sizes_and_json():
 
 
 # ---- other samplers of the first layer --------------------------------------------------
-
-
-def test_collapsed_layer_needs_neither_phi1_nor_theta1():
-    network = pgbn(2)
-    schedule = {step.name: step for step in network.schedule_for("collapsed")}
-    assert schedule["phi1"].on_demand
-    assert schedule["theta1"].on_demand
-    assert set(schedule["counts(x)"].marginalises) >= {"phi1", "theta1"}
-    partial = {step.name: step for step in network.schedule_for("partial")}
-    assert partial["theta1"].on_demand
-    assert not partial["phi1"].on_demand
-    assert "phi1" in {read.name for read in partial["counts(x)"].reads}
 
 
 @pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked"])
@@ -236,3 +222,46 @@ def test_a_chain_is_drawn_after_the_counts_that_its_rows_pass_back() -> None:
     names = [name for name in net.schedule.names if name != "theta"]
     with pytest.raises(StaleReadError, match=r"counts\(theta\)"):
         net.with_order(["counts(x)", "theta", *[name for name in names if name != "counts(x)"]])
+
+
+def test_the_order_of_the_paper_is_accepted() -> None:
+    order = ["counts(x)", "counts(theta)", "c", "r", "theta"]
+    assert deep().with_order(order).schedule.names == order
+
+
+def test_a_node_is_stale_from_the_step_that_integrates_it_out_until_it_is_drawn() -> None:
+    network = zoo.pgbn([3, 2])
+    freshness = Freshness()
+    for step in network.schedule:
+        assert all(freshness.is_current(read) for read in step.reads)
+        freshness.run(step)
+        assert all(freshness.left_by[name] is step for name in step.marginalises)
+        assert step.name not in freshness.stale
+        if step.name == "r":
+            assert not freshness.is_current(Read("theta1"))
+    assert freshness.stale == {}
+
+
+def test_what_was_never_drawn_is_stale_and_no_step_left_it_so() -> None:
+    freshness = Freshness(["counts(x)"])
+    assert not freshness.is_current(Read("counts(x)"))
+    assert freshness.left_by == {}
+    freshness.run(zoo.pfa(3).schedule[0])
+    assert freshness.is_current(Read("counts(x)"))
+
+
+def test_a_sum_stays_current_when_a_dirichlet_is_drawn() -> None:
+    """phi3 shares out the shape of theta2; c3 reads no more than the sum over its topics."""
+    network = zoo.pgbn([4, 3, 2]).with_order(algorithm1(3))
+    freshness = Freshness()
+    for step in network.schedule:
+        if step.name == "c3":
+            break
+        freshness.run(step)
+    summed = Read("theta2", frozenset({"topic2"}))
+    assert freshness.left_by["theta2"].name == "phi3"
+    assert freshness.is_current_sum(summed)
+    assert freshness.is_current(summed)
+    assert not freshness.is_current(Read("theta2"))
+    assert not freshness.is_current_sum(Read("theta2", frozenset({"doc"})))
+    assert not freshness.is_current_sum(Read("gamma0", frozenset({"topic2"})))  # not stale at all

@@ -1,4 +1,4 @@
-"""Rules of a user that are wrong: each is refused in words, where its result is first read."""
+"""Rules of a user: the wrong ones are refused in words, where their result is first read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import pgbn
 from pgbn import DataError, Evidence, MissingRuleError, Network, NetworkError, StaleReadError
@@ -14,6 +15,7 @@ from pgbn.explain.graph import augmented
 from pgbn.nodes.base import Array
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
+from pgbn.testing import geweke
 
 DATA = np.array([[1, 2, 3], [0, 4, 1]])
 
@@ -115,12 +117,6 @@ def test_one_number_may_come_as_an_array() -> None:
     )(lambda value: 1.0 * value)
     net = Network(Scaled("x", rate=pgbn.Gamma("g", 2, 2, dims="i"), scale=2.0, dims=("i", "j")))
     assert (net.chain({"x": DATA}).sweep().values["g"] > 0).all()
-
-
-def test_a_constant_of_zero_has_a_remedy() -> None:
-    rate = pgbn.Gamma("c", 2, 2) * pgbn.Constant([0.0, 1.0], dims="d")
-    with pytest.raises(NetworkError, match=r"t: rate .* positive; make its constants positive"):
-        Network(pgbn.Poisson("x", pgbn.Gamma("t", 2, rate, dims="d"), dims="d"))
 
 
 def test_a_wrong_exposure_is_refused() -> None:
@@ -227,3 +223,43 @@ def test_what_two_rules_draw_has_two_symbols() -> None:
     single = Network(Pair("x", g + k, 1.0, dims=("i", "j"))).explain("latex")
     assert r"\ell^{(x)[1]}" in single  # one rule that draws needs no mark
     assert "first}]" not in single
+
+
+# ---- rules of all forms together ----------------------------------------------------------
+
+
+class SparseNegativeBinomial(pgbn.Observed):
+    """x ~ NB(r, p) again, with the data as counts that p hears and tables drawn from them."""
+
+    r: pgbn.Slot
+    p: pgbn.Slot
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        p = slots["p"]
+        rate = vectorised.gamma(stream.child("rate"), slots["r"], (1 - p) / p)
+        return vectorised.poisson(stream, rate)
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        return stats.nbinom(slots["r"], 1 - slots["p"]).logpmf(value)
+
+
+pgbn.counts_are_data(SparseNegativeBinomial, "p")
+pgbn.evidence_rule(
+    SparseNegativeBinomial, "p", relation="held", kind="probability", count="count", exposure="r"
+)
+
+
+@pgbn.evidence_rule(SparseNegativeBinomial, "r", exposure=lambda p: -np.log1p(-p))
+def _tables_of_data(stream: Stream, count: Array, r: Array) -> Array:
+    return vectorised.crt(stream, count, r)
+
+
+def test_linked_counts_and_drawn_counts_together() -> None:
+    r, p = pgbn.Gamma("r", 2, 3, dims="doc"), pgbn.Beta("p", 3, 4, dims="term")
+    net = pgbn.Network(SparseNegativeBinomial("x", r=r, p=p, dims=("doc", "term")))
+    result = geweke(net, {"doc": 2, "term": 2}, replicates=20_000, sweeps=6)
+    assert result.worst < 4, str(result)
+    data = np.array([[3, 0], [1, 2]])
+    chain = net.chain({"x": data}, init={"r": [1.0, 2.0], "p": [0.3, 0.6]})
+    expected = stats.nbinom([[1.0], [2.0]], [0.7, 0.4]).logpmf(data).sum()
+    assert chain.log_likelihood() == pytest.approx(expected)

@@ -15,17 +15,10 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from scipy import stats
 
 import pgbn
-from pgbn.nodes.base import Array
-from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
-from pgbn.testing import geweke
 
 HERE = Path(__file__).parents[1] / "helpers"
 PACKAGE = HERE / "plugin_package"
@@ -93,11 +86,12 @@ def test_geweke(site: Path) -> None:
         BUILD
         + """
 import switching_counts
+from pgbn.nodes.rules.registry import find_draw
 from pgbn.testing import geweke
 
 sizes = {"doc": 3, "term": 3, "tag": 2}
 right = geweke(net, sizes, replicates=20_000, sweeps=8, seed=1)
-rule = pgbn.nodes.rules.registry.find_draw(regime)
+rule = find_draw(regime)
 object.__setattr__(rule, "posterior", lambda count, exposure, probability, low, high:
                    switching_counts._posterior(count + 1, exposure, probability, low, high))
 wrong = geweke(net, sizes, replicates=20_000, sweeps=8, seed=1)
@@ -210,47 +204,6 @@ def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
         assert word in error
 
 
-def test_rules_are_checked_when_they_are_declared() -> None:
-    class Layer(pgbn.Latent):
-        level: pgbn.Slot
-
-    rule = pgbn.evidence_rule
-    with pytest.raises(pgbn.NetworkError, match="has no slot 'shape'; it has"):
-        rule(Layer, "shape", count="value", exposure=1.0)
-    with pytest.raises(pgbn.NetworkError, match="must be 'collapsed' or 'held'"):
-        rule(Layer, "level", relation="other", count="count", exposure=1.0)
-    with pytest.raises(pgbn.NetworkError, match="give exposure="):
-        rule(Layer, "level", count="count")
-    with pytest.raises(pgbn.NetworkError, match="names 'weight'; it may read"):
-        rule(Layer, "level", exposure=1.0)(lambda stream, weight: weight)
-    with pytest.raises(pgbn.NetworkError, match="relation='held'"):
-        rule(Layer, "level", count="value", exposure=1.0)
-    with pytest.raises(pgbn.NetworkError, match="function of the stream"):
-        rule(Layer, "level", drawn=lambda node: node.dims)(lambda count: count)
-    with pytest.raises(pgbn.NetworkError, match="names 'shape'; it may read"):
-        pgbn.draw_rule(Layer)(lambda count, shape: {})
-
-
-def test_missing_rules_of_a_new_type() -> None:
-    class Bare(pgbn.Latent):
-        level: pgbn.Slot
-
-    class Sensor(pgbn.Observed):
-        level: pgbn.Slot
-
-    bare = Bare("bare", level=1.0)
-    with pytest.raises(pgbn.MissingRuleError, match="no draw rule is registered for Bare"):
-        pgbn.Network(pgbn.Poisson("x", bare))
-    pgbn.draw_rule(Bare)(lambda count, level: {"level": level + count})
-    with pytest.raises(pgbn.MissingRuleError, match=r"evidence_rule\(Bare, 'level'\)"):
-        pgbn.Network(pgbn.Poisson("x", Bare("bare", level=pgbn.Gamma("g", 1, 1))))
-    pgbn.evidence_rule(Sensor, "level", count="count", exposure=1.0)
-    with pytest.raises(pgbn.MissingRuleError, match="Sensor has no link to counts"):
-        pgbn.Network(Sensor("x", level=pgbn.Gamma("g", 1, 1)))
-    with pytest.raises(pgbn.NetworkError, match="bare: the node type Bare does not define gener"):
-        pgbn.Network(pgbn.Poisson("x", bare))
-
-
 def test_the_skeleton() -> None:
     """The example runs as it stands and finds its own node type right, by both tests."""
     done = subprocess.run(
@@ -271,85 +224,4 @@ def test_pgbn_does_not_know_the_plugin() -> None:
         assert "NegativeBinomial" not in text, path
 
 
-def test_a_type_without_a_tag_has_no_json() -> None:
-    class Untagged(pgbn.Gamma):
-        pass
-
-    net = pgbn.Network(pgbn.Poisson("x", Untagged("g", 1, 1)))
-    with pytest.raises(pgbn.NetworkError, match="Untagged has no tag of its own"):
-        net.to_json()
-
-
 # ---- rules of all forms, in this process --------------------------------------------------
-
-
-class SparseNegativeBinomial(pgbn.Observed):
-    """x ~ NB(r, p) again, with the data as counts that p hears and tables drawn from them."""
-
-    r: pgbn.Slot
-    p: pgbn.Slot
-
-    def generate(self, stream: Stream, **slots: Any) -> Array:
-        p = slots["p"]
-        rate = vectorised.gamma(stream.child("rate"), slots["r"], (1 - p) / p)
-        return vectorised.poisson(stream, rate)
-
-    def log_density(self, value: Array, **slots: Any) -> Array:
-        return stats.nbinom(slots["r"], 1 - slots["p"]).logpmf(value)
-
-
-pgbn.counts_are_data(SparseNegativeBinomial, "p")
-pgbn.evidence_rule(
-    SparseNegativeBinomial, "p", relation="held", kind="probability", count="count", exposure="r"
-)
-
-
-@pgbn.evidence_rule(SparseNegativeBinomial, "r", exposure=lambda p: -np.log1p(-p))
-def _tables(stream: Stream, count: Array, r: Array) -> Array:
-    return vectorised.crt(stream, count, r)
-
-
-def test_linked_counts_and_drawn_counts_together() -> None:
-    r, p = pgbn.Gamma("r", 2, 3, dims="doc"), pgbn.Beta("p", 3, 4, dims="term")
-    net = pgbn.Network(SparseNegativeBinomial("x", r=r, p=p, dims=("doc", "term")))
-    result = geweke(net, {"doc": 2, "term": 2}, replicates=20_000, sweeps=6)
-    assert result.worst < 4, str(result)
-    data = np.array([[3, 0], [1, 2]])
-    chain = net.chain({"x": data}, init={"r": [1.0, 2.0], "p": [0.3, 0.6]})
-    expected = stats.nbinom([[1.0], [2.0]], [0.7, 0.4]).logpmf(data).sum()
-    assert chain.log_likelihood() == pytest.approx(expected)
-
-
-class Noisy(pgbn.Latent):
-    """A layer whose counts are drawn given its value (no real distribution: for the check)."""
-
-    level: pgbn.Slot
-    generate = log_density = lambda *_, **slots: np.ones(1)
-
-
-pgbn.draw_rule(Noisy)(lambda count, level: {"level": level + count})
-pgbn.evidence_rule(Noisy, "level", relation="held", exposure=1.0)(lambda stream, value: value)
-
-
-def test_counts_drawn_given_a_value_are_stale_once_it_is_redrawn() -> None:
-    net = pgbn.Network(pgbn.Poisson("x", Noisy("noisy", level=pgbn.Gamma("g", 1, 1))))
-    steps = {step.name: step for step in net.schedule}
-    assert "noisy" in {read.name for read in steps["counts(noisy)"].reads}
-    assert "counts(noisy)" in steps["noisy"].marginalises
-    assert net.schedule.names.index("g") < net.schedule.names.index("noisy")
-    with pytest.raises(pgbn.StaleReadError, match=r"g conditions on counts\(noisy\)"):
-        net.with_order(["counts(x)", "counts(noisy)", "noisy", "g"])
-
-
-class Wide(pgbn.Latent):
-    """A layer that wants more dims in a slot than it has itself."""
-
-    level: pgbn.Slot
-
-    def slot_axes(self, slot: str) -> tuple[str, ...]:
-        return (*self.axes, "choice")
-
-
-def test_a_slot_has_the_dims_of_its_node() -> None:
-    with pytest.raises(pgbn.NetworkError, match=r"slot_axes\('level'\) names \['choice'\]"):
-        pgbn.Network(pgbn.Poisson("x", Wide("wide", level=1.0)))

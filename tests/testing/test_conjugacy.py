@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import pgbn as pg
 from pgbn import DataError, Network, NetworkError, Poisson, PoissonGamma, zoo
-from pgbn.nodes import BetaOdds, Dirichlet, Gamma, log_pmf
+from pgbn.nodes import BetaOdds, Dirichlet, Gamma
 from pgbn.nodes.rules import registry
 from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.models import pgbn, sizes_of, zoo_models
@@ -118,36 +119,6 @@ def test_a_rule_without_its_probability_is_named(monkeypatch):
 # ---- the probabilities that it rests on -------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [0.01, 0.7, 30.0])
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 30])
-def test_table_probabilities_sum_to_one(count, shape):
-    tables = np.arange(count + 1)
-    total = np.exp(log_pmf.crt_log_pmf(tables, np.full(count + 1, count), shape)).sum()
-    assert total == pytest.approx(1.0, abs=1e-12)
-
-
-def test_table_probabilities_by_hand():
-    # three customers, a = 2: the second sits apart with 2/3, the third with 2/4
-    expected = np.log([1 / 3 * 2 / 4, 2 / 3 * 2 / 4 + 1 / 3 * 2 / 4, 2 / 3 * 2 / 4])
-    assert log_pmf.crt_log_pmf([1, 2, 3], [3, 3, 3], 2.0) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("rate", [0.01, 1.0, 8.0])
-def test_truncated_poisson_sums_to_one(rate):
-    assert np.exp(log_pmf.truncated_poisson_log_pmf(np.arange(1, 80), rate)).sum() == pytest.approx(
-        1.0
-    )
-
-
-@pytest.mark.parametrize("alpha", [0.01, 1.0, 20.0])
-def test_bessel_sums_to_one(alpha):
-    assert np.exp(log_pmf.bessel_log_pmf(np.arange(1, 100), alpha)).sum() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(("a", "n"), [(0.5, 1), (2.0, 3), (7.5, 40)])
-def test_beta_density_integrates_to_one(a, n):
-    edges = np.linspace(0, 1, 400_001) ** 4  # finer near 0, where the density may be large
-    s = (edges[1:] + edges[:-1]) / 2
-    density = np.exp(log_pmf.neg_log_beta_log_density(-np.log(s), a, n))
-    assert (density * np.diff(edges)).sum() == pytest.approx(1.0, abs=1e-3)
-    assert log_pmf.neg_log_beta_log_density(0.0, a, 0) == 0.0
+def test_check_conjugacy_refuses_counts_beyond_its_tables() -> None:
+    with pytest.warns(pg.PgbnWarning), pytest.raises(pg.DataError, match="check_conjugacy"):
+        check_conjugacy(pg.zoo.pgbn([2, 2]), {"doc": 3, "term": 4}, replicates=300)

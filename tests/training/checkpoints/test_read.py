@@ -16,7 +16,8 @@ import pytest
 import pgbn
 from pgbn import checkpoint
 from pgbn.engine.run.progress import Event, Interrupted
-from tests.helpers.runs import counts, same
+from tests.helpers.runs import same
+from tests.helpers.small_data import counts
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import pgbn
 from pgbn import checkpoint, zoo
 from pgbn.engine.run.progress import Event
 from pgbn.storage import archive, folders
-from tests.helpers.runs import counts, same
+from tests.helpers.runs import same
+from tests.helpers.small_data import counts
 
 
 def test_the_cost_of_checkpoints_is_bounded(

@@ -1,0 +1,86 @@
+"""The log density of nodes at their values, against scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pgbn as pg
+from pgbn import Gamma, Network, Poisson
+from pgbn.engine.compile.density import log_density
+
+
+def test_the_density_of_a_multinomial_has_its_factorials() -> None:
+    x = np.array([[2, 0, 5], [1, 1, 0]])
+    chain = pg.zoo.lda(2, 0.5, 0.5).chain({"x": x}, threads=1).sweep()
+    rate = chain.values["theta"] @ chain.values["phi"]
+    exact = sum(
+        stats.multinomial(counts.sum(), share / share.sum()).logpmf(counts)
+        for counts, share in zip(x, rate, strict=True)
+    )
+    assert chain.log_likelihood() == pytest.approx(exact, rel=1e-9)
+    node = chain.network["x"]
+    dense = node.log_density(x[None, None], probability=rate[None, None], axis=3)
+    assert dense.sum() == pytest.approx(exact, rel=1e-9)
+
+
+def test_log_joint_is_the_sum_of_the_densities(documents) -> None:
+    net = pg.zoo.pgbn([3], eta=0.7, p_prior=(2, 3), gamma0_prior=(2, 2), c0_prior=(3, 1))
+    chain = net.chain({"x": documents}, seed=4).sweep(2)
+    v = chain.values
+    probability = 1 / (1 + v["p2"])
+    expected = stats.gamma(2, scale=1 / 2).logpdf(v["gamma0"]) + stats.gamma(3).logpdf(v["c0"])
+    expected += stats.gamma(v["gamma0"] / 3, scale=1 / v["c0"]).logpdf(v["r"]).sum()
+    expected += (stats.beta(2, 3).logpdf(probability) + 2 * np.log(probability)).sum()
+    expected += stats.gamma(v["r"][None], scale=1 / v["p2"][:, None]).logpdf(v["theta1"]).sum()
+    expected += sum(stats.dirichlet([0.7] * 25).logpdf(column) for column in v["phi1"])
+    likelihood = stats.poisson(v["theta1"] @ v["phi1"]).logpmf(documents).sum()
+    assert chain.log_likelihood() == pytest.approx(likelihood, rel=1e-10)
+    assert chain.log_joint() == pytest.approx(expected + likelihood, rel=1e-10)
+
+
+def test_the_density_of_masked_data_leaves_them_out() -> None:
+    net = Network(Poisson("x", Gamma("g", 2, 1), dims="cell"))
+    options = {"init": {"g": 1.5}}
+    masked = net.chain({"x": np.ma.masked_array([3, 7], [False, True])}, **options)
+    assert masked.log_likelihood() == pytest.approx(stats.poisson(1.5).logpmf(3))
+
+
+@pytest.mark.parametrize("data", [np.zeros((3, 3)), np.array([[0, 0, 0], [1, 0, 2], [0, 0, 0]])])
+def test_log_joint_is_finite_on_sparse_data(data) -> None:
+    for seed in range(5):
+        chain = pg.zoo.pgbn([4, 3, 2]).chain({"x": data}, seed=seed).sweep(20)
+        assert np.isfinite(chain.log_joint())
+
+
+@pytest.mark.parametrize("name", ["g", "p", "x", "y", "b"])
+def test_each_node_has_the_density_of_scipy(name: str) -> None:
+    """At known values; zero cells of data are not gone through one by one."""
+    g, p = pg.Gamma("g", 2, 3, dims="i"), pg.Dirichlet("p", [0.5, 1.5], over="k")
+    network = Network(
+        Poisson("x", 2.0 * g, dims="i"),
+        pg.Multinomial("y", p, over="k"),
+        pg.BernoulliPoisson("b", g, dims="i"),
+    )
+    value, share = np.array([0.5, 1.5, 4.0]), np.array([0.25, 0.75])
+    data = {"x": [0, 3, 0], "y": [2, 1], "b": [1, 0, 0]}
+    program = network.chain(data, init={"g": value, "p": share}).program
+    expected = {
+        "g": stats.gamma(2, scale=1 / 3).logpdf(value).sum(),
+        "p": stats.dirichlet([0.5, 1.5]).logpdf(share),
+        "x": stats.poisson(2 * value).logpmf([0, 3, 0]).sum(),
+        "y": float(stats.multinomial(3, share).logpmf([2, 1])),
+        "b": np.log(-np.expm1(-0.5)) - 1.5 - 4.0,
+    }
+    assert log_density(program, name) == pytest.approx([expected[name]], rel=1e-10)
+
+
+def test_every_replicate_has_its_own_density() -> None:
+    network = Network(Poisson("x", pg.Gamma("g", 2, 3), dims="i"))
+    program = pg.Chain.replicated(network, {"i": 4}, 3, seed=1).program
+    found = log_density(program, "g")
+    assert found == pytest.approx(stats.gamma(2, scale=1 / 3).logpdf(program.values["g"]))
+    x = program.cells["x"].dense()
+    expected = stats.poisson(program.values["g"][:, None]).logpmf(x).sum(axis=1)
+    assert log_density(program, "x") == pytest.approx(expected)

@@ -1,0 +1,88 @@
+"""The sizes of all dims: given, from data, from constants; and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pgbn
+from pgbn import DataError, Network, NetworkError, Poisson
+from pgbn.engine.compile.sizes import check_fits, complete_sizes
+from tests.helpers.refusals import check_refused
+from tests.helpers.small_data import NET, X, run
+
+Cases = dict[str, tuple[Callable[[], Any], list[str]]]
+
+REFUSED: Cases = {
+    "size": (
+        lambda: run(X, NET.with_sizes(doc=5)),
+        ["x:", "'doc'", "size 3", "5 elsewhere", "sizes="],
+    ),
+    "constants of another size": (
+        lambda: run(X[0], Network(Poisson("x", pgbn.Constant([1, 2], dims="d"), dims="d"))),
+        ["x:", "constant", "size 2", "4"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    build, words = REFUSED[name]
+    check_refused(build, (DataError, NetworkError), words)
+
+
+def test_an_unknown_size_is_asked_for_where_it_can_be_given() -> None:
+    w, u = (pgbn.Gamma(name, 2, 2, dims="k") for name in "wu")
+    network = pgbn.Network(pgbn.Poisson("x", w @ u))
+    with pytest.raises(pgbn.DataError, match=r"Network\(\.\.\., sizes="):
+        network.chain({"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shapes", "expected"),
+    [
+        ({"doc": 2, "term": 3}, {}, {"topic1": 2, "doc": 2, "term": 3}),
+        ({}, {"x": (3, 4)}, {"topic1": 2, "doc": 3, "term": 4}),
+        ({"term": 4.0}, {"p2": (3,)}, {"topic1": 2, "doc": 3, "term": 4}),
+    ],
+)
+def test_sizes_come_from_the_network_the_user_and_arrays(
+    sizes: Any, shapes: Any, expected: dict[str, int]
+) -> None:
+    assert complete_sizes(NET, sizes, shapes) == expected
+
+
+def test_the_size_of_a_renamed_dim_is_that_of_the_node() -> None:
+    theta = pgbn.Gamma("theta", 1, 1, dims="k")
+    network = Network(Poisson("x", theta.rename(k="z") * pgbn.Gamma("w", 1, 1, dims="d"),
+                              dims=("d", "z")))  # fmt: skip
+    assert complete_sizes(network, {"d": 2, "k": 5}, {}) == {"d": 2, "k": 5, "z": 5}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shapes", "words"),
+    [
+        ({"docs": 2}, {}, r"no node has a dim 'docs'\. Did you mean 'doc'\?"),
+        ({"doc": 2}, {}, r"the size of dim 'term' is not known"),
+        ({"doc": 2}, {"x": (3, 4)}, "x: dim 'doc' has size 3 here, but 2 elsewhere"),
+        ({}, {"x": (3,)}, r"x: an array of shape \(3,\), but its dims are \('doc', 'term'\)"),
+    ],
+)
+def test_sizes_that_do_not_agree(sizes: Any, shapes: Any, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        complete_sizes(NET, sizes, shapes)
+
+
+def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two arrays of 8 bytes for each number: θ has 1000 · 2 of them, p 1000, x 4000."""
+    sizes = complete_sizes(NET, {"doc": 1000, "term": 4}, {})
+    latent = 16 * (1000 * 2 + 1000 + 2 * 4 + 2 + 1 + 1)
+    for module in ("pgbn.engine.compile.sizes", "pgbn.storage.memory"):
+        monkeypatch.setattr(f"{module}.memory", lambda: latent)
+    check_fits(NET, sizes)
+    with pytest.raises(DataError, match=r"theta1 \[doc=1000, topic1=2\] would need .*doc smaller"):
+        check_fits(NET, sizes, replicates=2)
+    with pytest.raises(DataError, match=r"n=3: x \[doc=1000, term=4\] would need"):
+        check_fits(NET, sizes, data=True, argument="n=3: ")

@@ -1,0 +1,144 @@
+"""Counts shared out among the terms of a slot and the factors of each term."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import logsumexp
+
+import pgbn
+from pgbn import Gamma, Network, Poisson, Self, Shift
+from pgbn.engine.compile.composed import splitter_of
+from pgbn.engine.compile.splitting import blocks_of
+
+COUNTS = [2, 4, 1]
+
+
+def single() -> Network:
+    """A node without dims."""
+    total = Gamma("a", 2, 1) + Gamma("b", 1, 2)
+    return Network(Poisson("x", Gamma("t", total, 1), dims="i"))
+
+
+def column() -> Network:
+    """A last dim of the size 1."""
+    total = Gamma("a", 2, 1, dims=("i", "k")) + Gamma("b", 1, 2)
+    node = Gamma("t", total, 1, dims=("i", "k"))
+    return Network(Poisson("x", node @ Gamma("c", 3, 3, dims="k"), dims="i"), sizes={"k": 1})
+
+
+def chain() -> Network:
+    """A Markov chain with its time dim only."""
+    shape = Shift(Self(), along="i", initial=1.0) + Gamma("b", 1, 2)
+    return Network(Poisson("x", Gamma("t", shape, 1, dims="i"), dims="i"))
+
+
+def layers() -> Network:
+    """φ2·θ2 plus a base, with one topic in the first layer."""
+    theta2 = Gamma("b", 1, 1, dims=("i", "topic2"))
+    phi2 = pgbn.Dirichlet("a", 1, over="topic1", dims="topic2")
+    theta1 = Gamma("t", phi2 @ theta2 + Gamma("base", 2, 2), 1, dims=("i", "topic1"))
+    phi1 = pgbn.Dirichlet("c", 1, over="term", dims="topic1")
+    x = Poisson("x", phi1 @ theta1, dims=("i", "term"))
+    return Network(x, sizes={"topic1": 1, "topic2": 2})
+
+
+def by_weights(net: Network, draws: int = 100_000) -> dict[str, Any]:
+    """Posterior means of all latent nodes from draws of the prior, weighted by the likelihood."""
+    sizes = {dim: len(COUNTS) if dim == "i" else 1 for dim in net["x"].axes}
+    prior = pgbn.Chain.replicated(net, sizes, draws, seed=3, threads=1).program
+    rate: NDArray[Any] = prior.slot("x", "rate").get().reshape(draws, -1)
+    log_weight = stats.poisson.logpmf(COUNTS, rate).sum(axis=1)
+    weight = np.exp(log_weight - logsumexp(log_weight))
+    return {name: np.tensordot(weight, prior.values[name], 1) for name in net.latent}
+
+
+@pytest.mark.parametrize("make", [single, column, chain, layers])
+def test_sums_over_a_single_entry(make: Any) -> None:
+    net = make()
+    data = np.reshape(COUNTS, (-1, 1)[: len(net["x"].axes)])
+    draws = net.sample({"x": data}, burn_in=100, draws=4000, seed=1, threads=1, progress=False)
+    for name, mean in by_weights(net).items():
+        kept = draws[name][0].reshape(40, -1, *mean.shape).mean(axis=1)
+        error = np.sqrt(kept.var(axis=0, ddof=1) / 40 + (0.01 * np.maximum(mean, 0.1)) ** 2)
+        stored = kept.mean(axis=0)
+        assert np.all(np.abs(stored - mean.reshape(stored.shape)) < 4.5 * error), name
+
+
+# ---- one draw -------------------------------------------------------------------------------
+
+N = 20_000
+
+
+@pytest.mark.parametrize(
+    ("rows", "blocks", "ranges"),
+    [
+        (6, 1, [(0, 6)]),
+        (6, 2, [(0, 3), (3, 6)]),
+        (5, 2, [(0, 2), (2, 5)]),
+        (2, 4, [(0, 0), (0, 1), (1, 1), (1, 2)]),
+        (0, 1, [(0, 0)]),
+    ],
+)
+def test_blocks_cover_all_rows_once(rows: int, blocks: int, ranges: list[tuple[int, int]]) -> None:
+    assert blocks_of(rows, blocks) == ranges
+
+
+def mix() -> pgbn.Chain:
+    """x ~ Pois(φ·θ + 2 w), x = 10 in every cell; rates 1 · ¼, 3 · ¼ and 2 · ½."""
+    theta, phi = Gamma("theta", 1, 1, dims=("i", "k")), Gamma("phi", 1, 1, dims="k")
+    rate = phi @ theta + 2.0 * Gamma("w", 1, 1, dims="i")
+    network = Network(Poisson("x", rate, dims="i"), sizes={"k": 2})
+    init = {"theta": np.tile([1.0, 3.0], (N, 1)), "phi": np.full(2, 0.25), "w": np.full(N, 0.5)}
+    return network.chain({"x": np.full(N, 10)}, init=init, layer1="composed")
+
+
+def test_cells_are_shared_among_terms_and_factors() -> None:
+    program = mix().program
+    cells = program.cells["x"]
+    splitter = splitter_of(program, program.network["x"], "rate")
+    np.testing.assert_allclose(splitter.rates(cells), 2.0)
+    (phi, theta), (w,) = splitter.cells(3, cells, cells.values)
+    assert ((theta.sum(axis=2) + w) == 10).all()
+    assert np.array_equal(phi, theta.sum(axis=1))
+    for part, share in ((theta[0, :, 0], 1 / 8), (theta[0, :, 1], 3 / 8), (w[0], 1 / 2)):
+        expected = stats.binom(10, share).pmf(np.arange(11))
+        np.testing.assert_allclose(np.bincount(part, minlength=11) / N, expected, atol=0.015)
+
+
+def test_dense_counts_are_shared_in_the_same_way() -> None:
+    program = mix().program
+    splitter = splitter_of(program, program.network["x"], "rate")
+    (phi, theta), (w,) = splitter.dense(3, np.full((1, 1, 1, N), 10))
+    assert ((theta.sum(axis=2) + w) == 10).all()
+    assert np.array_equal(phi, theta.sum(axis=1))
+    np.testing.assert_allclose(theta[0].mean(axis=0), [10 / 8, 30 / 8], atol=0.04)
+
+
+def test_constants_are_told_nothing_and_products_need_no_draw() -> None:
+    weights = pgbn.Constant([1.0, 2.0, 3.0], dims="j")
+    rate = weights * Gamma("a", 1, 1, dims="i") * Gamma("b", 1, 1)
+    network = Network(Poisson("x", rate, dims=("i", "j")))
+    x = np.array([[1, 2, 3], [4, 5, 6]])
+    program = network.chain({"x": x}).program
+    ((constant, a, b),) = splitter_of(program, network["x"], "rate").cells(
+        1, program.cells["x"], program.cells["x"].values
+    )
+    assert constant is None
+    assert a.tolist() == [[6, 15]]
+    assert b.tolist() == [21]
+
+
+def test_no_count_goes_to_a_term_of_rate_0() -> None:
+    gate = pgbn.Bernoulli("h", 0.5, dims="i")
+    network = Network(Poisson("x", gate + Gamma("b", 1, 1, dims="i"), dims="i"))
+    program = network.chain({"x": [5, 5]}, init={"h": [0.0, 1.0], "b": [1.0, 1e-300]}).program
+    (h,), (b,) = splitter_of(program, network["x"], "rate").cells(
+        1, program.cells["x"], program.cells["x"].values
+    )
+    assert h.tolist() == [[0, 5]]
+    assert b.tolist() == [[5, 0]]

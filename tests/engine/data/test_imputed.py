@@ -1,0 +1,171 @@
+"""Missing cells: what is imputed, and how it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pgbn
+from pgbn import Gamma, Network, Poisson, PoissonGamma
+from tests.helpers.small_data import X as SMALL
+from tests.helpers.small_data import run, same
+
+X = np.random.default_rng(0).poisson(2.0, (6, 5))
+HIDDEN = np.zeros(X.shape, bool)
+HIDDEN[0, 1] = HIDDEN[3, 4] = True
+
+
+def masked() -> np.ma.MaskedArray:
+    return np.ma.masked_array(np.where(HIDDEN, 1000, X), mask=HIDDEN)
+
+
+def test_known_cells_stay_and_missing_ones_are_drawn() -> None:
+    chain = pgbn.zoo.pfa(3).chain({"x": masked()}, seed=1)
+    seen = np.array([chain.sweep().imputed("x") for _ in range(20)])
+    assert seen.dtype == np.int64
+    assert (seen[:, ~HIDDEN] == X[~HIDDEN]).all()
+    assert (seen[:, HIDDEN].std(axis=0) > 0).all()
+    assert seen[:, HIDDEN].max() < 1000  # what stands under the mask is not read
+    assert np.array_equal(chain.counts["theta1"].sum(axis=1), seen[-1].sum(axis=1))
+
+
+def test_imputed_cells_have_their_predictive_distribution() -> None:
+    """a ~ Gam(2, 1), x ~ Pois(a), 8 of 10 cells known: the others are NB(2 + Σx, 1/(1 + 9))."""
+    known = np.array([3, 1, 4, 1, 5, 9, 2, 6])
+    data = np.ma.masked_array([*known, 0, 0], mask=[0] * 8 + [1] * 2)
+    network = pgbn.Network(pgbn.Poisson("x", pgbn.Gamma("a", 2, 1), dims="i"))
+    draws = network.sample({"x": data}, 100, 20_000, keep=["x", "a"], seed=2, progress=False)
+    assert draws.dims["x"] == ("chain", "draw", "i")
+    assert np.array_equal(draws.mean("x")[:8], known)
+    shape, rate = 2 + known.sum(), 1 + known.size
+    mean, variance = shape / rate, shape / rate * (1 + 1 / rate)
+    cell = draws["x"][0, :, 8]
+    assert cell.mean() == pytest.approx(mean, abs=0.08)
+    assert cell.var() == pytest.approx(variance, rel=0.06)
+
+
+def test_a_restored_chain_knows_what_was_imputed() -> None:
+    network = pgbn.zoo.pfa(3)
+    chain = network.chain({"x": masked()}, seed=1).sweep(3)
+    other = network.chain({"x": masked()}, seed=1).restore(chain.state(), 3)
+    assert np.array_equal(chain.imputed("x"), other.imputed("x"))
+
+
+def fixed_rate() -> pgbn.Network:
+    return pgbn.Network(
+        pgbn.Poisson("x", pgbn.Gamma("a", 1, 1), dims=("doc", "term")),
+        pgbn.Poisson("y", 1.0, dims=("doc", "term")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("network", "data", "name", "words"),
+    [
+        (pgbn.zoo.pfa(3), {"x": X}, "x", "no missing cells"),
+        (pgbn.zoo.pfa(3), {"x": masked()}, "theta1", "'theta1' is not an observed node"),
+        (pgbn.zoo.pfa(3), {"x": masked()}, "y", "'y' is not an observed node. Known: x"),
+        (
+            pgbn.zoo.pfa(3, link="bernoulli"),
+            {"x": np.ma.masked_array(X > 0, mask=HIDDEN)},
+            "x",
+            "x' is a BernoulliPoisson.* latent counts behind the data.*generate",
+        ),
+        (fixed_rate(), {"x": X, "y": masked()}, "y", "parameters of 'y' are numbers"),
+    ],
+)
+def test_what_is_not_imputed_says_why(network, data, name, words) -> None:
+    chain = network.chain(data).sweep()
+    with pytest.raises(pgbn.DataError, match=f"^imputed: .*{words}"):
+        chain.imputed(name)
+    if name in network.observed:
+        with pytest.raises(pgbn.DataError, match=f"^keep: .*{words}"):
+            network.sample(data, burn_in=1, draws=1, keep=[name], progress=False)
+
+
+def test_nothing_is_imputed_before_the_first_sweep() -> None:
+    with pytest.raises(pgbn.DataError, match=r"call chain\.sweep\(\) first"):
+        pgbn.zoo.pfa(3).chain({"x": masked()}).imputed("x")
+
+
+def test_data_behind_latent_counts_can_be_generated() -> None:
+    """The remedy that the error names."""
+    network = pgbn.zoo.pfa(3, link="bernoulli")
+    chain = network.chain({"x": np.ma.masked_array(X > 0, mask=HIDDEN)}).sweep()
+    assert network.generate(given=chain.values)["x"].shape == X.shape
+
+
+N = 12_000
+
+
+def chain_of(net: Network, data: Any, seed: int = 1) -> dict[str, np.ndarray]:
+    draws = net.sample(
+        {"x": data}, burn_in=50, draws=N, seed=seed, progress=False, threads=1, layer1="blocked"
+    )
+    return {name: draws[name][0] for name in net.latent}
+
+
+def z_score(draws: np.ndarray, mean: float) -> float:
+    """Of a mean, with the standard error of batch means, so that autocorrelation counts."""
+    batches = draws.reshape(60, -1).mean(axis=1)
+    return float((batches.mean() - mean) / (batches.std(ddof=1) / np.sqrt(60)))
+
+
+def test_a_masked_cell_says_nothing() -> None:
+    """g ~ Gam(2, 1), x_i ~ Pois(g): with a cell unknown, g ~ Gam(2 + Σ known, 1 + known)."""
+    net = Network(Poisson("x", Gamma("g", 2, 1), dims="cell"))
+    data = np.ma.masked_array([3, 7, 1], [False, True, False])
+    draws = chain_of(net, data)["g"]
+    exact = stats.gamma(2 + 4, scale=1 / (1 + 2))
+    assert abs(z_score(draws, exact.mean())) < 4
+    assert abs(z_score((draws - exact.mean()) ** 2, exact.var())) < 4
+    assert stats.kstest(draws[::20], exact.cdf).pvalue > 1e-4
+    zero = chain_of(net, [3, 0, 1])["g"]  # a known zero is not the same
+    assert abs(z_score(zero, exact.mean())) > 10
+
+
+@pytest.mark.parametrize(
+    ("net", "masked", "known"),
+    [
+        (
+            Network(PoissonGamma("x", Gamma("g", 2, 1), Gamma("noise", 3, 2), dims="cell")),
+            [1.5, 9.0, 0.5],
+            [1.5, 0.5],
+        ),
+        (Network(pgbn.BernoulliPoisson("x", Gamma("g", 2, 1), dims="cell")), [1, 1, 0], [1, 0]),
+    ],
+    ids=["real", "binary"],
+)
+def test_a_masked_cell_of_a_link_says_nothing(net: Network, masked: Any, known: Any) -> None:
+    """The posterior is the one without the cell, for every slot: a PoissonGamma's noise must not
+    hear of an imputed count either."""
+    with_mask = chain_of(net, np.ma.masked_array(masked, [False, True, False]))
+    without = chain_of(net, known, seed=2)
+    for name in net.latent:
+        first, second = (d[name].reshape(60, -1).mean(axis=1) for d in (with_mask, without))
+        assert abs(stats.ttest_ind(first, second).statistic) < 4, name
+
+
+def test_what_lies_under_the_mask_does_not_matter() -> None:
+    mask = SMALL == 1
+    under = [np.where(mask, value, SMALL.astype(float)) for value in (np.nan, -5.0, 1e300, 0.0)]
+    chains = [run(np.ma.masked_array(array, mask)) for array in under]
+    assert all(same(chains[0], chain) for chain in chains[1:])
+    assert chains[0].log_joint() == chains[-1].log_joint()
+    assert np.isfinite(run(np.ma.masked_all((2, 2), int)).log_joint())
+
+
+def test_unknown_cells_are_imputed_from_current_values() -> None:
+    """With θ integrated out analytically, masked cells must not change what r hears."""
+    r = pgbn.Gamma("r", 4, 4, dims="k")
+    network = pgbn.Network(
+        pgbn.Poisson("x", pgbn.Gamma("t", r, 1.0, dims=("d", "k")), dims=("d", "k"))
+    )
+    data = np.random.default_rng(0).poisson(8.0, (10, 2))
+    mask = np.zeros((10, 2), bool)
+    mask[5:] = True
+    masked = network.sample({"x": np.ma.array(data, mask=mask)}, 300, 3000, keep=["r"], seed=1)
+    fewer = network.sample({"x": data[:5]}, 300, 3000, keep=["r"], seed=2)
+    np.testing.assert_allclose(masked.mean("r"), fewer.mean("r"), rtol=0.05)

@@ -1,0 +1,128 @@
+"""What the samplers of the first layer share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn.engine.first_layer.base import FirstLayer, read_state, without_scores
+from pgbn.engine.first_layer.pattern import Pattern, find_pattern
+from pgbn.engine.fused.gamma_layers import fused_tables
+from pgbn.engine.plan import SlotCounts
+from pgbn.errors import DataError
+from pgbn.network.steps import steps_of
+from tests.helpers.small_data import X
+
+
+def test_labels_of_tokens_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pgbn.storage.memory.memory", lambda: 50_000)
+    data = np.full((12, 9), 1000)
+    with pytest.raises(DataError, match=r"x: labels of 108000 tokens would need .*'blocked'"):
+        pgbn.zoo.pfa(3).chain({"x": data}, layer1="collapsed")
+    assert pgbn.zoo.pfa(3).chain({"x": data}, layer1="blocked").sweep().sweeps == 1
+
+
+@pytest.mark.parametrize(
+    ("array", "shape", "below", "good"),
+    [
+        (np.array([0, 4]), (2,), 5, True),
+        (np.array([0, 5]), (2,), 5, False),
+        (np.array([-1, 4]), (2,), 5, False),
+        (np.array([0.0, 4.0]), (2,), 5, False),
+        (np.array([0, 4]), (3,), 5, False),
+        (np.array([0.5, 2.0]), (2,), 0, True),
+        (np.array([0.5, np.inf]), (2,), 0, False),
+        (np.array([0.5, -1.0]), (2,), 0, False),
+        (np.array([0.5, np.nan]), (2,), 0, False),
+        (np.array([1, 2]), (2,), 0, False),
+        (np.array([], np.int64), (0,), 5, True),
+    ],
+)
+def test_arrays_of_a_state(array: Any, shape: tuple[int, ...], below: int, good: bool) -> None:
+    """Integers below a bound, or finite reals from 0."""
+    if good:
+        assert np.array_equal(read_state({"n": array}, "n", shape, below), array)
+    else:
+        with pytest.raises(DataError, match="restore: 'n' of the state has the shape"):
+            read_state({"n": array}, "n", shape, below)
+
+
+def test_an_array_that_is_missing() -> None:
+    with pytest.raises(DataError, match=r"'n' .* \(expected \(2,\)\)"):
+        read_state({}, "n", (2,), 5)
+
+
+def layer_of(network: pgbn.Network, **options: Any) -> FirstLayer:
+    sampler = network.chain({"x": X}, layer1="blocked", **options).sampler
+    assert sampler is not None
+    return sampler
+
+
+def test_the_sizes_of_a_first_layer() -> None:
+    layer = layer_of(pgbn.zoo.pfa(2, eta=0.5))
+    assert (layer.documents, layer.vocabulary, layer.topics) == (3, 4, 2)
+    assert (layer.rows, layer.replicates, layer.eta) == (3, 1, 0.5)
+    assert layer.m.shape == (3, 2)
+
+
+def test_a_prior_that_documents_share_is_kept_once() -> None:
+    layer = layer_of(pgbn.zoo.pfa(2), init={"r": [1.5, 2.5]})
+    prior, share = layer.prior()
+    assert prior.tolist() == [[1.5, 2.5]]
+    assert share == 3
+
+
+def test_a_prior_of_every_document_has_a_row_for_each() -> None:
+    phi, theta = (
+        np.array([[0.5, 0.5], [0.25, 0.75]]),
+        np.array([[1.0, 2.0], [0.0, 4.0], [3.0, 1.0]]),
+    )
+    layer = layer_of(pgbn.zoo.pgbn([2, 2]), init={"phi2": phi, "theta2": theta})
+    prior, share = layer.prior()
+    np.testing.assert_allclose(prior, theta @ phi)
+    assert share == 1
+
+
+def test_scores_and_counts_have_a_row_for_each_document() -> None:
+    theta = np.arange(6.0).reshape(3, 2)
+    layer = layer_of(pgbn.zoo.pfa(2), init={"theta1": theta})
+    assert layer.scores().tolist() == theta.tolist()
+    layer.m[...] = 7
+    layer.deliver()
+    assert layer.program.counts["x", "theta1"].tolist() == [[[7, 7]] * 3]
+
+
+def test_only_tables_with_the_rows_of_the_scores_follow() -> None:
+    layer = layer_of(pgbn.zoo.pgbn([3, 2]))
+    program = layer.program
+    tables = {
+        name: fused_tables(program, SlotCounts(program.network[name], "shape"))
+        for name in ("theta1", "theta2")
+    }
+    assert all(part is not None and layer.joins(part) for part in tables.values())
+
+
+@pytest.mark.parametrize(("loadings", "reads"), [(True, {"r", "phi1"}), (False, {"r"})])
+def test_a_step_with_the_scores_integrated_out(loadings: bool, reads: set[str]) -> None:
+    wiring = pgbn.zoo.pfa(2).wiring
+    pattern = find_pattern(wiring)
+    assert isinstance(pattern, Pattern)
+    step = without_scores(
+        wiring, pattern, steps_of(wiring)["counts(x)"], "mine", "equation", loadings
+    )
+    assert {read.name for read in step.reads} == reads
+    assert set(step.marginalises) >= ({"theta1"} if loadings else {"theta1", "phi1"})
+    assert ("phi1" in step.marginalises) is not loadings
+    assert (step.method, step.equation) == ("mine", "equation")
+
+
+def test_what_a_sampler_need_not_say() -> None:
+    step = steps_of(pgbn.zoo.pfa(2).wiring)["counts(x)"]
+    assert (
+        FirstLayer.revise(pgbn.zoo.pfa(2).wiring, Pattern("x", "phi1", "theta1", "shape"), step)
+        is step
+    )
+    assert FirstLayer.nanoseconds(np.ones(1, int), 1, 1, 1) == np.inf

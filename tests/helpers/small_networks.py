@@ -1,0 +1,81 @@
+"""Nodes and networks of a line each, for tests of what may be built and what may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pgbn import BetaOdds, Dirichlet, Gamma, Network, Poisson, Product
+
+__all__ = [
+    "chain",
+    "deep",
+    "gamma",
+    "odds",
+    "phi",
+    "poisson",
+    "rates_of_documents",
+    "sized",
+    "square",
+    "theta",
+    "two_kinds",
+    "two_modalities",
+]
+
+
+def gamma(name: str = "g", shape: Any = 1.0, rate: Any = 1.0, **fields: Any) -> Gamma:
+    return Gamma(name, shape, rate, **fields)
+
+
+def poisson(rate: Any, dims: Any = ("doc", "term")) -> Network:
+    return Network(Poisson("x", rate, dims=dims))
+
+
+def theta(**fields: Any) -> Gamma:
+    return gamma("theta", dims=("doc", "topic"), **fields)
+
+
+def phi(name: str = "phi", over: str = "term") -> Dirichlet:
+    return Dirichlet(name, 0.1, over=over, dims="topic")
+
+
+def odds() -> BetaOdds:
+    return BetaOdds("p", 1, 1, dims="doc")
+
+
+def chain(shape: Any) -> Network:
+    return poisson(gamma("g", shape, dims="doc"))
+
+
+def square(node: Gamma) -> Product:
+    return node * node
+
+
+def two_modalities() -> Network:
+    shared = theta(rate=odds())
+    return Network(
+        Poisson("x", phi() @ shared, dims=("doc", "term")),
+        Poisson("y", phi("psi", "tag") @ shared, dims=("doc", "tag")),
+    )
+
+
+def two_kinds() -> Network:
+    shared = odds()
+    return Network(
+        Poisson("x", gamma("t", 1, shared, dims="doc"), dims="doc"),
+        Poisson("y", shared, dims="doc"),
+    )
+
+
+def sized(sizes: Any) -> Network:
+    return Network(Poisson("x", theta() @ gamma("w", dims="topic"), dims="doc"), sizes=sizes)
+
+
+def deep() -> Network:
+    return poisson(gamma("theta", gamma("r", 2, 1), gamma("c"), dims="doc"))
+
+
+def rates_of_documents() -> Network:
+    """x ~ Pois(φ·θ), θ ~ Gam(r, c) with a gamma rate for every document."""
+    scores = theta(shape=gamma("r", dims="topic"), rate=gamma("c", dims="doc"))
+    x = Poisson("x", phi() @ scores, dims=("doc", "term"))
+    return Network(x, sizes={"topic": 2})

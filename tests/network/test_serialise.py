@@ -1,0 +1,328 @@
+"""Networks as JSON: they come back the same, and anything else is refused in words."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn import (
+    Bernoulli,
+    BernoulliPoisson,
+    Beta,
+    BetaOdds,
+    Constant,
+    Dirichlet,
+    Gamma,
+    Mix,
+    Multinomial,
+    Network,
+    NetworkError,
+    PgbnError,
+    Poisson,
+    PoissonGamma,
+    Self,
+    Shift,
+    zoo,
+)
+from tests.helpers.small_networks import gamma, poisson
+
+
+def every_edge() -> Network:
+    """Constants with dims, Mix over a named dim, Rename, Sum, Product, numbers."""
+    a = Gamma("a", Constant([[1.0, 2.0], [3.0, 4.0]], dims=("doc", "k")), 1, dims=("doc", "k"))
+    b = Gamma("b", 1, 1, dims="z")
+    mix = Mix(factors=(a.rename(k="z"), 2.0 * b), over="z")
+    return Network(Poisson("x", mix + 0.25 + b.rename(z="term") / 3, dims=("doc", "term")))
+
+
+def every_node() -> Network:
+    gate = Bernoulli("gate", Beta("pi", 2, 2), dims="topic")
+    r = Gamma("r", 1, 1, dims="topic")
+    theta = Gamma("theta", gate * r, BetaOdds("p", 1, 1, dims="doc"), dims=("doc", "topic"))
+    phi = Dirichlet("phi", Gamma("eta", 1, 1), over="term", dims="topic")
+    return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 3})
+
+
+def chain() -> Network:
+    pi = Dirichlet("pi", [0.5, 1.0], over="topic", dims="previous")
+    step = Shift(pi @ Self(topic="previous"), along="time", initial=Gamma("nu", 1, 1, dims="topic"))
+    theta = Gamma("theta", step, 2.0, dims=("time", "topic"))
+    return Network(Poisson("x", theta, dims=("time", "topic")), sizes={"topic": 2, "previous": 2})
+
+
+def ordered() -> Network:
+    net = zoo.pgbn([2, 2])
+    return net.with_order(net.schedule.names)
+
+
+NETWORKS: dict[str, Callable[[], Network]] = {
+    "every edge": every_edge,
+    "every node": every_node,
+    "chain": chain,
+    "ordered": ordered,
+    "pgbn 3": lambda: zoo.pgbn([3, 2, 2]),
+    "pgbn bernoulli": lambda: zoo.pgbn([2], link="bernoulli"),
+    "pgbn gamma": lambda: zoo.pgbn([2, 2], link="gamma"),
+    "pfa": lambda: zoo.pfa(4),
+    "lda": lambda: zoo.lda(3),
+    "hdp_lda": lambda: zoo.hdp_lda(3),
+    "bnbp": lambda: zoo.bnbp(3),
+    "pgds": lambda: zoo.pgds(3),
+    "multimodal": lambda: zoo.multimodal([2, 2], {"words": "poisson", "tags": "bernoulli"}),
+    "no dims": lambda: Network(Poisson("x", Gamma("g", 1, 1))),
+    "binary": lambda: Network(BernoulliPoisson("b", Gamma("g", 1, 1), dims="doc")),
+    "real": lambda: Network(PoissonGamma("y", Gamma("g", 1, 1), Gamma("h", 1, 1), dims="doc")),
+    "multinomial": lambda: Network(
+        Multinomial("x", Dirichlet("d", 1, over="k"), over="k", dims="doc", total=5)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_round_trip(name: str) -> None:
+    net = NETWORKS[name]()
+    text = net.to_json()
+    again = Network.from_json(text)
+    assert again.to_json() == text
+    assert str(again) == str(net)
+    assert again.sizes == net.sizes
+    assert again.order == net.order
+    assert again.schedule.names == net.schedule.names
+    assert sorted(again.graph.edges) == sorted(net.graph.edges)
+    assert json.loads(net.to_json(indent=None)) == json.loads(text)
+
+
+@pytest.mark.parametrize("name", ["every edge", "every node", "chain", "pgbn gamma"])
+def test_the_same_draws(name: str) -> None:
+    net = NETWORKS[name]()
+    again = Network.from_json(net.to_json())
+    sizes = {dim: 2 for dim in net.dims if dim not in net.sizes}
+    first, second = (n.generate(seed=3, sizes=sizes) for n in (net, again))
+    assert all(np.array_equal(first[node], second[node]) for node in first)
+
+
+def test_numbers_keep_their_bits() -> None:
+    value = 0.1 + 0.2
+    net = Network(Poisson("x", Gamma("g", value, np.pi)))
+    again = Network.from_json(net.to_json())
+    assert float(again["g"].shape.value) == value  # type: ignore[attr-defined]
+    assert float(again["g"].rate.value) == np.pi  # type: ignore[attr-defined]
+
+
+def test_the_order_of_nodes_does_not_matter() -> None:
+    document = json.loads(zoo.pgbn([2, 2]).to_json())
+    document["nodes"].reverse()
+    again = Network.from_json(json.dumps(document))
+    assert again.to_json() == zoo.pgbn([2, 2]).to_json()
+
+
+def changed(change: Callable[[dict[str, Any]], Any], name: str = "every edge") -> str:
+    document = json.loads(NETWORKS[name]().to_json())
+    change(document)
+    return json.dumps(document)
+
+
+def node(document: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(entry for entry in document["nodes"] if entry["name"] == name)
+
+
+def put(name: str, field: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda document: node(document, name).update({field: value})
+
+
+BAD: dict[str, tuple[Callable[[dict[str, Any]], Any], list[str]]] = {
+    "format": (lambda d: d.update(format="other/2"), ["'other/2'", "pgbn-network/1"]),
+    "no format": (lambda d: d.pop("format"), ["format is None", "pgbn-network/1"]),
+    "no nodes": (lambda d: d.pop("nodes"), ["'nodes' must be a list"]),
+    "nodes": (lambda d: d.update(nodes={"a": 1}), ["'nodes' must be a list"]),
+    "a node": (lambda d: d["nodes"].append(3), ["'nodes' must be a list of objects"]),
+    "sizes": (lambda d: d.update(sizes=3), ["'sizes' must be an object"]),
+    "size": (lambda d: d.update(sizes={"doc": "many"}), ["doc='many'", "positive integer"]),
+    "unknown size": (lambda d: d.update(sizes={"dok": 1}), ["'dok'", "Did you mean 'doc'?"]),
+    "order": (lambda d: d.update(order=3), ["order=3"]),
+    "step": (lambda d: d.update(order=["other"]), ["'other'", "counts(x)"]),
+    "unknown type": (put("a", "type", "gama"), ["a: unknown", "'gama'", "Did you mean 'gamma'?"]),
+    "plug-in type": (put("a", "type", "my.type"), ["'my.type'", "installed", "pgbn.nodes"]),
+    "no type": (lambda d: node(d, "a").pop("type"), ["a: unknown node type None"]),
+    "type": (put("a", "type", ["gamma"]), ["a: unknown node type ['gamma']"]),
+    "no name": (lambda d: node(d, "a").pop("name"), ["type 'gamma'", "name None", "string"]),
+    "name": (put("a", "name", 3), ["type 'gamma'", "name 3", "string"]),
+    "duplicate": (lambda d: d["nodes"].append(node(d, "a")), ["two nodes are called 'a'"]),
+    "no slot": (lambda d: node(d, "a").pop("rate"), ["Gamma('a')", "rate", "missing"]),
+    "unknown field": (put("a", "scale", 2), ["Gamma('a')", "scale", "not a parameter"]),
+    "negative": (put("a", "rate", -2), ["Gamma('a')", "rate", "positive", "-2"]),
+    "dims": (put("a", "dims", 3), ["Gamma('a')", "dims", "got 3"]),
+    "parent": (put("a", "rate", {"node": "bb"}), ["a: there is no node 'bb'", "Did you mean 'b'"]),
+    "parent not named": (put("a", "rate", {"node": 3}), ["a: 3 is not the name of a node"]),
+    "cycle": (put("b", "rate", {"node": "x"}), ["cycle: b → x → b", "Shift"]),
+    "own parent": (put("a", "rate", {"node": "a"}), ["cycle: a → a"]),
+    "unknown edge": (
+        put("a", "rate", {"edge": "some"}),
+        ["a: unknown edge 'some'", "Known: constant, mix"],
+    ),
+    "no edge": (put("a", "rate", {}), ["a: unknown edge None"]),
+    "edge": (put("a", "rate", {"edge": []}), ["a: unknown edge []"]),
+    "half an edge": (put("a", "rate", {"edge": "rename"}), ["None"]),
+    "constant": (put("a", "rate", {"edge": "constant"}), ["Constant: value", "missing"]),
+    "self": (put("a", "rate", {"edge": "self", "names": 3}), ["Self", "names"]),
+    "nothing depends": (
+        lambda d: d["nodes"].append({"type": "gamma", "name": "lone", "shape": 1, "rate": 1}),
+        ["lone", "leave it out"],
+    ),
+    "no data": (lambda d: d.update(nodes=[]), ["at least one observed node"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_refused(name: str) -> None:
+    change, words = BAD[name]
+    with pytest.raises(NetworkError) as caught:
+        Network.from_json(changed(change))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def nested(depth: int) -> str:
+    inner = '{"edge": "sum", "terms": [' * depth + "1" + "]}" * depth
+    return (
+        '{"format": "pgbn-network/1", "nodes": [{"type": "poisson", "name": "x", "dims": [], '
+        f'"rate": {inner}}}]}}'
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nonsense",
+        "null",
+        "3",
+        "[]",
+        '"text"',
+        '{"format": "pgbn-network/1"',
+        b"\xff\xfe\x00",
+        None,
+        3,
+        "[" * 100_000,
+        '{"format": "pgbn-network/1", "nodes": ' + "[" * 50_000 + "]" * 50_000 + "}",
+        nested(100_000),
+        nested(2_000),
+        nested(700),
+        nested(400),
+    ],
+    ids=lambda text: f"{text!r:.30}",
+)
+def test_not_a_network(text: Any) -> None:
+    with pytest.raises(NetworkError, match="not a network"):
+        Network.from_json(text)
+
+
+def test_some_nesting_is_fine() -> None:
+    assert len(Network.from_json(nested(50))) == 1
+
+
+def test_nothing_is_executed() -> None:
+    text = changed(put("a", "type", "__import__('os').system"))
+    with pytest.raises(NetworkError, match="unknown node type"):
+        Network.from_json(text)
+
+
+# ---- wrong values anywhere ----------------------------------------------------------------
+
+WRONG: list[Any] = [
+    None, True, 0, -1, 1.5, float("nan"), float("inf"), 10**400, "", "x", "theta1", "\ud800",
+    [], {}, [[]], [1, [2]], ["a"], {"a": 1}, {"node": "x"}, {"node": None}, {"node": []},
+    {"edge": "mix"}, {"edge": {}}, {"edge": "self"}, {"edge": "self", "names": {"a": {}}},
+    {"edge": "shift"}, {"edge": "sum", "terms": []}, {"edge": "sum", "terms": [None]},
+    {"edge": "constant", "value": [[1], [1, 2]]}, {"edge": "constant", "value": 1, "dims": 3},
+    {"edge": "constant", "value": {}}, {"edge": "rename", "of": 1, "names": {}},
+    {"edge": "product", "factors": [{"edge": "self"}]}, {"type": "gamma"},
+]  # fmt: skip
+DELETE = object()
+
+
+def paths(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    keys: Any = ()
+    if isinstance(document, dict):
+        keys = document
+    elif isinstance(document, list):
+        keys = range(len(document))
+    for key in keys:
+        yield from paths(document[key], (*path, key))
+
+
+def replaced(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    if not path:
+        return value
+    whole = copy.deepcopy(document)
+    part = whole
+    for key in path[:-1]:
+        part = part[key]
+    if value is DELETE:
+        del part[path[-1]]
+    else:
+        part[path[-1]] = value
+    return whole
+
+
+@pytest.mark.parametrize("name", ["every edge", "every node", "chain", "lda", "ordered"])
+def test_wrong_parts_are_refused_or_make_sense(name: str) -> None:
+    """Every part of a document replaced by wrong values: a PgbnError, or a network that works."""
+    document = json.loads(NETWORKS[name]().to_json())
+    generator = random.Random(name)
+    refused = 0
+    for path in paths(document):
+        if not path:
+            continue
+        for value in [DELETE, *generator.sample(WRONG, 12)]:
+            text = json.dumps(replaced(document, path, value))
+            try:
+                net = Network.from_json(text)
+            except PgbnError:
+                refused += 1
+            else:
+                assert Network.from_json(net.to_json()).to_json() == net.to_json()
+    assert refused > 100
+
+
+def test_swapped_parts_are_refused_or_make_sense() -> None:
+    """Parts of a document exchanged for each other."""
+    document = json.loads(pgbn.zoo.pgbn([2, 2]).to_json())
+    every = [path for path in paths(document) if path]
+    generator = random.Random(1)
+    for _ in range(400):
+        source, target = generator.sample(every, 2)
+        value: Any = document
+        for key in source:
+            value = value[key]
+        with contextlib.suppress(PgbnError):
+            net = Network.from_json(json.dumps(replaced(document, target, value)))
+            assert Network.from_json(net.to_json()).to_json() == net.to_json()
+
+
+def test_cycles_are_refused() -> None:
+    """Nodes are frozen, so only a file can hold a cycle."""
+    text = poisson(gamma("a", gamma("b"))).to_json()
+    knot = text.replace('"shape": 1.0', '"shape": {"node": "a"}')
+    with pytest.raises(NetworkError, match=r"cycle: (a → b → a|b → a → b); use a Shift"):
+        Network.from_json(knot)
+    with pytest.raises(ValueError, match="frozen"):
+        gamma().name = "other"
+
+
+def test_a_type_without_a_tag_has_no_json() -> None:
+    class Untagged(pgbn.Gamma):
+        pass
+
+    net = pgbn.Network(pgbn.Poisson("x", Untagged("g", 1, 1)))
+    with pytest.raises(pgbn.NetworkError, match="Untagged has no tag of its own"):
+        net.to_json()

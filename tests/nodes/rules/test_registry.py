@@ -1,0 +1,171 @@
+"""Rules are declared beside their type, found by it, and checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import pgbn
+from pgbn import Beta, BetaOdds, MissingRuleError
+from pgbn.nodes import base
+from pgbn.nodes.rules import registry
+from pgbn.nodes.rules.registry import (
+    find_draw,
+    find_evidence,
+    find_link,
+    is_own,
+    is_own_rule,
+    kinds_heard,
+    seal,
+)
+from tests.helpers.refusals import Case, check_refused
+from tests.helpers.small_networks import gamma, poisson, two_kinds
+
+REFUSED: dict[str, Case] = {
+    "no rule": (
+        lambda: poisson(gamma(shape=Beta("b", 1, 1), dims="doc")),
+        MissingRuleError,
+        [
+            "b (Beta) stands in the shape of g (Gamma)",
+            "Beta hears ['probability']",
+            "Gamma.shape tells 'poisson' evidence to",
+            "Gamma.rate tells 'odds' evidence to BetaOdds",
+            "@pgbn.evidence_rule(Gamma, 'shape')",
+            "make the parameter a number",
+        ],
+    ),
+    "no rule for the slot": (
+        lambda: poisson(gamma("t", 1, BetaOdds("p", gamma("a"), 1, dims="doc"), dims="doc"), "doc"),
+        MissingRuleError,
+        ["a (Gamma) stands in the a of p (BetaOdds)", "Rules of BetaOdds", "none"],
+    ),
+    "two kinds": (two_kinds, MissingRuleError, ["p (BetaOdds)", "rate of y", "Poisson.rate tells"]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    check_refused(*REFUSED[name])
+
+
+def test_rules_are_checked_when_they_are_declared() -> None:
+    class Layer(pgbn.Latent):
+        level: pgbn.Slot
+
+    rule = pgbn.evidence_rule
+    with pytest.raises(pgbn.NetworkError, match="has no slot 'shape'; it has"):
+        rule(Layer, "shape", count="value", exposure=1.0)
+    with pytest.raises(pgbn.NetworkError, match="must be 'collapsed' or 'held'"):
+        rule(Layer, "level", relation="other", count="count", exposure=1.0)
+    with pytest.raises(pgbn.NetworkError, match="give exposure="):
+        rule(Layer, "level", count="count")
+    with pytest.raises(pgbn.NetworkError, match="names 'weight'; it may read"):
+        rule(Layer, "level", exposure=1.0)(lambda stream, weight: weight)
+    with pytest.raises(pgbn.NetworkError, match="relation='held'"):
+        rule(Layer, "level", count="value", exposure=1.0)
+    with pytest.raises(pgbn.NetworkError, match="function of the stream"):
+        rule(Layer, "level", drawn=lambda node: node.dims)(lambda count: count)
+    with pytest.raises(pgbn.NetworkError, match="names 'shape'; it may read"):
+        pgbn.draw_rule(Layer)(lambda count, shape: {})
+
+
+def test_missing_rules_of_a_new_type() -> None:
+    class Bare(pgbn.Latent):
+        level: pgbn.Slot
+
+    class Sensor(pgbn.Observed):
+        level: pgbn.Slot
+
+    bare = Bare("bare", level=1.0)
+    with pytest.raises(pgbn.MissingRuleError, match="no draw rule is registered for Bare"):
+        pgbn.Network(pgbn.Poisson("x", bare))
+    pgbn.draw_rule(Bare)(lambda count, level: {"level": level + count})
+    with pytest.raises(pgbn.MissingRuleError, match=r"evidence_rule\(Bare, 'level'\)"):
+        pgbn.Network(pgbn.Poisson("x", Bare("bare", level=pgbn.Gamma("g", 1, 1))))
+    pgbn.evidence_rule(Sensor, "level", count="count", exposure=1.0)
+    with pytest.raises(pgbn.MissingRuleError, match="Sensor has no link to counts"):
+        pgbn.Network(Sensor("x", level=pgbn.Gamma("g", 1, 1)))
+    with pytest.raises(pgbn.NetworkError, match="bare: the node type Bare does not define gener"):
+        pgbn.Network(pgbn.Poisson("x", bare))
+
+
+def test_the_table_of_rules_shows_itself() -> None:
+    table = pgbn.rules()
+    assert repr(table) == str(table)
+    for word in ("Gamma.shape", "CRT", "Dirichlet.concentration", "BernoulliPoisson.rate", "Beta"):
+        assert word in table
+
+
+def test_rules_are_inherited_and_may_be_replaced(own_rules: None) -> None:
+    class Child(pgbn.Gamma):
+        pass
+
+    child, parent = Child("c", 1, 1), pgbn.Gamma("p", 1, 1)
+    assert find_draw(child) is find_draw(parent)
+    assert find_evidence(child, "shape", parent) is find_evidence(parent, "shape", parent)
+    pgbn.draw_rule(Child)(lambda count, shape: {"shape": shape + count})
+    assert find_draw(child).node is Child
+    assert find_draw(parent).node is pgbn.Gamma
+
+
+def test_links_are_found_by_type(own_rules: None) -> None:
+    class Data(pgbn.Observed):
+        rate: pgbn.Slot
+
+    assert find_link(Data("x", rate=1.0)) is None
+    pgbn.counts_are_data(Data, "rate")
+    link = find_link(Data("x", rate=1.0))
+    assert link is not None
+    assert link.counts is None
+
+
+@pytest.mark.parametrize(
+    ("node", "kinds"),
+    [
+        (pgbn.Gamma("g", 1, 1), ("poisson",)),
+        (Beta("b", 1, 1), ("probability",)),
+        (BetaOdds("b", 1, 1), ("odds",)),
+    ],
+)
+def test_kinds_of_evidence(node: pgbn.Node, kinds: tuple[str, ...]) -> None:
+    assert kinds_heard(node) == kinds
+
+
+def test_ours_are_sealed_and_what_comes_later_is_own(own_rules: None) -> None:
+    class Later(pgbn.Gamma):
+        pass
+
+    rule = find_evidence(pgbn.Gamma("g", 1, 1), "shape", pgbn.Gamma("r", 1, 1))
+    assert not is_own(pgbn.Gamma)
+    assert not is_own(rule.count)
+    assert not is_own(find_draw(pgbn.Gamma("g", 1, 1)).posterior)
+    assert not is_own_rule(rule)
+    assert is_own(Later)
+    assert is_own_rule(replace(rule, child=Later))
+    assert is_own_rule(replace(rule, exposure=lambda exposure, rate: exposure / rate))
+    assert not is_own_rule(replace(rule, exposure=2.0))  # a number is no function of a user
+
+
+def test_sealing_takes_in_what_has_been_declared(own_rules: None) -> None:
+    class Tagged(pgbn.Gamma):
+        tag = "test_registry.tagged"
+
+    def draw(count, shape):
+        return {"shape": shape + count}
+
+    pgbn.draw_rule(Tagged)(draw)
+    assert is_own(Tagged)
+    assert is_own(draw)
+    seal()
+    assert not is_own(Tagged)
+    assert not is_own(draw)
+
+
+@pytest.fixture
+def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test declares is forgotten after it."""
+    for name in ("_evidence", "_draws", "_links"):
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    monkeypatch.setattr(registry, "_sealed", set(registry._sealed))
+    monkeypatch.setattr(base, "_types", dict(base._types))

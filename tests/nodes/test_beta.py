@@ -1,0 +1,47 @@
+"""Probabilities p ~ Beta(a, b), and the rates (1 − p)/p."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pgbn import Beta, BetaOdds
+from tests.helpers.node_laws import density, draws, posterior
+
+A, B = 2.0, 3.0
+
+
+def test_density() -> None:
+    found = density(Beta("p", 2, 3), 0.3, a=A, b=B)
+    assert found == pytest.approx(stats.beta(2, 3).logpdf(0.3), rel=1e-10)
+
+
+@pytest.mark.parametrize("value", [1e-9, 0.4, 7.0])
+def test_density_of_odds(value: float) -> None:
+    """(1 − p)/p is beta prime, with the parameters exchanged."""
+    found = density(BetaOdds("p", 2, 3), value, a=A, b=B)
+    assert found == pytest.approx(stats.betaprime(B, A).logpdf(value), rel=1e-10)
+
+
+def test_draws() -> None:
+    assert stats.kstest(draws(Beta("p", 2, 3), a=A, b=B), stats.beta(A, B).cdf).pvalue > 1e-4
+    odds = draws(BetaOdds("p", 2, 3), a=A, b=B)
+    assert stats.kstest(1 / (1 + odds), stats.beta(A, B).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("kind", "node"), [("probability", Beta), ("odds", BetaOdds)])
+def test_posterior(kind: str, node: type[Beta] | type[BetaOdds]) -> None:
+    """p^m (1 − p)^n: Beta(a + m, b + n)."""
+    found = posterior(node("p", 2, 3), kind, count=4, exposure=0.5, a=A, b=B)
+    assert found == {"a": 6.0, "b": 3.5}
+
+
+def test_values_that_are_no_probability() -> None:
+    assert Beta("p", 1, 1).refuses(np.array([0.0, 0.3, 1.0])) is None
+    assert "has the value 1.5; a probability" in str(Beta("p", 1, 1).refuses(np.array([0.3, 1.5])))
+    assert BetaOdds("p", 1, 1).refuses(np.array([1.5])) is None
+
+
+def test_chains_begin_at_odds_of_some_size() -> None:
+    assert BetaOdds("p", 1, 1).begin(np.array([1e-9, 1.0, 1e9])).tolist() == [0.01, 1.0, 100.0]

@@ -1,0 +1,70 @@
+"""Positive values θ ~ Gam(shape a, rate c)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pgbn import BetaOdds, Gamma
+from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
+from pgbn.nodes.rules.registry import find_draw, find_evidence
+from pgbn.samplers.stream import Stream
+from tests.helpers.node_laws import density, draws, posterior
+
+NODE = Gamma("g", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "expected"),
+    [
+        (0.7, 2.0, stats.gamma(2, scale=1 / 3).logpdf(0.7)),
+        (0.7, 0.0, -np.inf),
+        (0.0, 0.0, 0.0),
+    ],
+    ids=["a rate, not a scale", "of shape 0", "at 0, where shape 0 has its mass"],
+)
+def test_density(value: float, shape: float, expected: float) -> None:
+    assert density(NODE, value, shape=shape, rate=3.0) == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_density_of_the_smallest_shapes_is_finite() -> None:
+    assert np.isfinite(density(NODE, 1e-300, shape=5e-324, rate=1.0))
+
+
+def test_draws() -> None:
+    found = draws(NODE, shape=2.0, rate=4.0)
+    assert stats.kstest(found, stats.gamma(2, scale=1 / 4).cdf).pvalue > 1e-4
+    assert not draws(NODE, 10, shape=0.0, rate=4.0).any()
+
+
+def test_posterior() -> None:
+    """Gam(a + m, c + q)."""
+    assert find_draw(NODE).posterior is posterior_of_gamma
+    found = posterior(NODE, count=3, exposure=0.5, shape=2.0, rate=1.0)
+    assert found == {"shape": 5.0, "rate": 1.5}
+
+
+def test_the_shape_hears_tables() -> None:
+    """(CRT(m, a), ln(1 + q/c)) with θ integrated out."""
+    rule = find_evidence(NODE, "shape", Gamma("r", 1, 1))
+    assert rule.relation == "collapsed"
+    assert rule.count is tables_of_gamma
+    assert callable(rule.exposure)
+    assert rule.exposure(exposure=3.0, rate=2.0) == pytest.approx(np.log(2.5))
+    stream = Stream(1, (1, 1, 1, 20_000))
+    tables = tables_of_gamma(stream, np.full(stream.shape, 3), np.full((1, 1, 1, 1), 0.5))
+    assert tables.mean() == pytest.approx(1 + 0.5 / 1.5 + 0.5 / 2.5, abs=0.02)
+
+
+def test_the_rate_hears_the_shape_and_the_value_or_odds() -> None:
+    held = find_evidence(NODE, "rate", Gamma("c", 1, 1))
+    assert (held.relation, held.count, held.exposure) == ("held", "shape", "value")
+    odds = find_evidence(NODE, "rate", BetaOdds("p", 1, 1))
+    assert (odds.relation, odds.count, odds.exposure) == ("collapsed", "count", "shape")
+    assert odds.unit_exposure
+
+
+def test_chains_begin_within_bounds_and_what_is_switched_off_stays() -> None:
+    found = NODE.begin(np.array([0.0, 1e-200, 3.0, 1e9]))
+    assert found.tolist() == [0.0, 0.01, 3.0, 100.0]
