@@ -17,6 +17,7 @@ __all__ = [
     "sized",
     "square",
     "theta",
+    "topics_of_gammas",
     "two_kinds",
     "two_modalities",
 ]
@@ -79,3 +80,14 @@ def rates_of_documents() -> Network:
     scores = theta(shape=gamma("r", dims="topic"), rate=gamma("c", dims="doc"))
     x = Poisson("x", phi() @ scores, dims=("doc", "term"))
     return Network(x, sizes={"topic": 2})
+
+
+def topics_of_gammas() -> Network:
+    """A second layer whose topics φ2 are gammas: its tables have a row a topic, not a document."""
+    g = Gamma("g", 2, 1, dims="topic2")
+    phi2 = Gamma("phi2", shape=g, rate=2, dims=("topic2", "topic1"))
+    theta2 = Gamma("theta2", 1, 1, dims=("doc", "topic2"))
+    theta1 = Gamma("theta1", shape=phi2 @ theta2, rate=1, dims=("doc", "topic1"))
+    phi1 = Dirichlet("phi1", 0.1, over="term", dims="topic1")
+    x = Poisson("x", rate=phi1 @ theta1, dims=("doc", "term"))
+    return Network(x, sizes={"topic1": 5, "topic2": 3})

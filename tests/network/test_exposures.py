@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgbn import Gamma, Network, Poisson, Self, Shift, zoo
+from pgbn import Constant, Gamma, Network, Poisson, Self, Shift, zoo
 from pgbn.network.exposures import Exposures
 from pgbn.network.sumproduct import RuleExposure, TimeExposure, in_words
 from tests.helpers.small_networks import gamma, poisson
@@ -62,12 +62,14 @@ def test_dims_of_slots_and_rules() -> None:
 
 
 def test_rows_of_a_recursion_pass_their_exposure_back() -> None:
-    theta = Gamma("theta", Shift(Self(), along="t", initial=1.0), 1, dims=("t", "k"))
-    network = Network(Poisson("x", theta * Gamma("w", 1, 1, dims="k"), dims=("t", "k")))
-    exposures = exposures_of(network)
-    operand = exposures.rule_operand(theta, "shape")
-    assert isinstance(operand, TimeExposure)
-    assert operand.dims == ("t", "k")  # w has k, the recursion t
+    """ζ_t = ln(1 + (1 + w_k ζ_{t+1}) / c): its dims are those of the recursion and of the weights."""
+    weights = Constant([1.0, 2.0], dims="k")
+    for step, dims in ((Self(), ("t",)), (weights * Self(), ("t", "k"))):
+        theta = Gamma("theta", Shift(step, along="t", initial=1.0), 1, dims=("t", "k"))
+        network = Network(Poisson("x", theta, dims=("t", "k")))
+        operand = exposures_of(network).rule_operand(theta, "shape")
+        assert isinstance(operand, TimeExposure)
+        assert operand.dims == dims
 
 
 def test_counts_that_are_computed_when_they_are_read() -> None:

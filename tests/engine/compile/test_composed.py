@@ -69,6 +69,15 @@ def test_data_counts_are_shared_out() -> None:
     np.testing.assert_allclose(np.bincount(a, minlength=9) / N, expected, atol=0.015)
 
 
+def test_a_factor_of_two_terms_hears_both() -> None:
+    """x ~ Pois(a + a b): a hears all counts, b those of the second term."""
+    a = each("a")
+    program = program_of(Poisson("x", a + a * each("b"), dims="i"), 8, a=1.0, b=3.0)
+    data_step(program, DataCounts(program.network["x"]))(5)
+    assert (program.counts["x", "a"] == 8).all()
+    assert program.counts["x", "b"].mean() == pytest.approx(6.0, abs=0.05)
+
+
 def test_counts_behind_binary_data() -> None:
     """b = 1: n ~ Pois(0.5) given n ≥ 1."""
     node = pgbn.BernoulliPoisson("x", each("a"), dims="i")

@@ -15,6 +15,7 @@ from pgbn.engine.plan import SlotCounts
 from pgbn.errors import DataError
 from pgbn.network.steps import steps_of
 from tests.helpers.small_data import X
+from tests.helpers.small_networks import topics_of_gammas
 
 
 def test_labels_of_tokens_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,13 +97,15 @@ def test_scores_and_counts_have_a_row_for_each_document() -> None:
 
 
 def test_only_tables_with_the_rows_of_the_scores_follow() -> None:
-    layer = layer_of(pgbn.zoo.pgbn([3, 2]))
+    """φ2 is a gamma: its tables have a row a topic."""
+    layer = layer_of(topics_of_gammas())
     program = layer.program
-    tables = {
-        name: fused_tables(program, SlotCounts(program.network[name], "shape"))
-        for name in ("theta1", "theta2")
-    }
-    assert all(part is not None and layer.joins(part) for part in tables.values())
+    joins = {}
+    for name in ("theta1", "phi2"):
+        part = fused_tables(program, SlotCounts(program.network[name], "shape"))
+        assert part is not None
+        joins[name] = layer.joins(part)
+    assert joins == {"theta1": True, "phi2": False}
 
 
 @pytest.mark.parametrize(("loadings", "reads"), [(True, {"r", "phi1"}), (False, {"r"})])

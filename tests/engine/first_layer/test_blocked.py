@@ -37,8 +37,11 @@ def test_its_state_is_the_counts_and_the_key_of_the_topics() -> None:
     sampler.step(5)
     assert set(sampler.state()) == {"n", "m", "value", "scale", "bound"}
     sampler.draw_loadings(9)
+    assert set(sampler.state()) == {"n", "m", "key"}
+    sampler.step(6)
+    assert "key" not in sampler.state()  # φ is no longer the draw given these counts
+    sampler.draw_loadings(9)
     state = sampler.state()
-    assert set(state) == {"n", "m", "key"}
     other = layer()
     other.restore({name: array.copy() for name, array in state.items()})
     assert np.array_equal(other.m, sampler.m)

@@ -11,6 +11,7 @@ from pgbn import zoo
 from pgbn.engine.first_layer.collapsed import Collapsed
 from pgbn.testing import geweke
 from tests.helpers.small_data import corpus
+from tests.helpers.small_networks import topics_of_gammas
 
 
 def test_overlapping_the_steps_changes_nothing():
@@ -25,13 +26,7 @@ def test_overlapping_the_steps_changes_nothing():
 
 def test_tables_of_other_rows_wait_for_the_counts_of_the_data():
     """φ2 is a gamma: its tables have a row a topic, while the collapsed sampler goes by document."""
-    g = pg.Gamma("g", 2, 1, dims="topic2")
-    phi2 = pg.Gamma("phi2", shape=g, rate=2, dims=("topic2", "topic1"))
-    theta2 = pg.Gamma("theta2", 1, 1, dims=("doc", "topic2"))
-    theta1 = pg.Gamma("theta1", shape=phi2 @ theta2, rate=1, dims=("doc", "topic1"))
-    phi1 = pg.Dirichlet("phi1", 0.1, over="term", dims="topic1")
-    x = pg.Poisson("x", rate=phi1 @ theta1, dims=("doc", "term"))
-    network = pg.Network(x, sizes={"topic1": 5, "topic2": 3})
+    network = topics_of_gammas()
     assert geweke(network, {"doc": 3, "term": 4}, 4000, 6, seed=1, layer1="collapsed").worst < 4
     data = {"x": corpus(documents=40)}
     usual, plain = (network.chain(data, threads=2, layer1="collapsed") for _ in range(2))

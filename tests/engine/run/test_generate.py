@@ -69,7 +69,7 @@ def test_a_node_has_streams_of_its_own_name() -> None:
     """What else is in the network does not change its draws."""
     g = pg.Gamma("g", 2, 3, dims="i")
     alone = pg.Network(pg.Poisson("x", g, dims="i"))
-    beside = pg.Network(pg.Poisson("x", g * pg.Gamma("a", 1, 1), dims="i"))
+    beside = pg.Network(pg.Poisson("x", pg.Gamma("a", 1, 1) * g, dims="i"))
     one, two = (network.generate(seed=1, sizes={"i": 5})["g"] for network in (alone, beside))
     assert np.array_equal(one, two)
 

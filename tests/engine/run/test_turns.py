@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import pgbn as pg
+from pgbn.engine.fused.gamma_layers import LayerTables
 from pgbn.engine.run.turns import JoinedTurn, Turn, arrange, joined
 from pgbn.samplers.random import stream_key, word_of
 from tests.helpers.models import algorithm1, pgbn
 from tests.helpers.small_data import X, equal_arrays
+from tests.helpers.small_networks import topics_of_gammas
 
 
 def test_a_step_may_come_twice_and_draws_anew():
@@ -75,6 +77,21 @@ def test_tables_right_after_the_data_are_joined_to_them() -> None:
     assert second.step.name == "counts(r)"
     assert len(rest) == len(names) - 4
     assert all(isinstance(turn, Turn) for turn in joined(turns_of("composed")[0]._turns))
+
+
+def test_tables_of_other_rows_are_not_joined() -> None:
+    """φ2 has a row a topic: its tables wait for all counts of the data."""
+    chain = topics_of_gammas().chain({"x": X}, layer1="collapsed")
+    assert [turn.step.name for turn in chain._turns][:3] == [
+        "counts(x)",
+        "counts(theta1)",
+        "counts(phi2)",
+    ]
+    first, second, *_ = joined(chain._turns)
+    assert isinstance(first, JoinedTurn)
+    assert [part.node for part, _ in first.tables] == ["theta1"]
+    assert isinstance(second, Turn)
+    assert isinstance(second.run, LayerTables)
 
 
 def test_joined_turns_draw_what_the_turns_draw() -> None:
