@@ -1,4 +1,5 @@
 """Corpora of counts and texts: the public name of `pgbn.storage.corpus`."""
 
-from pgbn.storage.corpus import *  # noqa: F403
-from pgbn.storage.corpus import __all__ as __all__
+from pgbn.storage.corpus import FORMATS, Corpus, count_terms, read_corpus
+
+__all__ = ["FORMATS", "Corpus", "count_terms", "read_corpus"]
