@@ -66,8 +66,6 @@ def _check(
     if loadings.axes != (topic, node.axes[-1]) or scores.axes != (*node.axes[:-1], topic):
         return f"{loadings.name} or {scores.name} has other dims"
     if isinstance(scores, Dirichlet):
-        if scores.over != topic:
-            return f"{scores.name} does not sum to one over {topic}"
         return Pattern(node.name, loadings.name, scores.name, "concentration")
     if wiring.polynomials[scores.name, "shape"].along is not None:
         return f"{scores.name} is a chain"
