@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pgbn.checks import thread_count
+from pgbn.checks import check_integer, thread_count
 from pgbn.errors import DataError
 
 __all__ = ["SERIAL", "Executor", "Threads", "executor_of"]
@@ -133,4 +133,5 @@ def executor_of(threads: int | None = None, executor: Executor | None = None) ->
                 f"executor={executor!r}: it has no method {method!r}; give an object with the "
                 "methods of pgbn.samplers.executor.Executor, or threads=…"
             )
+    check_integer(f"executor={executor!r}: workers", getattr(executor, "workers", None), 1)
     return executor

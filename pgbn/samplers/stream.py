@@ -1,6 +1,7 @@
 """What a vectorised draw needs to know: its key, its shape, its executor."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 from pgbn.samplers.executor import SERIAL, Executor, Threads
 from pgbn.samplers.random import stream_key, word_of
@@ -25,8 +26,8 @@ class Stream:
     simplex: int = 3
 
     def __post_init__(self) -> None:
-        if isinstance(self.executor, int):
-            self.executor = Threads(self.executor)
+        if isinstance(self.executor, Integral):
+            self.executor = Threads(int(self.executor))
 
     def child(self, name: str, without: int | None = None) -> "Stream":
         """An independent stream of the same shape, or with size 1 on the axis ``without``."""

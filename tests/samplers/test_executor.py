@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pgbn.errors import DataError
 from pgbn.samplers import Stream, Threads, vectorised
 from pgbn.samplers.executor import executor_of
+from tests.helpers.own_executor import Backwards
 
 KEY = 0xFEDC_BA98_7654_3210  # above 2^63, where signed integers would fail
 LARGE = (2, 30, 40, 50)  # above the size where threads are used
@@ -70,9 +71,12 @@ def test_threads_or_an_executor() -> None:
         executor_of(2, Threads(2))
     with pytest.raises(DataError, match="no method 'rows'"):
         executor_of(None, object())  # type: ignore[arg-type]
+    idle = type("Idle", (Backwards,), {"workers": 0})()
+    with pytest.raises(DataError, match="workers=0 must be an integer of at least 1"):
+        executor_of(None, idle)
 
 
 def test_a_stream_takes_a_number_of_threads() -> None:
     one, two = (vectorised.gamma(Stream(KEY, LARGE, n), 1.0, 1.0) for n in (1, Threads(2)))
     assert np.array_equal(one, two)
-    assert Stream(KEY, LARGE, 2).child("other").executor == Threads(2)
+    assert Stream(KEY, LARGE, np.int64(2)).child("other").executor == Threads(2)

@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _evidence: dict[tuple[type[Node], str, str], EvidenceRule] = {}
 _draws: dict[tuple[type[Node], str], DrawRule] = {}
 _links: dict[type[Node], LinkRule] = {}
-_sealed: set[object] = set()
+_sealed: dict[int, object] = {}  # by identity: a function of a rule need not have a hash
 
 
 def _check_reads(child: type[Node], reads: tuple[str, ...]) -> None:
@@ -211,16 +211,16 @@ def find_link(node: Node) -> LinkRule | None:
 def seal() -> None:
     """What has been defined and registered so far is pgbn's own: it has its tests, and what it
     returns is not checked again in every sweep."""
-    _sealed.update(node_types().values())
+    ours: list[object] = [*node_types().values(), *(rule.posterior for rule in _draws.values())]
     for rule in _evidence.values():
-        _sealed.update(part for part in (rule.count, rule.exposure) if callable(part))
-    _sealed.update(rule.posterior for rule in _draws.values())
-    _sealed.update(link.counts for link in _links.values() if link.counts is not None)
+        ours += [rule.count, rule.exposure]
+    ours += [link.counts for link in _links.values()]
+    _sealed.update({id(thing): thing for thing in ours if callable(thing)})
 
 
 def is_own(thing: object) -> bool:
     """Whether a function of a rule or a type is a user's own."""
-    return thing not in _sealed
+    return id(thing) not in _sealed
 
 
 def is_own_rule(rule: EvidenceRule) -> bool:

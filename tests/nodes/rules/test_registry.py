@@ -167,5 +167,5 @@ def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test declares is forgotten after it."""
     for name in ("_evidence", "_draws", "_links"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
-    monkeypatch.setattr(registry, "_sealed", set(registry._sealed))
+    monkeypatch.setattr(registry, "_sealed", dict(registry._sealed))
     monkeypatch.setattr(base, "_types", dict(base._types))
