@@ -7,6 +7,7 @@ import ast
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from pgbn.storage.codecs import codec_in
@@ -182,15 +183,18 @@ def _homes() -> dict[str, str]:
 
 
 _HOMES = _homes()
+_LOCK = RLock()
 
 
 def __getattr__(name: str) -> Any:
     """A public name, or a room, that is not there yet: imported now, and kept."""
-    if name not in _HOMES and (name.startswith("_") or find_spec(f"pgbn.{name}") is None):
+    room = name.isidentifier() and not name.startswith("_")
+    if name not in _HOMES and (not room or find_spec(f"pgbn.{name}") is None):
         raise AttributeError(f"module 'pgbn' has no attribute {name!r}")
     home = _HOMES.get(name, "pgbn")
     try:
-        found = import_module(f"pgbn.{name}" if home == "pgbn" else home)
+        with _LOCK:  # threads that ask at once would meet half-imported modules
+            found = import_module(f"pgbn.{name}" if home == "pgbn" else home)
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("sklearn"):
             raise

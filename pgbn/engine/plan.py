@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pgbn.errors import NetworkError
 from pgbn.nodes.base import Node
 
 if TYPE_CHECKING:
@@ -90,6 +91,12 @@ def register_kernel(task: type[Task]) -> Callable[[M], M]:
     ``task`` is `Draw` or `SlotCounts`. The function must draw from the same law as the rules that
     it stands in for; ``network.chain(..., layer1="composed")`` has these, to compare with.
     """
+
+    if task not in (Draw, SlotCounts):
+        raise NetworkError(
+            f"register_kernel({task!r}): give the kind of task that it serves, "
+            "@pgbn.register_kernel(Draw) or @pgbn.register_kernel(SlotCounts) of pgbn.engine.plan"
+        )
 
     def register(make: M) -> M:
         _makers.setdefault(("fused", task), []).insert(0, make)

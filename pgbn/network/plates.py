@@ -4,7 +4,8 @@ A step is local along a plate such as "doc" if what it draws has the plate, and 
 on the same row, alone, of everything else that has the plate. It is global if it draws something
 without the plate, or if a row depends on others: by a sum over the plate, a recursion along it, a
 simplex over it, or a value without the plate that is integrated out (as the topics are in the
-collapsed sampler).
+collapsed sampler). Counts that a node hears have its own dims when they are delivered to it, and
+are read row by row, however they were made.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ def plates_of(wiring: Wiring, step: Step) -> frozenset[str]:
     """The dims along which a step is local."""
     node = wiring.nodes[step.node]
     out = [wiring.nodes[name] for name in step.marginalises if name in wiring.nodes]
-    own_plates = out if step.upward else ()
+    # What an upward step integrates out it draws row by row in passing, given its own slots.
+    passed = out if step.upward else []
+    involved = [*_involved(wiring, step), *passed]
     return frozenset(
         dim
         for dim in node.axes
         if dim != node.simplex
-        and all(dim in other.axes for other in own_plates)
-        and all(_is_by_row(wiring, other, dim) for other in _involved(wiring, step))
+        and all(dim in other.axes for other in passed)
+        and all(_is_by_row(wiring, other, dim) for other in involved)
     )
 
 

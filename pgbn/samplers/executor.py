@@ -54,6 +54,9 @@ class Threads:
 
     workers: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "workers", check_integer("Threads: workers", self.workers, 1))
+
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
         word = np.uint64(key)
         blocks = min(rows, self.workers * _BLOCKS_PER_THREAD)

@@ -130,7 +130,14 @@ def decode(
 
 def _import_codec(kind: str) -> None:
     if kind in _modules and kind not in _decoders:
-        import_module(_modules[kind])
+        try:
+            import_module(_modules[kind])
+        except ModuleNotFoundError as error:
+            package = (error.name or "a package").partition(".")[0]
+            raise StorageError(
+                f"a saved {kind} needs {package}, which is not installed; install it, or the extra "
+                "of pgbn that has it"
+            ) from error
 
 
 def _import_codecs() -> None:

@@ -71,7 +71,8 @@ class Settings:
         """From arguments, with the meaning and the defaults that they have in `train_layerwise`.
         ``start`` is the network to go on from, whose eta and priors are taken where none are
         given."""
-        depth, each = check_depth(depth), integers("collect", collect, depth)
+        depth = check_depth(depth)
+        each = integers("collect", collect, depth)
         if not isinstance(priors, Priors | None):
             raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
         if check_integer("average", average, 1) > min(each):

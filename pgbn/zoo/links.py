@@ -102,6 +102,8 @@ _links: dict[str, Link] = {}
 
 def register_link(link: Link) -> Link:
     """Add a link to the table; one of the same name and node type takes the place of the former."""
+    if not isinstance(link, Link):
+        raise NetworkError(f"register_link({link!r}): give a pgbn.zoo.links.Link")
     if not isinstance(link.name, str) or not link.name or link.name == "auto":
         raise NetworkError(f"a link of the name {link.name!r}: give a text other than 'auto'")
     node, former = link.data_node(), _links.get(link.name)

@@ -124,3 +124,9 @@ def test_a_kernel_of_somebody_stands_in_for_the_rules(monkeypatch: pytest.Monkey
     )
     assert own == [1.0, 1.0]
     assert composed != own
+
+
+@pytest.mark.parametrize("task", ["Draw", print, Counts])
+def test_a_kernel_says_which_task_it_serves(task: Any) -> None:
+    with pytest.raises(pgbn.NetworkError, match="give the kind of task that it serves"):
+        pgbn.register_kernel(task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import pgbn
@@ -63,3 +64,15 @@ def test_a_renamed_plate_reads_other_rows() -> None:
 @pytest.mark.parametrize("plate", ["doc", "term"])
 def test_data_are_shared_out_cell_by_cell(plate: str) -> None:
     assert "counts(x)" in local(zoo.pfa(3), plate)
+
+
+def test_what_a_sampler_integrates_out_is_looked_through() -> None:
+    """With theta integrated out, a row of counts depends on all rows that its shape is made of."""
+    mean = pgbn.Constant(value=np.full((3, 3), 1 / 3), dims=("other", "doc"))
+    w = Gamma("w", 1, 1, dims=("doc", "topic"))
+    shape = pgbn.Mix(factors=(w.rename(doc="other"), mean), over=("other",))
+    theta = Gamma("theta", shape, 1, dims=("doc", "topic"))
+    phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
+    network = Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
+    assert "counts(x)" in local(network, "doc")
+    assert "counts(x)" not in local(network, "doc", "partial")

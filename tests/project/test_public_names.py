@@ -61,3 +61,21 @@ def test_a_folder_is_loaded_by_the_room_that_knows_it(tmp_path: Any) -> None:
         "try:\n    pgbn.save(3, 'nowhere')\nexcept pgbn.StorageError as e:\n    print(e)"
     )
     assert "a Network, a Chain" in complaint
+
+
+def test_threads_may_ask_for_names_at_once() -> None:
+    """Each imports rooms that the others need: none may meet one that is half imported."""
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "asks = [lambda: pgbn.PGBN, lambda: pgbn.zoo.pfa(3), lambda: pgbn.train_layerwise,\n"
+        "        lambda: pgbn.plot, lambda: pgbn.Gamma, lambda: pgbn.load]\n"
+        "with ThreadPoolExecutor(6) as pool:\n"
+        "    print(len([each.result() for each in [pool.submit(ask) for ask in asks]]))"
+    )
+    assert [fresh(code) for _ in range(3)] == ["6"] * 3
+
+
+def test_a_dotted_name_is_no_attribute() -> None:
+    package: Any = pgbn
+    assert getattr(package, "network.network", None) is None
+    assert getattr(package, "a.b", None) is None

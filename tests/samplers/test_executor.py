@@ -80,3 +80,9 @@ def test_a_stream_takes_a_number_of_threads() -> None:
     one, two = (vectorised.gamma(Stream(KEY, LARGE, n), 1.0, 1.0) for n in (1, Threads(2)))
     assert np.array_equal(one, two)
     assert Stream(KEY, LARGE, np.int64(2)).child("other").executor == Threads(2)
+
+
+def test_threads_are_a_whole_number() -> None:
+    assert Threads(2.0) == Threads(2)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="Threads: workers=0 must be an integer of at least 1"):
+        Threads(0)

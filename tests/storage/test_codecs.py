@@ -9,7 +9,7 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, StorageError
-from pgbn.storage import archive
+from pgbn.storage import archive, codecs
 from pgbn.storage.codecs import register_unloadable
 
 
@@ -39,3 +39,9 @@ def test_a_kind_may_say_why_it_cannot_be_loaded(tmp_path: Path) -> None:
     register_unloadable("half a model", lambda path: f"finish it with finish({path.name!r})")
     with pytest.raises(StorageError, match=r"half: finish it with finish\('half'\)"):
         pgbn.load(tmp_path / "half")
+
+
+def test_a_kind_whose_package_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(codecs._modules, "picture", "no_such_package.pictures")
+    with pytest.raises(StorageError, match="a saved picture needs no_such_package, which is not"):
+        codecs.decode("picture", {}, lambda group: {})

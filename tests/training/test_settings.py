@@ -91,3 +91,8 @@ def test_settings_of_the_first_layers() -> None:
     settings = Settings.of(9, 3, eta=[0.1, 0.2, 0.3], burn_in=[3, 2, 1], collect=4)
     assert settings.first(2) == Settings.of(9, 2, eta=[0.1, 0.2], burn_in=[3, 2], collect=4)
     assert settings.first(3) == settings
+
+
+def test_a_whole_depth_may_be_a_float() -> None:
+    assert Settings.of(8, 2.0, burn_in=2, collect=[3, 4]).collect == (3, 4)  # type: ignore[arg-type]
+    assert Settings.of(8, np.float64(2)).depth == 2  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ A sampler is one class (a `FirstLayer`) and one kernel, in this package or in an
 
 from __future__ import annotations
 
+from inspect import isabstract
 from typing import TypeVar
 
 from pgbn.engine.first_layer.base import FirstLayer
@@ -23,6 +24,16 @@ _kinds: dict[str, type[FirstLayer]] = {}
 
 def register_sampler(kind: Kind) -> Kind:
     """Register a sampler of the first layer under its ``name``, for ``layer1=`` of chains."""
+    if not (isinstance(kind, type) and issubclass(kind, FirstLayer)) or isabstract(kind):
+        raise NetworkError(
+            f"register_sampler({kind!r}): give a class derived from "
+            "pgbn.engine.first_layer.FirstLayer that has all its methods"
+        )
+    known = _kinds.get(kind.name)
+    if known is not None and known.__qualname__ != kind.__qualname__:
+        raise NetworkError(
+            f"register_sampler: {kind.name!r} is {known.__name__}; give another name"
+        )
     if kind.name in ("", "auto", "composed"):
         raise NetworkError(f"{kind.__name__}.name={kind.name!r}: give the sampler another name")
     _kinds[kind.name] = kind

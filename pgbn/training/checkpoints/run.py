@@ -32,6 +32,9 @@ from pgbn.training.settings import Settings, check_known
 __all__ = ["resume", "train"]
 
 
+_BESIDES = ("start_from", "vocabulary", "labels", "record")  # keywords of `train` itself
+
+
 @takes(Running, others=True)
 def train(
     X: Any,
@@ -51,7 +54,7 @@ def train(
     ``minutes``, ``sweeps`` and ``share`` say when a checkpoint is written, see `Checkpoints`.
     """
     running, given = Running.among(arguments)
-    check_known(given, [field.name for field in fields(running)])
+    check_known(given, [*(field.name for field in fields(running)), *_BESIDES])
     networks = find_start(start_from)
     start = networks[-1] if networks else None
     settings = Settings.of(max_width, depth, **given, start=start)
@@ -86,7 +89,9 @@ def resume(path: str | Path, **options: Any) -> LayerwiseTraining:
 
     The options are those of `pgbn.checkpoint.train`.
     """
-    running = Running(**options)
+    running, unknown = Running.among(options)
+    for name in unknown:
+        raise TypeError(f"resume() got an unexpected keyword argument {name!r}")
     at = read_checkpoint(path, threads=running.threads)
     settings = Settings.from_content(at.arguments)
     writer = Checkpoints(path, settings.content(), context=at.context, **running.timing)

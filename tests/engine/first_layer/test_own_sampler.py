@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.first_layer import registry
+from pgbn.engine.first_layer import FirstLayer, registry
 from pgbn.testing import geweke
 from tests.helpers.models import pgbn as belief_network
 from tests.helpers.own_sampler.plain import Plain
@@ -67,3 +67,14 @@ def test_a_training_takes_it() -> None:
 def test_names_that_mean_something_else_are_refused(name: str) -> None:
     with pytest.raises(pgbn.NetworkError, match="another name"):
         pgbn.register_sampler(type("Other", (Plain,), {"name": name}))
+
+
+@pytest.mark.parametrize("kind", [object, 3, FirstLayer])
+def test_what_is_no_sampler_is_refused(kind: object) -> None:
+    with pytest.raises(pgbn.NetworkError, match="give a class derived from"):
+        pgbn.register_sampler(kind)  # type: ignore[type-var]
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    with pytest.raises(pgbn.NetworkError, match="'blocked' is Blocked; give another name"):
+        pgbn.register_sampler(type("Other", (Plain,), {"name": "blocked"}))

@@ -189,3 +189,10 @@ def test_the_record_and_the_time_survive_a_stop(tmp_path: Path) -> None:
     record = storage.open_saved(tmp_path).record
     assert record["origin"] == "a test"
     assert record["seconds"] > 1e6
+
+
+def test_keywords_are_suggested_and_named_by_the_function_that_was_called(tmp_path: Path) -> None:
+    with pytest.raises(pgbn.DataError, match=r"'start_form'\. Did you mean 'start_from'"):
+        pgbn.checkpoint.train([[1]], tmp_path, 1, 1, start_form=1)
+    with pytest.raises(TypeError, match=r"resume\(\) got an unexpected keyword argument 'foo'"):
+        pgbn.resume(tmp_path, foo=1)
