@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled
-from pgbn.engine.compile.posterior import check_posterior
+from pgbn.engine.compile.posterior import posterior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.splitting import Splitter
 from pgbn.engine.data.cells import Cells
@@ -40,15 +40,12 @@ __all__ = ["count_step", "data_step", "draw_step", "prior_of", "slot_step", "spl
 def draw_step(program: Program, task: Draw) -> Run:
     """The function that draws a latent node, given a key."""
     node, name = task.node, task.node.name
-    posterior = program.wiring.draws[name].posterior
-    needed = inspect.signature(posterior).parameters
-    arguments = {argument: program.quantity(node, argument).get for argument in needed}
+    posterior = posterior_of(program, node)
     slots = {slot: program.slot(name, slot).get for slot in node.slots()}
-    shape, values, heard = program.shape[name], program.values, program.heard_from(name)
+    shape, values = program.shape[name], program.values
 
     def run(key: int) -> None:
-        updated = posterior(**{argument: get() for argument, get in arguments.items()})
-        check_posterior(node, updated, heard)
+        updated = posterior()
         kept = {slot: get() for slot, get in slots.items() if slot not in updated}
         values[name] = draw_node(node, program.stream(name, key), shape, {**updated, **kept})
 

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from pgbn.engine.compile.program import Program
 from pgbn.errors import NetworkError
 from pgbn.nodes.base import Node
 from pgbn.nodes.rules.registry import is_own
 
-__all__ = ["check_posterior"]
+__all__ = ["check_posterior", "posterior_of"]
+
+
+def posterior_of(program: Program, node: Node) -> Callable[[], Mapping[str, Any]]:
+    """The function that gives the new slots of a node by its draw rule, checked."""
+    posterior = program.wiring.draws[node.name].posterior
+    needed = signature(posterior).parameters
+    arguments = {argument: program.quantity(node, argument).get for argument in needed}
+    heard = program.heard_from(node.name)
+
+    def get() -> Mapping[str, Any]:
+        updated = posterior(**{argument: read() for argument, read in arguments.items()})
+        check_posterior(node, updated, heard)
+        return dict(updated)
+
+    return get
 
 
 def check_posterior(node: Node, updated: Any, heard: tuple[str, ...] = ()) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.posterior import check_posterior
+from pgbn.engine.compile.posterior import posterior_of
 from pgbn.engine.compile.splitting import blocks_of
 from pgbn.engine.plan import Draw, Run, SlotCounts, maker
 from pgbn.network.sumproduct import operand_of
@@ -204,14 +203,10 @@ def fused_draw(program: Program, task: Draw) -> Run | None:
     fused = layer_draw(program, node)
     if fused is None or not any(is_own_rule(s.rule) for s in program.wiring.sources[node.name]):
         return fused
-    posterior = program.wiring.draws[node.name].posterior
-    needed = signature(posterior).parameters
-    arguments = {argument: program.quantity(node, argument).get for argument in needed}
-    heard = program.heard_from(node.name)
+    checked = posterior_of(program, node)
 
     def run(key: int) -> None:
-        updated = posterior(**{argument: get() for argument, get in arguments.items()})
-        check_posterior(node, updated, heard)
+        checked()
         fused(key)
 
     return run
