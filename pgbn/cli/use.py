@@ -79,6 +79,15 @@ def topics_command(
     number: Annotated[
         int | None, typer.Option("--number", "-n", min=1, help="The weightiest topics only.")
     ] = None,
+    relevance: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="1 ranks terms by probability, smaller values those first "
+            "that are rarer elsewhere; 1 in layer 1 and 0.6 above if left out.",
+        ),
+    ] = None,
 ) -> None:
     """List the topics of a model by weight.
 
@@ -91,7 +100,9 @@ def topics_command(
 
     opened = open_model(model)
     layers = range(opened.network.depth, 0, -1) if layer is None else [layer]
-    found = {t: topics(opened.network, t, top, opened.vocabulary)[:number] for t in layers}
+    found = {
+        t: topics(opened.network, t, top, opened.vocabulary, relevance)[:number] for t in layers
+    }
 
     def text() -> None:
         for t, every in found.items():

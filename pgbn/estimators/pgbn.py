@@ -27,8 +27,10 @@ from pgbn.estimators.verbose import Reporter
 from pgbn.evaluation import (
     SyntheticDocuments,
     Topic,
+    Twins,
     completion_perplexity,
     generate_documents,
+    similar_topics,
     topics,
 )
 from pgbn.evaluation.document_density import mean_log_density
@@ -196,12 +198,22 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         return mean_log_density(model, X, infer(model, X, layers=1, **self._chain()).units[1])
 
     def topics(
-        self, layer: int = 1, top: int = 10, vocabulary: Sequence[str] | None = None
+        self,
+        layer: int = 1,
+        top: int = 10,
+        vocabulary: Sequence[str] | None = None,
+        relevance: float | None = None,
     ) -> list[Topic]:
         """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
-        terms, else what the model was saved with, else the column names of a data frame."""
+        terms, else what the model was saved with, else the column names of a data frame.
+        ``relevance``: 1 ranks terms by probability, see `pgbn.evaluation.topics`."""
         check_is_fitted(self)
-        return topics(self.training_.deepest, layer, top, vocabulary)
+        return topics(self.training_.deepest, layer, top, vocabulary, relevance)
+
+    def similar_topics(self, layer: int = 1, shared: int = 6, top: int = 10) -> list[Twins]:
+        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more."""
+        check_is_fitted(self)
+        return similar_topics(self.training_.deepest, layer, shared, top)
 
     def sample_documents(
         self,

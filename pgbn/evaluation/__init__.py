@@ -2,26 +2,39 @@
 
 from pgbn.evaluation.coherence import coherence, diversity, leading_terms
 from pgbn.evaluation.generation import SyntheticDocuments, generate_documents
+from pgbn.evaluation.layer_quality import LayerQuality, Twins, layer_quality, similar_topics
 from pgbn.evaluation.overdispersion import (
     overdispersion,
     predicted_overdispersion,
     variance_to_mean,
 )
 from pgbn.evaluation.perplexity import HeldOutPerplexity, completion_perplexity, split_tokens
-from pgbn.evaluation.projection import Topic, project, topic_dag, topic_weights, topics
+from pgbn.evaluation.projection import (
+    Topic,
+    leading_words,
+    project,
+    topic_dag,
+    topic_weights,
+    topics,
+)
 
 __all__ = [
     "HeldOutPerplexity",
+    "LayerQuality",
     "SyntheticDocuments",
     "Topic",
+    "Twins",
     "coherence",
     "completion_perplexity",
     "diversity",
     "generate_documents",
+    "layer_quality",
     "leading_terms",
+    "leading_words",
     "overdispersion",
     "predicted_overdispersion",
     "project",
+    "similar_topics",
     "split_tokens",
     "topic_dag",
     "topic_weights",

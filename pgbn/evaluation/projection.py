@@ -16,9 +16,18 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, is_finite_number, is_integral, term_names
 from pgbn.errors import DataError
+from pgbn.evaluation.relevance import rank_words, relevance_of
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 
-__all__ = ["Topic", "project", "topic_dag", "topic_weights", "topics"]
+__all__ = [
+    "Topic",
+    "corpus_shares",
+    "leading_words",
+    "project",
+    "topic_dag",
+    "topic_weights",
+    "topics",
+]
 
 Names = Sequence[str] | Mapping[str, int]
 
@@ -68,27 +77,46 @@ def topic_weights(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
     return np.asarray(weight / total if total > 0 else np.full(weight.size, 1.0 / weight.size))
 
 
+def corpus_shares(model: TrainedNetwork) -> NDArray[np.float64]:
+    """p_v, the share of every term in what the model was trained on: Σ_k w_k φ^(1)_kv."""
+    model = trained_network(model)
+    return np.asarray(topic_weights(model, 1) @ model.phi[0])
+
+
+def leading_words(
+    model: TrainedNetwork, layer: int, top: int = 10, relevance: float | None = None
+) -> NDArray[np.int64]:
+    """(K, top): the columns of the terms that stand for each topic of a layer, see `topics`."""
+    model = trained_network(model)
+    layer, top = check_layer(model, layer), check_integer("top", top, 1)
+    lam = relevance_of(layer, relevance)
+    return rank_words(project(model, layer), corpus_shares(model), lam, top)
+
+
 def topics(
     model: TrainedNetwork,
     layer: int = 1,
     top: int = 10,
     vocabulary: Names | None = None,
+    relevance: float | None = None,
 ) -> list[Topic]:
     """The topics of a layer, the weightiest first, each with its ``top`` terms.
 
     ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator;
     ``vocabulary`` has the names of the terms in their order, or is a dict from names to columns;
-    if left out, it is the one that the model was saved with.
+    if left out, it is the one that the model was saved with. Terms are ranked by ``relevance`` λ,
+    λ ln p + (1 − λ) ln(p / corpus): 1 is their probability p, the default in the first layer; above
+    it λ = 0.6 is, since the likeliest terms of all topics there are the same common ones.
     """
     model = trained_network(model)
-    layer, top = check_layer(model, layer), check_integer("top", top, 1)
+    layer = check_layer(model, layer)
+    leading = leading_words(model, layer, top, relevance)
     names = _names(model, vocabulary)
     psi, weight = project(model, layer), topic_weights(model, layer)
     out = []
     for k in np.argsort(-weight, kind="stable"):
-        leading = np.argsort(-psi[k], kind="stable")[:top]
-        terms = tuple(names[v] for v in leading)
-        shares = tuple(float(psi[k, v]) for v in leading)
+        terms = tuple(names[v] for v in leading[k])
+        shares = tuple(float(psi[k, v]) for v in leading[k])
         label = model.labels.get((layer, int(k)), "")
         out.append(Topic(layer, int(k), float(weight[k]), terms, shares, label))
     return out
@@ -104,9 +132,10 @@ def topic_dag(
 ) -> nx.DiGraph:
     """A topic and the topics below it that it is made of: edges with φ ≥ ``threshold``.
 
-    Nodes are (layer, index) with the attributes ``weight`` and ``terms``; an edge goes from a topic
-    to one of the layer below, with ``weight`` φ^(t). A topic with no edge above the threshold
-    keeps its strongest one. A node may have several parents: it is a DAG, not always a tree.
+    Nodes are (layer, index) with the attributes ``weight`` and ``terms`` (ranked as in `topics`);
+    an edge goes from a topic to one of the layer below, with ``weight`` φ^(t). A topic with no edge
+    above the threshold keeps its strongest one. A node may have several parents: it is a DAG, not
+    always a tree.
     """
     model = trained_network(model)
     layer, top = check_layer(model, layer), check_integer("top", top, 1)
@@ -120,10 +149,10 @@ def topic_dag(
     graph = nx.DiGraph()
     level = [int(index)]
     for t in range(layer, 0, -1):
-        psi, weight = project(model, t), topic_weights(model, t)
+        leading, weight = leading_words(model, t, top), topic_weights(model, t)
         below: dict[int, None] = {}
         for k in level:
-            terms = tuple(names[v] for v in np.argsort(-psi[k], kind="stable")[:top])
+            terms = tuple(names[v] for v in leading[k])
             graph.add_node((t, k), weight=float(weight[k]), terms=terms)
             if t == 1:
                 continue

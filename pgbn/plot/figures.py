@@ -161,12 +161,12 @@ def top_words(
     top: int = 15,
     **options: Any,
 ) -> Axes:
-    """The probabilities of the leading words of a topic, projected to the vocabulary."""
+    """The probabilities of the words that stand for a topic, projected to the vocabulary."""
     data = report_data(model, **options)
     psi = data.project(layer)
     if topic not in range(psi.shape[0]):
         raise DataError(f"topic={topic!r}: topics of layer {layer} are 0 to {psi.shape[0] - 1}")
-    order = np.argsort(-psi[topic], kind="stable")[:top]
+    order = data.ranked(layer, top)[topic]
     ax = _axes(ax, (3.6, 0.24 * len(order) + 0.7))
     ax.barh(np.arange(len(order)), psi[topic, order], 0.7, color=_COLOURS[0])
     ax.set_yticks(np.arange(len(order)), [_plain(data.vocabulary[v]) for v in order], fontsize=8)

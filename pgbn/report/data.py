@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_names
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
+from pgbn.evaluation.relevance import rank_words, relevance_of
 from pgbn.explain.document import Block
 
 __all__ = ["Matrix", "ReportData", "Series", "proportions"]
@@ -136,10 +137,18 @@ class ReportData:
             psi = psi @ self.phi[t]
         return psi
 
+    @property
+    def common(self) -> Matrix:
+        """The share of every term in the corpus, as the first layer has it."""
+        return np.asarray(self.weights[0] @ self.phi[0])
+
+    def ranked(self, layer: int, top: int) -> NDArray[np.int64]:
+        """(K, top): the columns of the terms that stand for each topic of a layer, by relevance."""
+        return rank_words(self.project(layer), self.common, relevance_of(layer), top)
+
     def words(self, layer: int, topic: int, top: int = 10) -> list[str]:
-        """The leading terms of a topic; equal ones in the order of the vocabulary."""
-        order = np.argsort(-self.project(layer)[topic], kind="stable")[:top]
-        return [self.vocabulary[v] for v in order]
+        """The terms that stand for a topic; equal ones in the order of the vocabulary."""
+        return [self.vocabulary[v] for v in self.ranked(layer, top)[topic]]
 
     def leading(self, layer: int, top: int = 6) -> NDArray[np.int64]:
         """(K, top): the documents in which each topic of a layer has its largest shares."""

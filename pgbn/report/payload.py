@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.evaluation.relevance import UPPER_RELEVANCE, rank_words, relevance_of
 from pgbn.report.compact import short_number
 from pgbn.report.data import Matrix, ReportData
 from pgbn.report.sections import SECTIONS
@@ -19,13 +20,13 @@ from pgbn.report.text import clean_text
 __all__ = ["payload"]
 
 _WORDS = 15  # words shown for a topic
-_RELEVANCE = (0.6, 0.3)  # candidates for the slider of the page
+_RELEVANCE = (1.0, UPPER_RELEVANCE, 0.3)  # candidates for the slider of the page
 
 
 def payload(data: ReportData) -> dict[str, Any]:
     """Everything that the page draws, as JSON values: the topics, and what the sections add."""
     words = _Numbering()
-    common = data.weights[0] @ data.phi[0]
+    common = data.common
     layers = [_layer(data, t, words, common) for t in range(1, data.depth + 1)]
     out: dict[str, Any] = {
         "title": clean_text(data.title),
@@ -61,6 +62,7 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
         "weights": [short_number(weight) for weight in data.weights[t - 1]],
         "active": [int(flag) for flag in data.active[t - 1]],
         "budget": data.budget[t - 1],
+        "relevance": relevance_of(t),
         "topics": topics,
         "documents": [],
     }
@@ -79,13 +81,6 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
 
 
 def _candidates(row: Matrix, common: Matrix) -> NDArray[np.int64]:
-    """The words that are in the first places for some relevance λ ln p + (1 − λ) ln(p / common).
-
-    Reference: Sievert & Shirley, LDAvis, 2014.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lift = np.log(row) - np.log(common)
-        scores = [lam * np.log(row) + (1.0 - lam) * lift for lam in _RELEVANCE]
-    scores = [row, *(np.nan_to_num(score, nan=-np.inf) for score in scores)]
-    union = np.unique([np.argsort(-score, kind="stable")[:_WORDS] for score in scores])
+    """The words that are in the first places for some relevance that the page can show."""
+    union = np.unique([rank_words(row[None], common, lam, _WORDS)[0] for lam in _RELEVANCE])
     return np.asarray(union[np.argsort(-row[union], kind="stable")])

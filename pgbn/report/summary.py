@@ -32,12 +32,11 @@ def summary_html(model: Any, topics: int = 5, words: int = 8, **options: Any) ->
 
 
 def _layer(data: ReportData, t: int, topics: int, words: int) -> str:
-    weight, psi = data.weights[t - 1], data.project(t)
+    weight, ranked = data.weights[t - 1], data.ranked(t, words)
     rows = []
     for k in np.argsort(-weight, kind="stable")[:topics]:
-        leading = np.argsort(-psi[k], kind="stable")[:words]
         named = " ".join(
-            f"<bdi>{escape(clean_text(data.vocabulary[v]))}</bdi>" for v in leading.tolist()
+            f"<bdi>{escape(clean_text(data.vocabulary[v]))}</bdi>" for v in ranked[k].tolist()
         )
         label = data.labels.get((t, int(k)))
         if label:

@@ -30,8 +30,12 @@ def test_topics_are_sorted_by_weight_and_named():
     names = [f"w{v}" for v in range(12)]
     table = topics(model, layer=2, top=4, vocabulary=names)
     assert [t.index for t in table] == np.argsort(-model.r).tolist()
-    psi = project(model, 2)[table[0].index]
-    assert list(table[0].terms) == [names[v] for v in np.argsort(-psi)[:4]]
+    psi, common = project(model, 2)[table[0].index], topic_weights(model, 1) @ model.phi[0]
+    relevance = 0.6 * np.log(psi) + 0.4 * np.log(psi / common)
+    assert list(table[0].terms) == [names[v] for v in np.argsort(-relevance)[:4]]
+    by_probability = topics(model, layer=2, top=4, vocabulary=names, relevance=1)[0]
+    assert list(by_probability.terms) == [names[v] for v in np.argsort(-psi)[:4]]
+    assert by_probability.probabilities == tuple(np.sort(psi)[::-1][:4])
     assert sum(t.weight for t in table) == pytest.approx(1.0)
     assert "w" in str(table[0])
     with pytest.raises(DataError, match="3 names, but 12"):

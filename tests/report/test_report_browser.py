@@ -137,7 +137,7 @@ def test_a_click_shows_the_words_and_documents_of_the_model(page, data, layer, t
     assert content(page, "#detail h2") == [f"Layer {layer}, topic {topic}"]
     assert content(page, "#words bdi") == [readable(w) for w in data.words(layer, topic, 15)]
     shown = [float(text.strip("<% ")) for text in content(page, "#words .number")]
-    expected = 100 * np.sort(data.project(layer)[topic])[::-1][:15]
+    expected = 100 * data.project(layer)[topic][data.ranked(layer, 15)[topic]]
     np.testing.assert_allclose(shown, expected, atol=0.51)
     leading = np.argsort(-data.theta[layer - 1][:, topic], kind="stable")[:6]
     assert content(page, ".papers .row bdi") == [titles()[j] for j in leading]

@@ -23,8 +23,10 @@ const percent = (share) => {
 };
 const grouped = (number) => Number(number).toLocaleString("en").replaceAll(",", "\u2009");
 
-// The words of a topic by relevance λ ln p + (1 − λ) ln(p / share in the corpus).
-function wordsOf(layer, topic, relevance = 1, count = data.shown) {
+// The words of a topic by relevance λ ln p + (1 − λ) ln(p / share in the corpus); each layer has a λ
+// of its own by which it is read.
+const relevanceOf = (layer) => data.layers[layer - 1].relevance;
+function wordsOf(layer, topic, relevance = relevanceOf(layer), count = data.shown) {
   const [numbers, shares] = data.layers[layer - 1].topics[topic];
   const rows = numbers.map((number, i) => ({ word: data.words[number], share: shares[i], common: data.common[number] }));
   if (relevance < 1) {
@@ -33,8 +35,8 @@ function wordsOf(layer, topic, relevance = 1, count = data.shown) {
   }
   return rows.slice(0, count);
 }
-// Names are the most frequent words, or, if the reader wants, the most distinctive ones.
-const naming = { relevance: 1 };
+// Names are the words by which a layer is read, or, if the reader wants, the most distinctive ones.
+const naming = { relevance: undefined };
 // A label that somebody gave to a topic comes first: [] or [label].
 const labelOf = (layer, topic) => [data.layers[layer - 1].labels?.[topic]].filter((label) => label);
 const nameOf = (layer, topic, count = 3) => labelOf(layer, topic).concat(

@@ -198,7 +198,7 @@
   $("all-topics").addEventListener("change", draw);
   $("all-links").addEventListener("change", draw);
   $("distinct").addEventListener("change", () => {
-    naming.relevance = $("distinct").checked ? 0.3 : 1;
+    naming.relevance = $("distinct").checked ? 0.3 : undefined;
     draw();
     chosen.listeners.forEach((listener) => listener());
   });

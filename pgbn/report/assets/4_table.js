@@ -2,7 +2,7 @@
 (() => {
   const rows = data.layers.flatMap((info, i) => info.topics.map((_, topic) => ({
     layer: i + 1, topic, weight: info.weights[topic], leads: info.leads ? info.leads[topic] : 0,
-    active: info.active[topic], words: labelOf(i + 1, topic).concat(wordsOf(i + 1, topic, 1).map((row) => row.word)),
+    active: info.active[topic], words: labelOf(i + 1, topic).concat(wordsOf(i + 1, topic).map((row) => row.word)),
   })));
   const plain = (text) => text.normalize("NFKC").toLowerCase();
   rows.forEach((row) => { row.text = plain(row.words.join(" ") + ` ${row.layer}/${row.topic}`); });

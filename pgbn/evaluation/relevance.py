@@ -1,0 +1,52 @@
+"""Which words stand for a topic.
+
+    relevance_λ(v | k) = λ ln ψ_kv + (1 − λ) ln(ψ_kv / p_v),   p = the share of v in the corpus
+
+λ = 1 ranks words by their probability, a smaller λ those first that the topic uses more than the
+corpus does (Sievert & Shirley, LDAvis, 2014). Topics of the upper layers are mixtures of many
+topics below, so that the most probable words of all of them are the same common ones: above the
+first layer λ = 0.6 unless another is asked for. In the first layer it is 1; there a smaller λ shows
+rare words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import is_finite_number
+from pgbn.errors import DataError
+
+__all__ = ["UPPER_RELEVANCE", "rank_words", "relevance_of"]
+
+UPPER_RELEVANCE = 0.6  # λ of the layers above the first
+_LEAST = 1e-6  # a word that a topic hardly has does not stand for it, however rare it is elsewhere
+
+Matrix = NDArray[np.float64]
+
+
+def relevance_of(layer: int, relevance: Any = None) -> float:
+    """λ: the one that is asked for, or the default of the layer."""
+    if relevance is None:
+        return 1.0 if layer == 1 else UPPER_RELEVANCE
+    if not is_finite_number(relevance) or not 0 <= relevance <= 1:
+        raise DataError(
+            f"relevance={relevance!r} must be a number from 0 to 1: 1 ranks words by probability, "
+            "smaller ones put the words first that are more frequent in the topic than elsewhere"
+        )
+    return float(relevance)
+
+
+def rank_words(psi: Matrix, common: Matrix, relevance: float, top: int) -> NDArray[np.int64]:
+    """The ``top`` words of each topic of ``psi`` (K, V), the most relevant first; equal ones in the
+    order of the vocabulary. ``common`` are the shares of the words in the corpus."""
+    if relevance == 1.0:
+        return np.argsort(-psi, axis=1, kind="stable")[:, :top]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.log(psi) - (1.0 - relevance) * np.log(common)
+    # Words below the least come last, by probability: their ln ψ is below that of all others.
+    rare = (psi < _LEAST) | np.isnan(score)
+    score = np.where(rare, np.log(np.maximum(psi, 1e-300)) - 1e4, score)
+    return np.argsort(-score, axis=1, kind="stable")[:, :top]

@@ -1,0 +1,35 @@
+"""Words by relevance: λ ln p + (1 − λ) ln(p / corpus)."""
+
+import numpy as np
+import pytest
+
+from pgbn.errors import DataError
+from pgbn.evaluation.relevance import rank_words, relevance_of
+
+COMMON = np.array([0.5, 0.3, 0.15, 0.05])
+PSI = np.array([[0.5, 0.1, 0.2, 0.2], [0.4, 0.59, 0.01, 0.0]])
+
+
+def test_probability_alone_where_relevance_is_one():
+    np.testing.assert_array_equal(rank_words(PSI, COMMON, 1.0, 4), [[0, 2, 3, 1], [1, 0, 2, 3]])
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3, 0.6])
+def test_the_formula(lam):
+    score = lam * np.log(PSI[0]) + (1 - lam) * np.log(PSI[0] / COMMON)
+    np.testing.assert_array_equal(rank_words(PSI, COMMON, lam, 4)[0], np.argsort(-score))
+
+
+def test_a_word_that_the_topic_hardly_has_comes_last_however_rare():
+    psi, common = np.array([[0.9, 0.1 - 1e-7, 1e-7, 0.0]]), np.array([0.6, 0.4 - 1e-9, 1e-9, 0.0])
+    assert rank_words(psi, common, 0.0, 4).tolist() == [[0, 1, 2, 3]]
+    assert rank_words(psi, common, 0.0, 2).shape == (1, 2)
+
+
+def test_each_layer_has_its_default_and_wrong_ones_are_refused():
+    assert [relevance_of(t) for t in (1, 2, 5)] == [1.0, 0.6, 0.6]
+    assert relevance_of(1, 0.2) == 0.2
+    assert relevance_of(3, 1) == 1.0
+    for wrong in (-0.1, 1.5, "much", float("nan"), [0.5]):
+        with pytest.raises(DataError, match=r"relevance=.*must be a number from 0 to 1"):
+            relevance_of(2, wrong)
