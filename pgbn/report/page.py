@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,12 @@ from pgbn.errors import PgbnError
 from pgbn.report.compact import script_json
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
+from pgbn.report.html_page import html_page
 from pgbn.report.payload import payload
+from pgbn.report.run_data import RunData
+from pgbn.report.run_page import run_html
 from pgbn.report.sections import SECTIONS
-from pgbn.report.text import html_text, several
+from pgbn.report.text import several
 from pgbn.storage.part_files import new_file
 
 __all__ = ["report_html", "write_report"]
@@ -40,50 +41,21 @@ def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) ->
 
 
 def report_html(model: Any, X: Any = None, **options: Any) -> str:
-    """The report of ``model`` (see `report_data`) as one self-contained page."""
+    """The report of ``model`` (see `report_data`, or `run_data` for any network) as one
+    self-contained page."""
+    if isinstance(model, RunData):
+        return run_html(model)
     data = report_data(model, X, **options)
-    style, script = _assets()
-    # Nothing but these two texts may run or style the page, and nothing may be fetched.
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+    shown = [(each.name, each.title, each.html(data)) for each in SECTIONS if each.shown(data)]
+    return html_page(
+        data.title,
+        _lead(data),
+        shown,
+        before='<a class="skip" href="#topics">Skip to the table of topics</a>\n',
+        aside='<aside id="detail" aria-label="The chosen topic" tabindex="-1"></aside>',
+        payload=script_json(payload(data)),
+        script=_script(),
     )
-    title = html_text(data.title)
-    shown = [section for section in SECTIONS if section.shown(data)]
-    links = "".join(f'<a href="#{section.name}">{section.title}</a>' for section in shown)
-    body = "\n".join(
-        f'<section id="{section.name}" aria-labelledby="{section.name}-title">\n'
-        f'<h2 id="{section.name}-title">{section.title}</h2>\n{section.html(data)}\n</section>'
-        for section in shown
-    )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="pgbn">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<a class="skip" href="#topics">Skip to the table of topics</a>
-<header><h1 dir="auto">{title}</h1><p class="lead">{_lead(data)}</p></header>
-<nav aria-label="Sections"><div>{links}</div></nav>
-<div class="layout">
-<main>
-<noscript><p class="warn">This page draws itself with a script; scripts are off.</p></noscript>
-{body}
-</main>
-<aside id="detail" aria-label="The chosen topic" tabindex="-1"></aside>
-</div>
-<div id="live" class="hidden" aria-live="polite"></div>
-<script type="application/json" id="data">{script_json(payload(data))}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 def _lead(data: ReportData) -> str:
@@ -96,15 +68,9 @@ def _lead(data: ReportData) -> str:
     return " · ".join(parts)
 
 
-def _assets() -> tuple[str, str]:
-    """The style of the page and its script, which is all scripts in the order of their names."""
+def _script() -> str:
+    """All scripts in the order of their names."""
     folder = files("pgbn.report") / "assets"
-    style = (folder / "report.css").read_text(encoding="utf-8")
     names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".js"))
     scripts = [(folder / name).read_text(encoding="utf-8") for name in names]
-    return style, '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();\n"
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return "sha256-" + base64.b64encode(digest).decode("ascii")
+    return '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();\n"

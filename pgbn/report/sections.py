@@ -40,6 +40,8 @@ SECTIONS = (
     Section("traces", "Convergence", traces_html, traces_payload, lambda data: bool(data.series)),
     Section("map", "Document map", documents_html, documents_payload,
             lambda data: bool(data.theta)),
-    Section("derivation", "The model and its sampler", derivation_html),
-    Section("settings", "Settings", settings_html),
+    Section("derivation", "The model and its sampler",
+            lambda data: derivation_html(data.derivation)),
+    Section("settings", "Settings",
+            lambda data: settings_html(data.settings, data.repeat)),
 )  # fmt: skip

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from pgbn.report.data import ReportData
+from collections.abc import Mapping
+from typing import Any
+
 from pgbn.report.text import html_table, html_text
 
 __all__ = ["settings_html"]
 
 
-def settings_html(data: ReportData) -> str:
-    """Names and values, as they were given."""
-    rows = [[html_text(name), html_text(value)] for name, value in data.settings.items()]
+def settings_html(settings: Mapping[str, Any], repeat: str = "") -> str:
+    """Names and values, as they were given, and the code that repeats the run."""
+    rows = [[html_text(name), html_text(value)] for name, value in settings.items()]
     code = ""
-    if data.repeat:
-        code = f'<h3>To repeat this run</h3><pre tabindex="0">{html_text(data.repeat)}</pre>'
+    if repeat:
+        code = f'<h3>To repeat this run</h3><pre tabindex="0">{html_text(repeat)}</pre>'
     table = html_table([("Setting", ""), ("Value", "")], rows, "Settings of this run")
     return f'<div class="settings">{table}{code}</div>'

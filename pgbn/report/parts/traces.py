@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,20 @@ from pgbn.report.data import ReportData, Series
 from pgbn.report.embedding import even_choice
 from pgbn.report.text import clean_text, grouped, html_table, html_text
 
-__all__ = ["traces_html", "traces_payload"]
+__all__ = ["diagnosis_html", "traces_html", "traces_payload"]
 
 _GOOD_RHAT = 1.01
 _POINTS = 500  # points of a trace
 
 
 def traces_html(data: ReportData) -> str:
-    """A table of mean, spread, ESS and R-hat, and the place of the traces."""
-    chains = data.series[0].values.shape[0]
+    """The table, and the place of the traces."""
+    return diagnosis_html(data.series) + '<div id="trace-place"></div>'
+
+
+def diagnosis_html(traces: Sequence[Series], sweeps: str = "shaded sweeps") -> str:
+    """A table of mean, spread, ESS and R-hat of the ``sweeps`` that a reader is told of."""
+    chains = traces[0].values.shape[0]
     many = chains > 1
     heads = [("Quantity", ""), ("Mean", "figure"), ("Spread", "figure"), ("ESS", "figure"),
              ("R-hat", "figure"), ("", "")]  # fmt: skip
@@ -29,13 +35,10 @@ def traces_html(data: ReportData) -> str:
         else "One chain: R-hat compares its halves; several chains with different seeds tell more. "
     ) + (
         "Only quantities that do not depend on the numbering of topics are shown. ESS (bulk "
-        "effective sample size) and R-hat (rank-normalised, split) are of the shaded sweeps."
+        f"effective sample size) and R-hat (rank-normalised, split) are of the {sweeps}."
     )
-    return (
-        f'<p class="note">{note}</p>'
-        f"{html_table(heads, map(_diagnosis, data.series), 'Convergence of label-free quantities')}"
-        '<div id="trace-place"></div>'
-    )
+    table = html_table(heads, map(_diagnosis, traces), "Convergence of label-free quantities")
+    return f'<p class="note">{note}</p>{table}'
 
 
 def _diagnosis(series: Series) -> list[str]:

@@ -12,11 +12,11 @@ from tests.helpers.report_models import trained
 def test_the_report_shows_what_explain_writes() -> None:
     data = report_data(trained())
     assert data.derivation == derivation(trained().deepest.network())
-    assert html_body(data.derivation, ("h3", "h3", "h4")) in derivation_html(data)
-    assert "<h3>The generative model</h3>" in derivation_html(data)
-    assert "<h4>Lemma 1. " in derivation_html(data)
+    assert html_body(data.derivation, ("h3", "h3", "h4")) in derivation_html(data.derivation)
+    assert "<h3>The generative model</h3>" in derivation_html(data.derivation)
+    assert "<h4>Lemma 1. " in derivation_html(data.derivation)
 
 
 def test_a_report_without_a_derivation_says_so() -> None:
     data = dataclasses.replace(report_data(trained()), derivation=())
-    assert "<p>Not given.</p>" in derivation_html(data)
+    assert "<p>Not given.</p>" in derivation_html(data.derivation)

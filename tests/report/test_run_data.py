@@ -1,0 +1,68 @@
+"""What the report shows of the draws of any network."""
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn.engine.run.draws import Draws
+from pgbn.report.run_data import label_free, run_data
+
+
+@pytest.fixture(scope="module")
+def run():
+    network = pgbn.zoo.lda(3)
+    x = np.random.default_rng(0).poisson(1.0, (5, 4))
+    return network, network.sample({"x": x}, burn_in=2, draws=6, thin=2, chains=2, progress=False)
+
+
+def test_traces_do_not_depend_on_the_numbering_of_topics(run):
+    network, draws = run
+    order = [2, 0, 1]
+    swapped = {"phi": draws["phi"][:, :, order], "theta": draws["theta"][..., order]}
+    for one, two in zip(label_free(network, draws),
+                        label_free(network, Draws(swapped, draws.dims, draws.attributes)),
+                        strict=True):  # fmt: skip
+        assert one.name == two.name
+        np.testing.assert_allclose(one.values, two.values)
+
+
+def test_numbers_totals_and_squares(run):
+    network, draws = run
+    by_name = {each.name: each for each in label_free(network, draws)}
+    assert set(by_name) == {"mean Σp² of theta", "mean Σp² of phi"}
+    squares = (draws["theta"] ** 2).sum(axis=-1).mean(axis=-1)
+    np.testing.assert_allclose(by_name["mean Σp² of theta"].values, squares)
+    np.testing.assert_array_equal(by_name["mean Σp² of theta"].sweeps, [4, 6, 8, 10, 12, 14])
+    net = pgbn.zoo.pfa(2)
+    x = np.random.default_rng(0).poisson(1.0, (5, 4))
+    draws = net.sample({"x": x}, burn_in=0, draws=3, progress=False)
+    by_name = {each.name: each for each in label_free(net, draws)}
+    np.testing.assert_array_equal(by_name["gamma0"].values, draws["gamma0"])
+    np.testing.assert_allclose(by_name["total of r"].values, draws["r"].sum(axis=-1))
+
+
+def test_simplex_nodes_have_names_from_coords(run):
+    network, draws = run
+    terms = ["ant", "bee", "cow", "dog"]
+    data = run_data(network, draws, coords={"term": terms})
+    simplexes = {each.name: each for each in data.simplexes}
+    phi = simplexes["phi"]
+    assert phi.columns == tuple(terms)
+    assert phi.rows == ("topic 0", "topic 1", "topic 2")
+    np.testing.assert_allclose(phi.mean, draws["phi"][0].mean(axis=0))
+    np.testing.assert_allclose(simplexes["theta"].mean.sum(axis=1), 1.0)
+    assert simplexes["theta"].columns == ("0", "1", "2")
+
+
+def test_every_node_has_a_row_and_settings_are_told(run):
+    network, draws = run
+    data = run_data(network, draws, settings={"source": "letters"})
+    assert [row[0] for row in data.nodes] == list(network.nodes)
+    assert {row[0]: row[3] for row in data.nodes}["x"] == "observed"
+    assert data.settings["chains"] == 2
+    assert data.settings["draws of each"] == 6
+    assert data.settings["source"] == "letters"
+    only = network.sample(
+        {"x": np.ones((2, 3), int)}, burn_in=0, draws=2, keep="phi", progress=False
+    )
+    assert {row[0]: row[3] for row in run_data(network, only).nodes}["theta"] == "not kept"
