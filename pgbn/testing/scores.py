@@ -3,8 +3,8 @@
     z_mean     (x̄ − μ) / (s / √n)
     z_counts   Pearson's χ² of counts against exact probabilities, as a normal score
 
-A right claim gives a standard normal number; |z| > 4 refutes it. For lectures, and for the first test
-of a random primitive; whole samplers are tested by `geweke`.
+A right claim gives a standard normal number; |z| > 4 refutes it. For lectures, and for the first
+test of a random primitive; whole samplers are tested by `geweke`.
 """
 
 from __future__ import annotations
