@@ -2,5 +2,6 @@
 
 from pgbn.testing.conjugacy import ConjugacyResult, check_conjugacy
 from pgbn.testing.geweke import GewekeResult, geweke
+from pgbn.testing.scores import z_counts, z_mean
 
-__all__ = ["ConjugacyResult", "GewekeResult", "check_conjugacy", "geweke"]
+__all__ = ["ConjugacyResult", "GewekeResult", "check_conjugacy", "geweke", "z_counts", "z_mean"]
