@@ -66,7 +66,11 @@ def notify(message: str) -> None:
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and _package(frame.f_globals) in _INSIDE:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, PgbnWarning, stacklevel=level)
+    try:
+        warnings.warn(message, PgbnWarning, stacklevel=level)
+    except ValueError:  # a warning is none: there is no standard error any more to print it to
+        if not getattr(sys.stderr, "closed", False):
+            raise
 
 
 def _package(names: dict[str, object]) -> str:

@@ -25,7 +25,8 @@ app = typer.Typer(
     help="Deep Bayesian models of counts: topics of topics, from texts or count matrices.\n\n"
     "Begin with: pgbn demo\n\n"
     "Anywhere on the line: --json prints results as JSON, --debug shows tracebacks. Exit codes: 0 "
-    "done, 1 failed, 2 wrong usage or options, 130 interrupted (pgbn resume goes on).",
+    "done, 1 failed, 2 wrong usage or options; stopped by Ctrl-C 130, SIGTERM 143, SIGHUP 129 "
+    "(pgbn resume goes on).",
 )
 
 _COMMANDS: dict[str, Callable[..., None]] = {

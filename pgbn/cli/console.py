@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import sys
@@ -39,8 +41,11 @@ class Output:
             text()
 
     def note(self, text: str) -> None:
-        """Something for people that is not a result."""
-        print(text, file=sys.stderr)
+        """Something for people that is not a result: if nobody can read it, the work goes on."""
+        try:
+            print(text, file=sys.stderr, flush=True)
+        except (OSError, ValueError):  # full, or closed
+            _discard(sys.stderr)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """A table; the last column may be long."""
@@ -73,7 +78,10 @@ def _unknown(constant: str) -> None:
 
 
 def guarded(run: Callable[[], Any], output: Output) -> int:
-    """Run a command: errors in one line, and the exit code."""
+    """Run a command: errors in one line, and the exit code. Results that could not be written are
+    an error, also where there is no standard output at all."""
+    if _is_gone(sys.stdout):
+        sys.stdout = _NoOutput()
     for stream in (sys.stdout, sys.stderr):  # half a character in a text must not stop a listing
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -84,7 +92,7 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             sys.stdout.flush()
             return code if isinstance(code, int) else OK
         except BrokenPipeError:  # the reader of our output has seen enough
-            _discard_output()
+            _discard(sys.stdout)
             return CLOSED
         except OSError as error:
             if output.debug:
@@ -93,7 +101,7 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             try:
                 sys.stdout.flush()
             except OSError:  # a full disk: what is left in the buffer cannot be written
-                _discard_output()
+                _discard(sys.stdout)
             return code
         except KeyboardInterrupt:
             output.note("pgbn: interrupted")
@@ -106,21 +114,36 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             return _complain(error, output)
 
 
-def _discard_output() -> None:
-    """So that Python does not complain once more when it closes the stream."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _is_gone(stream: TextIO | None) -> bool:
+    """Whether there is no such stream: closed, or never there, as under pythonw."""
+    return stream is None or stream.closed
+
+
+class _NoOutput(io.TextIOBase):
+    """In the place of a standard output that is not there: nothing is lost in silence."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str, /) -> int:
+        raise OSError(errno.EBADF, "the standard output is closed")
+
+
+def _discard(stream: TextIO | None) -> None:
+    """Write the rest to nowhere, so that Python does not complain when it closes the stream."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[union-attr]
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A training says by itself how to go on after Ctrl-C."""
+    """A training says by itself how to go on after a signal; the exit code tells which."""
     from pgbn.engine.run.progress import Interrupted
 
     try:
         yield
     except Interrupted as stop:
         output.note(f"pgbn: {stop}")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(128 + stop.signal) from None
 
 
 @contextmanager
@@ -157,7 +180,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, PgbnWarning):
-        print(f"pgbn: note: {message}", file=sys.stderr)
+        output.note(f"pgbn: note: {message}")
 
 
 def check_target(to: Path) -> None:

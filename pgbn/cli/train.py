@@ -25,6 +25,7 @@ from pgbn.cli.options import (
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import Corpus, count_terms, read_corpus
+from pgbn.storage.writing import writing
 
 __all__ = ["Counting", "demo_command", "fit_command", "resume_command"]
 
@@ -62,27 +63,28 @@ def demo_command(
     if is_archive(to) and _command(to) != DEMO:
         raise StorageError(f"{to}: there is a model that is not of the demo; use another folder")
     start = time.monotonic()
-    output.note("reading the docstrings of numpy and scipy …")
-    corpus = count_terms(
-        docstrings(), stop_words="english", min_df=5, max_df=0.25, token_pattern="[A-Za-z]{3,}"
-    )
-    documents, terms = corpus.counts.shape
-    _describe(corpus)
-    each = [sweeps, sweeps // 2, sweeps // 2]
-    with interruptible():
-        train(
-            corpus.counts,
-            to,
-            max_width,
-            3,
-            burn_in=[n - n // 4 for n in each],
-            collect=[n // 4 for n in each],
-            seed=seed,
-            threads=threads,
-            vocabulary=corpus.vocabulary,
-            labels=corpus.labels,
-            record={"vectorizer": corpus.options, "command": DEMO},
+    with writing(to):
+        output.note("reading the docstrings of numpy and scipy …")
+        corpus = count_terms(
+            docstrings(), stop_words="english", min_df=5, max_df=0.25, token_pattern="[A-Za-z]{3,}"
         )
+        documents, terms = corpus.counts.shape
+        _describe(corpus)
+        each = [sweeps, sweeps // 2, sweeps // 2]
+        with interruptible():
+            train(
+                corpus.counts,
+                to,
+                max_width,
+                3,
+                burn_in=[n - n // 4 for n in each],
+                collect=[n // 4 for n in each],
+                seed=seed,
+                threads=threads,
+                vocabulary=corpus.vocabulary,
+                labels=corpus.labels,
+                record={"vectorizer": corpus.options, "command": DEMO},
+            )
     model = open_model(to)
     page = to / "report.html"
     write_report(page_data([model], corpus.texts, title="Docstrings of numpy and scipy"), page)
@@ -167,7 +169,7 @@ def fit_command(
 ) -> None:  # fmt: skip
     """Fit a belief network to texts or counts, layer by layer.
 
-    A checkpoint is written now and then; Ctrl-C stops and saves, and pgbn resume goes on.
+    A checkpoint is written now and then; Ctrl-C and SIGTERM stop and save, and pgbn resume goes on.
 
     Examples:
 
@@ -196,15 +198,16 @@ def fit_command(
     if is_archive(to) and not overwrite:
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "--overwrite"
         raise StorageError(f"{to}: there is a model already; use {hint}, or another folder")
-    corpus = read_corpus(data, **asdict(reading), **options)
-    if corpus.texts is None:
-        counting.refuse_for_counts(data)
-    _describe(corpus)
-    with interruptible():
-        train(
-            corpus.counts, to, **vars(settings), threads=threads, minutes=minutes,
-            vocabulary=corpus.vocabulary, labels=corpus.labels, record=_record(data, corpus),
-        )  # fmt: skip
+    with writing(to):  # what cannot be written is known before the documents are read
+        corpus = read_corpus(data, **asdict(reading), **options)
+        if corpus.texts is None:
+            counting.refuse_for_counts(data)
+        _describe(corpus)
+        with interruptible():
+            train(
+                corpus.counts, to, **vars(settings), threads=threads, minutes=minutes,
+                vocabulary=corpus.vocabulary, labels=corpus.labels, record=_record(data, corpus),
+            )  # fmt: skip
     _finished(to)
 
 
@@ -215,7 +218,8 @@ def resume_command(
 ) -> None:
     """Go on with a training that was stopped.
 
-    It begins at the last checkpoint, and gives the very same chain as without the stop.
+    It begins at the last checkpoint, and gives the very same chain as without the stop. Of a
+    training that is finished it says so.
 
     Example:
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pgbn.engine.run.progress import Interrupted, stop_gently
+from pgbn.engine.run.progress import stop_gently
 from pgbn.estimators.arguments import (
     check_settings,
     read_seed,
@@ -119,9 +119,9 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on documents × terms, sparse or dense.
 
-        Ctrl-C stops after the sweep with a `KeyboardInterrupt`; the estimator keeps what was
-        trained, and with ``warm_start`` another `fit` goes on from there. If `fit` fails, the
-        estimator is what it was before.
+        Ctrl-C, SIGTERM and SIGHUP stop after the sweep with a `KeyboardInterrupt`; the estimator
+        keeps what was trained, and with ``warm_start`` another `fit` goes on from there. If `fit`
+        fails, the estimator is what it was before.
         """
         with unchanged_on_failure(self):
             check_settings(self)
@@ -143,7 +143,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
                 if stop.requested:
                     done = trained_so_far(event, at.settings)
                     self._keep(done, *at.kept)
-                    raise Interrupted(
+                    raise stop.interrupted(
                         f"{done.stopped}; the estimator keeps what was trained, and "
                         "set_params(warm_start=True).fit(X) goes on from there"
                     )

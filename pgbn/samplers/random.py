@@ -12,7 +12,8 @@ from collections.abc import Callable
 from zlib import crc32
 
 import numpy as np
-from numba import njit
+
+from pgbn.samplers.compiled import njit
 
 __all__ = ["exponential", "mix", "normal", "restart", "stream_key", "uniform", "word_of"]
 

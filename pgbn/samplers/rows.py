@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.stream import Stream
 
 __all__ = ["COUNT", "PARALLEL", "REAL", "entry", "operand", "row_of", "run"]

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run

@@ -18,9 +18,10 @@ from typing import Any, TypeVar
 
 from pgbn.checks import check_names
 from pgbn.errors import PgbnError, StorageError
-from pgbn.storage.archive import MANIFEST, read_arrays, read_manifest, write
+from pgbn.storage.archive import MANIFEST, read_arrays, read_manifest
 from pgbn.storage.codecs import check_loadable, decode, encode, encode_documents
 from pgbn.storage.sparse import read_rows
+from pgbn.storage.writing import write
 
 __all__ = ["Saved", "load", "open_saved", "read_folder", "save"]
 

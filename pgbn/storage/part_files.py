@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-__all__ = ["PART", "new_file", "part_of", "sync_folder"]
+__all__ = ["new_file", "part_of", "sync_folder"]
 
-PART = re.compile(r"\.[a-z.]{1,20}-[0-9]+\.part")
+_LONGEST = 200  # bytes of a name; most disks allow 255, and some is added
 
 
 @contextmanager
@@ -46,8 +46,12 @@ def new_file(target: Path, through: bool = True) -> Iterator[IO[bytes]]:
 
 
 def part_of(target: Path) -> Path:
-    """Where a file is written before it takes its name: beside it, one for each process."""
-    return target.with_name(f".{target.name}-{os.getpid()}.part")
+    """Where a file is written before it takes its name: beside it, one for each process. A name
+    that is as long as names may be stands for itself by its checksum."""
+    name = target.name
+    if len(os.fsencode(name)) > _LONGEST:
+        name = sha256(os.fsencode(name)).hexdigest()
+    return target.with_name(f".{name}-{os.getpid()}.part")
 
 
 def sync_folder(folder: Path) -> None:

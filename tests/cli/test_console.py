@@ -14,6 +14,7 @@ pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 import pgbn
 from pgbn.cli import run_command as run
+from tests.helpers.commands import FAST
 
 
 @pytest.mark.parametrize(("words", "code", "says"), [
@@ -51,7 +52,8 @@ from pgbn.cli import run_command as run
     (["fit", "TEXTS", "-o", "NEW", "--min-df", "lots"], 2, "--min-df 'lots'"),
     (["fit", "TEXTS", "-o", "NEW", "--stop-words", "klingon"], 2, "--stop-words klingon"),
     (["fit", "nowhere", "-o", "NEW"], 1, "no such file"),
-    (["fit", "TEXTS", "-o", "PLAIN"], 1, "could not be written"),
+    (["fit", "nowhere", "-o", "PLAIN"], 1, "plain.txt is a file); name a folder"),
+    (["fit", "nowhere", "-o", "PLAIN/new"], 1, "plain.txt is a file); name a folder"),
     (["transform", "MODEL", "TEXTS", "-o", "x.doc"], 2, "must end in .csv"),
     (["transform", "MODEL", "TEXTS", "--layer", "1", "--concat"], 2, "--layer 1 is one layer"),
     (["transform", "MODEL", "TEXTS", "-o", "no/x.csv"], 1, "no/x.csv: could not be written (no"),
@@ -69,14 +71,13 @@ from pgbn.cli import run_command as run
     (["fit", "TEXTS", "-o", "NEW", "--token-pattern", "["], 2, "'[' is no regular expression"),
     (["fit", "TEXTS", "-o", "NEW", "--min-df", "0"], 2, "--min-df 0: give a number of documents"),
     (["fit", "TEXTS", "-o", "NEW", "--max-df", "0.0"], 2, "--max-df 0.0 leaves out all terms"),
-    (["resume", "MODEL"], 1, "nothing to resume"),
 ])  # fmt: skip
 def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
                             words: list[str], code: int, says: str,
                             monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     known = {"MODEL": place / "model", "TEXTS": place / "texts", "NEW": tmp_path / "new",
-             "PLAIN": place / "plain.txt", "COUNTS": place / "counts.npz"}  # fmt: skip
+             "PLAIN": place / "plain.txt", "COUNTS": place / "counts.npz", "PLAIN/new": place / "plain.txt" / "new"}  # fmt: skip
     arguments = [str(known.get(word, word)) for word in words]
     capsys.readouterr()
     assert run(arguments) == code
@@ -114,3 +115,34 @@ def test_a_full_disk_behind_standard_output(place: Path, words: list[str]) -> No
                               stderr=subprocess.PIPE, text=True, check=False)  # fmt: skip
     assert done.returncode == 1
     assert done.stderr == "pgbn: [Errno 28] No space left on device\n"
+
+
+def silenced(words: list[object], redirection: str) -> subprocess.CompletedProcess[str]:
+    """A command of a shell, with its streams redirected."""
+    line = f'exec "$@" {redirection}'
+    command = ["sh", "-c", line, "sh", sys.executable, "-m", "pgbn", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize(("redirection", "code"), [
+    (">&-", 1), (">/dev/full 2>/dev/full", 1), (">&- 2>&-", 1), ("2>&-", 0), ("2>/dev/full", 0),
+])  # fmt: skip
+def test_output_that_cannot_be_written(place: Path, redirection: str, code: int) -> None:
+    """Without results a command has failed; without its notes it has not."""
+    done = silenced(["info", place / "model"], redirection)
+    assert done.returncode == code, done.stderr
+    assert ("training" in done.stdout) == (code == 0)
+    assert "Traceback" not in done.stderr
+    if redirection == ">&-":
+        assert "the standard output is closed" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize(("redirection", "code"), [("2>/dev/full", 0), (">/dev/full 2>&-", 1)])
+def test_a_training_is_saved_whatever_can_be_printed(
+    place: Path, tmp_path: Path, redirection: str, code: int
+) -> None:
+    words = ["fit", place / "texts", "-o", tmp_path / "m", *FAST]
+    assert silenced(words, redirection).returncode == code
+    assert pgbn.load(tmp_path / "m").deepest.depth == 2

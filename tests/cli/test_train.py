@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from pgbn import checkpoint
 from pgbn.cli import run_command as run
 from pgbn.corpus import read_corpus
 from pgbn.storage import open_saved
+from pgbn.storage.locks import locked
 from tests.helpers.commands import FAST, ask
 
 
@@ -97,3 +99,27 @@ def test_few_terms_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str
     np.savez(tmp_path / "zero.npz", X=np.zeros((3, 4), int))
     assert run(["fit", str(tmp_path / "zero.npz"), "-o", str(tmp_path / "z"), *FAST]) == 0
     assert "all counts are zero" in capsys.readouterr().err
+
+
+def test_resume_of_a_finished_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path.name: path.read_bytes() for path in (place / "model").iterdir()}
+    capsys.readouterr()
+    assert run(["resume", str(place / "model")]) == 0
+    shown = capsys.readouterr()
+    assert "model: finished already" in shown.err
+    assert "next: pgbn topics" in shown.out
+    assert before == {path.name: path.read_bytes() for path in (place / "model").iterdir()}
+
+
+def test_two_writers_in_one_folder(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second is refused before it reads anything; when the first is done, it is not."""
+    with ThreadPoolExecutor(1) as other, locked(tmp_path / "m"):
+        words = ["fit", str(place / "nowhere"), "-o", str(tmp_path / "m")]
+        assert other.submit(run, words).result() == 1
+        shown = capsys.readouterr().err
+        assert f"{tmp_path / 'm'}: another process is writing there" in shown
+        assert "another folder" in shown
+    assert run(["fit", str(place / "nowhere"), "-o", str(tmp_path / "m")]) == 1
+    assert "no such file" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["words_of_posix"]
 
 # os.kill is there on Windows, but ends the process whatever the signal.
-WORDS = ("os.kill", "os.fork", "os.mkfifo", "SIGKILL", "fcntl", "termios", "pty",
+WORDS = ("os.kill", "os.fork", "SIGHUP", "/dev/full", "os.mkfifo", "SIGKILL", "fcntl", "termios", "pty",
          "symlink_to", "chmod", "killed_trainer")  # fmt: skip
 
 

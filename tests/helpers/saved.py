@@ -57,7 +57,7 @@ def forge(folder: Path, change: Any = None, **files: bytes) -> None:
         body["files"][name] = {"sha256": digest, "bytes": len(data)}
     if change is not None:
         change(body)
-    document["sha256"] = archive._digest(body)
+    document["sha256"] = archive.body_digest(body)
     (folder / "model.json").write_text(json.dumps(document))
 
 

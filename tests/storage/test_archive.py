@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import random
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pgbn
-from pgbn import zoo
 from pgbn.errors import StorageError
 from pgbn.storage import archive
 from tests.helpers.hostile import attempt, campaign
-from tests.helpers.saved import all_files, counts, failing, forge, same_networks
+from tests.helpers.saved import all_files, forge
 
 
 def test_any_flipped_bit_is_noticed(folder: Path) -> None:
@@ -112,61 +108,6 @@ def test_hostile_manifests(folder: Path) -> None:
     pgbn.load(folder)
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EIO, errno.EACCES])
-@pytest.mark.parametrize("first", [1, 2, 3])
-@pytest.mark.parametrize("function", ["fsync", "open", "replace"])
-def test_failing_disk(folder: Path, trained: pgbn.LayerwiseTraining, code: int, first: int,
-                      function: str, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    """Whichever call fails: a clear error, and the old model is intact."""
-    before = {path.name: path.read_bytes() for path in all_files(folder)}
-    owner = Path if function == "replace" else os
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, function, failing(getattr(owner, function), first, code))
-        if function == "open" and first == 3:  # the folder, after the manifest was renamed
-            first = 4
-        with pytest.raises(StorageError, match=os.strerror(code)):
-            pgbn.save(trained.deepest, folder, data=counts(20))
-    now = {path.name: path.read_bytes() for path in all_files(folder)}
-    assert not [name for name in now if name.endswith(".part")]
-    if first < 4:
-        assert before.items() <= now.items()
-        same_networks(pgbn.load(folder), trained)
-    else:
-        assert isinstance(pgbn.load(folder), pgbn.TrainedNetwork)
-
-
-def test_full_and_read_only_disk(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
-    """The same with a real disk of 256 kB, where mounting one is possible."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
-    try:
-        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("no right to mount a small disk here")
-    try:
-        pgbn.save(zoo.pfa(3), disk / "m")
-        large = zoo.pgbn([30]).chain({"x": counts(2000, 400)}, layer1="composed")
-        with pytest.raises(StorageError, match="No space left"):
-            pgbn.save(large, disk / "m")
-        assert pgbn.load(disk / "m").to_json() == zoo.pfa(3).to_json()
-        assert [path.name for path in all_files(disk / "m")] == ["model.json"]
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        for where in ("m", "other"):
-            with pytest.raises(StorageError, match="Read-only"):
-                pgbn.save(trained, disk / where)
-        assert pgbn.load(disk / "m").to_json() == zoo.pfa(3).to_json()
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
-
-
-def test_one_writer_at_a_time(folder: Path, trained: pgbn.LayerwiseTraining) -> None:
-    with archive._locked(folder), pytest.raises(StorageError, match="another process"):
-        pgbn.save(trained, folder)
-
-
 def test_reader_while_a_writer_replaces(folder: Path, trained: pgbn.LayerwiseTraining,
                                         monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     """The files of a manifest vanish because a newer one has come: read that one."""
@@ -182,20 +123,11 @@ def test_reader_while_a_writer_replaces(folder: Path, trained: pgbn.LayerwiseTra
     assert isinstance(pgbn.load(folder), pgbn.TrainedNetwork)
 
 
-def test_leftovers_are_swept_up(folder: Path, trained: pgbn.LayerwiseTraining) -> None:
-    for name in ("state-0123456789abcdef.npz", ".model.json-77.part", "notes.txt"):
-        (folder / name).write_text("x")
-    pgbn.save(trained, folder)
-    names = {path.name for path in all_files(folder)}
-    assert "notes.txt" in names
-    assert len(names) == 3
-
-
 @campaign(80)
 @given(st.integers(0, 10**6), st.sampled_from(["", "0", "-1", "1e999", "null", "[]", '"\\ud800"']))
 def test_manifests_with_a_wrong_part(place: Path, where: int, value: str) -> None:
     """Even where the checksum was made to fit."""
-    from pgbn.storage.archive import _digest
+    from pgbn.storage.archive import body_digest
 
     pgbn.save(pgbn.zoo.pgbn([3, 2]), place / "saved")
     path = place / "saved" / "model.json"
@@ -208,7 +140,7 @@ def test_manifests_with_a_wrong_part(place: Path, where: int, value: str) -> Non
         body = json.loads(f"{text[:start]}{value}{text[end:]}")
     except ValueError:
         body = value
-    document |= {"body": body, "sha256": _digest(body)}
+    document |= {"body": body, "sha256": body_digest(body)}
     path.write_text(json.dumps(document))
     attempt(lambda: pgbn.load(place / "saved"), ["saved"])
     path.unlink()

@@ -9,7 +9,7 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, StorageError
-from pgbn.storage import archive, codecs
+from pgbn.storage import codecs, writing
 from pgbn.storage.codecs import register_unloadable
 
 
@@ -33,7 +33,7 @@ def test_what_cannot_be_saved(tmp_path: Path, trained: pgbn.LayerwiseTraining) -
 def test_a_kind_may_say_why_it_cannot_be_loaded(tmp_path: Path) -> None:
     """The room that writes a kind knows what can be done with it; storage does not."""
     content = {"object": {}, "vocabulary": None, "labels": None, "record": {}}
-    archive.write(tmp_path / "half", "half a model", content, {})
+    writing.write(tmp_path / "half", "half a model", content, {})
     with pytest.raises(StorageError, match="does not know what a saved 'half a model' is"):
         pgbn.load(tmp_path / "half")
     register_unloadable("half a model", lambda path: f"finish it with finish({path.name!r})")

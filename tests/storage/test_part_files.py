@@ -86,3 +86,10 @@ def test_a_model_is_all_in_its_own_folder(tmp_path: Path) -> None:
     pg.save(two, tmp_path / "two")
     assert pg.load(tmp_path / "one").widths == (2,)
     assert pg.load(tmp_path / "two").widths == (3,)
+
+
+def test_the_longest_name_that_a_disk_allows(tmp_path: Path) -> None:
+    target = tmp_path / ("n" * 251 + ".csv")
+    with new_file(target) as file:
+        file.write(b"x")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(target.name, b"x")]

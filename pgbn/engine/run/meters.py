@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from importlib import import_module
 from shutil import get_terminal_size
 from statistics import median
@@ -20,12 +21,20 @@ def choose_meter() -> Meter:
     """What shows the line here."""
     if _in_notebook():
         return Notebook()
-    if not sys.stderr.isatty():
+    if not _is_watched():
         return Silent()
     try:
         return Bar()
     except ImportError:
         return Line()
+
+
+def _is_watched() -> bool:
+    """Whether the standard error is a terminal; without a console it is None, or may be closed."""
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        return False
 
 
 def _in_notebook() -> bool:
@@ -62,9 +71,14 @@ def _clock(seconds: float) -> str:
 
 
 class Meter:
-    """Shows an event a few times a second; the log likelihood at most for 2 % of the time."""
+    """Shows an event a few times a second; the log likelihood at most for 2 % of the time.
+
+    Where a line can no longer be shown (a terminal that was closed, a full disk) the run goes on
+    without.
+    """
 
     every = 0.25
+    lost = False
 
     def __init__(self) -> None:
         self.shown = self.measured = self.cost = 0.0
@@ -75,6 +89,8 @@ class Meter:
     def __call__(self, event: Event, /) -> None:
         self.recent.append(event.sweep_seconds)
         now = time.monotonic()
+        if self.lost:
+            return
         if now - self.shown < self.every and event.done < event.total:
             return
         self.shown = now
@@ -85,7 +101,21 @@ class Meter:
             self.measured = time.monotonic()
             self.cost = self.measured - now
         text = live_text(event, median(self.recent), self.likelihood)
-        self.show(text, event.done / event.total)
+        self.put(text, event.done / event.total)
+
+    def put(self, text: str, part: float) -> None:
+        """`show`, as long as there is somewhere to."""
+        self._attempt(lambda: self.show(text, part))
+
+    def end(self) -> None:
+        """`close`, whatever has become of the terminal."""
+        self._attempt(self.close)
+
+    def _attempt(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except (OSError, ValueError, AttributeError):  # an error; closed; None
+            self.lost = True
 
     def show(self, text: str, part: float) -> None:
         """Put this text, and this part of the whole, before somebody's eyes."""
@@ -147,15 +177,23 @@ class Bar(Meter):
         super().__init__()
         self.bar = BarColumn(24)
         self.text = TextColumn("{task.description}", markup=False, table_column=Column())
-        self.progress = Progress(self.text, console=Console(stderr=True), transient=True)
+        # Drawn by `show` alone: errors of a thread that draws would be nobody's to catch.
+        self.progress = Progress(
+            self.text, console=Console(stderr=True), transient=True, auto_refresh=False
+        )
         self.task = self.progress.add_task("", total=1.0)
-        self.progress.start()
 
     def show(self, text: str, part: float) -> None:
+        self.progress.start()
         room = self.progress.console.width - len(text) - 2
         self.bar.bar_width = min(room, 24)
         self.progress.columns = (self.bar, self.text) if room >= 6 else (self.text,)
         self.progress.update(self.task, completed=part, description=text, refresh=True)
 
     def close(self) -> None:
-        self.progress.stop()
+        try:
+            self.progress.stop()
+        finally:  # what rich prints above the bar, and leaves so where it fails
+            for name in ("stdout", "stderr"):
+                stream = getattr(sys, name)
+                setattr(sys, name, getattr(stream, "rich_proxied_file", stream))

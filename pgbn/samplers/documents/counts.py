@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
+from numba import carray, cfunc, types  # type: ignore[attr-defined]
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, is_jitted
 
 from pgbn.errors import DataError
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.variates.bessel import draw_bessel
 from pgbn.samplers.variates.poisson import draw_truncated_poisson

@@ -11,8 +11,8 @@ with zeros to a multiple of 16. Only the ratios within a row matter to labels.
 import math
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.counts import DATUM, draw_count
 from pgbn.samplers.documents.units import expected_weights, likeliest
 from pgbn.samplers.random import uniform

@@ -1,7 +1,8 @@
 """Rates at chosen cells of a matrix of documents × terms."""
 
 import numpy as np
-from numba import njit
+
+from pgbn.samplers.compiled import njit
 
 __all__ = ["add_rates"]
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.units import TILE
 from pgbn.samplers.simd.lanes import aligned
 

@@ -7,7 +7,8 @@ not draws of θ. The expectation is the same, the variance smaller.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from pgbn.samplers.compiled import njit
 
 __all__ = ["Moments", "add_moments"]
 

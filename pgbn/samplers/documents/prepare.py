@@ -1,8 +1,8 @@
 """Computed once, before the sweeps: hashes of documents, loadings of terms two layers up."""
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.layers import loadings_up
 from pgbn.samplers.documents.units import active_units, list_units, mix_units
 from pgbn.samplers.random import mix

@@ -7,8 +7,8 @@ after another.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.first import has_labels
 from pgbn.samplers.documents.layers import Layers
 from pgbn.samplers.documents.tables import Sums, sums_of

@@ -20,8 +20,8 @@ does the prior's part of the labels: Σ_k φ^(1)_wk a^(1)_k = Σ_l (Φ^(1)Φ^(2)
 import math
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.first import has_labels, label_tokens, split_document
 from pgbn.samplers.documents.layers import loadings_down, loadings_up
 from pgbn.samplers.documents.moments import add_moments

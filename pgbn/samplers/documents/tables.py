@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.units import expected_weights
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import aligned

@@ -20,8 +20,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import exponential, mix, uniform
 from pgbn.samplers.simd.contract import NEGLIGIBLE
 from pgbn.samplers.simd.lanes import (

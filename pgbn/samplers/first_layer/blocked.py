@@ -7,8 +7,8 @@ for every non-zero cell, all cells independent (Zhou, Cong and Chen 2016, eq. (m
 """
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.topic_draw import (
     ListedWord,

@@ -14,8 +14,8 @@ Both parts are exact, and the prior a_jk may differ from row to row at no cost.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.tokens import Tokens, WordOrder, word_order
 from pgbn.samplers.first_layer.topic_lists import (
     TopicLists,

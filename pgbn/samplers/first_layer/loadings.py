@@ -9,9 +9,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import gammaincc
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.topic_lists import padded
 from pgbn.samplers.random import restart

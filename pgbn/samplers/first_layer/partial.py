@@ -7,8 +7,8 @@ independent: threads over rows draw from exactly this law.
 """
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.topic_draw import draw_topic, held_values, listed_word, prefetch_word
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.random import restart

@@ -9,7 +9,8 @@ sweep never visits tokens in an order that depends on their labels.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from pgbn.samplers.compiled import njit
 
 __all__ = [
     "RowPriors",

@@ -8,8 +8,8 @@ The large values of a word are listed; the others are below a bound and are foun
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.topic_lists import (
     Pointer,
     pick_in_list,

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.simd.lanes import pointer
 
 __all__ = [

@@ -10,8 +10,8 @@ become the smallest number there is, where 1e-16 of a row's sum is already negli
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import restart
 from pgbn.samplers.simd.contract import BLOCK, contract_rows, contraction, load_matrix
 from pgbn.samplers.simd.lanes import pointer

@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import restart
 from pgbn.samplers.simd.contract import NEGLIGIBLE
 from pgbn.samplers.simd.lanes import pointer

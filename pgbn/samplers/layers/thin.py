@@ -10,8 +10,8 @@ wanted.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.variates.multinomial import draw_multinomial
 

@@ -14,8 +14,8 @@ chance of that size. Rows of ``a`` are divided by their sums first, so that noth
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.simd.lanes import (
     LANES,
     add_product,

@@ -8,8 +8,10 @@ or pointers into them; indices are unsigned and unchecked.
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, models, register_model
+
+from pgbn.samplers.compiled import njit
 
 __all__ = [
     "LANES",

@@ -5,8 +5,10 @@ import math
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from pgbn.samplers.compiled import njit
 
 __all__ = ["exp2", "exp2_single", "log2", "log2_single"]
 

@@ -6,8 +6,8 @@ Vectors are filled with zeros to a multiple of 16; indices are those of flat arr
 """
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import uniform
 from pgbn.samplers.simd.lanes import (
     LANES,

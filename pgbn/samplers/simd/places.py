@@ -5,8 +5,8 @@ branch for each number would be guessed wrongly, and so would the end of many sh
 """
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.simd.lanes import LANES, above, load_lanes, lowest_bit, nonzero
 
 __all__ = ["find_above", "find_nonzero"]

@@ -1,8 +1,8 @@
 """Sums of rows, with the same bits wherever they are computed: the order of the sum is fixed."""
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.simd.lanes import LANES, add_lanes, last, load_lanes, pointer, running_sum, zeros
 
 __all__ = ["row_total", "sum_rows"]

@@ -2,8 +2,7 @@
 
 import math
 
-from numba import njit
-
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import uniform
 
 __all__ = ["draw_bessel"]

@@ -2,8 +2,7 @@
 
 import math
 
-from numba import njit
-
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import uniform
 from pgbn.samplers.variates.gamma import draw_log_gamma
 

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import exponential, uniform
 
 __all__ = ["draw_crt"]

@@ -3,7 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
+
+from pgbn.samplers.compiled import njit
 
 __all__ = ["softmax_lines"]
 

@@ -6,8 +6,7 @@ take a fifth of the time.
 
 import math
 
-from numba import njit
-
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import exponential, normal, uniform
 
 __all__ = ["draw_gamma", "draw_gamma_from_one", "draw_gamma_rate", "draw_log_gamma"]

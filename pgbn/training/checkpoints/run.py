@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from pgbn.checks import check_names
-from pgbn.engine.run.progress import Interrupted, stop_gently
-from pgbn.errors import DataError, StorageError
-from pgbn.storage import archive, folders
+from pgbn.engine.run.progress import stop_gently
+from pgbn.errors import DataError, StorageError, notify
+from pgbn.storage import folders, writing
+from pgbn.storage.archive import MANIFEST, read_manifest
 from pgbn.training.beginning import find_start, read_training
 from pgbn.training.checkpoints.read import read_checkpoint
 from pgbn.training.checkpoints.running import Listener, Running, takes
@@ -32,6 +33,7 @@ from pgbn.training.settings import Settings, check_known
 __all__ = ["resume", "train"]
 
 
+_FINISHED = ("training", "trained", "estimator")
 _BESIDES = ("start_from", "vocabulary", "labels", "record")  # keywords of `train` itself
 
 
@@ -73,12 +75,13 @@ def train(
     for name, value in {**kept, "record": context["record"]}.items():
         _check_json(name, value)
     writer = Checkpoints(path, kept, context=context, **running.timing)
-    return _run(writer, settings, cells, running, networks=networks)
+    with writing.writing(path):
+        return _run(writer, settings, cells, running, networks=networks)
 
 
 def _check_json(name: str, value: Any) -> None:
     try:
-        archive.as_json(value)
+        writing.as_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"{name}={value!r:.60}: cannot be saved as JSON ({error})") from None
 
@@ -87,23 +90,28 @@ def _check_json(name: str, value: Any) -> None:
 def resume(path: str | Path, **options: Any) -> LayerwiseTraining:
     """Go on with the training in a folder from its last checkpoint, and save the result there.
 
-    The options are those of `pgbn.checkpoint.train`.
+    The options are those of `pgbn.checkpoint.train`. Of a training that is finished, the result is
+    loaded.
     """
     running, unknown = Running.among(options)
     for name in unknown:
         raise TypeError(f"resume() got an unexpected keyword argument {name!r}")
-    at = read_checkpoint(path, threads=running.threads)
-    settings = Settings.from_content(at.arguments)
-    writer = Checkpoints(path, settings.content(), context=at.context, **running.timing)
-    writer.saved = True
-    networks = at.progress.networks
-    return _run(writer, settings, at.data, running, networks=networks, resume=at.progress)
+    path = Path(path).parent if Path(path).name == MANIFEST else Path(path)
+    if read_manifest(path)["kind"] in _FINISHED:
+        notify(f"{path}: finished already, there is nothing left to do")
+        return folders.load(path)  # type: ignore[no-any-return]
+    with writing.writing(path):
+        at = read_checkpoint(path, threads=running.threads)
+        settings = Settings.from_content(at.arguments)
+        writer = Checkpoints(path, settings.content(), context=at.context, **running.timing)
+        writer.saved = True
+        networks = at.progress.networks
+        return _run(writer, settings, at.data, running, networks=networks, resume=at.progress)
 
 
 def _run(
     writer: Checkpoints, settings: Settings, X: Any, running: Running, **beginning: Any
 ) -> LayerwiseTraining:
-    archive.check_writable(writer.path)
     context, start = writer.context, time.monotonic()
     before = float(context.get("seconds", 0.0))
     with _stopping(writer) as listen:
@@ -138,13 +146,13 @@ def _run(
 
 @contextmanager
 def _stopping(writer: Checkpoints) -> Iterator[Listener]:
-    """Checkpoints, and one more when Ctrl-C is pressed."""
+    """Checkpoints, and one more when Ctrl-C, SIGTERM or SIGHUP comes."""
     with stop_gently() as stop:
 
         def listen(progress: Progress) -> None:
             if stop.requested:
                 writer.save(progress)
-                raise Interrupted(
+                raise stop.interrupted(
                     f"stopped after sweep {progress.done} of {progress.total} and saved; go on "
                     f"with the command: pgbn resume {writer.path}, or in Python: "
                     f"pgbn.resume({str(writer.path)!r})"

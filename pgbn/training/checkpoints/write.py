@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pgbn.errors import StorageError, notify
-from pgbn.storage import archive
+from pgbn.storage import writing
 from pgbn.training.checkpoints.format import DATA, KIND, MODEL, encode_checkpoint
 from pgbn.training.checkpoints.running import Timing, takes
 from pgbn.training.growing import Progress
@@ -64,8 +64,9 @@ class Checkpoints:
         """Write a checkpoint now. Data, and networks that are trained already, are kept."""
         start = time.monotonic()
         keep = {name: file for name, file in self._files.items() if self._is_kept(name, progress)}
+        keep = writing.still_there(self.path, keep)
         content, arrays = encode_checkpoint(progress, self.arguments, self.context, keep)
-        self._files = archive.write(self.path, KIND, content, arrays, keep)
+        self._files = writing.write(self.path, KIND, content, arrays, keep)
         self._networks, self.count, self.written = progress.networks, 0, time.monotonic()
         self.cost, self.saved = self.written - start, True
 

@@ -11,7 +11,7 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, PgbnError
-from pgbn.storage import archive
+from pgbn.storage import archive, writing
 from tests.helpers.models import algorithm1, sizes_of, zoo_models
 from tests.helpers.saved import counts, same
 
@@ -97,7 +97,7 @@ def test_hostile_data_of_a_chain(tmp_path: Path) -> None:
         bad = {key: array.copy() for key, array in good.items()}
         bad[name] = bad[name].astype(np.int64)
         bad[name].flat[3] = value if value else -4
-        archive.write(
+        writing.write(
             tmp_path, "chain", body["content"], {"data": bad}, {"state": body["groups"]["state"]}
         )
         with pytest.raises(PgbnError):

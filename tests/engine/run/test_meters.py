@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pgbn
@@ -19,6 +20,7 @@ from pgbn import zoo
 from pgbn.engine.run import meters
 from pgbn.engine.run.progress import Event, live
 from tests.helpers.small_data import counts
+from tests.helpers.streams import unwritable
 
 
 class Terminal(io.StringIO):
@@ -227,3 +229,34 @@ def test_a_plain_line_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
     line.show("ab", 1.0)
     line.close()
     assert sys.stderr.getvalue() == "\r 50% a long\r100% ab    \n"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("rich", [True, False])
+@pytest.mark.parametrize("stream", [None, "closed", "full"])
+def test_a_training_does_not_die_of_its_line(
+    monkeypatch: pytest.MonkeyPatch, rich: bool, stream: str | None
+) -> None:
+    monkeypatch.setattr(meters.Meter, "every", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    if not rich:
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    settings = {"burn_in": 3, "collect": 2, "seed": 1}
+    expected = pgbn.train_layerwise(counts(), 4, 1, **settings, progress=False)
+    monkeypatch.setattr(sys, "stderr", unwritable(stream))
+    found = pgbn.train_layerwise(counts(), 4, 1, **settings)
+    assert np.array_equal(found.deepest.phi[0], expected.deepest.phi[0])
+
+
+def test_a_terminal_that_is_closed_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(meters.Meter, "every", 0.0)
+    seen: list[int] = []
+
+    def close(event: Event) -> None:
+        seen.append(event.done)
+        if event.done == 2:
+            screen.close()
+
+    zoo.pfa(3).sample({"x": counts()}, 3, 3, callback=close)
+    assert seen == [1, 2, 3, 4, 5, 6]

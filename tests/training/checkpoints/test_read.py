@@ -39,11 +39,12 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert np.array_equal(pgbn.load(tmp_path / "m").deepest.r, whole.deepest.r)
     assert len(seen) == 33
     with pytest.raises(pgbn.StorageError, match="nothing to resume"):
-        pgbn.resume(tmp_path / "m")
+        checkpoint.read_checkpoint(tmp_path / "m")
 
 
-def test_ctrl_c_of_the_command(tmp_path: Path) -> None:
-    """A real process and a real signal: exit code 130, a checkpoint, and the way to go on."""
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_to_the_command(tmp_path: Path, name: str, code: int) -> None:
+    """A real process and a real signal: its exit code, a checkpoint, and the way to go on."""
     X = np.repeat(counts(), 20, axis=0)
     np.savez(tmp_path / "x.npz", X=X)
     command = [sys.executable, "-m", "pgbn"]
@@ -55,9 +56,9 @@ def test_ctrl_c_of_the_command(tmp_path: Path) -> None:
     end = time.monotonic() + 60
     while not (tmp_path / "m" / "model.json").exists() and time.monotonic() < end:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    os.kill(process.pid, getattr(signal, name))
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
+    assert process.returncode == code, errors
     assert "pgbn resume" in errors.splitlines()[-1]
     at = checkpoint.read_checkpoint(tmp_path / "m").progress
     assert 1 <= at.sweep < 2000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +197,50 @@ def test_keywords_are_suggested_and_named_by_the_function_that_was_called(tmp_pa
         pgbn.checkpoint.train([[1]], tmp_path, 1, 1, start_form=1)
     with pytest.raises(TypeError, match=r"resume\(\) got an unexpected keyword argument 'foo'"):
         pgbn.resume(tmp_path, foo=1)
+
+
+def test_a_second_training_in_a_folder_is_refused(tmp_path: Path) -> None:
+    """For as long as the first one runs, not only while it writes; a second resume likewise."""
+    refused: list[str] = []
+
+    def second(event: pgbn.Event) -> None:
+        def attempt(begin: Any) -> None:
+            with pytest.raises(pgbn.StorageError) as error:
+                begin()
+            refused.append(str(error.value))
+
+        if event.done == 2:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(attempt, lambda: checkpoint.train(X, folder, 5, 1)).result()
+                pool.submit(attempt, lambda: pgbn.resume(folder)).result()
+        if event.done == 3:
+            raise ZeroDivisionError
+
+    folder = tmp_path / "m"
+    options = {"burn_in": 3, "collect": 2, "sweeps": 1, "share": 1e9, "callback": second}
+    with pytest.raises(ZeroDivisionError):
+        checkpoint.train(X, folder, 5, 1, **options)
+    pgbn.resume(folder)
+    assert len(refused) == 2
+    assert all(f"{folder}: another process is writing there" in text for text in refused)
+
+
+def test_files_that_vanish_are_written_again(tmp_path: Path) -> None:
+    """Of a checkpoint whose data file somebody removed, the next one has it."""
+    whole = pgbn.train_layerwise(X, 5, 1, burn_in=4, collect=2, seed=1)
+
+    def remove(event: pgbn.Event) -> None:
+        if event.done in (2, 4):
+            for file in tmp_path.glob("*.npz" if event.done == 2 else "data-*.npz"):
+                file.unlink()
+        if event.done == 5:
+            raise ZeroDivisionError
+
+    options = {"burn_in": 4, "collect": 2, "seed": 1, "sweeps": 1, "share": 1e9}
+    with pytest.raises(ZeroDivisionError):
+        checkpoint.train(X, tmp_path, 5, 1, callback=remove, **options)
+    resumed = pgbn.resume(tmp_path)
+    assert np.array_equal(resumed.deepest.phi[0], whole.deepest.phi[0])
+    with pytest.warns(pgbn.PgbnWarning, match="finished already"):
+        again = pgbn.resume(tmp_path / "model.json")
+    assert np.array_equal(again.deepest.phi[0], whole.deepest.phi[0])

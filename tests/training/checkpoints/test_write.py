@@ -13,7 +13,7 @@ import pytest
 import pgbn
 from pgbn import checkpoint, zoo
 from pgbn.engine.run.progress import Event
-from pgbn.storage import archive, folders
+from pgbn.storage import folders, writing
 from tests.helpers.runs import same
 from tests.helpers.small_data import counts
 
@@ -32,7 +32,7 @@ def test_the_cost_of_checkpoints_is_bounded(
         written.append(clock[0])
         return {"data": "d", "model": "m"}
 
-    monkeypatch.setattr(archive, "write", write)
+    monkeypatch.setattr(writing, "write", write)
     chain = zoo.pfa(3).chain({"x": counts()})
     from pgbn.training import Progress
     from pgbn.training.averages import Means, Trace
@@ -47,14 +47,14 @@ def test_the_cost_of_checkpoints_is_bounded(
 def test_a_full_disk_does_not_end_a_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, full = archive.write, [True]
+    real, full = writing.write, [True]
 
     def write(*arguments: Any) -> Any:
         if full[0] and arguments[1] == "checkpoint":
             raise pgbn.StorageError("No space left on device")
         return real(*arguments)
 
-    monkeypatch.setattr(archive, "write", write)
+    monkeypatch.setattr(writing, "write", write)
     options = {"burn_in": 3, "collect": 2, "sweeps": 1, "share": 1e9}
     with pytest.warns(pgbn.PgbnWarning, match="training goes on: No space left"):
         checkpoint.train(counts(), tmp_path / "m", 5, 1, **options)
@@ -65,7 +65,7 @@ def test_a_full_disk_at_the_end_keeps_the_last_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result cannot be written: the error says how to get it all the same."""
-    real, full = archive.write, [True]
+    real, full = writing.write, [True]
 
     def write(*arguments: Any) -> Any:
         if full[0] and arguments[1] != "checkpoint":
@@ -73,7 +73,7 @@ def test_a_full_disk_at_the_end_keeps_the_last_checkpoint(
             raise pgbn.StorageError("No space left on device") from reason
         return real(*arguments)
 
-    monkeypatch.setattr(archive, "write", write)
+    monkeypatch.setattr(writing, "write", write)
     monkeypatch.setattr(folders, "write", write)
     options = {"burn_in": 3, "collect": 2, "seed": 3}
     with pytest.raises(pgbn.StorageError, match=r"make room, then go on.*pgbn resume"):

@@ -1,0 +1,76 @@
+"""Kernels that are compiled by numba and kept on disk for the next run, where that is possible.
+
+The files spare the compiler's time, no more: where they cannot be written (a container that is
+read-only, a full disk, a quota) or read (a power cut left half of one), the kernel is compiled
+again, and that is said once.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any, TypeVar
+
+import numba
+
+from pgbn.errors import notify
+
+__all__ = ["njit"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_said: list[str] = []
+
+
+def njit(**options: Any) -> Callable[[Function], Function]:
+    """`numba.njit`, whose ``cache=True`` is a wish: nothing fails for want of a cache."""
+
+    def kernel_of(function: Function) -> Function:
+        try:
+            kernel = numba.njit(**options)(function)
+        except RuntimeError as error:  # numba knows no folder that it could write to
+            _say(error)
+            kernel = numba.njit(**{**options, "cache": False})(function)
+        cache = getattr(kernel, "_cache", None)
+        if options.get("cache") and hasattr(cache, "flush"):  # it has not if numba is switched off
+            cache.load_overload = _reading(cache.load_overload, cache.flush)
+            cache.save_overload = _writing(cache.save_overload)
+        return kernel  # type: ignore[no-any-return]
+
+    return kernel_of
+
+
+def _reading(load: Callable[..., Any], flush: Callable[[], None]) -> Callable[..., Any]:
+    """What was kept, or nothing. Half a file, which raises anything, is forgotten."""
+
+    @wraps(load)
+    def attempt(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except OSError as error:
+            _say(error)
+        except Exception:
+            with suppress(OSError):  # what is compiled now may then not be kept: said there
+                flush()
+        return None
+
+    return attempt
+
+
+def _writing(save: Callable[..., None]) -> Callable[..., None]:
+    @wraps(save)
+    def attempt(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except OSError as error:
+            _say(error)
+
+    return attempt
+
+
+def _say(error: Exception) -> None:
+    if not _said:
+        _said.append(str(error))
+        notify(
+            f"compiled kernels are not kept on disk ({error}): every run compiles them anew, which "
+            "takes a minute or so; set NUMBA_CACHE_DIR to a folder that can be written"
+        )

@@ -1,0 +1,114 @@
+"""One writer at a time in a folder: a lock that goes with the process which holds it.
+
+    with locked(folder):      # for as long as a training takes; who else writes there is refused
+        ...
+        with locked(folder):  # the same thread may ask again
+            ...
+
+The lock is the system's own (flock) and leaves no file behind: a process that is killed holds
+none. Where the system or the disk knows no such lock, there is none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from weakref import WeakSet
+
+from pgbn.errors import StorageError
+
+__all__ = ["locked", "make_folder"]
+
+
+class _Lock:
+    """The lock of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.handle = _take(folder)
+
+    def keep(self) -> None:
+        """Still hold it, though the folder may have been removed and made again."""
+        with suppress(OSError):
+            if self.handle is not None and os.path.samestat(
+                os.fstat(self.handle), os.stat(self.folder)
+            ):
+                return
+        self.release()
+        self.handle = _take(self.folder)
+
+    def release(self) -> None:
+        if self.handle is not None:
+            with suppress(OSError):
+                os.close(self.handle)
+        self.handle = None
+
+
+_held: ContextVar[dict[Path, _Lock]] = ContextVar("locks of this thread")
+_all: WeakSet[_Lock] = WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for lock in _all:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):  # else a child would hold what its dead parent had
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else writes to a folder, which is made if it is not there."""
+    make_folder(folder)
+    place, held = Path(os.path.realpath(folder)), _held.get({})
+    if place in held:
+        held[place].keep()
+        yield
+        return
+    lock = _Lock(place)
+    _all.add(lock)
+    before = _held.set({**held, place: lock})
+    try:
+        yield
+    finally:
+        _held.reset(before)
+        lock.release()
+
+
+def make_folder(folder: Path) -> None:
+    """The folder and those above it; a file in its place is left as it is."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        file = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+        raise StorageError(
+            f"{folder}: could not be written ({file} is a file); name a folder"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StorageError(f"{folder}: could not be written ({reason})") from error
+
+
+def _take(folder: Path) -> int | None:
+    """A handle that holds the lock; None where there are none."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise StorageError(
+            f"{folder}: another process is writing there (a training, or a save); wait until it "
+            "is done, end it, or use another folder"
+        ) from None
+    except OSError:  # some disks of other machines
+        os.close(handle)
+        return None
+    return handle

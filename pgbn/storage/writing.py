@@ -1,0 +1,204 @@
+"""Writing a folder of `pgbn.storage.archive`, so that it is whole at every moment.
+
+1. New arrays, then the manifest that names them, are written under names of their own (.part).
+2. When all of it is on the disk, the arrays take their names, which come from their content.
+3. The new manifest takes the place of the old one, in a single rename.
+4. The arrays that only the old manifest names are removed.
+
+A writer that is killed leaves .part files, and perhaps arrays that its .part of a manifest names:
+the next one removes these, and nothing else that is in the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgbn.errors import StorageError
+from pgbn.storage.archive import (
+    FORMAT,
+    MANIFEST,
+    VERSION,
+    Entry,
+    body_digest,
+    is_archive,
+    read_manifest,
+)
+from pgbn.storage.locks import locked, make_folder
+from pgbn.storage.npz import Arrays, file_digest, write_npz
+from pgbn.storage.part_files import part_of, sync_folder
+
+__all__ = ["as_json", "check_writable", "still_there", "write", "writing"]
+
+_PART = re.compile(r"\.(model\.json|[a-z]{1,20}\.npz)-[0-9]+\.part")
+
+
+def write(
+    folder: str | Path,
+    kind: str,
+    content: Mapping[str, Any],
+    arrays: Mapping[str, Arrays],
+    keep: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Write groups of arrays and what they mean; returns the file name of each group.
+
+    ``keep`` names groups whose files, written before, are still right.
+    """
+    folder = Path(folder)
+    try:
+        with locked(folder):
+            return _write(folder, kind, content, arrays, keep or {})
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        if isinstance(error, StorageError):
+            raise
+        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        before = "; what was saved there before is intact" if is_archive(folder) else ""
+        raise StorageError(f"{folder}: could not be written ({reason}){before}") from error
+
+
+def check_writable(folder: str | Path) -> None:
+    """Complain now, before long work, if a model could not be written to a folder."""
+    folder = Path(folder)
+    if is_archive(folder):
+        read_manifest(folder)  # what is not ours is not written over
+    make_folder(folder)
+    try:
+        part = part_of(folder / MANIFEST)
+        part.write_bytes(b"")
+        part.unlink()
+    except OSError as error:
+        raise StorageError(f"{folder}: could not be written ({error.strerror})") from error
+
+
+@contextmanager
+def writing(folder: str | Path) -> Iterator[None]:
+    """Long work whose result goes to a folder: whether it can be written is known before, and
+    nobody else writes there meanwhile. Folders that were made for it go if nothing came of it."""
+    folder = Path(folder)
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    with locked(folder):
+        try:
+            check_writable(folder)
+            yield
+        finally:
+            with suppress(OSError):  # not empty
+                for path in new:
+                    path.rmdir()
+
+
+def still_there(folder: Path, groups: Mapping[str, str]) -> dict[str, str]:
+    """Those of some groups whose files the manifest names, and that nobody has removed."""
+    try:
+        files = read_manifest(folder)["files"]
+        return {
+            group: name
+            for group, name in groups.items()
+            if name in files and (folder / name).stat().st_size == files[name]["bytes"]
+        }
+    except (OSError, StorageError):
+        return {}
+
+
+def _write(
+    folder: Path,
+    kind: str,
+    content: Mapping[str, Any],
+    arrays: Mapping[str, Arrays],
+    keep: Mapping[str, str],
+) -> dict[str, str]:
+    from pgbn.versions import __version__
+
+    old = read_manifest(folder)["files"] if is_archive(folder) else {}
+    _sweep_up(folder, old)
+    if not set(keep.values()) <= set(old):
+        raise StorageError(f"{folder}: files that were written before are gone")
+    files: dict[str, Entry] = {name: old[name] for name in keep.values()}
+    groups, parts = dict(keep), {}
+    try:
+        for group, members in arrays.items():
+            part = part_of(folder / f"{group}.npz")
+            parts[part] = part.name  # until its content gives it another
+            parts[part], entry = _write_arrays(part, group, members)
+            groups[group], files[parts[part]] = parts[part], entry
+        body = {
+            "kind": kind,
+            "package": __version__,
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "content": content,
+            "groups": groups,
+            "files": files,
+        }
+        manifest = part_of(folder / MANIFEST)
+        parts[manifest] = MANIFEST
+        _write_manifest(manifest, body)
+        sync_folder(folder)
+        for part, name in parts.items():  # the manifest last
+            if name == MANIFEST:
+                sync_folder(folder)
+            part.replace(folder / name)
+    except BaseException:  # what is of no use takes no room
+        with suppress(OSError, StorageError):
+            now = read_manifest(folder)["files"] if is_archive(folder) else {}
+            new = {*parts.values(), *(part.name for part in parts)}
+            _remove(folder, new - {*now, MANIFEST})
+        raise
+    sync_folder(folder)
+    _remove(folder, set(old) - set(files))
+    return groups
+
+
+def _write_arrays(part: Path, group: str, arrays: Arrays) -> tuple[str, Entry]:
+    """One .npz file, and the name that comes from its content."""
+    with part.open("wb+") as file:
+        write_npz(file, arrays)
+        file.flush()
+        os.fsync(file.fileno())
+        digest, size = file_digest(file)
+    return f"{group}-{digest[:16]}.npz", {"sha256": digest, "bytes": size}
+
+
+def _write_manifest(part: Path, body: Mapping[str, Any]) -> None:
+    text = as_json(body)
+    manifest = {"format": FORMAT, "version": VERSION, "sha256": body_digest(json.loads(text))}
+    head = json.dumps(manifest)[:-1]
+    with part.open("wb") as file:
+        file.write(f'{head}, "body": {text}}}'.encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sweep_up(folder: Path, files: Mapping[str, Entry]) -> None:
+    """Remove what writers that were killed have left."""
+    parts = [path for path in folder.iterdir() if _PART.fullmatch(path.name)]
+    for path in parts:
+        with suppress(StorageError):  # it was killed before any array took its name
+            if path.name.startswith(f".{MANIFEST}"):
+                _remove(folder, set(read_manifest(folder, path.name)["files"]) - set(files))
+    _remove(folder, [path.name for path in parts])
+
+
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+
+
+def as_json(value: Any) -> str:
+    """The text that is written; what cannot be is a TypeError, ValueError or RecursionError."""
+    return json.dumps(value, default=_plain, allow_nan=True)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy as numbers of JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
