@@ -39,6 +39,21 @@ class Verbs:
 
         return generate_network(self._network, seed, sizes or {}, given or {})
 
+    def prior_predictive(
+        self,
+        draws: int = 100,
+        sizes: Mapping[str, int] | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+        coords: Mapping[str, Any] | None = None,
+    ) -> Draws:
+        """Draws of all nodes, the data too, from the joint distribution: (1, draws, *dims) each.
+        ``sizes`` are those of the dims that the network leaves open. In ArviZ they are the groups
+        prior and prior_predictive."""
+        from pgbn.engine.run.prior import prior_draws
+
+        return prior_draws(self._network, draws, sizes or {}, seed, threads, coords)
+
     def chain(
         self,
         data: Mapping[str, Any],
@@ -77,15 +92,18 @@ class Verbs:
         thin: int = 1,
         chains: int = 1,
         seed: int = 0,
-        keep: Iterable[str] | None = None,
+        keep: Iterable[str] | Mapping[str, Any] | None = None,
         progress: bool = True,
         layer1: str = "auto",
         threads: int | None = None,
         callback: Callback | None = None,
         executor: Executor | None = None,
+        coords: Mapping[str, Any] | None = None,
     ) -> Draws:
         """Run chains and keep draws of the nodes in ``keep`` (all latent nodes if left out). Of
-        data with missing cells, the imputed counts can be kept too.
+        data with missing cells, the imputed counts can be kept too; of expressions, their values:
+        ``keep={"theta": theta, "rate": phi @ theta}``. ``coords`` are labels along dims,
+        ``{"term": words}``, beside those that data frames and xarray bring.
 
         ``callback`` gets a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the draws
         that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
@@ -94,7 +112,7 @@ class Verbs:
         from pgbn.engine.run.draws import sample
 
         return sample(self._network, data, burn_in, draws, thin, chains, seed, keep, progress,
-                      layer1, threads, callback, executor)  # fmt: skip
+                      layer1, threads, callback, executor, coords)  # fmt: skip
 
     def explain(self, format: str = "text") -> str:
         """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html"."""

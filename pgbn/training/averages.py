@@ -46,16 +46,21 @@ class Trace:
 
 @dataclass
 class Means:
-    """The sums of E φ^(t) and of r over the last sweeps."""
+    """The sums of E φ^(t) and of r over the last sweeps, and the draws that are kept."""
 
     phi: list[NDArray[np.float64]] = field(default_factory=list)
     r: Any = 0.0
+    draws: list[dict[str, NDArray[np.float64]]] = field(default_factory=list)
 
     def add(self, chain: Chain, etas: Sequence[float]) -> None:
         counts = chain.counts
         means = [_mean_of(counts[layers.phi(t)], eta) for t, eta in enumerate(etas, 1)]
         self.phi = [a + b for a, b in zip(self.phi, means, strict=True)] if self.phi else means
         self.r = self.r + chain.select([layers.TOP_SHAPE])[layers.TOP_SHAPE]
+
+    def keep(self, chain: Chain, names: Sequence[str]) -> None:
+        """Copies of the values that some nodes have now."""
+        self.draws.append({n: np.array(value) for n, value in chain.select(names).items()})
 
 
 def _mean_of(counts: NDArray[np.int64], eta: float) -> NDArray[np.float64]:

@@ -35,6 +35,7 @@ def encode_networks(networks: tuple[TrainedNetwork, ...]) -> tuple[list[dict[str
         own |= {f"phi/{t}": phi for t, phi in enumerate(network.phi)}
         own |= {f"weights/{t}": weights for t, weights in enumerate(network.weights)}
         own |= {f"traces/{name}": value for name, value in network.traces.items()}
+        own |= {f"draws/{name}": value for name, value in network.draws.items()}
         own |= {f"state/{name}": value for name, value in network.state.items()}
         arrays |= {f"{number}/{name}": np.asarray(value) for name, value in own.items()}
     return content, arrays
@@ -62,6 +63,7 @@ def _trained(
         weights=tuple(part[f"weights/{t}"] for t in layers if f"weights/{t}" in part),
         traces=_under("traces/", part),
         state=_under("state/", part),
+        draws=_under("draws/", part),
         sweeps=int(content["sweeps"]),
         labels={(int(t), int(k)): str(text) for t, k, text in content.get("labels", ())},
         vocabulary=names,

@@ -20,6 +20,7 @@ from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.progress import Clock, Event
 from pgbn.errors import notify
 from pgbn.training.averages import Means, Trace
+from pgbn.training.kept_draws import global_names, is_kept, stacked
 from pgbn.training.new_layer import start_of_layer
 from pgbn.training.settings import Settings
 from pgbn.training.surgery import State, prune
@@ -218,6 +219,7 @@ def trained_at(
         traces=trace.arrays(),
         state=state,
         sweeps=chain.number + chain.sweeps,
+        draws=stacked(means.draws),
     )
 
 
@@ -232,6 +234,8 @@ def _run(
         trace.note(chain, top)
         if phase == "collect" and number > total - settings.average:
             means.add(chain, settings.eta)
+        if phase == "collect" and is_kept(number, total, settings.keep_draws):
+            means.keep(chain, global_names(chain.network))
         event = Progress(
             chain=chain, depth=top, phase=phase, sweep=number, sweeps=total, **plan.clock.tick(),
             networks=tuple(plan.networks), trace=trace, means=means,

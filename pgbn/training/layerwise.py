@@ -21,6 +21,7 @@ from pgbn.training.beginning import (
     read_training,
 )
 from pgbn.training.growing import Plan, Progress, run_plan, trained_at
+from pgbn.training.kept_draws import check_draws_fit
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.settings import Settings
 from pgbn.training.trained import Priors, TrainedNetwork
@@ -61,6 +62,7 @@ def train_layerwise(
     progress: bool = True,
     start_from: Reportable | str | Path | None = None,
     keep_states: bool = False,
+    keep_draws: int = 0,
     resume: Progress | None = None,
 ) -> LayerwiseTraining:
     """Train networks of 1, 2, …, ``depth`` layers on documents × terms ``X``.
@@ -80,6 +82,8 @@ def train_layerwise(
     ``priors`` are its own where they are left out (further layers: the topmost eta), and the rules
     that stop early hold for it too: then nothing is trained, and it is returned. Of its top layer
     they know the width, and of counts only that there are no more than in X.
+    ``keep_draws`` draws of Φ and r, evenly spread over the C_t sweeps, are kept beside the means:
+    `infer` and `completion_perplexity` then average over them, which predicts better than any one Φ.
     Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes
     on from where a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
@@ -88,6 +92,7 @@ def train_layerwise(
         max_width, depth, eta=eta, burn_in=burn_in, collect=collect, link=link, seed=seed,
         layer1=layer1, average=average, min_width=min_width, min_count=min_count,
         trace_every=trace_every, priors=priors, keep_states=keep_states,
+        keep_draws=keep_draws,
         start=networks[-1] if networks else None,
     )  # fmt: skip
     return train_settings(
@@ -160,13 +165,15 @@ def _check_room(settings: Settings, cells: Cells) -> None:
     """Refuse a first layer that memory cannot hold."""
     documents, terms = cells.shape
     width = settings.max_width
+    network = settings.network((width,))
     sizes = {layers.DOCUMENT: documents, layers.TERM: terms, layers.topic(1): width}
-    check_fits(settings.network((width,)), sizes, argument=f"max_width={width}: ")
+    check_fits(network, sizes, argument=f"max_width={width}: ")
+    check_draws_fit(network, sizes, settings.keep_draws)
 
 
 def trained_so_far(at: Progress, settings: Settings) -> LayerwiseTraining:
     """What a training that was stopped has: the layers below, and the new one as it stands."""
-    settings, means = settings.first(at.depth), Means()
+    settings, means = settings.first(at.depth), Means(draws=at.means.draws)
     means.add(at.chain, settings.eta)
     network = trained_at(at.chain, means, 1, at.trace, settings)
     if at.networks:

@@ -47,6 +47,7 @@ class Settings:
     trace_every: int
     priors: Priors
     keep_states: bool
+    keep_draws: int = 0
 
     @classmethod
     def of(
@@ -66,6 +67,7 @@ class Settings:
         trace_every: int = 10,
         priors: Priors | None = None,
         keep_states: bool = False,
+        keep_draws: int = 0,
         start: TrainedNetwork | None = None,
     ) -> Settings:
         """From arguments, with the meaning and the defaults that they have in `train_layerwise`.
@@ -77,6 +79,11 @@ class Settings:
             raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
         if check_integer("average", average, 1) > min(each):
             raise DataError(f"average={average!r} must be at most collect={collect!r}")
+        if check_integer("keep_draws", keep_draws, 0) > min(each):
+            raise DataError(
+                f"keep_draws={keep_draws!r} must be at most collect={collect!r}: of a sweep one "
+                "draw can be kept"
+            )
         return cls(
             max_width=check_integer("max_width", max_width, 1),
             depth=depth,
@@ -92,6 +99,7 @@ class Settings:
             trace_every=check_integer("trace_every", trace_every, 0),
             priors=priors or (start.priors if start else Priors()),
             keep_states=bool(keep_states),
+            keep_draws=int(keep_draws),
         )
 
     def first(self, depth: int) -> Settings:
@@ -112,6 +120,8 @@ class Settings:
         for name in _PER_LAYER:
             numbers = list(content[name])
             content[name] = numbers[0] if len(set(numbers)) == 1 else numbers
+        if not self.keep_draws:  # as files were before draws could be kept
+            del content["keep_draws"]
         return content
 
     @classmethod

@@ -1,7 +1,8 @@
 """What a checkpoint holds: the writer of each field beside its reader.
 
 content   arguments, context, chain, networks, names, PLACE, trace
-state     the arrays of the chain, and mean/0, mean/1, …, mean/r while means are summed up
+state     the arrays of the chain, mean/0, mean/1, …, mean/r while means are summed up, and
+          kept/0/phi1, … the draws that are kept
 data      the documents; model: the networks that are trained already
 """
 
@@ -94,17 +95,25 @@ def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encode_means(means: Means) -> Group:
+    kept = {f"kept/{s}/{n}": value for s, draw in enumerate(means.draws)
+            for n, value in draw.items()}  # fmt: skip
     if not means.phi:  # none is summed up yet
-        return {}
-    return {**{f"mean/{t}": phi for t, phi in enumerate(means.phi)}, "mean/r": np.asarray(means.r)}
+        return kept
+    sums = {f"mean/{t}": phi for t, phi in enumerate(means.phi)}
+    return {**sums, "mean/r": np.asarray(means.r), **kept}
 
 
 def _decode_means(state: Group) -> Means:
     """Takes the means out of the state, which is then the chain's alone."""
-    number = sum(name.startswith("mean/") for name in state) - 1
-    if number < 0:
-        return Means()
-    return Means([state.pop(f"mean/{t}") for t in range(number)], state.pop("mean/r"))
+    draws: list[dict[str, Any]] = []
+    for path in [path for path in state if path.startswith("kept/")]:
+        _, number, name = path.split("/")
+        draws += [{} for _ in range(int(number) + 1 - len(draws))]
+        draws[int(number)][name] = state.pop(path)
+    depth = sum(name.startswith("mean/") for name in state) - 1
+    if depth < 0:
+        return Means(draws=draws)
+    return Means([state.pop(f"mean/{t}") for t in range(depth)], state.pop("mean/r"), draws)
 
 
 def _matrix(cells: Cells) -> Any:
