@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer
 from pgbn.engine.data.imputed import check_imputed
 from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.given import hold
 from pgbn.engine.run.progress import Callback, Clock, Event, live, stop_gently
 from pgbn.errors import DataError, PgbnError, did_you_mean, notify
 from pgbn.storage.memory import check_bytes
@@ -105,18 +106,24 @@ def sample(
     threads: int | None,
     callback: Callback | None = None,
     executor: Executor | None = None,
+    given: Any = None,
 ) -> Draws:
     """Burn in, then keep every ``thin``-th of the following sweeps, for each chain.
 
     Of an observed node with missing cells, what is kept is `Chain.imputed`.
     """
+    network, held = hold(network, given)
+    if not network.free:
+        raise DataError(
+            f"given: {', '.join(network.held)} leave nothing to draw; leave one of them out"
+        )
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
     if callback is not None and not callable(callback):
         raise DataError(f"callback={callback!r}: give a function of one argument, a pgbn.Event")
     if keep is not None and not np.iterable(keep):
         raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
-    kept = list(network.latent) if keep is None else [keep] if isinstance(keep, str) else list(keep)
+    kept = network.free if keep is None else [keep] if isinstance(keep, str) else list(keep)
     for name in kept:
         if name not in network.latent and name not in network.observed:
             raise DataError(
@@ -138,7 +145,7 @@ def sample(
         try:
             for number in range(chains):
                 chain = rows.begin(
-                    Chain(network, data, seed, number, None, layer1, threads, executor)
+                    Chain(network, data, seed, number, None, layer1, threads, executor, held)
                 )
                 for done in range(1, burn_in + 1):
                     stop.check(sweep(chain, "burn_in", done, burn_in))
@@ -153,6 +160,8 @@ def sample(
                 raise
             stopped = error
     attributes = {"seed": seed, "burn_in": burn_in, "thin": thin, "layer1": chain.layer1}
+    if network.held:
+        attributes["given"] = list(network.held)
     dims = {name: ("chain", "draw", *network.nodes[name].axes) for name in kept}
     if stopped is None:
         return Draws(rows.complete(), dims, attributes)
