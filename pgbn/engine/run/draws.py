@@ -16,6 +16,7 @@ from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.coords import check_coords, read_coords
 from pgbn.engine.data.imputed import check_imputed
 from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.given import hold
 from pgbn.engine.run.progress import Callback, Clock, Event, live, stop_gently
 from pgbn.engine.verbs import DrawsVerbs
 from pgbn.errors import DataError, PgbnError, did_you_mean, notify
@@ -100,6 +101,7 @@ def sample(
     threads: int | None,
     callback: Callback | None = None,
     executor: Executor | None = None,
+    given: Any = None,
     coords: Mapping[str, Any] | None = None,
 ) -> Draws:
     """Burn in, then keep every ``thin``-th of the following sweeps, for each chain.
@@ -107,6 +109,11 @@ def sample(
     Of an observed node with missing cells, what is kept is `Chain.imputed`. A dict in ``keep``
     gives names to expressions, whose values are kept.
     """
+    network, held = hold(network, given)
+    if not network.free:
+        raise DataError(
+            f"given: {', '.join(network.held)} leave nothing to draw; leave one of them out"
+        )
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
     if callback is not None and not callable(callback):
@@ -131,7 +138,7 @@ def sample(
         try:
             for number in range(chains):
                 chain = rows.begin(
-                    Chain(network, data, seed, number, None, layer1, threads, executor)
+                    Chain(network, data, seed, number, None, layer1, threads, executor, held)
                 )
                 for done in range(1, burn_in + 1):
                     stop.check(sweep(chain, "burn_in", done, burn_in))
@@ -146,6 +153,8 @@ def sample(
                 raise
             stopped = error
     attributes = {"seed": seed, "burn_in": burn_in, "thin": thin, "layer1": chain.layer1}
+    if network.held:
+        attributes["given"] = list(network.held)
     dims = {n: ("chain", "draw", *(expressions[n] if n in expressions else network.nodes[n]).axes)
             for n in kept}  # fmt: skip
     known: dict[str, Any] = {
@@ -170,7 +179,7 @@ def _read_keep(network: Network, keep: Any) -> tuple[list[str], dict[str, Determ
         plain = {n: value for n, value in keep.items() if n not in network.nodes}
         expressions = {n: Deterministic(network, n, value) for n, value in plain.items()}
         return list(keep), expressions
-    kept = list(network.latent) if keep is None else [keep] if isinstance(keep, str) else list(keep)
+    kept = network.free if keep is None else [keep] if isinstance(keep, str) else list(keep)
     for name in kept:
         if name not in network.latent and name not in network.observed:
             raise DataError(
