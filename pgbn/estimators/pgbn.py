@@ -46,7 +46,8 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
 
     Parameters
     ----------
-    max_width : width of the first layer at most; those above are inferred.
+    max_width : width of the first layer at most; those above are inferred. Or one budget for each
+        layer: (100, 30, 10).
     depth : layers at most.
     eta : the Dirichlet parameter of the topics, one number or one a layer.
     burn_in, collect : sweeps before and after pruning each layer, one number or one a layer.
@@ -75,7 +76,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
 
     def __init__(
         self,
-        max_width: int = 100,
+        max_width: int | Sequence[int] = 100,
         depth: int = 2,
         *,
         eta: float | Sequence[float] = 0.05,

@@ -67,12 +67,19 @@ def check_start(last: TrainedNetwork, cells: Cells, settings: Settings) -> None:
         raise DataError(
             f"start_from: trained on {documents} documents, but X has {cells.rows}; give the same X"
         )
-    if settings.max_width < last.widths[0]:
-        raise DataError(
-            f"max_width={settings.max_width}: the first layer of start_from has {last.widths[0]} "
-            f"factors, and keeps them; give max_width={last.widths[0]} or more, or train anew, "
-            "without start_from"
-        )
+    given = settings.max_width
+    for layer, (most, width) in enumerate(zip(_list(given), last.widths, strict=False), 1):
+        if most < width:
+            which = "the first layer" if layer == 1 else f"layer {layer}"
+            least = f"max_width={width}" if isinstance(given, int) else f"{width} for it"
+            raise DataError(
+                f"max_width={given}: {which} of start_from has {width} factors, and keeps them; "
+                f"give {least} or more, or train anew, without start_from"
+            )
+
+
+def _list(max_width: int | tuple[int, ...]) -> tuple[int, ...]:
+    return (max_width,) if isinstance(max_width, int) else max_width
 
 
 def networks_of(resume: Any) -> list[TrainedNetwork]:

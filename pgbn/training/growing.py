@@ -1,7 +1,8 @@
 """Layer-wise training of a Poisson gamma belief network, with the widths inferred (Algorithm 1).
 
-For T = 1, 2, …: put a layer of K_T = K_{T-1} factors on top (K_1 = ``max_width``), train all T
-layers jointly for B_T sweeps, remove the factors of the new layer that have no counts,
+For T = 1, 2, …: put a layer of K_T = K_{T-1} factors on top (K_1 = ``max_width``; or no more than
+its own budget, where ``max_width`` has one for each layer), train all T layers jointly for B_T
+sweeps, remove the factors of the new layer that have no counts,
 
     {k : x^(T)_{··k} = 0},   γ0 ← γ0 · K_new / K_old  (the mass γ0 / K_T of a factor stays),
 
@@ -141,7 +142,8 @@ def _add_layer(
 ) -> tuple[TrainedNetwork, int]:
     """Grow, burn in, prune, collect; also the total count of the new layer."""
     settings = plan.settings
-    widths = (*below.widths, below.widths[-1]) if below else (settings.max_width,)
+    before = below.widths if below else ()
+    widths = (*before, settings.budget(before))
     top, sweeps = len(widths), below.sweeps if below else 0
     units, burnt = layers.theta(top), sweeps + settings.burn_in[top - 1]
     if at is not None and at.phase == "collect":

@@ -43,7 +43,7 @@ MOST_TOKENS = 2**28  # with a label each
 
 def train_layerwise(
     X: Any,
-    max_width: int,
+    max_width: int | Sequence[int],
     depth: int,
     *,
     eta: float | Sequence[float] | None = None,
@@ -67,9 +67,11 @@ def train_layerwise(
 ) -> LayerwiseTraining:
     """Train networks of 1, 2, …, ``depth`` layers on documents × terms ``X``.
 
-    ``eta`` (0.05), ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one for each layer;
-    ``priors`` are the paper's, `pgbn.Priors()`, unless others are given. Φ of a
-    trained network is the posterior mean (η + x) / Σ(η + x) given the counts of the last sweep,
+    ``max_width`` is the width of the first layer at most, and each further layer begins as wide as
+    the one below; or it has a number for each layer, (100, 30, 10), beyond which that layer does
+    not go. ``eta`` (0.05), ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one for each
+    layer; ``priors`` are the paper's, `pgbn.Priors()`, unless others are given. Φ of a trained
+    network is the posterior mean (η + x) / Σ(η + x) given the counts of the last sweep,
     as in the paper, or its average over the last ``average`` ≤ C_t sweeps; r likewise. Training
     stops early at a layer of at most ``min_width`` factors, or with fewer than ``min_count`` counts
     in all. ``trace_every`` sweeps the log likelihood and the active width are noted (0: never).
@@ -121,7 +123,7 @@ def train_settings(
     layer1 = settings.layer1
     plan = Plan(
         settings=settings,
-        layer1=_sampler(cells, settings.max_width, resume)
+        layer1=_sampler(cells, settings.budget(), resume)
         if _is_open(layer1, settings.link)
         else layer1,
         threads=threads,
@@ -164,10 +166,10 @@ def _sampler(cells: Cells, width: int, resume: Progress | None) -> str:
 def _check_room(settings: Settings, cells: Cells) -> None:
     """Refuse a first layer that memory cannot hold."""
     documents, terms = cells.shape
-    width = settings.max_width
+    width = settings.budget()
     network = settings.network((width,))
     sizes = {layers.DOCUMENT: documents, layers.TERM: terms, layers.topic(1): width}
-    check_fits(network, sizes, argument=f"max_width={width}: ")
+    check_fits(network, sizes, argument=f"max_width={settings.max_width}: ")
     check_draws_fit(network, sizes, settings.keep_draws)
 
 

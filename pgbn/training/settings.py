@@ -15,7 +15,7 @@ from typing import Any
 from pgbn.checks import MOST_LAYERS, check_integer, check_seed
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network
-from pgbn.training.per_layer import integers, positives
+from pgbn.training.per_layer import budgets, integers, positives
 from pgbn.training.trained import Priors, TrainedNetwork, make_network, read_priors
 from pgbn.zoo.arguments import check_link
 
@@ -33,7 +33,7 @@ class Settings:
     ``depth`` layers, and no entry is left open but ``layer1``, which may be "auto".
     """
 
-    max_width: int
+    max_width: int | tuple[int, ...]
     depth: int
     eta: tuple[float, ...]
     burn_in: tuple[int, ...]
@@ -52,7 +52,7 @@ class Settings:
     @classmethod
     def of(
         cls,
-        max_width: int,
+        max_width: int | Sequence[int],
         depth: int,
         *,
         eta: float | Sequence[float] | None = None,
@@ -85,7 +85,7 @@ class Settings:
                 "draw can be kept"
             )
         return cls(
-            max_width=check_integer("max_width", max_width, 1),
+            max_width=budgets("max_width", max_width, depth),
             depth=depth,
             eta=_eta(start, depth) if eta is None else positives("eta", eta, depth),
             burn_in=integers("burn_in", burn_in, depth),
@@ -108,6 +108,13 @@ class Settings:
             self, depth=depth, **{name: getattr(self, name)[:depth] for name in _PER_LAYER}
         )
 
+    def budget(self, below: tuple[int, ...] = ()) -> int:
+        """How wide the layer above those of widths ``below`` begins: by its own budget, if it has
+        one, and no wider than the layer that it stands on (K_t ≤ K_{t−1})."""
+        if isinstance(self.max_width, int):
+            return below[-1] if below else self.max_width
+        return min((self.max_width[len(below)], *below[-1:]))
+
     def network(self, widths: tuple[int, ...]) -> Network:
         """The network of nodes with these widths."""
         return make_network(widths, self.eta[: len(widths)], self.link, self.priors)
@@ -122,6 +129,8 @@ class Settings:
             content[name] = numbers[0] if len(set(numbers)) == 1 else numbers
         if not self.keep_draws:  # as files were before draws could be kept
             del content["keep_draws"]
+        if not isinstance(self.max_width, int):
+            content["max_width"] = list(self.max_width)
         return content
 
     @classmethod

@@ -39,7 +39,7 @@ _BESIDES = ("start_from", "vocabulary", "labels", "record")  # keywords of `trai
 def train(
     X: Any,
     path: str | Path,
-    max_width: int,
+    max_width: int | Sequence[int],
     depth: int,
     *,
     start_from: Any = None,
