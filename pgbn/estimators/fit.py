@@ -63,6 +63,7 @@ def _settings(estimator: Any, fixed: dict[str, Any], link: str, seed: int) -> Se
         layer1=estimator.layer1,
         min_width=estimator.min_width,
         priors=estimator.priors,
+        keep_draws=estimator.keep_draws,
     )
 
 

@@ -56,6 +56,8 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
     layer1 : sampler of the first layer, see `pgbn.Network.chain`.
     min_width : training stops early, with a warning, at a layer of at most so many factors.
     priors : a `pgbn.Priors`; None means those of the paper.
+    keep_draws : draws of Φ and r to keep, over which `transform`, `perplexity` and `score` average:
+        20 predict much better than the one Φ of 0, and cost their share of burn-ins.
     layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),
         or of all layers side by side (output="concat").
     transform_burn_in, transform_samples : sweeps for the hidden units of a document.
@@ -84,6 +86,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         layer1: str = "auto",
         min_width: int = 4,
         priors: Priors | None = None,
+        keep_draws: int = 0,
         layer: int = 1,
         output: str = "layer",
         transform_burn_in: int = 100,
@@ -102,6 +105,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         self.layer1 = layer1
         self.min_width = min_width
         self.priors = priors
+        self.keep_draws = keep_draws
         self.layer = layer
         self.output = output
         self.transform_burn_in = transform_burn_in
@@ -245,6 +249,7 @@ class PFA(PGBN):
         link: str = "auto",
         layer1: str = "auto",
         priors: Priors | None = None,
+        keep_draws: int = 0,
         transform_burn_in: int = 100,
         transform_samples: int = 100,
         n_jobs: int | None = None,
@@ -259,6 +264,7 @@ class PFA(PGBN):
         self.link = link
         self.layer1 = layer1
         self.priors = priors
+        self.keep_draws = keep_draws
         self.transform_burn_in = transform_burn_in
         self.transform_samples = transform_samples
         self.n_jobs = n_jobs

@@ -62,9 +62,10 @@ class Trace:
 @dataclass
 class Means:
     """The sums over the last sweeps of E φ, given the counts, for proportions φ ~ Dir(η), and of
-    the values of other nodes."""
+    the values of other nodes; and the draws that are kept."""
 
     sums: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    draws: list[dict[str, NDArray[np.float64]]] = field(default_factory=list)
 
     def add(self, chain: Chain, names: Iterable[str]) -> None:
         counts = chain.counts
@@ -75,6 +76,10 @@ class Means:
     def over(self, samples: int) -> dict[str, NDArray[np.float64]]:
         """The means themselves."""
         return {name: np.array(total / samples, order="C") for name, total in self.sums.items()}
+
+    def keep(self, chain: Chain, names: Iterable[str]) -> None:
+        """Copies of the values that some nodes have now."""
+        self.draws.append({n: np.array(value) for n, value in chain.select(names).items()})
 
 
 def _mean_of(

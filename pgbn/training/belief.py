@@ -11,6 +11,7 @@ from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
 from pgbn.training.averages import Means, Trace
 from pgbn.training.family import Family
+from pgbn.training.kept_draws import stacked
 from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork, make_network
 
@@ -67,4 +68,5 @@ def belief_network(
         traces=trace.arrays(),
         state=state,
         sweeps=chain.number + chain.sweeps,
+        draws=stacked(means.draws),
     )

@@ -42,6 +42,7 @@ def encode_networks(networks: Sequence[Any]) -> tuple[list[dict[str, Any]], Grou
         own |= {f"phi/{t}": phi for t, phi in enumerate(network.phi)}
         own |= {f"weights/{t}": weights for t, weights in enumerate(network.weights)}
         own |= {f"traces/{name}": value for name, value in network.traces.items()}
+        own |= {f"draws/{name}": value for name, value in network.draws.items()}
         own |= {f"state/{name}": value for name, value in network.state.items()}
         arrays |= {f"{number}/{name}": np.asarray(value) for name, value in own.items()}
     return content, arrays
@@ -65,7 +66,8 @@ def _encode_grown(network: GrownNetwork) -> tuple[dict[str, Any], Group]:
         "layers": list(network.layers),
         "sweeps": network.sweeps,
     }
-    parts = {"means": network.means, "traces": network.traces, "state": network.state}
+    kinds = ("means", "traces", "state", "draws")
+    parts = {kind: getattr(network, kind) for kind in kinds}
     return content, {f"{part}/{n}": a for part, group in parts.items() for n, a in group.items()}
 
 
@@ -77,6 +79,7 @@ def _grown(content: Mapping[str, Any], part: Group) -> GrownNetwork:
         traces=_under("traces/", part),
         state=_under("state/", part),
         sweeps=int(content["sweeps"]),
+        draws=_under("draws/", part),
     )
 
 
@@ -95,6 +98,7 @@ def _trained(
         weights=tuple(part[f"weights/{t}"] for t in layers if f"weights/{t}" in part),
         traces=_under("traces/", part),
         state=_under("state/", part),
+        draws=_under("draws/", part),
         sweeps=int(content["sweeps"]),
         labels={(int(t), int(k)): str(text) for t, k, text in content.get("labels", ())},
         vocabulary=names,

@@ -28,6 +28,7 @@ from pgbn.training.averages import Means, Trace, unit_counts
 from pgbn.training.belief import belief_network, kept_nodes
 from pgbn.training.family import Family
 from pgbn.training.grown import GrownNetwork
+from pgbn.training.kept_draws import is_kept, stacked
 from pgbn.training.new_layer import start_of_layer
 from pgbn.training.settings import Settings
 from pgbn.training.surgery import State, prune
@@ -253,6 +254,7 @@ def trained_at(
         traces=trace.arrays(),
         state=chain.values,
         sweeps=chain.number + chain.sweeps,
+        draws=stacked(means.draws),
     )
 
 
@@ -268,6 +270,8 @@ def _run(
         trace.note(chain, units)
         if phase == "collect" and number > total - settings.average:
             means.add(chain, names)
+        if phase == "collect" and is_kept(number, total, settings.keep_draws):
+            means.keep(chain, plan.family.shared(chain.network))
         event = Progress(
             chain=chain, depth=depth, phase=phase, sweep=number, sweeps=total, **plan.clock.tick(),
             networks=tuple(plan.networks), trace=trace, means=means,

@@ -25,8 +25,9 @@ class GrownNetwork:
 
     ``layers`` are the dims of the units of its layers, from the data up. ``means`` are the
     posterior means of the latent nodes that all rows share, by name: of proportions, given their
-    counts; of others, the values of the last sweeps. ``traces``, ``state`` and ``sweeps`` are as in
-    `pgbn.TrainedNetwork`, which a belief network has in the place of this class.
+    counts; of others, the values of the last sweeps. ``traces``, ``state``, ``sweeps`` and
+    ``draws`` (of the same nodes) are as in `pgbn.TrainedNetwork`, which a belief network has in
+    the place of this class.
     """
 
     model: Network
@@ -35,6 +36,7 @@ class GrownNetwork:
     traces: Arrays = field(default_factory=dict)
     state: Arrays = field(default_factory=dict)
     sweeps: int = 0
+    draws: Arrays = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(self.layers))

@@ -24,6 +24,7 @@ from pgbn.training.belief import family_of
 from pgbn.training.family import Build, Family
 from pgbn.training.growing import Plan, Progress, averaged, named_as, run_plan, trained_at
 from pgbn.training.grown import GrownNetwork
+from pgbn.training.kept_draws import check_draws_fit
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.settings import Settings
 from pgbn.training.trained import Priors, TrainedNetwork
@@ -62,6 +63,7 @@ def train_layerwise(
     progress: bool = True,
     start_from: Reportable | str | Path | None = None,
     keep_states: bool = False,
+    keep_draws: int = 0,
     family: Build | None = None,
     resume: Progress | None = None,
 ) -> LayerwiseTraining:
@@ -88,6 +90,8 @@ def train_layerwise(
     ``priors`` are its own where they are left out (further layers: the topmost eta), and the rules
     that stop early hold for it too: then nothing is trained, and it is returned. Of its top layer
     they know the width, and of counts only that there are no more than in X.
+    ``keep_draws`` draws of Φ and r, evenly spread over the C_t sweeps, are kept beside the means:
+    `infer` and `completion_perplexity` then average over them, which predicts better than any one Φ.
     Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes
     on from where a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
@@ -95,7 +99,8 @@ def train_layerwise(
     settings = Settings.of(
         max_width, depth, eta=eta, burn_in=burn_in, collect=collect, link=link, seed=seed,
         layer1=layer1, average=average, min_width=min_width, min_count=min_count,
-        trace_every=trace_every, priors=priors, keep_states=keep_states, family=family,
+        trace_every=trace_every, priors=priors, keep_states=keep_states, keep_draws=keep_draws,
+        family=family,
         start=networks[-1] if networks else None,
     )  # fmt: skip
     return train_settings(
@@ -171,11 +176,12 @@ def _check_room(settings: Settings, family: Family, data: Mapping[str, Cells]) -
     network = family.network((settings.budget(),))
     sizes = complete_sizes(network, {}, {name: cells.shape for name, cells in data.items()})
     check_fits(network, sizes, argument=f"max_width={settings.max_width}: ")
+    check_draws_fit(network, family.shared(network), sizes, settings.keep_draws)
 
 
 def trained_so_far(at: Progress, settings: Settings) -> LayerwiseTraining:
     """What a training that was stopped has: the layers below, and the new one as it stands."""
-    settings, means = settings.first(at.depth), Means()
+    settings, means = settings.first(at.depth), Means(draws=at.means.draws)
     means.add(at.chain, averaged(at.chain, settings))
     network = trained_at(at.chain, means, 1, at.trace, settings)
     if at.networks:

@@ -50,6 +50,7 @@ class Settings:
     trace_every: int
     priors: Priors
     keep_states: bool
+    keep_draws: int = 0
     family: Family | None = None
 
     @classmethod
@@ -70,6 +71,7 @@ class Settings:
         trace_every: int = 10,
         priors: Priors | None = None,
         keep_states: bool = False,
+        keep_draws: int = 0,
         family: Build | Family | None = None,
         start: TrainedNetwork | GrownNetwork | None = None,
     ) -> Settings:
@@ -91,6 +93,11 @@ class Settings:
             priors = priors or start.priors
         if check_integer("average", average, 1) > min(each):
             raise DataError(f"average={average!r} must be at most collect={collect!r}")
+        if check_integer("keep_draws", keep_draws, 0) > min(each):
+            raise DataError(
+                f"keep_draws={keep_draws!r} must be at most collect={collect!r}: of a sweep one "
+                "draw can be kept"
+            )
         return cls(
             max_width=budgets("max_width", max_width, depth),
             depth=depth,
@@ -106,6 +113,7 @@ class Settings:
             trace_every=check_integer("trace_every", trace_every, 0),
             priors=priors or Priors(),
             keep_states=bool(keep_states),
+            keep_draws=int(keep_draws),
             family=family,
         )
 
@@ -135,6 +143,8 @@ class Settings:
         for name in (name for name in _PER_LAYER if name in content):
             numbers = list(content[name])
             content[name] = numbers[0] if len(set(numbers)) == 1 else numbers
+        if not self.keep_draws:  # as files were before draws could be kept
+            del content["keep_draws"]
         if not isinstance(self.max_width, int):
             content["max_width"] = list(self.max_width)
         return content

@@ -1,7 +1,8 @@
 """What a checkpoint holds: the writer of each field beside its reader.
 
 content   arguments, context, chain, networks, names, PLACE, trace
-state     the arrays of the chain, and mean/ with the name of a node while means are summed up
+state     the arrays of the chain, mean/ with the name of a node while means are summed up, and
+          kept/0/ with the name of a node, … the draws that are kept
 data      the documents; model: the networks that are trained already
 """
 
@@ -27,7 +28,7 @@ __all__ = ["KIND", "Checkpoint", "checkpoint_facts", "decode_checkpoint", "encod
 
 KIND = "checkpoint"
 STATE, DATA, MODEL = "state", "data", "model"  # the groups of arrays, a file each
-MEAN = "mean/"  # before the names of sums
+MEAN, KEPT = "mean/", "kept/"  # before the names of sums, and of draws
 PLACE = ("depth", "phase", "sweep", "sweeps", "done", "total")  # where the training stands
 
 
@@ -71,7 +72,7 @@ def decode_checkpoint(
 ) -> Checkpoint:
     """The checkpoint again; its chain runs on ``threads``."""
     state = files(STATE)
-    sums = {name: state.pop(name) for name in list(state) if name.startswith(MEAN)}
+    means = {name: state.pop(name) for name in list(state) if name.startswith((MEAN, KEPT))}
     chain = decode_chain(
         content["chain"], lambda group: state if group == STATE else files(group), threads=threads
     )
@@ -84,7 +85,7 @@ def decode_checkpoint(
         sweep_seconds=0.0,
         networks=decode_networks(content["networks"], files(MODEL), content.get("names")),
         trace=Trace(trace["every"], trace["sweep"], [tuple(row) for row in trace["rows"]]),
-        means=_decode_means(sums, chain.network),
+        means=_decode_means(means, chain.network),
     )
     data = {name: _matrix(cells) for name, cells in chain.program.cells.items()}
     alone = data[chain.network.observed[0]] if len(data) == 1 else data
@@ -97,15 +98,26 @@ def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encode_means(means: Means) -> Group:
-    return {f"{MEAN}{name}": np.asarray(total) for name, total in means.sums.items()}
+    sums = {f"{MEAN}{name}": np.asarray(total) for name, total in means.sums.items()}
+    kept = {f"{KEPT}{s}/{n}": value for s, draw in enumerate(means.draws)
+            for n, value in draw.items()}  # fmt: skip
+    return {**sums, **kept}
 
 
-def _decode_means(sums: Group, network: Network) -> Means:
+def _decode_means(arrays: Group, network: Network) -> Means:
     """The sums by the names of nodes. Older versions wrote the number of the layer for loadings."""
     layers = layers_above(network, network.observed[0])
     numbered = {str(t): layer.loadings for t, layer in enumerate(layers)}
-    names = {path: path.removeprefix(MEAN) for path in sums}
-    return Means({numbered.get(name, name): sums[path] for path, name in names.items()})
+    means = Means()
+    for path, array in arrays.items():
+        kind, *number, name = path.split("/")
+        if f"{kind}/" == MEAN:
+            means.sums[numbered.get(name, name)] = array
+            continue
+        place = int(number[0])
+        means.draws += [{} for _ in range(place + 1 - len(means.draws))]
+        means.draws[place][name] = array
+    return means
 
 
 def _matrix(cells: Cells) -> Any:
