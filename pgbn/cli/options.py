@@ -31,6 +31,7 @@ __all__ = [
     "between",
     "checked_by",
     "in_groups",
+    "layer_budgets",
     "layer_numbers",
     "one_of",
 ]
@@ -102,6 +103,19 @@ def layer_numbers(name: str, text: str, kind: type, depth: int) -> Any:
     return values[0] if len(values) == 1 else values
 
 
+def layer_budgets(text: str, depth: int) -> int | tuple[int, ...]:
+    """From "100" or "100,30,10" to the widths at most, see `pgbn.training.per_layer.budgets`."""
+    from pgbn.training.per_layer import budgets
+
+    try:
+        values = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise DataError(
+            f"--max-width {text!r}: give a whole number, or one for each layer: 100,30,10"
+        ) from None
+    return budgets("--max-width", values[0] if len(values) == 1 else values, depth)
+
+
 # ---- options, each declared once ----------------------------------------------------------
 
 _FORMATS = ("folder", *sorted(set(FORMATS.values())))
@@ -133,7 +147,8 @@ Seed = Annotated[int, typer.Option(
     callback=checked_by(check_seed), help="The same seed gives the same result.")]  # fmt: skip
 BurnIn = Annotated[int, typer.Option(min=0, help="Sweeps before samples are taken.")]
 Samples = Annotated[int, typer.Option(min=1, help="Samples for each document.")]
-Width = Annotated[int, typer.Option(min=1, help="Topics of the first layer, at most.")]
+Width = Annotated[str, typer.Option(
+    help="Topics of the first layer, at most; or of each layer (100,30,10).")]  # fmt: skip
 Minutes = Annotated[
     float, typer.Option(callback=checked_by(_minutes), help="Minutes between checkpoints.")
 ]

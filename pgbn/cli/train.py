@@ -20,6 +20,7 @@ from pgbn.cli.options import (
     Seed,
     Threads,
     Width,
+    layer_budgets,
     layer_numbers,
 )
 from pgbn.errors import DataError, StorageError
@@ -37,7 +38,7 @@ def demo_command(
     to: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
         "pgbn-demo"
     ),
-    max_width: Width = 60,
+    max_width: Width = "60",
     sweeps: Annotated[
         int,
         typer.Option(min=8, help="Sweeps of the first layer, at least 8; the others get half."),
@@ -62,6 +63,8 @@ def demo_command(
 
     if is_archive(to) and _command(to) != DEMO:
         raise StorageError(f"{to}: there is a model that is not of the demo; use another folder")
+    with wrong_usage():
+        widths = layer_budgets(max_width, 3)
     start = time.monotonic()
     with writing(to):
         output.note("reading the docstrings of numpy and scipy …")
@@ -75,7 +78,7 @@ def demo_command(
             train(
                 corpus.counts,
                 to,
-                max_width,
+                widths,
                 3,
                 burn_in=[n - n // 4 for n in each],
                 collect=[n // 4 for n in each],
@@ -152,7 +155,7 @@ def fit_command(
     to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.",
                                      show_default=False)],
     *,
-    max_width: Width = 100,
+    max_width: Width = "100",
     depth: Annotated[int, typer.Option(min=1, max=MOST_LAYERS, help="Layers, at most.")] = 3,
     burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number or one a layer "
                                          "(300,200,100).")] = "300",
@@ -175,7 +178,7 @@ def fit_command(
 
       pgbn fit texts/ -o model
 
-      pgbn fit reviews.csv --column review -o model --max-width 200 --depth 2
+      pgbn fit reviews.csv --column review -o model --max-width 200,40 --depth 2
 
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200
     """
@@ -186,7 +189,7 @@ def fit_command(
 
     with wrong_usage():  # before anything is read
         settings = Settings.of(
-            max_width,
+            layer_budgets(max_width, depth),
             depth,
             burn_in=layer_numbers("burn-in", burn_in, int, depth),
             collect=layer_numbers("collect", collect, int, depth),

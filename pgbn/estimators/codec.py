@@ -28,6 +28,8 @@ def _encode_estimator(estimator: PGBN) -> Parts:
         )
     if isinstance(parameters["priors"], Priors):
         parameters["priors"] = asdict(parameters["priors"])
+    if not parameters["keep_draws"]:  # as files were before draws could be kept
+        del parameters["keep_draws"]
     content: dict[str, Any] = {"class": type(estimator).__name__, "parameters": parameters}
     if not hasattr(estimator, "training_"):
         return Parts(content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,7 @@ from pgbn.engine.run.progress import Interrupted
 from pgbn.errors import DataError, notify
 from pgbn.estimators.arguments import read_link, read_seed
 from pgbn.training.growing import why_start_is_full
+from pgbn.training.per_layer import budgets
 from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork
 
@@ -62,17 +63,19 @@ def _settings(estimator: Any, fixed: dict[str, Any], link: str, seed: int) -> Se
         layer1=estimator.layer1,
         min_width=estimator.min_width,
         priors=estimator.priors,
+        keep_draws=estimator.keep_draws,
     )
 
 
 def fixed_parameters(estimator: Any) -> dict[str, Any]:
-    """The width of the first layer and the random state, in a form that can be kept and saved."""
+    """The widths at most and the random state, in a form that can be kept and saved."""
     name, state = estimator._width_name, estimator.random_state
     if is_integral(state):
         state = int(state)
     elif state is not None:
         state = type(state).__name__  # a generator: which one it was does not matter
-    return {name: check_integer(name, getattr(estimator, name), 1), "random_state": state}
+    widths = budgets(name, getattr(estimator, name), check_integer("depth", estimator.depth, 1))
+    return {name: widths, "random_state": state}
 
 
 def _check_same(estimator: Any, before: dict[str, Any], now: dict[str, Any], link: str) -> None:
@@ -82,7 +85,8 @@ def _check_same(estimator: Any, before: dict[str, Any], now: dict[str, Any], lin
     if link != estimator.link_:
         auto = f" ({link!r} for this X)" if estimator.link == "auto" else ""
         changes.append((f"link={estimator.link!r}{auto}", f"link={estimator.link_!r}"))
-    if now[width] != before[width]:
+    trained = (_first(each[width], depth) for each in (now, before))
+    if next(trained) != next(trained):
         changes.append((f"{width}={now[width]}", f"{width}={before[width]}"))
     if estimator.depth < depth:
         changes.append((f"depth={estimator.depth}", f"depth={depth}"))
@@ -98,6 +102,14 @@ def _check_same(estimator: Any, before: dict[str, Any], now: dict[str, Any], lin
             f"with the random numbers of random_state={before['random_state']!r}; "
             "set_params(warm_start=False) begins anew"
         )
+
+
+def _first(max_width: int | Sequence[int], depth: int) -> tuple[int, ...]:
+    """The budgets of the first layers, which are trained already. Where one number stands for all,
+    the layers above the first have none of their own."""
+    if isinstance(max_width, int):
+        return (max_width, *[0] * (depth - 1))
+    return tuple(max_width[:depth])
 
 
 def report_depth(estimator: Any) -> None:

@@ -48,7 +48,8 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
 
     Parameters
     ----------
-    max_width : width of the first layer at most; those above are inferred.
+    max_width : width of the first layer at most; those above are inferred. Or one budget for each
+        layer: (100, 30, 10).
     depth : layers at most.
     eta : the Dirichlet parameter of the topics, one number or one a layer.
     burn_in, collect : sweeps before and after pruning each layer, one number or one a layer.
@@ -57,6 +58,8 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
     layer1 : sampler of the first layer, see `pgbn.Network.chain`.
     min_width : training stops early, with a warning, at a layer of at most so many factors.
     priors : a `pgbn.Priors`; None means those of the paper.
+    keep_draws : draws of Φ and r to keep, over which `transform`, `perplexity` and `score` average:
+        20 predict much better than the one Φ of 0, and cost their share of burn-ins.
     layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),
         or of all layers side by side (output="concat").
     transform_burn_in, transform_samples : sweeps for the hidden units of a document.
@@ -75,7 +78,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
 
     def __init__(
         self,
-        max_width: int = 100,
+        max_width: int | Sequence[int] = 100,
         depth: int = 2,
         *,
         eta: float | Sequence[float] = 0.05,
@@ -85,6 +88,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         layer1: str = "auto",
         min_width: int = 4,
         priors: Priors | None = None,
+        keep_draws: int = 0,
         layer: int = 1,
         output: str = "layer",
         transform_burn_in: int = 100,
@@ -103,6 +107,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         self.layer1 = layer1
         self.min_width = min_width
         self.priors = priors
+        self.keep_draws = keep_draws
         self.layer = layer
         self.output = output
         self.transform_burn_in = transform_burn_in
@@ -256,6 +261,7 @@ class PFA(PGBN):
         link: str = "auto",
         layer1: str = "auto",
         priors: Priors | None = None,
+        keep_draws: int = 0,
         transform_burn_in: int = 100,
         transform_samples: int = 100,
         n_jobs: int | None = None,
@@ -270,6 +276,7 @@ class PFA(PGBN):
         self.link = link
         self.layer1 = layer1
         self.priors = priors
+        self.keep_draws = keep_draws
         self.transform_burn_in = transform_burn_in
         self.transform_samples = transform_samples
         self.n_jobs = n_jobs

@@ -25,19 +25,23 @@ __all__ = ["augmented"]
 def augmented(network: Network) -> nx.DiGraph:
     """Values, data and counts, and who informs whom.
 
-    Nodes have ``kind`` ("value", "observed" or "counts"), ``label`` (plain text) and ``equation``
-    (LaTeX). ``counts(x)`` are the counts behind data x, ``crt(theta)`` the tables that link the
-    counts of theta to its shape, ``split(x)`` the counts shared between the terms of a slot.
+    Nodes have ``kind`` ("value", "given", "observed" or "counts"), ``label`` (plain text) and
+    ``equation`` (LaTeX). ``counts(x)`` are the counts behind data x, ``crt(theta)`` the tables
+    that link the counts of theta to its shape, ``split(x)`` the counts shared between the terms of
+    a slot.
     Edges have a ``relation``: "generates" (parent → child, with ``slots``) or "counts" (data →
     counts → … → the values that hear them). The edges of either relation make no cycle.
     """
     notation = Notation(network)
     graph = nx.DiGraph()
     for node in network:
-        slots = {slot: notation.slot(node, slot) for slot in node.slots()}
-        symbol = notation.own_symbol(node)
-        equation = unaligned(f"{symbol} {distribution(notation, node, slots)}")
-        kind = "observed" if isinstance(node, Observed) else "value"
+        law = r"\text{ is given}"
+        if not notation.is_bare(node):
+            slots = {slot: notation.slot(node, slot) for slot in node.slots()}
+            law = f" {distribution(notation, node, slots)}"
+        equation = unaligned(notation.own_symbol(node) + law)
+        role = network.role(node.name)
+        kind = "value" if role == "latent" else role
         graph.add_node(node.name, kind=kind, label=to_unicode(notation.bare(node.name)),
                        equation=equation, spec=node)  # fmt: skip
     for parent, child, data in network.graph.edges(data=True):
@@ -59,7 +63,7 @@ def _add_counts(
     link = find_link(node)
     start = [node.name]
     if not isinstance(node, Observed):
-        heard = ((s.child.name, s.slot) for s in notation.wiring.sources[node.name])
+        heard = ((s.child.name, s.slot) for s in notation.wiring.sources.get(node.name, ()))
         start = list(dict.fromkeys(handed_on[pair] for pair in heard if pair in handed_on))
     if link is not None:
         lines = link_lines(notation, node, link) or [
@@ -90,7 +94,8 @@ def _add_counts(
         chain = (node.name,) if polynomial.along is not None else ()
         handed_on[node.name, slot] = last[0]
         for parent in (*polynomial.names, *chain):
-            graph.add_edge(last[0], parent, relation="counts")
+            if parent not in notation.network.held:  # which hear nothing
+                graph.add_edge(last[0], parent, relation="counts")
 
 
 def _first_split(notation: Notation, node: Node, slot: str) -> Term:

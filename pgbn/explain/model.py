@@ -9,7 +9,7 @@ from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, c
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.symbols import DOT, At
-from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.base import Node
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.rules.registry import find_link
 
@@ -26,9 +26,8 @@ def notation_section(notation: Notation) -> list[Block]:
         dims.append(f"${index}$ runs over {code(dim)}, from 1 to ${notation.size[dim]}{known}$")
     names = []
     for node in network:
-        role = "observed" if isinstance(node, Observed) else "latent"
         names.append(f"${_plain_symbol(notation, node)}$ is {code(node.name)}, "
-                     f"{role} {type(node).__name__}")  # fmt: skip
+                     f"{network.role(node.name)} {type(node).__name__}")  # fmt: skip
     for _, symbol, place in notation.constants:
         names.append(f"${symbol.at()}$ is a known array, in the {place}")
     words = (
@@ -50,13 +49,26 @@ def generative(notation: Notation) -> list[Block]:
     """Every node given its parents, from the roots down."""
     lines = []
     for node in notation.network:
+        if notation.is_bare(node):
+            lines.append(rf"{notation.own_symbol(node)} &\ \text{{is given}}")
+            continue
         for at, phase, condition in notation.rows(node):
             slots = {slot: notation.slot(node, slot, at, phase) for slot in node.slots()}
             line = rf"{notation.own_symbol(node, at)} {distribution(notation, node, slots)}"
             lines.append(line + (rf",\quad {condition}" if condition else ""))
         lines += odds_lines(notation, node)
     chains = [node for node in notation.network if notation.along(node) is not None]
-    note = [Paragraph(
+    note: list[Block] = [] if not notation.network.held else [Paragraph(
+        f"Given: {', '.join(map(code, notation.network.held))}, "
+        "at values that are known. What is given has no step, reads as a constant and is never "
+        "integrated out."
+    )]  # fmt: skip
+    if notation.network.left_out:
+        note.append(Paragraph(
+            f"Left out, since only what is given depends on them: "
+            f"{', '.join(map(code, notation.network.left_out))}."
+        ))  # fmt: skip
+    note += [Paragraph(
         f"{' and '.join(code(node.name) for node in chains)}: a Markov chain in one node, each row "
         "given the row before; before the first row its value counts as 0."
     )] if chains else []  # fmt: skip

@@ -28,6 +28,10 @@ __all__ = ["Notation"]
 class Notation(Symbols):
     """Symbols, and what is built from them."""
 
+    def is_bare(self, node: Node) -> bool:
+        """Whether a node is given and what stands in its slots is left out."""
+        return node.name in self.network.held and not self.network.above
+
     # ---- slots ------------------------------------------------------------------------
 
     def slot(self, node: Node, slot: str, at: At | None = None, phase: str = ALWAYS) -> Formula:

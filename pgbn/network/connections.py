@@ -5,6 +5,7 @@ What no step could carry out is refused here, before any exposure is worked out.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -13,7 +14,7 @@ from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Factor, Polynomial, Term, lower
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules.registry import find_draw, find_evidence, find_link
+from pgbn.nodes.rules.registry import find_draw, find_evidence, find_link, find_told
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule, names_read
 
 __all__ = ["Connections", "Source"]
@@ -46,29 +47,51 @@ class Connections:
     """The rules and sources of a network; ``nodes`` in topological order, parents first.
 
     ``polynomials`` are the normal forms of all slots, ``rules`` the evidence rules of the slots
-    that hold something latent, and ``sources`` what every latent node hears from.
+    that hold something latent, and ``sources`` what every latent node hears from. The latent nodes
+    ``held`` have given values: they hear nothing, and stand in slots as constants do. Unless
+    ``above``, what stands in their own slots is left out.
     """
 
-    def __init__(self, nodes: dict[str, Node]) -> None:
-        self.nodes = nodes
+    def __init__(
+        self, nodes: dict[str, Node], held: Collection[str] = (), above: bool = True
+    ) -> None:
+        self.nodes, self.held = nodes, frozenset(held)
+        known = frozenset[str]() if above else self.held
         self.polynomials: dict[tuple[str, str], Polynomial] = {
-            (node.name, slot): lower(node, slot) for node in nodes.values() for slot in node.slots()
+            (node.name, slot): lower(node, slot)
+            for node in nodes.values()
+            if node.name not in known
+            for slot in node.slots()
         }
         for kind in {type(node) for node in nodes.values()}:
             _check_named_slots(kind)
         self.rules: dict[tuple[str, str], EvidenceRule] = {}
         self.sources: dict[str, list[Source]] = {
-            node.name: [] for node in nodes.values() if isinstance(node, Latent)
+            node.name: []
+            for node in nodes.values()
+            if isinstance(node, Latent) and node.name not in self.held
         }
+        for name, slot in self.polynomials:
+            self._connect(nodes[name], slot)
         for node in nodes.values():
-            for slot in node.slots():
-                self._connect(node, slot)
             self._check_drawn(node)
 
     def time_dim(self, name: str) -> str | None:
         """The dim along which a node depends on its own row before, if it does."""
-        slots = self.nodes[name].slots()
+        slots = [slot for slot in self.nodes[name].slots() if (name, slot) in self.polynomials]
         return next((a for slot in slots if (a := self.polynomials[name, slot].along)), None)
+
+    def summed_dims(self, node: Node) -> list[str]:
+        """The dims of a node, by its own names, that slots with it sum over."""
+        return [
+            dict(zip(factor.dims, factor.own_dims, strict=True))[dim]
+            for polynomial in self.polynomials.values()
+            for term in polynomial.terms
+            for factor in term.factors
+            if factor.name == node.name
+            for dim in term.contracted
+            if dim in factor.dims
+        ]
 
     def rules_of(self, node: Node) -> dict[str, EvidenceRule]:
         """The rules by which a node informs what stands in its slots."""
@@ -85,7 +108,7 @@ class Connections:
     def _connect(self, node: Node, slot: str) -> None:
         polynomial = self.polynomials[node.name, slot]
         parents = [self.nodes[name] for name in polynomial.names]
-        latent = [parent for parent in parents if isinstance(parent, Latent)]
+        latent = [p for p in parents if isinstance(p, Latent) and p.name not in self.held]
         for parent in parents:
             if isinstance(parent, Observed):
                 raise NetworkError(
@@ -97,11 +120,11 @@ class Connections:
                 f"{node.name}: {slot} holds a Shift, but {node.name} is observed; put the chain "
                 "into a latent Gamma above it"
             )
-        if not latent and polynomial.along is None:
+        if not latent and (polynomial.along is None or node.name in self.held):
             return
         rule = None
         for parent in latent or (node,):
-            found = find_evidence(node, slot, parent)
+            found = (find_told if node.name in self.held else find_evidence)(node, slot, parent)
             if rule is not None and found is not rule:
                 raise MissingRuleError(
                     f"{node.name}: {slot} mixes {', '.join(p.name for p in latent)}, which hear "

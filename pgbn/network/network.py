@@ -29,7 +29,8 @@ class Network(Verbs):
 
     Invariants: names are unique, the graph has no cycle, the dims fit, and every latent node
     has a conjugate update for the evidence that it hears. ``sizes`` gives the sizes of dims;
-    those of the data may be left out.
+    those of the data may be left out. The latent nodes ``held`` have values that are given when
+    it is run: they have no step, and the others are drawn given them; see `holding`.
     """
 
     def __init__(
@@ -37,6 +38,8 @@ class Network(Verbs):
         *observed: Observed,
         sizes: Mapping[str, int] | None = None,
         order: Iterable[str] | None = None,
+        held: Iterable[str] = (),
+        above: bool = True,
     ) -> None:
         load_plugins()
         if not observed:
@@ -48,18 +51,23 @@ class Network(Verbs):
                     "a pgbn.Poisson: what they depend on is found by itself"
                 )
         try:
-            self.nodes: dict[str, Node] = _collect(observed)
+            self.declared: dict[str, Node] = _collect(observed)
         except RecursionError:
             raise NetworkError("Network(...): its nodes are nested too deeply") from None
-        if len(self.nodes) > MOST_NODES:
+        if len(self.declared) > MOST_NODES:
             raise NetworkError(
-                f"Network(...): {len(self.nodes)} nodes, but at most {MOST_NODES} are supported; "
-                "put nodes of one kind into one node with another dim"
+                f"Network(...): {len(self.declared)} nodes, but at most {MOST_NODES} are "
+                "supported; put nodes of one kind into one node with another dim"
             )
+        named = _check_held(self.declared, held)
+        kept = _collect(observed, () if above else named)
+        self.nodes: dict[str, Node] = {n: v for n, v in self.declared.items() if n in kept}
+        self.above = above or not named
         self.observed = [n.name for n in self.nodes.values() if isinstance(n, Observed)]
         self.latent = [n.name for n in self.nodes.values() if isinstance(n, Latent)]
+        self.held = tuple(name for name in self.latent if name in named)
         self.sizes = self._check_sizes(sizes or {})
-        self.wiring = Wiring(self.nodes)
+        self.wiring = Wiring(self.nodes, self.held, self.above)
         for every in self.nodes.values():
             check_methods(every)
         if order is not None and (isinstance(order, str) or not np.iterable(order)):
@@ -86,8 +94,18 @@ class Network(Verbs):
         """The names of all dims, in order of appearance."""
         return tuple(_all_dims(self.nodes.values()))
 
+    @property
+    def free(self) -> list[str]:
+        """The names of the latent nodes that are drawn: those that are not held."""
+        return [name for name in self.latent if name not in self.held]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The names of the nodes that matter only through given ones, and were left out."""
+        return tuple(name for name in self.declared if name not in self.nodes)
+
     def _check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        known = list(_all_dims(self.nodes.values()))
+        known = list(_all_dims(self.declared.values()))
         if not isinstance(sizes, Mapping):
             raise NetworkError(f"sizes={sizes!r}: give a dict from dims to sizes, {{'topic': 10}}")
         for dim, size in sizes.items():
@@ -95,6 +113,12 @@ class Network(Verbs):
                 raise NetworkError(f"sizes: no node has a dim {dim!r}.{did_you_mean(dim, known)}")
             check_size(dim, size)
         return {dim: int(size) for dim, size in sizes.items()}
+
+    def role(self, name: str) -> str:
+        """What a node is here: "observed", "given" or "latent"."""
+        if name in self.held:
+            return "given"
+        return "observed" if name in self.observed else "latent"
 
     def __getitem__(self, name: str) -> Node:
         if name not in self.nodes:
@@ -117,10 +141,11 @@ class Network(Verbs):
         sizes = ", ".join(f"{dim}={self.sizes.get(dim, 'from data')}" for dim in self.dims)
         lines = [f"Network of {len(self)} nodes ({sizes or 'no dims'})"]
         for node in self.nodes.values():
-            role = "observed" if isinstance(node, Observed) else "latent"
             slots = ", ".join(f"{slot}={getattr(node, slot)}" for slot in node.slots())
             axes = f"[{', '.join(node.axes)}]" if node.axes else ""
-            lines.append(f"  {node.name}{axes} ~ {type(node).__name__}({slots})  {role}")
+            lines.append(
+                f"  {node.name}{axes} ~ {type(node).__name__}({slots})  {self.role(node.name)}"
+            )
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -135,20 +160,43 @@ class Network(Verbs):
     def schedule_with(self, revise: Revise | None) -> Schedule:
         """The schedule in which ``revise(wiring, step)`` stands for a step, see `steps_of`."""
         steps = steps_of(self.wiring, revise)
-        return derive(steps) if self.order is None else reorder(steps, self.order)
+        return Schedule(
+            derive(steps) if self.order is None else reorder(steps, self.order), self.held
+        )
 
     def with_order(self, order: Iterable[str]) -> Network:
         """The same network with a user's order of the steps (names as in ``schedule.names``).
 
         Raises `StaleReadError` if that is not a valid partially collapsed Gibbs sampler.
         """
-        observed = [node for node in self.nodes.values() if isinstance(node, Observed)]
-        return Network(*observed, sizes=self.sizes, order=order)
+        return self._with(order=order)
 
     def with_sizes(self, **sizes: int) -> Network:
         """The same network with some sizes changed or added."""
+        return self._with(sizes={**self.sizes, **sizes})
+
+    def holding(self, *names: str, above: bool = True) -> Network:
+        """The same network with some latent nodes, beside those that are held already, held at
+        values that are given when it is run: ``net.holding("phi").chain(data, given={"phi": …})``,
+        which ``net.chain(data, given={"phi": …})`` does by itself.
+
+        A given node has no step and reads as a constant. It cannot be integrated out: what would
+        be collapsed through it is refused, here and now. What stands in its slots hears of its
+        value where that has a closed form (the rate of a given Gamma does, its shape does not) and
+        is refused otherwise. With ``above=False``, whatever matters only through given nodes is
+        left out instead, see `left_out`.
+        """
+        held = dict.fromkeys((*self.held, *names))
+        if self.order is None:
+            return self._with(held=held, above=above)
+        steps = self._with(held=held, above=above, order=None).schedule.names
+        return self._with(held=held, above=above, order=[n for n in self.order if n in steps])
+
+    def _with(self, **changes: Any) -> Network:
+        """The same network with some arguments changed."""
         observed = [node for node in self.nodes.values() if isinstance(node, Observed)]
-        return Network(*observed, sizes={**self.sizes, **sizes}, order=self.order)
+        now = {name: getattr(self, name) for name in ("sizes", "order", "held", "above")}
+        return Network(*observed, **(now | changes))
 
     # ---- files ------------------------------------------------------------------------
 
@@ -185,8 +233,22 @@ def _all_dims(nodes: Iterable[Node]) -> dict[str, None]:
     return dict.fromkeys(dim for node in nodes for dim in node.axes)
 
 
-def _collect(observed: Iterable[Observed]) -> dict[str, Node]:
-    """Every node that the observed ones depend on, parents first."""
+def _check_held(nodes: Mapping[str, Node], held: Iterable[str]) -> set[str]:
+    """The names of latent nodes, as a set."""
+    names = [held] if isinstance(held, str) or not np.iterable(held) else list(held)
+    latent = [node.name for node in nodes.values() if isinstance(node, Latent)]
+    for name in names:
+        if name not in nodes:
+            raise NetworkError(f"given: there is no node {name!r}.{did_you_mean(name, latent)}")
+        if name not in latent:
+            raise NetworkError(
+                f"given: {name!r} is observed; its values are data: net.chain({{{name!r}: …}})"
+            )
+    return set(names)
+
+
+def _collect(observed: Iterable[Observed], roots: Iterable[str] = ()) -> dict[str, Node]:
+    """Every node that the observed ones depend on, parents first; above ``roots`` none."""
     found: dict[str, Node] = {}
 
     def visit(node: Node) -> None:
@@ -197,7 +259,7 @@ def _collect(observed: Iterable[Observed]) -> dict[str, Node]:
             raise NetworkError(
                 f"two nodes are called {node.name!r}: {known!r} and {node!r}; rename one"
             )
-        for slot in node.slots():
+        for slot in node.slots() if node.name not in roots else ():
             for parent in parents_in(getattr(node, slot)):
                 visit(parent)
         if node.name in found:

@@ -22,10 +22,17 @@ _PATIENCE = 2000  # steps of the search for an order beyond the first way
 
 
 class Schedule(Sequence[Step]):
-    """The steps in order; printable."""
+    """The steps in order; printable. The nodes ``given`` have no step."""
 
-    def __init__(self, steps: Iterable[Step]) -> None:
-        self.steps = tuple(steps)
+    def __init__(self, steps: Iterable[Step], given: Iterable[str] = ()) -> None:
+        self.steps, self.given = tuple(steps), tuple(given)
+        for step in self.steps:
+            for name in self.given:
+                if name in step.marginalises:
+                    raise StaleReadError(
+                        f"{step.name} [{step.method or 'a draw'}] integrates {name} out, but "
+                        f"{name} is given: draw it with {name} held"
+                    )
 
     def __getitem__(self, index):  # type: ignore[no-untyped-def]
         return self.steps[index]
@@ -42,7 +49,7 @@ class Schedule(Sequence[Step]):
         return [step.name for step in self.steps]
 
     def __str__(self) -> str:
-        lines = []
+        lines = [f"Given: {', '.join(self.given)}"] if self.given else []
         direction = None
         for number, step in enumerate(self.steps, 1):
             if step.upward is not direction:

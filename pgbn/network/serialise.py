@@ -33,13 +33,15 @@ _edges: dict[str, type[Expression]] = {
 
 
 def network_json(network: Network, indent: int | None = 2) -> str:
-    """The nodes in topological order, the sizes and the order, as JSON."""
+    """The nodes in topological order, the sizes and the order, as JSON; and which are given."""
+    given = {"held": network.held, "above": network.above} if network.held else {}
     return json.dumps(
         {
             "format": FORMAT,
             "sizes": network.sizes,
             "order": network.order,
-            "nodes": [_encode_node(node) for node in network],
+            **given,
+            "nodes": [_encode_node(node) for node in network.declared.values()],
         },
         indent=indent,
     )
@@ -99,15 +101,19 @@ def network_from_json(text: str) -> Network:
         raise NetworkError("not a network: 'nodes' must be a list of objects")
     if not isinstance(document.get("sizes", {}), dict):
         raise NetworkError("not a network: 'sizes' must be an object")
+    held = document.get("held", [])
+    if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
+        raise NetworkError("not a network: 'held' must be a list of names")
     reader = _Reader(entries)
     try:
         nodes = [reader.node(entry["name"], "the list") for entry in entries]
         observed = [node for node in nodes if isinstance(node, Observed)]
-        network = Network(*observed, sizes=document.get("sizes", {}), order=document.get("order"))
+        network = Network(*observed, sizes=document.get("sizes", {}), order=document.get("order"),
+                          held=held, above=bool(document.get("above", True)))  # fmt: skip
     except RecursionError:
         raise NetworkError("not a network: its expressions are nested too deeply") from None
     for node in nodes:
-        if node.name not in network.nodes:
+        if node.name not in network.declared:
             raise NetworkError(f"{node.name}: no observed node depends on it; leave it out")
     return network
 

@@ -75,12 +75,20 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
     steps += [_draw_step(wiring, wiring.nodes[name]) for name in wiring.sources]
     if revise is not None:
         steps = [revise(wiring, step) for step in steps]
-    steps = [replace(step, plates=plates_of(wiring, step)) for step in steps]
+    steps = [
+        replace(step, plates=plates_of(wiring, step), reads=_not_given(wiring, step.reads))
+        for step in steps
+    ]
     read = {r.name for step in steps for r in step.reads if r.name != step.node or step.upward}
     return {
         step.name: replace(step, on_demand=not step.upward and step.node not in read)
         for step in steps
     }
+
+
+def _not_given(wiring: Wiring, reads: frozenset[Read]) -> frozenset[Read]:
+    """Reads of what may change: a given value is a constant, and never stale."""
+    return frozenset(read for read in reads if read.name not in wiring.held)
 
 
 def _has_counts(wiring: Wiring, node: Node) -> bool:

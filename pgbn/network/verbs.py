@@ -28,16 +28,33 @@ class Verbs:
         self,
         seed: int = 0,
         sizes: Mapping[str, int] | None = None,
-        given: Mapping[str, Any] | None = None,
+        given: Mapping[str, Any] | Draws | None = None,
     ) -> dict[str, Any]:
         """A draw of all nodes from the joint distribution, each given its parents.
 
         The nodes in ``given`` keep their values, and what depends on them follows. Nodes above a
-        given one are left out: given it, they have a posterior, which is what `sample` draws.
+        given one are left out: given it, they have a posterior, which is what `sample` draws. Where
+        draws are given, of the dims (draw, …) or (chain, draw, …), the arrays that are returned
+        have these dims too: one draw of the others for each.
         """
         from pgbn.engine.run.generate import generate_network
 
-        return generate_network(self._network, seed, sizes or {}, given or {})
+        return generate_network(self._network, seed, sizes or {}, given)
+
+    def prior_predictive(
+        self,
+        draws: int = 100,
+        sizes: Mapping[str, int] | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+        coords: Mapping[str, Any] | None = None,
+    ) -> Draws:
+        """Draws of all nodes, the data too, from the joint distribution: (1, draws, *dims) each.
+        ``sizes`` are those of the dims that the network leaves open. In ArviZ they are the groups
+        prior and prior_predictive."""
+        from pgbn.engine.run.prior import prior_draws
+
+        return prior_draws(self._network, draws, sizes or {}, seed, threads, coords)
 
     def chain(
         self,
@@ -48,6 +65,7 @@ class Verbs:
         layer1: str = "auto",
         threads: int | None = None,
         executor: Executor | None = None,
+        given: Mapping[str, Any] | Draws | None = None,
     ) -> Chain:
         """A Markov chain at its beginning: `Chain.sweep` runs it.
 
@@ -64,10 +82,16 @@ class Verbs:
 
         ``threads`` changes the speed, never the result; None is PGBN_THREADS or all cores.
         ``executor`` stands for them, see `pgbn.samplers.Executor`.
+
+        ``given`` holds latent nodes at values, as if they were data: ``{"phi": topics}``. The chain
+        is that of `holding`: it draws the others from their posterior given these values, which
+        have no step. An array of the dims (draw, …) or (chain, draw, …), as `Draws` has them, are
+        n draws that are taken one after another: sweep s is run given number (s − 1) mod n. The
+        others then follow a target that moves with them; `infer` lets them settle for each.
         """
         from pgbn.engine.run.chain import Chain
 
-        return Chain(self._network, data, seed, chain, init, layer1, threads, executor)
+        return Chain(self._network, data, seed, chain, init, layer1, threads, executor, given)
 
     def sample(
         self,
@@ -77,15 +101,21 @@ class Verbs:
         thin: int = 1,
         chains: int = 1,
         seed: int = 0,
-        keep: Iterable[str] | None = None,
+        keep: Iterable[str] | Mapping[str, Any] | None = None,
         progress: bool = True,
         layer1: str = "auto",
         threads: int | None = None,
         callback: Callback | None = None,
         executor: Executor | None = None,
+        given: Mapping[str, Any] | Draws | None = None,
+        coords: Mapping[str, Any] | None = None,
     ) -> Draws:
-        """Run chains and keep draws of the nodes in ``keep`` (all latent nodes if left out). Of
-        data with missing cells, the imputed counts can be kept too.
+        """Run chains and keep draws of the nodes in ``keep`` (if left out, all latent nodes that
+        are not given). Of data with missing cells, the imputed counts can be kept too; of
+        expressions, their values: ``keep={"theta": theta, "rate": phi @ theta}``. ``coords`` are
+        labels along dims, ``{"term": words}``, beside those that data frames and xarray bring.
+
+        ``given`` holds latent nodes at values, or at draws one after another, see `chain`.
 
         ``callback`` gets a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the draws
         that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
@@ -94,7 +124,7 @@ class Verbs:
         from pgbn.engine.run.draws import sample
 
         return sample(self._network, data, burn_in, draws, thin, chains, seed, keep, progress,
-                      layer1, threads, callback, executor)  # fmt: skip
+                      layer1, threads, callback, executor, given, coords)  # fmt: skip
 
     def explain(self, format: str = "text") -> str:
         """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html"."""

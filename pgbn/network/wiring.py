@@ -7,6 +7,8 @@ checks that need all three are made here.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
@@ -20,13 +22,18 @@ __all__ = ["Wiring"]
 
 
 class Wiring:
-    """The static analysis of a network; ``nodes`` in topological order, parents first."""
+    """The static analysis of a network; ``nodes`` in topological order, parents first.
 
-    def __init__(self, nodes: dict[str, Node]) -> None:
-        self.connections = Connections(nodes)
+    The nodes ``held`` have given values, see `Connections`.
+    """
+
+    def __init__(
+        self, nodes: dict[str, Node], held: Collection[str] = (), above: bool = True
+    ) -> None:
+        self.connections = Connections(nodes, held, above)
         self.exposures = Exposures(self.connections)
         self.reads = Reads(self.connections, self.exposures)
-        self.nodes = nodes
+        self.nodes, self.held = nodes, self.connections.held
         self.polynomials, self.rules = self.connections.polynomials, self.connections.rules
         self.sources = self.connections.sources
         for name in self.sources:
@@ -36,7 +43,8 @@ class Wiring:
             self._check_reads(name)
         for node in nodes.values():
             for slot in node.positive_slots:
-                self._check_positive(node, slot)
+                if (node.name, slot) in self.polynomials:
+                    self._check_positive(node, slot)
 
     def counts_are_integer(self, name: str) -> bool:
         """Whether all counts that a node hears are integers."""
@@ -99,8 +107,11 @@ class Wiring:
                 )
 
     def may_be_zero(self, name: str) -> bool:
-        """Whether a node's value can be exactly 0: a gate, or a gamma that a gate switches off."""
+        """Whether a node's value can be exactly 0: a gate, or a gamma that a gate switches off. A
+        given value is known, and looked at when it is there."""
         node = self.nodes[name]
+        if name in self.held:
+            return node.has_zeros
         return node.has_zeros or any(not self.is_positive(node, slot) for slot in node.zero_with)
 
     def is_positive(self, node: Node, slot: str) -> bool:

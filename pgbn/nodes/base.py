@@ -172,6 +172,11 @@ class Observed(Node):
         """Log density of separate cells, for types whose cells are independent."""
         return self.log_density(value, **slots)
 
+    def told_by_data(self, value: Array, axis: int) -> dict[str, Array]:
+        """The slots that data bring with them, so that what is predicted has them too: the total
+        of a multinomial, along ``axis``."""
+        return {}
+
     def check(self, values: Array) -> str | None:
         """What these (finite) data values have that they must not ("negative values"), or None."""
         return None

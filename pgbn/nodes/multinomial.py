@@ -52,6 +52,9 @@ class Multinomial(Observed):
     def slot_axes(self, slot: str) -> tuple[str, ...]:
         return self.dims if slot == "total" else self.axes
 
+    def told_by_data(self, value: Array, axis: int) -> dict[str, Array]:
+        return {"total": value.sum(axis=axis, keepdims=True).astype(np.float64)}
+
     def check(self, values: Array) -> str | None:
         return check_counts(values)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from pgbn.explain.symbols import Symbols
-from pgbn.nodes.base import Observed
 from pgbn.plot.layout import HEIGHT, MARGIN, Box, Edge, label_width
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def draw(
             labels.append(name)
     for edge in edges:
         labels.append(_edge_label(edge, taken))
-    parts += [_node(box) for box in boxes.values()]
+    parts += [_node(network, box) for box in boxes.values()]
     title = f"Network of {len(network)} nodes; observed: {', '.join(network.observed)}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -161,16 +160,16 @@ def _label(text: str, x: float, y: float, taken: list[Area]) -> str:
     )
 
 
-def _node(box: Box) -> str:
+def _node(network: Network, box: Box) -> str:
     assert box.node is not None
-    observed = isinstance(box.node, Observed)
-    role = "observed" if observed else "latent"
+    role = network.role(box.node.name)
     spoken = f"{role} {box.node!r}"
-    kind = "node observed" if observed else "node"
+    kind = "node observed" if role == "observed" else "node"
+    dashed = ' stroke-dasharray="5 3"' if role == "given" else ""
     return (
         f'<g role="img" aria-label={quoteattr(spoken)}><title>{escape(spoken)}</title>'
         f'<rect class="{kind}" x="{box.x - box.width / 2:.1f}" y="{box.y:.1f}" '
-        f'width="{box.width:.1f}" height="{HEIGHT:.0f}" rx="{HEIGHT / 2:.0f}"/>'
+        f'width="{box.width:.1f}" height="{HEIGHT:.0f}" rx="{HEIGHT / 2:.0f}"{dashed}/>'
         f'<text class="title" x="{box.x:.1f}" y="{box.y + 20:.1f}">{escape(box.title)}</text>'
         f'<text class="detail" x="{box.x:.1f}" y="{box.y + 36:.1f}">{escape(box.detail)}</text></g>'
     )

@@ -31,7 +31,7 @@ def report_data(
     vocabulary: Sequence[str] | None = None,
     documents: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
-    max_width: int | None = None,
+    max_width: int | Sequence[int] | None = None,
     settings: Mapping[str, Any] | None = None,
     repeat: str = "",
     title: str = "Topics by layer",
@@ -43,9 +43,10 @@ def report_data(
     of such: chains with different seeds on the same documents. Topics are those of the first
     chain, traces are of all. The documents are those of the training where the state was kept;
     with ``X`` (documents × terms) and no state they are inferred, with ``seed``. ``documents`` are
-    their texts, ``titles`` their names; ``max_width`` is the width that the first layer was given;
-    ``settings`` and ``repeat`` (code) are shown so that a reader can repeat the run; the code is
-    made from the settings if these have the arguments max_width, depth and seed.
+    their texts, ``titles`` their names; ``max_width`` is the width that the first layer was given,
+    or that of each layer; ``settings`` and ``repeat`` (code) are shown so that a reader can repeat
+    the run; the code is made from the settings if these have the arguments max_width, depth and
+    seed.
     """
     if isinstance(model, ReportData):
         return model
@@ -58,7 +59,7 @@ def report_data(
     if len(sizes) > 1:
         raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
     vocabulary = trained.vocabulary if vocabulary is None else vocabulary
-    given = int(max_width or getattr(models[0], "max_width", None) or 0)
+    given = getattr(models[0], "max_width", None) if max_width is None else max_width
     cells = None if X is None else read_array(observed_node(trained.link), X, imputed=False)
     facts = trained_facts(trained, cells) | dict(settings or {})
     stopped = getattr(getattr(models[0], "training_", models[0]), "stopped", None)
@@ -70,7 +71,7 @@ def report_data(
         phi=trained.phi,
         weights=tuple(topic_weights(trained, t) for t in range(1, trained.depth + 1)),
         active=tuple(_has_counts(phi) for phi in trained.phi),
-        budget=(given, *trained.widths[:-1]),
+        budget=_budgets(given, trained.widths),
         vocabulary=term_names(vocabulary, trained.vocabulary_size),
         theta=_documents(trained, cells, seed),
         titles=titles,
@@ -83,6 +84,13 @@ def report_data(
         title=title,
         labels=trained.labels,
     )
+
+
+def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> tuple[int, ...]:
+    """The width that each layer was given: its own budget, and no more than the layer below has."""
+    each = [int(number) for number in np.ravel(0 if max_width is None else max_width)]
+    below = (each[0], *widths[:-1])
+    return below if len(each) == 1 else tuple(map(min, each, below))
 
 
 # ---- parts of a trained network ---------------------------------------------------------

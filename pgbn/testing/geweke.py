@@ -64,8 +64,13 @@ def geweke(
     layer1: str = "blocked",
     threads: int | None = None,
     broken: Callable[[Chain], None] | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> GewekeResult:
     """z-scores of the joint-distribution test; |z| < 4 is a pass.
+
+    Nodes in ``given`` have this value in every replicate. A network that holds nodes
+    (``net.holding("theta")``) without given values has each at a draw from its prior, another one
+    in every replicate, so that what stands above them is tested too.
 
     ``broken`` is called with the chain before it runs, so that a test of the test can replace
     one of its parts by a wrong one.
@@ -73,7 +78,7 @@ def geweke(
     check_network(network, sizes, "geweke")
     replicates = check_integer("replicates", replicates, 2)
     sweeps = check_integer("sweeps", sweeps, 1)
-    chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads)
+    chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads, None, given)
     _refuse_not_finite(_arrays(chain))
     refuse_large_counts(chain, "geweke", LARGEST_RATE)
     if broken is not None:
@@ -101,7 +106,7 @@ def geweke(
             constant = np.inf if change.any() else 0.0
             z[name] = float(change.mean()) / spread if spread > 0 else constant
             shifts[name] = float(change.mean()) / max(float(before.std()), 1e-300)
-    for name in _stuck(begun, copies, _arrays(chain)):
+    for name in set(_stuck(begun, copies, _arrays(chain))) - set(chain.network.held):
         z |= {own: np.inf for own in (name, f"{name}²") if own in z}
     return GewekeResult(z, shifts, replicates, sweeps)
 

@@ -29,6 +29,7 @@ from pgbn.samplers.documents.scratch import Documents, HeldNetwork, Sweeps
 from pgbn.samplers.documents.sweeps import infer_documents
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.samplers.random import stream_key, word_of
+from pgbn.training.kept_draws import each_draw
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.zoo.links import REALS, get_link
 
@@ -85,6 +86,9 @@ def infer(
     those of the model's (if left out, those that it was saved with), columns are matched by name;
     both are lists, or dicts from names to columns.
     ``units=False`` leaves out θ itself, keeping θ/θ_· only.
+    Where the model kept draws (``keep_draws`` of training), each of them runs its own chain of
+    ``burn_in`` sweeps and its share of the ``samples``: means and standard deviations are then over
+    Φ and r too. One chain gave these draws, so that a topic is the same one in all of them.
     """
     model = trained_network(model)
     check_integer("burn_in", burn_in, 0)
@@ -98,8 +102,13 @@ def infer(
     share = [np.zeros((rows, places)) for _ in range(2)]
     unit = [np.zeros((rows, places if units else 0)) for _ in range(2)]
     moments = Moments(column, share[0], share[1], unit[0], unit[1])
-    sweeps = Sweeps(int(burn_in), int(samples))
-    _run(model, cells, sweeps, moments, seed, executor_of(threads))
+    networks = each_draw(model)
+    sweeps = Sweeps(int(burn_in), -(-int(samples) // len(networks)))
+    for number, network in enumerate(networks):
+        key = stream_key(check_seed(seed), word_of("infer"), *([number] if number else []))
+        _run(network, cells, sweeps, moments, key, executor_of(threads))
+    for sums in (*share, *unit):
+        sums /= len(networks)
     empty = np.flatnonzero(np.diff(cells.indptr) == 0)
     _report_empty(empty, rows)
 
@@ -127,7 +136,7 @@ def _run(
     cells: Cells,
     sweeps: Sweeps,
     moments: Moments,
-    seed: int,
+    key: int,
     executor: Executor,
 ) -> None:
     link = get_link(model.link)
@@ -144,7 +153,6 @@ def _run(
         executor.rows(project_terms, phi.shape[0], 0, phi, layers, projected)
     documents = Documents(cells.indptr, indices, values.astype(np.float64), hashes)
     law, network = count_law(link.latent, float(model.noise)), HeldNetwork(phi, projected, layers)
-    key = stream_key(check_seed(seed), word_of("infer"))
     executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
 
 

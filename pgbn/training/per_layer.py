@@ -1,8 +1,9 @@
-"""Arguments that are one number, or one a layer."""
+"""Arguments that are one number, or one for each layer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -11,7 +12,36 @@ import numpy as np
 from pgbn.checks import is_finite_number, is_integral
 from pgbn.errors import DataError
 
-__all__ = ["integers", "positives"]
+__all__ = ["budgets", "integers", "positives"]
+
+
+def budgets(name: str, value: Any, depth: int) -> int | tuple[int, ...]:
+    """How wide layers may be: one number for the first of them, where K_t ≤ K_{t−1} above it, or
+    numbers that do not grow, one for each layer (those beyond ``depth`` are not used)."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        if is_integral(value) and value >= 1:
+            return int(value)
+        raise DataError(
+            f"{name}={value!r} must be an integer of at least 1, or one such for each layer, as in "
+            f"{name}=(100, 30, 10)"
+        )
+    if not all(is_integral(number) and number >= 1 for number in value):
+        raise DataError(f"{name}={value!r} must hold integers of at least 1, one for each layer")
+    each = tuple(int(number) for number in value)
+    if len(each) < depth:
+        raise DataError(
+            f"{name}={value!r}: {len(each)} of depth={depth} layers; give one number for each of "
+            "them, or one for the first layer"
+        )
+    for below, above in pairwise(each):
+        if above > below:
+            raise DataError(
+                f"{name}={value!r}: {above} is more than the {below} of the layer below, and no "
+                "layer is wider than the one below; give numbers that do not grow"
+            )
+    return each
 
 
 def integers(name: str, value: Any, depth: int, least: int = 1) -> tuple[int, ...]:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_names, is_integral, numbers
 from pgbn.errors import DataError, NetworkError
+from pgbn.training.grown import GrownNetwork
 from pgbn.training.verbs import Reportable
+from pgbn.zoo import layers
 from pgbn.zoo.links import get_link, link_names
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class TrainedNetwork(Reportable):
     last state of the chain, to go on from; it may be empty. ``sweeps`` were run in all. ``labels``
     are names of topics (layer, number) that a reader has given, see `with_labels`. ``vocabulary``
     are the names of the terms, if it was saved with them: lists of topics and reports use them.
+    ``draws`` are those that ``keep_draws`` asked for, by node, with the draw as the first axis.
     """
 
     phi: tuple[NDArray[np.float64], ...]
@@ -77,6 +80,7 @@ class TrainedNetwork(Reportable):
     sweeps: int = 0
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     vocabulary: Sequence[str] | None = None
+    draws: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("phi", "weights"):
@@ -99,6 +103,7 @@ class TrainedNetwork(Reportable):
         if self.vocabulary is not None:
             names = check_names("vocabulary", self.vocabulary, self.vocabulary_size)
             object.__setattr__(self, "vocabulary", tuple(names))
+        self._check_draws()
         places = {(t, k) for t, width in enumerate(self.widths, 1) for k in range(width)}
         for place, text in self.labels.items():
             if place not in places or not isinstance(text, str):
@@ -126,11 +131,28 @@ class TrainedNetwork(Reportable):
                 raise DataError(
                     f"TrainedNetwork: weights of {len(self.weights)} layers, not {self.depth}"
                 )
-            layers = enumerate(zip(self.weights, self.widths, strict=True))
-            expected |= {f"weights[{t}]": (array, (width,)) for t, (array, width) in layers}
+            pairs = enumerate(zip(self.weights, self.widths, strict=True))
+            expected |= {f"weights[{t}]": (array, (width,)) for t, (array, width) in pairs}
         for name, (array, shape) in expected.items():
             if array.shape != shape:
                 raise DataError(f"TrainedNetwork: {name} has shape {array.shape}, expected {shape}")
+
+    def _check_draws(self) -> None:
+        """As many draws of every node, of Φ and r in their shapes."""
+        if not self.draws:
+            return
+        arrays = {name: _numbers(f"draws[{name!r}]", array) for name, array in self.draws.items()}
+        expected = {layers.phi(t): phi.shape for t, phi in enumerate(self.phi, 1)}
+        expected[layers.TOP_SHAPE] = self.r.shape
+        kept = len(np.atleast_1d(next(iter(arrays.values()))))
+        for name in (*expected, *arrays):
+            shape = arrays[name].shape if name in arrays else "none"
+            want = (kept, *expected.get(name, arrays[name].shape[1:] if name in arrays else ()))
+            if shape != want:
+                raise DataError(
+                    f"TrainedNetwork: draws[{name!r}] has shape {shape}, expected {want}"
+                )
+        object.__setattr__(self, "draws", arrays)
 
     @property
     def depth(self) -> int:
@@ -197,6 +219,11 @@ def unwrapped(model: Any) -> Any:
 def trained_network(model: Any, argument: str = "model") -> TrainedNetwork:
     """The trained network that an argument stands for."""
     network = unwrapped(model)
+    if isinstance(network, GrownNetwork):
+        raise DataError(
+            f"{argument} is {network!r}, of a family of its own; this is for belief networks, as "
+            "train_layerwise grows them without family="
+        )
     if not isinstance(network, TrainedNetwork):
         raise DataError(
             f"{argument} is {type(model).__name__}; give a trained network (a saved one: "

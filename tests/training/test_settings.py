@@ -96,3 +96,68 @@ def test_settings_of_the_first_layers() -> None:
 def test_a_whole_depth_may_be_a_float() -> None:
     assert Settings.of(8, 2.0, burn_in=2, collect=[3, 4]).collect == (3, 4)  # type: ignore[arg-type]
     assert Settings.of(8, np.float64(2)).depth == 2  # type: ignore[arg-type]
+
+
+# ---- budgets ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ((6, 5), r"max_width=\(6, 5\): 2 of depth=3 layers; give one number for each"),
+        ((6, 4, 5), r"max_width=\(6, 4, 5\): 5 is more than the 4 of the layer below"),
+        ((6, 5, 0), r"max_width=\(6, 5, 0\) must hold integers of at least 1"),
+        ((6, 5.5, 4), r"max_width=\(6, 5.5, 4\) must hold integers"),
+        (np.array([6.5, 5.0, 4.0]), r"max_width=\[6.5, 5.0, 4.0\] must hold integers"),
+        (
+            np.ones((3, 1), int),
+            r"(?s)max_width=array.* must be an integer of at least 1, or one such",
+        ),
+        (np.array(6), r"max_width=array\(6\) must be an integer"),
+        ((), r"max_width=\(\): 0 of depth=3"),
+        ("6,5,4", "max_width='6,5,4' must be an integer of at least 1, or one such for each layer"),
+        ({6: 5}, "max_width={6: 5} must be an integer"),
+        (True, "max_width=True must be an integer"),
+        (None, "max_width=None must be an integer"),
+        ((True, 1, 1), "must hold integers"),
+    ],
+)
+def test_budgets_that_cannot_be(budget: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        pgbn.train_layerwise(X, budget, 3, callback=no_work, **QUICK)
+
+
+def test_no_layer_is_wider_than_its_budget_or_than_the_layer_below() -> None:
+    every: list[Any] = [(9, 4, 2), [9, 4, 2], np.array([9, 4, 2]), (9.0, 4.0, 2.0), (9, 4, 2, 1)]
+    for given in every:
+        settings = Settings.of(given, 3)
+        assert [settings.budget(below) for below in ((), (9,), (3,), (9, 4), (9, 1))] == [
+            9, 4, 3, 2, 1,
+        ]  # fmt: skip
+        assert Settings.from_content(json.loads(json.dumps(settings.content()))) == settings
+    paper = Settings.of(9, 3)
+    assert [paper.budget(below) for below in ((), (7,), (7, 6))] == [9, 7, 6]
+
+
+def test_a_training_keeps_to_its_budgets() -> None:
+    widths: dict[int, int] = {}
+
+    def note(event: pgbn.Progress) -> None:
+        if (event.phase, event.sweep) == ("burn_in", 1):
+            widths[event.depth] = event.chain.network.sizes[f"topic{event.depth}"]
+
+    result = pgbn.train_layerwise(X, (8, 5, 3), 3, callback=note, **QUICK)
+    assert widths == {1: 8, 2: min(5, result.widths[0]), 3: min(3, result.widths[1])}
+    equal = pgbn.train_layerwise(X, (8, 8, 8), 3, **QUICK)
+    assert np.array_equal(equal.deepest.r, pgbn.train_layerwise(X, 8, 3, **QUICK).deepest.r)
+
+
+def test_a_beginning_must_fit_the_budgets_of_all_its_layers() -> None:
+    start = pgbn.train_layerwise(X, (8, 5), 2, **QUICK)
+    second = start.widths[1]
+    with pytest.raises(DataError, match=rf"max_width=\(8, 2, 1\): layer 2 .* has {second} factors"):
+        pgbn.train_layerwise(X, (8, 2, 1), 3, start_from=start, callback=no_work, **QUICK)
+    deeper = pgbn.train_layerwise(X, (8, 5, 2), 3, start_from=start, **QUICK)
+    whole = pgbn.train_layerwise(X, (8, 5, 2), 3, **QUICK)
+    assert deeper.widths[2] <= 2
+    assert np.array_equal(deeper.deepest.r, whole.deepest.r)

@@ -14,14 +14,15 @@ from pgbn.nodes.rules.registry import find_link
 __all__ = ["log_density"]
 
 
-def log_density(program: Program, name: str) -> NDArray[np.float64]:
-    """The log density of a node given its slots, for every replicate."""
+def log_density(program: Program, name: str, plate: str | None = None) -> NDArray[np.float64]:
+    """The log density of a node given its slots: (R,) for every replicate or, along a ``plate``
+    that the node has, (R, rows) for every row of each."""
     node = program.network.nodes[name]
     link = find_link(node)
     if isinstance(node, Observed) and link is not None:
         rule = program.wiring.rules.get((name, link.slot))
         if rule is not None and isinstance(rule.exposure, (int, float)):
-            return _data_density(program, node, link.slot, float(rule.exposure))
+            return _data_density(program, node, link.slot, float(rule.exposure), plate)
     slots = {slot: program.slot(name, slot).get() for slot in node.slots()}
     if node.simplex is not None:
         slots["axis"] = program.stream(name, 0).simplex
@@ -31,11 +32,14 @@ def log_density(program: Program, name: str) -> NDArray[np.float64]:
     if cells is not None and cells.missing is not None:
         known = ~cells.dense(cells.missing).reshape(program.shape4[name])
         density = np.where(known, density, 0.0)
-    return np.asarray(density.sum(axis=(1, 2, 3)))
+    if plate is None:
+        return np.asarray(density.sum(axis=(1, 2, 3)))
+    axis = 4 - len(program.storage[name]) + program.storage[name].index(plate)
+    return np.asarray(density.sum(axis=tuple(other for other in (1, 2, 3) if other != axis)))
 
 
 def _data_density(
-    program: Program, node: Observed, main: str, exposure: float
+    program: Program, node: Observed, main: str, exposure: float, plate: str | None
 ) -> NDArray[np.float64]:
     """Σ_cells of log p(x) without the zero cells, each of which has log p(0) = −q·rate."""
     cells = program.cells[node.name]
@@ -48,12 +52,15 @@ def _data_density(
     slots[main] = rate
     each = node.log_density_cells(value, **slots) + exposure * rate
     each = np.where(known, each, exposure * rate)
-    total = cells.total(each, ())
+    kept = () if plate is None else (plate,)
+    total = cells.total(each, kept)
     if exposure:
-        for product in program.wiring.exposures.named_sum(main, node, node.axes):
+        summed = tuple(dim for dim in node.axes if dim not in kept)
+        for product in program.wiring.exposures.named_sum(main, node, summed):
             whole = program.product(product).get()
             total = total - exposure * np.broadcast_to(whole, total.shape)
     if node.simplex is not None:
         sums = cells.total(value, node.dims)
-        total = total + gammaln(sums + 1.0).reshape(program.replicates, -1).sum(axis=1)
+        over = tuple(i for i, dim in enumerate(node.dims, 1) if dim not in kept)
+        total = total + gammaln(sums + 1.0).sum(axis=over)
     return np.asarray(total)

@@ -57,13 +57,7 @@ def storage_order(wiring: Wiring, node: Node) -> tuple[str, ...]:
     φ[topic, term] is stored as (term, topic) and θ[doc, topic] as it is, so that the topics of
     a word and those of a document both lie side by side.
     """
-    summed = [
-        dict(zip(source.factor.dims, node.axes, strict=True))[dim]
-        for source in wiring.sources.get(node.name, ())
-        for dim in source.term.contracted
-        if dim in source.factor.dims
-    ]
-    last = summed[0] if summed else None
+    last = next(iter(wiring.connections.summed_dims(node)), None)
     return tuple(sorted(node.axes, key=lambda dim: (dim == last, node.axes.index(dim))))
 
 

@@ -63,8 +63,8 @@ class FirstLayer(ABC):
         self.rows = self.replicates * self.documents
         node = program.network.nodes[pattern.loadings]
         assert isinstance(node, Dirichlet)
-        assert isinstance(node.concentration, Constant)
-        self.eta = float(node.concentration.value)
+        number = isinstance(node.concentration, Constant) and not node.concentration.value.ndim
+        self.eta = float(node.concentration.value) if number else 1.0  # given: it is not read
         self._prior = program.slot(pattern.scores, pattern.slot).get
         # There are fewer than 2^31 tokens (`choice`), and counts of four bytes are read faster.
         self.m = np.zeros((self.rows, self.topics), np.int32)
@@ -93,6 +93,10 @@ class FirstLayer(ABC):
     @abstractmethod
     def start(self, key: int) -> None:
         """Begin with the current φ and θ."""
+
+    def loadings_changed(self, key: int) -> None:
+        """Go on with another value of φ, which is given."""
+        self.start(key)
 
     @abstractmethod
     def step(self, key: int) -> None:

@@ -41,6 +41,9 @@ class Blocked(FirstLayer):
     def start(self, key: int) -> None:
         self.topics_held = HeldTopics(self)
 
+    def loadings_changed(self, key: int) -> None:
+        self.topics_held.take()
+
     def step(self, key: int) -> None:
         cells, held = self.program.cells[self.observed], self.topics_held
         counts = SparseCounts(cells.indptr, cells.indices, cells.values)

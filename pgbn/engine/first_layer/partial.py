@@ -40,6 +40,9 @@ class Partial(FirstLayer):
         self.tokens.count_into(self.m)
         self.topics_held = HeldTopics(self)
 
+    def loadings_changed(self, key: int) -> None:
+        self.topics_held.take()
+
     def step(self, key: int) -> None:
         self.executor.rows(allocate_partial, self.rows, key, self.tokens.tokens,
                  self.tokens.labels, self.topics_held.loadings, self.m, self.prior())  # fmt: skip

@@ -46,8 +46,11 @@ def find_pattern(wiring: Wiring) -> Pattern | str:
     scores = next((n for n in nodes if n is not loadings), None)
     if loadings is None or not isinstance(scores, (Gamma, Dirichlet)):
         return f"the {link.slot} of {node.name} is not a Dirichlet times a Gamma or Dirichlet"
+    if scores.name in wiring.held:
+        return f"{scores.name} is given"
     for part, built_in in ((loadings, Dirichlet), (scores, Gamma), (scores, Dirichlet)):
-        if isinstance(part, built_in) and not draws_as(wiring, part, built_in):
+        given = part.name in wiring.held  # then it is not drawn
+        if not given and isinstance(part, built_in) and not draws_as(wiring, part, built_in):
             return f"{part.name} ({type(part).__name__}) has rules or a generate of its own"
     if wiring.rules[node.name, link.slot].count != "count":
         return f"the rule of {type(node).__name__} for {link.slot} does not pass the counts on"
@@ -59,9 +62,12 @@ def find_pattern(wiring: Wiring) -> Pattern | str:
 def _check(
     wiring: Wiring, node: Node, loadings: Dirichlet, scores: Node, topic: str
 ) -> Pattern | str:
-    if len(wiring.sources[loadings.name]) > 1 or len(wiring.sources[scores.name]) > 1:
+    free = loadings.name not in wiring.held  # else its prior does not matter, nor who hears of it
+    sources = wiring.sources
+    if (free and len(sources[loadings.name]) > 1) or len(sources[scores.name]) > 1:
         return f"{loadings.name} or {scores.name} has other children"
-    if not isinstance(loadings.concentration, Constant) or loadings.concentration.value.ndim:
+    eta = loadings.concentration
+    if free and (not isinstance(eta, Constant) or eta.value.ndim):
         return f"the concentration of {loadings.name} is not a number"
     if loadings.axes != (topic, node.axes[-1]) or scores.axes != (*node.axes[:-1], topic):
         return f"{loadings.name} or {scores.name} has other dims"

@@ -22,16 +22,21 @@ __all__ = ["HeldTopics"]
 class HeldTopics:
     """φ, its counts ``n`` and, while φ is the draw given n, the key of that draw."""
 
+    _key: int | None
+
     def __init__(self, layer: FirstLayer) -> None:
         self.layer = layer
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
         self.n = np.zeros(self.shape, np.int32)
-        value = layer.program.values[layer.pattern.loadings].copy()
-        self.loadings = loadings_of(value, layer.executor)
+        self.take()
         cells = layer.program.cells[layer.observed]
         words = cells.total(cells.values, (cells.dims[-1],))
         self._room = empty_loadings(words, layer.topics, layer.eta)
-        self._key: int | None = None
+
+    def take(self) -> None:
+        """φ as the program has it."""
+        value = self.layer.program.values[self.layer.pattern.loadings].copy()
+        self.loadings, self._key = loadings_of(value, self.layer.executor), None
 
     def draw(self, key: int) -> None:
         """φ_k ~ Dir(η + n_k)."""
@@ -65,5 +70,6 @@ class HeldTopics:
     def show(self) -> None:
         """Bring φ and n into the program."""
         layer, name = self.layer, self.layer.pattern.loadings
-        layer.program.values[name] = self.loadings.value * self.loadings.scale[:, None, :]
+        if name not in layer.program.wiring.held:
+            layer.program.values[name] = self.loadings.value * self.loadings.scale[:, None, :]
         layer.program.counts[layer.observed, name] = self.n.astype(np.int64)

@@ -71,7 +71,7 @@ def find_mix(program: Program, node: Node, slot: str) -> LayerMix | None:
     factors = {
         program.read(operand_of(f)).dims: f.name
         for f in term.factors
-        if f.name in program.wiring.sources
+        if f.name in program.network.latent
     }
     phi, theta = factors.get((dims[-1], topic)), factors.get((*dims[:-1], topic))
     if phi is None or theta is None:

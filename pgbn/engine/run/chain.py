@@ -18,6 +18,7 @@ from pgbn.engine.data.possible import check_possible
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import choose, sampler_of
 from pgbn.engine.run.generate import generate_into, prior_step, to_axes
+from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables
 from pgbn.engine.run.turns import arrange, joined
@@ -36,7 +37,7 @@ class Chain:
     """The state of a chain and the way to advance it.
 
     Invariant: after any number of sweeps the state depends on the network, the data, the
-    initial values, the seed and the chain's number only, never on ``threads`` or
+    initial and given values, the seed and the chain's number only, never on ``threads`` or
     ``executor``.
     """
 
@@ -50,16 +51,20 @@ class Chain:
         layer1: str = "auto",
         threads: int | None = None,
         executor: Executor | None = None,
+        given: Any = None,
     ) -> None:
-        self.network = network
+        network, values = hold(network, given)
+        self.network, self.given = network, Given(network, values)
         self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
         cells = read_data(network, data)
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
-        sizes = complete_sizes(network, {}, shapes)
+        sizes = complete_sizes(network, {}, shapes | self.given.shapes)
         check_fits(network, sizes)
         program = Program(network, cells, sizes, 1, executor_of(threads, executor))
         check_possible(program)
+        self.given.put(program, 1)
         begin_values(program, stream_key(self.seed, self.number), init or {})
+        self.given.check(program)
         self._begin(program, layer1)
 
     @classmethod
@@ -72,17 +77,24 @@ class Chain:
         layer1: str = "blocked",
         threads: int | None = None,
         executor: Executor | None = None,
+        given: Any = None,
     ) -> Chain:
         """Many independent chains as one leading dim of every node, each on data of its own,
-        and each at an exact draw from the joint distribution of parameters and data."""
+        and each at an exact draw from the joint distribution of parameters and data.
+
+        A node that the network holds is held at the value in ``given``, the same for all, or else
+        at a draw of its own in every replicate."""
         chain = cls.__new__(cls)
-        chain.network = network
+        network, values = hold(network, given, partly=True)
+        chain.network, chain.given = network, Given(network, values)
         chain.seed, chain.number = check_seed(seed), 0
-        every = complete_sizes(network, sizes, {})
+        every = complete_sizes(network, sizes, chain.given.shapes)
         replicates = check_integer("replicates", replicates, 1)
         check_fits(network, every, replicates, data=True)
         program = Program(network, {}, every, replicates, executor_of(threads, executor))
-        generate_into(program, chain.seed, {})
+        chain.given.check_replicated(network)
+        chain.given.put(program, 1)
+        generate_into(program, chain.seed, {name: program.values[name] for name in values})
         chain._begin(program, layer1)
         return chain
 
@@ -119,10 +131,19 @@ class Chain:
         turns = joined(self._turns)
         for _ in range(check_integer("sweep: n", n, 0)):
             self.sweeps += 1
+            self._take_given()
             for turn in turns:
                 turn(self.sweeps)
             self._pending = set(self._later)
         return self
+
+    def _take_given(self) -> None:
+        """The values of held nodes in this sweep, where they change from one to the next."""
+        if self.given.count > 1:
+            self.given.put(self.program, self.sweeps)
+            if self.sampler is not None and self.sampler.pattern.loadings in self.network.held:
+                key = stream_key(self.seed, self.number, word_of("labels"), self.sweeps)
+                self.sampler.loadings_changed(key)
 
     def refresh(self, names: Iterable[str] | None = None) -> None:
         """Draw the nodes that no step reads (or those among ``names``), so that their values
@@ -139,7 +160,11 @@ class Chain:
         seed and the numbers: `restore` goes on from there, bit for bit."""
         program, own = self.program, "" if self.sampler is None else self.sampler.observed
         tables: dict[str, Mapping[Any, NDArray[Any]]] = {
-            "values": {(n,): v for n, v in program.values.items() if n not in self._pending},
+            "values": {
+                (n,): program.values[n]
+                for n in program.values
+                if n not in self._pending and n not in self.network.held
+            },
             "counts": {pair: v for pair, v in program.counts.items() if pair[0] != own},
             "drawn": program.drawn,
             "latent_counts": {(n,): v for n, v in program.latent_counts.items()},
@@ -155,10 +180,11 @@ class Chain:
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
         """Put a chain of the same network, data, seed and number where `state` was taken."""
         program, tables = self.program, read_tables(self.program, state)
-        for name in self.network.latent:
+        for name in self.network.free:
             if name not in tables["values"] and name not in self._later:
                 raise DataError(f"restore: the state has no value of {name!r}")
         self.sweeps = check_integer("restore: sweeps", sweeps, 0)
+        self._take_given()
         program.values.update(tables["values"])
         program.counts.update(tables["counts"])
         program.drawn.update(tables["drawn"])
@@ -197,7 +223,7 @@ class Chain:
         out = {}
         if self.sampler is not None:
             self.sampler.show()
-        for name in self.network.latent:
+        for name in self.network.free:
             pairs = [pair for pair in self.program.counts if pair[1] == name]
             if pairs:
                 total = sum(self.program.counts[pair] for pair in pairs)
@@ -207,7 +233,9 @@ class Chain:
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""
         self.refresh()
-        return float(sum(log_density(self.program, name)[0] for name in self.network.nodes))
+        known = () if self.network.above else self.network.held  # what they depend on is left out
+        names = [name for name in self.network.nodes if name not in known]
+        return float(sum(log_density(self.program, name)[0] for name in names))
 
     def log_likelihood(self) -> float:
         """The log density of the data given the latent values."""

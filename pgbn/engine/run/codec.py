@@ -55,7 +55,10 @@ def chain_data(chain: Chain) -> Group:
 def _encode(chain: Chain) -> Parts:
     if chain.program.replicates != 1:
         raise StorageError("replicated chains cannot be saved; save a Chain made by Network.chain")
-    return Parts(chain_content(chain), {"data": chain_data(chain), "state": chain_state(chain)})
+    groups = {"data": chain_data(chain), "state": chain_state(chain)}
+    if chain.given.stacks:
+        groups["given"] = dict(chain.given.stacks)
+    return Parts(chain_content(chain), groups)
 
 
 def decode_chain(
@@ -74,7 +77,8 @@ def decode_chain(
         for name in network.observed
     }
     seed, number, layer1 = (content[name] for name in ("seed", "number", "layer1"))
-    chain = Chain(network, data, seed, number, None, layer1, threads)
+    given = files("given") if network.held else None
+    chain = Chain(network, data, seed, number, None, layer1, threads, given=given)
     return chain.restore(files("state"), content["sweeps"])
 
 

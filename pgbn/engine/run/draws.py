@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_integer
+from pgbn.engine.compile.expressions import Deterministic
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.coords import check_coords, read_coords
 from pgbn.engine.data.imputed import check_imputed
 from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.given import hold
 from pgbn.engine.run.progress import Callback, Clock, Event, live, stop_gently
+from pgbn.engine.verbs import DrawsVerbs
 from pgbn.errors import DataError, PgbnError, did_you_mean, notify
 from pgbn.storage.memory import check_bytes
 
@@ -25,7 +30,7 @@ __all__ = ["Draws", "sample"]
 
 
 @dataclass(frozen=True)
-class Draws:
+class Draws(DrawsVerbs):
     """Posterior draws: ``values[name]`` has the dims ("chain", "draw", *dims of the node).
 
     ``draws[name]`` is the same; ``name in draws``, ``list(draws)`` and ``len(draws)`` speak of the
@@ -34,6 +39,9 @@ class Draws:
     ``interrupted``: Ctrl-C came before the end. ``values`` then has the draws that were kept:
     those of the first chain so far, or of all whole chains, with those of the chain that was
     not finished in ``unfinished``. ``chain`` is where it stands; ``chain.sweep(n)`` goes on.
+
+    ``network`` and ``data`` are what was sampled, for prediction and criticism; ``coords`` are the
+    labels along dims, from data frames, xarray or ``coords=``.
     """
 
     values: dict[str, NDArray[np.float64]]
@@ -42,6 +50,19 @@ class Draws:
     interrupted: bool = False
     unfinished: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     chain: Chain | None = None
+    network: Network | None = None
+    data: Mapping[str, Cells] = field(default_factory=dict)
+    coords: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes of the dims of draws and data."""
+        found: dict[str, int] = {}
+        for cells in self.data.values():
+            found |= zip(cells.dims, cells.shape, strict=True)
+        for name, dims in self.dims.items():
+            found |= zip(dims[2:], self.values[name].shape[2:], strict=True)
+        return found
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         if name not in self.values:
@@ -61,34 +82,9 @@ class Draws:
         """The posterior mean of a node."""
         return np.asarray(self[name].mean(axis=(0, 1)))
 
-    def to_xarray(self) -> Any:
-        """An `xarray.Dataset` (needs the extra ``pgbn[arviz]``)."""
-        xarray = _need("xarray")
-        data = {name: (self.dims[name], value) for name, value in self.values.items()}
-        return xarray.Dataset(data, attrs=self.attributes)
-
-    def to_arviz(self) -> Any:
-        """The draws as ArviZ takes them (needs the extra ``pgbn[arviz]``)."""
-        arviz = _need("arviz_base", "arviz")
-        dims = {name: list(dims[2:]) for name, dims in self.dims.items()}
-        if hasattr(arviz, "convert_to_inference_data") and arviz.__name__ == "arviz":
-            return arviz.from_dict(posterior=self.values, dims=dims)
-        return arviz.from_dict({"posterior": self.values}, dims=dims)
-
     def __repr__(self) -> str:
         rows = [f"  {n}{list(self.dims[n])} {v.shape}" for n, v in self.values.items()]
         return "\n".join(["Draws (interrupted)" if self.interrupted else "Draws", *rows])
-
-
-def _need(*names: str) -> Any:
-    from importlib import import_module
-
-    for name in names:
-        try:
-            return import_module(name)
-        except ImportError:
-            continue
-    raise PgbnError(f"this needs {names[0]}: pip install 'pgbn[arviz]'")
 
 
 def sample(
@@ -99,30 +95,34 @@ def sample(
     thin: int,
     chains: int,
     seed: int,
-    keep: Iterable[str] | None,
+    keep: Iterable[str] | Mapping[str, Any] | None,
     progress: bool,
     layer1: str,
     threads: int | None,
     callback: Callback | None = None,
     executor: Executor | None = None,
+    given: Any = None,
+    coords: Mapping[str, Any] | None = None,
 ) -> Draws:
     """Burn in, then keep every ``thin``-th of the following sweeps, for each chain.
 
-    Of an observed node with missing cells, what is kept is `Chain.imputed`.
+    Of an observed node with missing cells, what is kept is `Chain.imputed`. A dict in ``keep``
+    gives names to expressions, whose values are kept.
     """
+    network, held = hold(network, given)
+    if not network.free:
+        raise DataError(
+            f"given: {', '.join(network.held)} leave nothing to draw; leave one of them out"
+        )
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
     if callback is not None and not callable(callback):
         raise DataError(f"callback={callback!r}: give a function of one argument, a pgbn.Event")
     if keep is not None and not np.iterable(keep):
         raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
-    kept = list(network.latent) if keep is None else [keep] if isinstance(keep, str) else list(keep)
-    for name in kept:
-        if name not in network.latent and name not in network.observed:
-            raise DataError(
-                f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
-            )
-    rows = _Rows(kept, draws, chains)
+    kept, expressions = _read_keep(network, keep)
+    labels = check_coords(network, coords, network.sizes)
+    rows = _Rows(kept, draws, chains, expressions)
     clock = Clock((burn_in + draws * thin) * chains)
     stopped: KeyboardInterrupt | None = None
     with live(progress) as meter, stop_gently() as stop:
@@ -138,7 +138,7 @@ def sample(
         try:
             for number in range(chains):
                 chain = rows.begin(
-                    Chain(network, data, seed, number, None, layer1, threads, executor)
+                    Chain(network, data, seed, number, None, layer1, threads, executor, held)
                 )
                 for done in range(1, burn_in + 1):
                     stop.check(sweep(chain, "burn_in", done, burn_in))
@@ -153,24 +153,54 @@ def sample(
                 raise
             stopped = error
     attributes = {"seed": seed, "burn_in": burn_in, "thin": thin, "layer1": chain.layer1}
-    dims = {name: ("chain", "draw", *network.nodes[name].axes) for name in kept}
+    if network.held:
+        attributes["given"] = list(network.held)
+    dims = {n: ("chain", "draw", *(expressions[n] if n in expressions else network.nodes[n]).axes)
+            for n in kept}  # fmt: skip
+    known: dict[str, Any] = {
+        "network": network, "data": dict(chain.program.cells),
+        "coords": read_coords(network, data, labels, chain.program.sizes),
+    }  # fmt: skip
     if stopped is None:
-        return Draws(rows.complete(), dims, attributes)
+        return Draws(rows.complete(), dims, attributes, **known)
     notify(
         f"stopped after sweep {clock.done} of {clock.total}: {rows.count} of {draws * chains} "
         "draws were kept"
     )
     at = getattr(stopped, "chain", None)  # None if it was stopped in the middle of a sweep
     if not rows.whole:
-        return Draws(rows.rest(), dims, attributes, True, chain=at)
-    return Draws(rows.complete(), dims, attributes, True, rows.rest(), at)
+        return Draws(rows.rest(), dims, attributes, True, chain=at, **known)
+    return Draws(rows.complete(), dims, attributes, True, rows.rest(), at, **known)
+
+
+def _read_keep(network: Network, keep: Any) -> tuple[list[str], dict[str, Deterministic]]:
+    """The names to keep, and the expressions among them."""
+    if isinstance(keep, Mapping):
+        plain = {n: value for n, value in keep.items() if n not in network.nodes}
+        expressions = {n: Deterministic(network, n, value) for n, value in plain.items()}
+        return list(keep), expressions
+    kept = network.free if keep is None else [keep] if isinstance(keep, str) else list(keep)
+    for name in kept:
+        if name not in network.latent and name not in network.observed:
+            raise DataError(
+                f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
+            )
+    return kept, {}
 
 
 class _Rows:
     """The draws that were kept: those of whole chains, and those of the chain that runs."""
 
-    def __init__(self, names: list[str], draws: int, chains: int) -> None:
+    def __init__(
+        self,
+        names: list[str],
+        draws: int,
+        chains: int,
+        expressions: Mapping[str, Deterministic] | None = None,
+    ) -> None:
         self.names, self.draws, self.chains = names, draws, chains
+        self.expressions = expressions or {}
+        self.readers: dict[str, Callable[[], NDArray[np.float64]]] = {}
         self.whole: list[dict[str, NDArray[np.float64]]] = []
         self.open: dict[str, NDArray[np.float64]] = {}
         self.filled = 0
@@ -186,16 +216,24 @@ class _Rows:
         for name in self.data:
             check_imputed(chain.program, name, "keep")
         if not self.whole:
-            each = 8 * sum(prod(chain.program.shape[name]) for name in self.names)
+            sizes = chain.program.sizes
+            axes = [(self.expressions.get(n) or chain.network.nodes[n]).axes for n in self.names]
+            each = 8 * sum(prod(sizes[dim] for dim in dims) for dims in axes)
             what = f"draws={self.draws}, chains={self.chains} of {', '.join(self.names)}"
             check_bytes(what, each * self.draws * self.chains,
                         "keep fewer draws (draws=, thin=) or nodes (keep=)")  # fmt: skip
         self.open, self.filled = {}, 0
+        self.readers = {n: part.reader(chain.program) for n, part in self.expressions.items()}
         return chain
 
     def keep(self, chain: Chain) -> None:
-        values = chain.select(name for name in self.names if name not in self.data)
-        for name, value in (values | {name: chain.imputed(name) for name in self.data}).items():
+        plain = [n for n in self.names if n not in self.data and n not in self.expressions]
+        values: dict[str, Any] = chain.select(plain)
+        values |= {name: chain.imputed(name) for name in self.data}
+        for name, part in self.expressions.items():
+            chain.refresh(part.names)
+            values[name] = self.readers[name]()[0]
+        for name, value in values.items():
             if name not in self.open:
                 self.open[name] = np.empty((self.draws, *value.shape))
             self.open[name][self.filled] = value

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_seed, check_unmasked, in_order
+from pgbn.checks import check_seed
 from pgbn.engine.compile.composed import prior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import cells_of
+from pgbn.engine.data.stacked import given_arrays, read_stack
 from pgbn.engine.time.scan import time_prior
 from pgbn.errors import DataError, did_you_mean
-from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.nodes.base import Observed
 from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
@@ -29,32 +30,46 @@ _GENERATE = word_of("generate")
 
 
 def generate_network(
-    network: Network, seed: int, sizes: Mapping[str, int], given: Mapping[str, Any]
+    network: Network, seed: int, sizes: Mapping[str, int], given: Any
 ) -> dict[str, NDArray[Any]]:
-    """A dict of arrays, one for each node, with the node's dims in order. Nodes above given ones
-    are left out: they would have to be drawn from a posterior."""
-    seed = check_seed(seed)
-    for argument, mapping in (("sizes", sizes), ("given", given)):
-        if not isinstance(mapping, Mapping):
-            raise DataError(
-                f"{argument}={mapping!r}: give a dict, such as {argument}={{'name': …}}"
-            )
-    for name in given:
+    """A dict of arrays, one for each node, with the node's dims in order, after those of draws if
+    draws are given. Nodes above given ones are left out: they would have to be drawn from a
+    posterior."""
+    seed, values = check_seed(seed), given_arrays(given)
+    if not isinstance(sizes, Mapping):
+        raise DataError(f"sizes={sizes!r}: give a dict, such as sizes={{'name': …}}")
+    for name in values:
         if name not in network.nodes:
             raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.nodes)}")
-    arrays = {name: _array(network.nodes[name], value) for name, value in given.items()}
-    every = complete_sizes(network, sizes, {n: a.shape for n, a in arrays.items()})
-    check_fits(network, every, data=True)
-    for name, array in arrays.items():
-        node = network.nodes[name]
-        complaint = node.refuses(array) if isinstance(node, Latent) else None
-        if complaint:
-            raise DataError(f"given: {name} {complaint}")
-    above = _above(network, arrays)
-    program = Program(network, {}, every)
-    fixed = {name: to_storage(program, name, array[None]) for name, array in arrays.items()}
+    for name in network.held:
+        if name not in values:
+            raise DataError(f"given: no value of {name!r}, which the network holds; give one")
+    read = {name: read_stack(network.nodes[name], value) for name, value in values.items()}
+    every = complete_sizes(network, sizes, {n: s.shape[1:] for n, (s, _) in read.items()})
+    lead = _lead({name: lead for name, (_, lead) in read.items()})
+    draws = prod(lead)
+    check_fits(network, every, draws, data=True)
+    above = _above(network, read)
+    program = Program(network, {}, every, draws)
+    fixed = {
+        name: to_storage(program, name, np.broadcast_to(stack, (draws, *stack.shape[1:])))
+        for name, (stack, _) in read.items()
+    }
     data = generate_into(program, seed, fixed, above)
-    return {name: to_axes(program, name, value)[0] for name, value in data.items()}
+    arrays = {name: to_axes(program, name, value) for name, value in data.items()}
+    return {n: a.reshape(*lead, *a.shape[1:]) if lead else a[0] for n, a in arrays.items()}
+
+
+def _lead(leads: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The dims of draws that were given: the same for all that have any."""
+    drawn = {lead: name for name, lead in leads.items() if lead}
+    if len(drawn) > 1:
+        (one, first), (other, second), *_ = drawn.items()
+        raise DataError(
+            f"given: draws of the shape {one} of {first!r}, but {other} of {second!r}; give as "
+            "many of each"
+        )
+    return next(iter(drawn), ())
 
 
 def _above(network: Network, given: Iterable[str]) -> set[str]:
@@ -77,25 +92,6 @@ def _above(network: Network, given: Iterable[str]) -> set[str]:
             f"drawn by Network.sample({{{last!r}: …}})"
         )
     return above
-
-
-def _array(node: Node, value: Any) -> NDArray[Any]:
-    check_unmasked(f"given: {node.name!r}", value)
-    value = in_order(f"given: {node.name!r}", node.axes, value)
-    try:
-        array = value.toarray() if sp.issparse(value) else np.asarray(value)
-    except ValueError:
-        raise DataError(f"given: {node.name!r} has rows of unequal length") from None
-    if array.dtype.kind not in "iufb" or not np.isfinite(array).all():
-        raise DataError(f"given: {node.name!r} must be an array of finite numbers")
-    array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
-    if isinstance(node, Observed):
-        complaint = node.check(array)
-    else:
-        complaint = f"negative values (least: {array.min():g})" if (array < 0).any() else None
-    if complaint:
-        raise DataError(f"given: {node.name!r} has {complaint}")
-    return array
 
 
 def generate_into(

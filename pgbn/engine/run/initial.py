@@ -19,9 +19,10 @@ __all__ = ["begin_values"]
 
 
 def begin_values(program: Program, key: int, init: Mapping[str, Any]) -> None:
-    """Set the latent nodes to the values in ``init``, and the others to draws from the prior."""
+    """Set the latent nodes that are not held to the values in ``init``, and the others to draws
+    from the prior."""
     given = _read(program, init)
-    for name in program.network.latent:
+    for name in program.network.free:
         value: NDArray[Any]
         if name in given:
             value = given[name]
@@ -36,12 +37,14 @@ def begin_values(program: Program, key: int, init: Mapping[str, Any]) -> None:
 def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
     """Checked initial values, in storage order."""
     out = {}
-    latent = program.network.latent
+    latent = program.network.free
     if not isinstance(init, Mapping):
         raise DataError(f"init={init!r}: give a dict from names of latent nodes to arrays")
     for name, value in init.items():
         if name not in latent:
-            raise DataError(f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}")
+            held = f"init: {name!r} is given; leave it out of init"
+            unknown = f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}"
+            raise DataError(held if name in program.network.held else unknown)
         node = program.network.nodes[name]
         assert isinstance(node, Latent)
         check_unmasked(f"init: {name}", value)

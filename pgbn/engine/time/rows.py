@@ -18,6 +18,7 @@ from pgbn.engine.compile.splitting import Splitter
 from pgbn.network.sumproduct import Operand, PreviousRow, operand_of, reduce_product
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Term
 from pgbn.nodes.base import Node
+from pgbn.nodes.rules.types import EvidenceRule
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.stream import Stream
 
@@ -44,10 +45,14 @@ class Rows:
             phase: tuple(term for term in polynomial.terms if term.phase in (ALWAYS, phase))
             for phase in (FIRST, LATER)
         }
-        self.rule = program.wiring.rules[node.name, self.slot]
         self._values = {
             phase: [self._term_value(term) for term in terms] for phase, terms in self.terms.items()
         }
+
+    @property
+    def rule(self) -> EvidenceRule:
+        """What the rows tell the slot of their recursion."""
+        return self.program.wiring.rules[self.name, self.slot]
 
     @property
     def phase(self) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "find_draw",
     "find_evidence",
     "find_link",
+    "find_told",
     "is_own",
     "is_own_rule",
     "kinds_heard",
@@ -160,11 +161,9 @@ def _ancestors(cls: type[Node]) -> Iterator[type[Node]]:
 def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
     """The rule by which ``child`` informs ``parent`` in its ``slot``; else an error."""
     kinds = list(kinds_heard(parent))
-    for cls in _ancestors(type(child)):
-        for kind in kinds:
-            rule = _evidence.get((cls, slot, kind))
-            if rule is not None:
-                return rule
+    rule = next(_rules_for(child, slot, parent), None)
+    if rule is not None:
+        return rule
     exist = [
         f"  {rule.child.__name__}.{rule.slot} tells {rule.kind!r} evidence to "
         + "/".join(cls.__name__ for (cls, kind) in _draws if kind == rule.kind)
@@ -181,6 +180,29 @@ def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
         + f"\nAdd one with @pgbn.evidence_rule({type(child).__name__}, {slot!r}), "
         "or make the parameter a number."
     )  # fmt: skip
+
+
+def _rules_for(child: Node, slot: str, parent: Node) -> Iterator[EvidenceRule]:
+    """The rules by which ``child`` may inform ``parent``, the closest first."""
+    for cls in _ancestors(type(child)):
+        for kind in kinds_heard(parent):
+            rule = _evidence.get((cls, slot, kind))
+            if rule is not None:
+                yield rule
+
+
+def find_told(child: Node, slot: str, parent: Node) -> EvidenceRule:
+    """The rule by which the given value of ``child`` informs ``parent``; else an error."""
+    for rule in _rules_for(child, slot, parent):
+        if rule.tells_value:
+            return rule
+    kind = type(child).__name__
+    raise MissingRuleError(
+        f"{child.name} ({kind}) is given, and {parent.name} ({type(parent).__name__}) stands in "
+        f"its {slot}: what a given {kind} tells its {slot} has no closed form there. Give "
+        f"{parent.name} too; or leave out what matters only through given nodes: "
+        f"Network.holding({child.name!r}, above=False), as Network.infer does"
+    )
 
 
 def find_draw(node: Node, kind: str = "poisson") -> DrawRule:

@@ -77,6 +77,12 @@ class EvidenceRule:
         """Whether the count is an integer, as thinning and tables need it."""
         return self.is_random or self.count == "count"
 
+    @property
+    def tells_value(self) -> bool:
+        """Whether it is about the value of the child alone, whatever the child hears."""
+        reads = {*self.count_reads, *self.exposure_reads}
+        return self.relation == "held" and not reads & {"count", "exposure"}
+
 
 @dataclass(frozen=True, eq=False)
 class DrawRule:

@@ -1,0 +1,77 @@
+"""Document completion with one Φ, with kept draws of Φ, and by a joint run.
+
+    python -m benchmarks.completion --data ../shared/data/20newsgroups.npz
+
+The training documents and 80 % of the tokens of each test document are seen. The perplexity of the
+others is that of the ratio of sums over samples:
+
+- of a joint run over training documents and seen tokens, samples 5 sweeps apart;
+- by document completion with a network trained on the training documents alone, given its one Φ;
+- and given the draws of Φ that it kept.
+"""
+
+import argparse
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import scipy.sparse as sp
+
+import pgbn
+from benchmarks.networks import machine
+from examples.paper.corpora import load_newsgroups
+from pgbn.evaluation import HeldOutPerplexity, completion_perplexity, split_tokens
+
+THIN = 5
+
+
+def joint(train, seen, held_out, topics, burn_in, samples, means=False):
+    """The perplexity of a run over the training documents and the seen tokens together."""
+    both = sp.vstack([train, seen]).tocsr()
+    empty = sp.csr_array((train.shape[0], train.shape[1]), dtype=held_out.dtype)
+    score = HeldOutPerplexity(sp.vstack([empty, held_out]).tocsr())
+    chain = pgbn.zoo.pfa(topics).chain({"x": both}, seed=1).sweep(burn_in)
+    for _ in range(samples):
+        score.add_chain(chain.sweep(THIN))
+    return score.perplexity()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--vocabulary", type=int, default=2000)
+    parser.add_argument("--topics", type=int, default=128)
+    parser.add_argument("--burn-in", type=int, default=400)
+    parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--sweeps", type=int, nargs=2, default=[100, 100], help="for new documents")
+    arguments = parser.parse_args()
+    corpus = load_newsgroups(arguments.data, arguments.vocabulary)
+    seen, held_out = split_tokens(corpus["test"], 0.8, seed=0)
+    print(f"{machine()}; {seen.sum()} test tokens seen, {held_out.sum()} scored", flush=True)
+    clock = time.perf_counter()
+
+    def show(name, value):
+        nonlocal clock
+        now = time.perf_counter()
+        print(f"{name:45s}{value:9.1f}{now - clock:9.1f} s", flush=True)
+        clock = time.perf_counter()
+
+    samples = arguments.samples
+    show(f"joint run, {samples} samples", joint(
+        corpus["train"], seen, held_out, arguments.topics, arguments.burn_in, samples))  # fmt: skip
+    training = pgbn.train_layerwise(
+        corpus["train"], arguments.topics, 1, burn_in=arguments.burn_in, collect=THIN * samples,
+        keep_draws=samples, progress=False, seed=1,
+    )  # fmt: skip
+    print(f"trained in {time.perf_counter() - clock:.1f} s")
+    clock = time.perf_counter()
+    burn_in, of = arguments.sweeps
+    options = {"burn_in": burn_in, "samples": of}
+    one = replace(training.deepest, draws={})
+    for name, model in (("one Φ", one), (f"{samples} draws of Φ", training.deepest)):
+        found = completion_perplexity(model, seen, held_out, **options)
+        show(f"completion, {name}", found.perplexity())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""An observed node cell by cell: its slots, its log density and draws of it at whole rows.
+
+The data are rows × columns (`Cells`). What is asked for a block of rows is computed for this block
+alone, so that an array of all documents × terms never exists unless somebody wants it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from pgbn.engine.compile.composed import splitter_of
+from pgbn.engine.compile.program import Program
+from pgbn.engine.data.cells import Cells
+from pgbn.nodes.base import Observed, draw_node
+from pgbn.samplers.stream import Stream
+
+__all__ = ["ByCell", "row_blocks", "whole_rows"]
+
+_BLOCK = 2**20  # cells of a block of rows
+
+
+def row_blocks(rows: int, columns: int) -> list[tuple[int, int]]:
+    """Ranges of rows with about a million cells each."""
+    step = max(1, _BLOCK // max(columns, 1))
+    return [(start, min(rows, start + step)) for start in range(0, rows, step)]
+
+
+def whole_rows(
+    dims: tuple[str, ...], shape: tuple[int, ...], start: int, stop: int, values: Any = None
+) -> Cells:
+    """Every cell of the rows ``start`` to ``stop`` of an array, and none of the others."""
+    columns = shape[-1] if shape else 1
+    per_row = np.zeros(prod(shape[:-1]) + 1, np.int64)
+    per_row[start + 1 : stop + 1] = columns
+    indices = np.tile(np.arange(columns, dtype=np.int32), stop - start)
+    if values is None:
+        values = np.zeros(indices.size, np.int64)
+    return Cells(dims, shape, 1, np.cumsum(per_row), indices, values)
+
+
+class ByCell:
+    """The slots of an observed node at cells; the values are those that the program has now."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        node = program.network.nodes[name]
+        assert isinstance(node, Observed)
+        self.program, self.node = program, node
+        self.shape = tuple(program.sizes[dim] for dim in node.axes)
+        self.rows, self.columns = prod(self.shape[:-1]), self.shape[-1] if self.shape else 1
+        polynomials = program.wiring.polynomials
+        self._splitters = {
+            slot: splitter_of(program, node, slot)
+            for slot in node.slots()
+            if any(term.contracted for term in polynomials[name, slot].terms)
+        }
+
+    def slots(self, cells: Cells) -> dict[str, NDArray[np.float64]]:
+        """The value of every slot at every cell."""
+        return {slot: self.slot(slot, cells) for slot in self.node.slots()}
+
+    def slot(self, slot: str, cells: Cells) -> NDArray[np.float64]:
+        """The value of one slot at every cell."""
+        if slot in self._splitters:
+            return np.asarray(self._splitters[slot].rates(cells)).reshape(-1)
+        return np.asarray(self.program.at_cells(self.node, slot, cells)).reshape(-1)
+
+    def block(self, start: int, stop: int, data: Cells | None = None) -> Cells:
+        """Every cell of some rows, with the values of the data where these are given."""
+        values = None if data is None else _dense_rows(data, data.values, start, stop).reshape(-1)
+        return whole_rows(self.node.axes, self.shape, start, stop, values)
+
+    def log_density(self, cells: Cells) -> NDArray[np.float64]:
+        """log p(x) of every cell; of a node that sums up along its last dim, with whole rows given,
+        log p of every row."""
+        value = cells.values.astype(np.float64)
+        slots = self.slots(cells)
+        with np.errstate(divide="ignore"):
+            each = np.asarray(self.node.log_density_cells(value, **slots))
+        if self.node.simplex is None:
+            return each
+        table = each.reshape(-1, self.columns)
+        return np.asarray(table.sum(axis=1) + gammaln(value.reshape(table.shape).sum(axis=1) + 1.0))
+
+    def generate(self, key: int, start: int, stop: int, data: Cells | None) -> NDArray[Any]:
+        """New data for some rows, (rows, columns), as these rows are given the program's values.
+        ``data`` bring what the node takes from them, as Mult(N, p) its N."""
+        cells, shape = self.block(start, stop, data), (1, 1, stop - start, self.columns)
+        slots: dict[str, Any] = {slot: v.reshape(shape) for slot, v in self.slots(cells).items()}
+        for slot in slots:  # what is one number a row is given as one
+            if self.node.axes and self.node.axes[-1] not in self.node.slot_axes(slot):
+                slots[slot] = slots[slot][..., :1]
+        if data is not None:
+            told = self.node.told_by_data(cells.values.reshape(shape), 3)
+            if told and not cells.values.any():
+                return cells.values.reshape(shape[2:])  # rows without counts have none again
+            slots |= told
+        stream = Stream(key, shape, self.program.executor)
+        return draw_node(self.node, stream, (stop - start, self.columns), slots)
+
+
+def _dense_rows(cells: Cells, values: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+    """Some rows of sparse cells as a dense block."""
+    first, last = cells.indptr[start], cells.indptr[stop]
+    out = np.zeros((stop - start, cells.columns), values.dtype)
+    rows = np.repeat(np.arange(stop - start), np.diff(cells.indptr[start : stop + 1]))
+    out[rows, cells.indices[first:last]] = values[first:last]
+    return out

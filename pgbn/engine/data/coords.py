@@ -1,0 +1,99 @@
+"""Coords: the labels along dims, as data frames and xarray give them, or ``coords=``.
+
+``{"term": ["alpha", "beta"], "doc": [10, 20]}``: they go with draws into xarray, ArviZ, reports and
+files. A dim without labels is numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgbn.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from pgbn.network.network import Network
+
+__all__ = ["Coords", "check_coords", "read_coords"]
+
+Coords = dict[str, list[Any]]
+
+
+def read_coords(
+    network: Network,
+    data: Mapping[str, Any],
+    given: Mapping[str, Any] | None = None,
+    sizes: Mapping[str, int] | None = None,
+) -> Coords:
+    """The labels that data bring with them, and those ``given``, which come first."""
+    out = check_coords(network, given, sizes or {})
+    known = set(out)
+    for name, value in data.items():
+        for dim, labels in _labels_of(network.nodes[name].axes, value).items():
+            if dim in known:
+                continue
+            if out.setdefault(dim, labels) != labels:
+                raise DataError(
+                    f"{name}: the labels along {dim!r} are not those of the other data, such as "
+                    f"{_first_difference(labels, out[dim])}; bring them into one order, or give "
+                    f"coords={{{dim!r}: [...]}}"
+                )
+    return out
+
+
+def check_coords(network: Network, given: Any, sizes: Mapping[str, int]) -> Coords:
+    """``coords=`` as a user gave it: a list of labels for each dim, as long as the dim."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise DataError(f"coords={given!r:.60}: give a dict, such as coords={{'term': names}}")
+    out: Coords = {}
+    for dim, labels in given.items():
+        if dim not in network.dims:
+            raise DataError(f"coords: no node has a dim {dim!r}.{did_you_mean(dim, network.dims)}")
+        if isinstance(labels, (str, bytes)) or not isinstance(labels, (Sequence, np.ndarray)):
+            if not hasattr(labels, "tolist"):
+                raise DataError(f"coords: {dim!r}: give a list of labels, not {labels!r:.40}")
+        out[dim] = [_plain(label) for label in np.asarray(labels, object).ravel().tolist()]
+        if dim in sizes and len(out[dim]) != sizes[dim]:
+            raise DataError(
+                f"coords: {len(out[dim])} labels along {dim!r}, but its size is {sizes[dim]}"
+            )
+    return out
+
+
+def _labels_of(axes: tuple[str, ...], value: Any) -> Coords:
+    """The labels of a data frame, a series or an ``xarray.DataArray``; numbers 0, 1, … are none."""
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        named = {str(dim): value.coords[dim] for dim in value.dims if dim in value.coords}
+        pairs = {dim: labels for dim, labels in named.items() if dim in axes}
+    elif hasattr(value, "index") and hasattr(value, "to_numpy"):
+        found = [value.index, value.columns] if hasattr(value, "columns") else [value.index]
+        pairs = dict(zip(axes, found, strict=False))
+    else:
+        return {}
+    lists = {
+        dim: [_plain(label) for label in np.asarray(labels, object).tolist()]
+        for dim, labels in pairs.items()
+    }
+    return {dim: labels for dim, labels in lists.items() if labels != list(range(len(labels)))}
+
+
+def _plain(label: Any) -> Any:
+    """A label that JSON can hold: whole numbers and floats as they are, all else as text."""
+    if isinstance(label, (bool, np.bool_)):
+        return str(label)
+    if isinstance(label, Integral):
+        return int(label)
+    return float(label) if isinstance(label, Real) else str(label)
+
+
+def _first_difference(labels: list[Any], others: list[Any]) -> str:
+    pairs = zip(labels, others, strict=False)
+    for number, (one, other) in enumerate(pairs):
+        if one != other:
+            return f"{one!r} where the others have {other!r} (number {number})"
+    return f"{len(labels)} labels where the others have {len(others)}"

@@ -1,0 +1,163 @@
+"""The log likelihood of every cell of the data, for every draw.
+
+    log p(x_i | θ^s):  what PSIS-LOO weighs draws by (arviz_stats.loo)
+
+Leaving out one cell leaves the other cells of its row: the row's own latent values are still
+informed. For leaving out whole rows see `pgbn.evaluation.row_likelihood`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.by_cell import ByCell, row_blocks
+from pgbn.engine.compile.density import log_density
+from pgbn.engine.compile.program import Program
+from pgbn.engine.compile.sizes import complete_sizes
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.run.draws import Draws
+from pgbn.engine.run.generate import to_storage
+from pgbn.engine.run.replay import Replay
+from pgbn.errors import DataError
+from pgbn.evaluation.prediction import SMALL
+from pgbn.storage.memory import check_bytes, gigabytes
+
+__all__ = ["cell_log_likelihood", "log_joint", "log_likelihood_function", "observed_array"]
+
+
+def cell_log_likelihood(draws: Draws, name: str, threads: int | None = None) -> NDArray[np.float64]:
+    """(chain, draw, *dims): log p of every cell given the latent values of a draw.
+
+    Of a multinomial the cells of a vector are one observation: the dim that sums up is left out.
+    Cells whose data are missing have 0.
+    """
+    replay = Replay(draws, name, "log_likelihood", None, threads)
+    data, by_cell = _data(replay), ByCell(replay.program, name)
+    chains, number = replay.shape
+    shape = _observation_shape(by_cell)
+    need = 8 * chains * number * prod(shape)
+    what = f"log_likelihood: {chains * number} draws of {prod(shape)} cells of {name!r}"
+    remedy = 'by="row", or give arviz_stats.loo_subsample the function that ' \
+        "Draws.log_likelihood_function returns"  # fmt: skip
+    check_bytes(what, need, remedy)
+    if need > SMALL:
+        raise DataError(f"{what} would need {gigabytes(need)}; {remedy}")
+    out = np.empty((chains, number, prod(shape)))
+    blocks = [(start, stop, by_cell.block(start, stop, data), _known(data, start, stop))
+              for start, stop in row_blocks(by_cell.rows, by_cell.columns)]  # fmt: skip
+    for chain, draw in replay:
+        parts = [np.where(known, by_cell.log_density(cells), 0.0) if known is not None
+                 else by_cell.log_density(cells) for _, _, cells, known in blocks]  # fmt: skip
+        out[chain, draw] = np.concatenate(parts)
+    return out.reshape(chains, number, *shape)
+
+
+def _observation_shape(by_cell: ByCell) -> tuple[int, ...]:
+    """The shape of what is one observation each: cells, or the vectors of a multinomial."""
+    return by_cell.shape if by_cell.node.simplex is None else by_cell.shape[:-1]
+
+
+def _data(replay: Replay) -> Cells:
+    if replay.data is None:
+        raise DataError(f"log_likelihood: these draws do not know the data of {replay.name!r}")
+    return replay.data
+
+
+def _known(data: Cells, start: int, stop: int) -> NDArray[np.bool_] | None:
+    """Which cells of some rows have data; None: all."""
+    if data.missing is None:
+        return None
+    known = np.ones((stop - start, data.columns), bool)
+    first, last = data.indptr[start], data.indptr[stop]
+    rows = np.repeat(np.arange(stop - start), np.diff(data.indptr[start : stop + 1]))
+    known[rows, data.indices[first:last]] = ~data.missing[first:last]
+    return known.reshape(-1)
+
+
+def log_likelihood_function(draws: Draws, name: str) -> Callable[[Any, Any], Any]:
+    """``f(observed, data)`` as ``arviz_stats.loo_i`` and ``loo_subsample`` take it: the log
+    likelihood (chain, draw, …) of the cells that the coords of ``observed`` name."""
+    replay = Replay(draws, name, "log_likelihood", None)
+    data, by_cell = _data(replay), ByCell(replay.program, name)
+    if by_cell.node.simplex is not None:
+        raise DataError(
+            f"log_likelihood_function: the vectors of {name!r} are the observations, of which "
+            "Draws.log_likelihood gives an array"
+        )
+    axes = by_cell.node.axes
+    places = {
+        dim: {label: i for i, label in enumerate(draws.coords[dim])}
+        for dim in axes
+        if dim in draws.coords
+    }
+
+    def log_lik(observed: Any, _data: Any) -> Any:
+        numbers = []
+        for dim in axes:
+            labels = np.atleast_1d(observed.coords[dim].values).tolist()
+            known = places.get(dim)
+            numbers.append([known[label] if known else int(label) for label in labels])
+        index = np.array([axis.ravel() for axis in np.meshgrid(*numbers, indexing="ij")], np.int64)
+        cells, order = _cells_at(by_cell, data, index)
+        chains, draws_each = replay.shape
+        out = np.empty((chains, draws_each, index.shape[1]))
+        for chain, draw in replay:
+            out[chain, draw, order] = by_cell.log_density(cells)
+        kept = [len(each) for dim, each in zip(axes, numbers, strict=True) if dim in observed.dims]
+        return out.reshape(chains, draws_each, *kept)
+
+    return log_lik
+
+
+def _cells_at(
+    by_cell: ByCell, data: Cells, index: NDArray[np.int64]
+) -> tuple[Cells, NDArray[np.int64]]:
+    """Some cells, by their numbers along each dim, in the order of rows."""
+    rows = np.zeros(index.shape[1], np.int64)
+    for size, numbers in zip(by_cell.shape[:-1], index[:-1], strict=True):
+        rows = rows * size + numbers
+    order = np.lexsort((index[-1], rows))
+    rows, columns = rows[order], index[-1][order]
+    found = np.array([_value(data, row, column) for row, column in zip(rows, columns, strict=True)])
+    per_row = np.bincount(rows, minlength=by_cell.rows)
+    indptr = np.concatenate(([0], np.cumsum(per_row))).astype(np.int64)
+    return Cells(
+        by_cell.node.axes, by_cell.shape, 1, indptr, columns.astype(np.int32), found
+    ), order
+
+
+def _value(data: Cells, row: int, column: int) -> Any:
+    first, last = data.indptr[row], data.indptr[row + 1]
+    at = first + np.searchsorted(data.indices[first:last], column)
+    return data.values[at] if at < last and data.indices[at] == column else 0
+
+
+def log_joint(draws: Draws) -> NDArray[np.float64]:
+    """(chain, draw): the log density of the data and all latent values together."""
+    network = draws.network
+    assert network is not None
+    sizes = complete_sizes(network, draws.sizes, {})
+    program = Program(network, draws.data, sizes)
+    chains, number = next(iter(draws.values.values())).shape[:2]
+    out = np.empty((chains, number))
+    for chain, draw in np.ndindex(chains, number):
+        for name in network.latent:
+            value = np.asarray(draws.values[name][chain, draw])[None]
+            program.values[name] = np.array(to_storage(program, name, value), np.float64)
+        out[chain, draw] = sum(log_density(program, name)[0] for name in network.nodes)
+    return out
+
+
+def observed_array(draws: Draws, name: str) -> NDArray[Any]:
+    """The data of a node as a dense array; NaN where they are missing."""
+    data = draws.data[name]
+    check_bytes(f"the data of {name!r} as a dense array", 8 * prod(data.shape), "leave them out")
+    whole = data.dense()[0]
+    if data.missing is None:
+        return np.asarray(whole)
+    return np.where(data.dense(data.missing)[0], np.nan, whole)

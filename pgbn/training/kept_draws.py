@@ -1,0 +1,65 @@
+"""Draws of the global nodes that a training keeps: Φ^(1…T) and r with their uncertainty.
+
+    p(new row | data) = ∫ p(new row | Φ, r) p(Φ, r | data) ≈ 1/S Σ_s p(new row | Φ^s, r^s)
+
+One Φ, even the posterior mean, stands for a model that is sure of itself; the average over draws
+predicts better (docs/howto/criticism.md has figures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.network.network import Network
+from pgbn.storage.memory import check_bytes
+from pgbn.training.trained import TrainedNetwork
+from pgbn.zoo import layers
+
+__all__ = ["check_draws_fit", "each_draw", "is_kept", "stacked"]
+
+
+def is_kept(number: int, total: int, draws: int) -> bool:
+    """Whether the draw of sweep ``number`` of ``total`` is one of ``draws``, evenly spread and with
+    the last sweep among them."""
+    if not draws:
+        return False
+    apart = total // draws
+    return (total - number) % apart == 0 and (total - number) // apart < draws
+
+
+def stacked(
+    draws: Sequence[Mapping[str, NDArray[np.float64]]],
+) -> dict[str, NDArray[np.float64]]:
+    """Draws of several nodes as one array for each node, with the draw as the first axis."""
+    return {name: np.stack([draw[name] for draw in draws]) for name in (draws[0] if draws else ())}
+
+
+def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
+    """The network at each of the draws that it kept; the network itself if it kept none."""
+    if not model.draws:
+        return (model,)
+    names = [layers.phi(t) for t in range(1, model.depth + 1)]
+    noise = model.draws.get(layers.NOISE)
+    return tuple(
+        replace(
+            model,
+            phi=tuple(model.draws[name][s] for name in names),
+            r=model.draws[layers.TOP_SHAPE][s],
+            noise=model.noise if noise is None else float(noise[s]),
+            draws={},
+        )
+        for s in range(len(model.draws[layers.TOP_SHAPE]))
+    )
+
+
+def check_draws_fit(
+    network: Network, names: Sequence[str], sizes: Mapping[str, int], draws: int
+) -> None:
+    """Refuse more draws of some nodes than memory has room for."""
+    each = sum(prod(sizes.get(dim, 1) for dim in network.nodes[name].axes) for name in names)
+    check_bytes(f"keep_draws={draws}", 8 * each * draws, "keep fewer draws, or make max_width less")

@@ -1,0 +1,244 @@
+"""Held nodes: they keep their value, have no step, and the rest is drawn given them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn import zoo
+from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.generate import prior_step
+from pgbn.errors import DataError, MissingRuleError, NetworkError, StaleReadError
+from pgbn.network.schedule import Schedule
+from pgbn.testing import geweke
+from tests.helpers.models import MILD
+
+PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6]])
+NET = zoo.pfa(2)
+DRAWS = np.stack([PHI, PHI[::-1], PHI[:, ::-1]])
+
+
+@pytest.fixture(scope="module")
+def x() -> Any:
+    return np.random.default_rng(1).poisson(1.5, (6, 4))
+
+
+@pytest.mark.parametrize("layer1", ["partial", "blocked", "composed"])
+def test_a_given_node_keeps_its_value_and_has_no_step(x: Any, layer1: str) -> None:
+    chain = NET.chain({"x": x}, given={"phi1": PHI}, layer1=layer1).sweep(3)
+    assert chain.layer1 == layer1
+    assert np.array_equal(chain.values["phi1"], PHI)
+    assert "phi1" not in chain.schedule.names
+    assert chain.network.held == ("phi1",)
+    assert "phi1" not in chain.counts
+
+
+def test_what_is_given_is_shown(x: Any) -> None:
+    held = NET.holding("phi1")
+    assert str(held.schedule).startswith("Given: phi1\n")
+    assert "phi1[topic1, term] ~ Dirichlet(concentration=0.05)  given" in str(held)
+    assert held.role("phi1") == "given"
+    assert held.free == [name for name in NET.latent if name != "phi1"]
+    for text in ("text", "markdown", "latex", "html"):
+        explained = held.explain(text)
+        assert "given Dirichlet" in explained
+        assert "integrated out" in explained
+    assert "given Dirichlet" not in NET.explain()
+    again = pgbn.Network.from_json(held.to_json())
+    assert again.held == held.held
+    assert str(again.schedule) == str(held.schedule)
+    assert "held" not in NET.to_json()
+    assert 'aria-label="given Dirichlet' in str(held.plot())
+    assert held.augmented().nodes["phi1"]["kind"] == "given"
+
+
+def test_topics_that_are_given_are_never_collapsed(x: Any) -> None:
+    assert NET.chain({"x": x}, given={"phi1": PHI}).layer1 == "partial"
+    with pytest.raises(StaleReadError, match=r"integrates phi1 out, but phi1 is given"):
+        NET.chain({"x": x}, given={"phi1": PHI}, layer1="collapsed")
+
+
+@pytest.mark.parametrize("layer1", ["partial", "blocked", "composed"])
+def test_draws_are_taken_one_after_another(x: Any, layer1: str) -> None:
+    chain = NET.chain({"x": x}, given={"phi1": DRAWS}, layer1=layer1)
+    assert np.array_equal(chain.values["phi1"], PHI)
+    for sweep in range(1, 6):
+        chain.sweep()
+        assert np.array_equal(chain.values["phi1"], DRAWS[(sweep - 1) % 3])
+    first = NET.chain({"x": x}, given={"phi1": DRAWS[:2]}, layer1=layer1).sweep(2)
+    other = NET.chain({"x": x}, given={"phi1": np.stack([PHI, PHI])}, layer1=layer1).sweep(2)
+    assert not np.array_equal(first.values["theta1"], other.values["theta1"])
+    single = NET.chain({"x": x}, given={"phi1": PHI}, layer1=layer1).sweep(2)
+    assert np.array_equal(single.values["theta1"], other.values["theta1"])
+
+
+def test_sampling_keeps_what_is_free_unless_asked(x: Any) -> None:
+    draws = NET.sample({"x": x}, 2, 4, given={"phi1": DRAWS[None]}, progress=False)
+    assert "phi1" not in draws
+    assert draws.attributes["given"] == ["phi1"]
+    both = NET.sample({"x": x}, 2, 4, given={"phi1": DRAWS}, progress=False, keep=["phi1", "r"])
+    assert np.array_equal(both["phi1"][0], DRAWS[[2, 0, 1, 2]])
+    again = NET.holding("phi1").sample({"x": x}, 2, 4, given=both, progress=False)
+    assert list(again) == list(draws)
+
+
+def test_a_saved_chain_goes_on_with_what_is_given(x: Any, tmp_path: Any) -> None:
+    for name, given in (("one", PHI), ("draws", DRAWS)):
+        chain = NET.chain({"x": x}, given={"phi1": given}).sweep(4)
+        pgbn.save(chain, tmp_path / name)
+        again = pgbn.load(tmp_path / name)
+        assert np.array_equal(again.values["phi1"], chain.values["phi1"])
+        chain.sweep(2), again.sweep(2)
+        for node, value in chain.values.items():
+            assert np.array_equal(again.values[node], value), node
+
+
+REFUSED: dict[str, tuple[Any, list[str]]] = {
+    "unknown": ({"phi": PHI}, ["no node 'phi'", "Did you mean 'phi1'"]),
+    "observed": ({"x": PHI}, ["'x' is observed", "data"]),
+    "shape": ({"phi1": PHI[0]}, ["'phi1'", "(4,)", "('topic1', 'term')"]),
+    "size": ({"phi1": PHI[:, :3] / PHI[:, :3].sum(1, keepdims=True)}, ["'term'", "3", "4"]),
+    "negative": ({"phi1": -PHI}, ["'phi1'", "-0.5", "at least 0"]),
+    "sum": ({"phi1": 2 * PHI}, ["'phi1'", "sums to 2", "divide by the sum"]),
+    "not a number": ({"phi1": PHI * np.nan}, ["'phi1'", "nan"]),
+    "text": ({"phi1": "topics"}, ["'phi1'", "numbers"]),
+    "one draw is bad": ({"phi1": np.stack([PHI, 2 * PHI])}, ["sums to 2"]),
+    "not a dict": (PHI, ["given=", "give a dict"]),
+    "shape parent": ({"theta1": np.ones((6, 2))}, ["r (Gamma)", "shape", "Give r too"]),
+    "odds": (
+        {"theta1": np.ones((6, 2)), "r": np.ones(2), "gamma0": 1.0},
+        ["p2 (BetaOdds)", "rate", "Give p2 too"],
+    ),
+    "zeros": (
+        {"theta1": np.ones((6, 2)), "p2": np.zeros(6), "r": np.ones(2), "gamma0": 1.0},
+        ["p2 has zeros", "rate of theta1"],
+    ),
+    "lengths": ({"phi1": DRAWS, "c0": np.ones(2)}, ["3 draws of 'phi1'", "2 of 'c0'"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_given_is_refused_at_once(x: Any, case: str) -> None:
+    given, words = REFUSED[case]
+    with pytest.raises((DataError, NetworkError)) as error:
+        NET.chain({"x": x}, given=given)
+    for word in words:
+        assert word in str(error.value), error.value
+
+
+def test_values_are_needed_for_all_that_is_held(x: Any) -> None:
+    with pytest.raises(DataError, match="no value of 'phi1'"):
+        NET.holding("phi1").chain({"x": x})
+    with pytest.raises(DataError, match="no value of 'phi1'"):
+        NET.holding("phi1").generate()
+    with pytest.raises(DataError, match="'phi1' is given"):
+        NET.chain({"x": x}, given={"phi1": PHI}, init={"phi1": PHI})
+    with pytest.raises(DataError, match="leave nothing to draw"):
+        NET.sample({"x": x}, given=NET.chain({"x": x}).values, progress=False)
+
+
+def test_a_concentration_of_a_given_dirichlet_is_refused() -> None:
+    eta = pgbn.Gamma("eta", 1, 1)
+    phi = pgbn.Dirichlet("phi", eta, over="term", dims="topic")
+    theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    net = pgbn.Network(pgbn.Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
+    with pytest.raises(MissingRuleError, match=r"eta \(Gamma\) stands in its concentration"):
+        net.holding("phi")
+    assert net.holding("phi", above=False).left_out == ("eta",)
+    assert set(net.holding("phi", "eta").free) == {"theta"}
+
+
+def test_an_order_loses_the_steps_of_what_is_given(x: Any) -> None:
+    ordered = NET.with_order(NET.schedule.names)
+    held = ordered.holding("phi1")
+    assert held.order == tuple(name for name in NET.schedule.names if name != "phi1")
+
+
+def test_generated_draws_have_the_dims_of_those_given() -> None:
+    small = zoo.pfa(2, p_prior=(2, 4), gamma0_prior=(2, 2))
+    drawn = small.generate(given={"phi1": DRAWS[None]}, sizes={"doc": 3})
+    assert drawn["x"].shape == (1, 3, 3, 4)
+    assert drawn["c0"].shape == (1, 3)
+    assert np.array_equal(drawn["phi1"][0], DRAWS)
+    with pytest.raises(DataError, match="draws of the shape"):
+        small.generate(given={"phi1": DRAWS, "c0": np.ones(2)}, sizes={"doc": 3})
+
+
+# ---- the law ----------------------------------------------------------------------------
+
+LIGHT = {"p_prior": (2, 4), "gamma0_prior": (2, 2), "c0_prior": (2, 2)}
+SMALL = {"doc": 2, "term": 3}
+SIZES = {**SMALL, "time": 3}
+
+
+def rates() -> pgbn.Network:
+    """c hears of the given θ, d of c."""
+    d = pgbn.Gamma("d", 2, 2)
+    c = pgbn.Gamma("c", 3, d, dims="doc")
+    theta = pgbn.Gamma("theta", 1.5, c, dims=("doc", "topic"))
+    phi = pgbn.Dirichlet("phi", 0.5, over="term", dims="topic")
+    return pgbn.Network(pgbn.Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
+
+
+LAWS: dict[str, tuple[Any, tuple[str, ...], str]] = {
+    "pfa blocked": (lambda: zoo.pfa(2, 0.5, **LIGHT), ("phi1",), "blocked"),
+    "pfa partial": (lambda: zoo.pfa(2, 0.5, **LIGHT), ("phi1",), "partial"),
+    "pfa composed": (lambda: zoo.pfa(2, 0.5, **LIGHT), ("phi1",), "composed"),
+    "pgbn 2": (lambda: zoo.pgbn([2, 2], 0.5, **LIGHT), ("phi1", "phi2"), "partial"),
+    "pgbn 3": (lambda: zoo.pgbn([2, 2, 2], 0.5, **LIGHT), ("phi1", "phi2", "phi3"), "blocked"),
+    "pgbn inner": (lambda: zoo.pgbn([2, 2], 0.5, **LIGHT), ("phi2",), "collapsed"),
+    "rates": (rates, ("theta",), "blocked"),
+    "lda partial": (lambda: zoo.lda(2, 0.5, 0.5, total=4), ("phi",), "partial"),
+    "lda blocked": (lambda: zoo.lda(2, 0.5, 0.5, total=4), ("phi",), "blocked"),
+    "pgds": (lambda: zoo.pgds(2, 0.5, 0.5, 1.0, 2.0, MILD, MILD), ("pi",), "blocked"),
+}
+
+
+@pytest.mark.parametrize("case", LAWS)
+def test_geweke_with_held_nodes(case: str) -> None:
+    make, names, layer1 = LAWS[case]
+    network = make().holding(*names)
+    sizes = {dim: SIZES[dim] for dim in SIZES if dim in network.dims}
+    result = geweke(network, sizes, 4000, 6, layer1=layer1, threads=1)
+    assert result.worst < 4, result
+    assert all(result.z[name] == 0 for name in result.z if name.rstrip("²") in names)
+
+
+def test_geweke_with_a_fixed_value() -> None:
+    sizes, given = {"doc": 2}, {"phi1": PHI}
+    result = geweke(zoo.pfa(2, 0.5, **LIGHT), sizes, 4000, 6, layer1="partial", given=given)
+    assert result.worst < 4, result
+    with pytest.raises(DataError, match="c has a posterior then"):
+        geweke(rates(), SMALL, 10, given={"theta": np.ones((2, 2))})
+
+
+def test_geweke_sees_a_given_node_that_is_integrated_out() -> None:
+    """c with θ integrated out hears nothing, and θ is not redrawn."""
+
+    def broken(chain: Chain) -> None:
+        prior = prior_step(chain.program, "c")
+
+        def draw(key: int) -> None:
+            chain.program.values["c"] = prior(key)
+
+        chain._turns = [replace(t, run=draw) if t.step.name == "c" else t for t in chain._turns]
+
+    result = geweke(rates().holding("theta"), SMALL, 4000, 6, broken=broken)
+    assert abs(result.z["c·theta"]) > 6, result
+
+
+def test_geweke_sees_topics_that_are_integrated_out(monkeypatch: Any) -> None:
+    """The collapsed sampler, which the schedule refuses where topics are given."""
+
+    def unchecked(self: Schedule, steps: Any, given: Any = ()) -> None:
+        self.steps, self.given = tuple(steps), tuple(given)
+
+    monkeypatch.setattr(Schedule, "__init__", unchecked)
+    given = {"phi1": np.array([[0.94, 0.02, 0.02, 0.02], [0.02, 0.32, 0.33, 0.33]])}
+    network = zoo.pfa(2, 0.1, **LIGHT)
+    result = geweke(network, {"doc": 6}, 15_000, 8, layer1="collapsed", given=given)
+    assert result.worst > 6, result
