@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pgbn.engine.run.chain import Chain
     from pgbn.engine.run.draws import Draws
     from pgbn.engine.run.progress import Callback
+    from pgbn.explain import Explanation
     from pgbn.network.network import Network
     from pgbn.network.schedule import Schedule
     from pgbn.samplers.executor import Executor
@@ -96,11 +97,18 @@ class Verbs:
         return sample(self._network, data, burn_in, draws, thin, chains, seed, keep, progress,
                       layer1, threads, callback, executor)  # fmt: skip
 
-    def explain(self, format: str = "text") -> str:
-        """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html"."""
+    def explain(
+        self, format: str = "text", layer1: str = "auto", brief: bool = False
+    ) -> Explanation:
+        """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html".
+
+        ``layer1`` is the sampler of the first layer that is explained, as in `chain`; "auto" is
+        the one that a chain takes for ordinary counts (`Chain.explain` knows the data). ``brief``
+        gives the model and the sweep alone, without proofs. Notebooks show the formulas.
+        """
         from pgbn.explain import explain
 
-        return explain(self._network, format)
+        return explain(self._network, format, layer1, brief)
 
     def augmented(self) -> nx.DiGraph:
         """The graph with the drawn counts as nodes of their own."""

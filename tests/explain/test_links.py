@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pgbn as pg
-from pgbn.explain.lemmas import LEMMAS
+from pgbn.explain.statements import LEMMAS
 from pgbn.explain.links import link_lemma, link_lines
 from pgbn.explain.notation import Notation
 from pgbn.nodes.rules.registry import find_link
