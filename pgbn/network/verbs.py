@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from pgbn.network.schedule import Schedule
     from pgbn.samplers.executor import Executor
 
-__all__ = ["Verbs"]
+__all__ = ["ScheduleVerbs", "Verbs"]
+
+
+class ScheduleVerbs:
+    """The verbs of `pgbn.network.schedule.Schedule` that other rooms carry out."""
+
+    def plot(self) -> Any:
+        """The freshness table as SVG: for every step, which values are current, stale, read
+        and drawn. Works for orders that the check refuses, too."""
+        from pgbn.plot import plot_schedule
+
+        return plot_schedule(cast("Schedule", self))
 
 
 class Verbs:
