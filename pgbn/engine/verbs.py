@@ -1,4 +1,5 @@
-"""What draws offer of the rooms above the engine: prediction, likelihoods, ArviZ.
+"""What draws and chains offer of the rooms above the engine: prediction, likelihoods, ArviZ,
+explanations.
 
 These verbs are the only way up from here. Each imports its room when it is called.
 """
@@ -12,9 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from pgbn.engine.run.chain import Chain
     from pgbn.engine.run.draws import Draws
+    from pgbn.explain import Explanation
 
-__all__ = ["DrawsVerbs"]
+__all__ = ["ChainVerbs", "DrawsVerbs"]
+
+
+class ChainVerbs:
+    """The verbs of `pgbn.Chain` that other rooms carry out."""
+
+    def explain(self, format: str = "text", brief: bool = False) -> Explanation:
+        """The derivation of this very sampler: the first layer as this chain draws it, missing
+        cells as they are imputed. See `Network.explain`."""
+        from pgbn.explain import explain_chain
+
+        return explain_chain(cast("Chain", self), format, brief)
 
 
 class DrawsVerbs:

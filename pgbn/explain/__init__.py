@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.explain.augmentation import augmentation
+from pgbn.explain.brief import brief_blocks
 from pgbn.explain.document import Block, Heading, Paragraph, code
+from pgbn.explain.explanation import Explanation
+from pgbn.explain.first_layer import token_section
 from pgbn.explain.graph import augmented
 from pgbn.explain.lemmas import Lemmas
 from pgbn.explain.model import generative, notation_section
@@ -14,40 +17,68 @@ from pgbn.explain.notation import Notation
 from pgbn.explain.references import references
 from pgbn.explain.render import FORMATS
 from pgbn.explain.sweep import sweep
+from pgbn.explain.way import Way, way_of, way_of_chain
 
 if TYPE_CHECKING:
+    from pgbn.engine.run.chain import Chain
     from pgbn.network.network import Network
 
-__all__ = ["augmented", "derivation", "explain"]
+__all__ = ["Explanation", "augmented", "derivation", "explain", "explain_chain"]
 
 
-def explain(network: Network, format: str = "text") -> str:
+def explain(
+    network: Network, format: str = "text", layer1: str = "auto", brief: bool = False
+) -> Explanation:
     """The model, its augmentation, every conditional in sweep order, and references."""
+    _check_format(format)
+    return Explanation(derivation(network, layer1, brief), format)
+
+
+def explain_chain(chain: Chain, format: str = "text", brief: bool = False) -> Explanation:
+    """The same for the sampler and the data of a chain."""
+    _check_format(format)
+    return Explanation(_derive(chain.network, way_of_chain(chain), brief), format)
+
+
+def _check_format(format: str) -> None:
     if not isinstance(format, str) or format not in FORMATS:
         allowed = ", ".join(repr(name) for name in FORMATS)
         hint = did_you_mean(str(format), FORMATS)
         raise NetworkError(f"explain(format={format!r}): format must be one of {allowed}.{hint}")
-    return FORMATS[format](derivation(network))
 
 
-def derivation(network: Network) -> list[Block]:
+def derivation(network: Network, layer1: str = "auto", brief: bool = False) -> list[Block]:
     """The explanation in blocks, before it takes a format."""
+    return _derive(network, way_of(network, layer1), brief)
+
+
+def _derive(network: Network, way: Way, brief: bool) -> list[Block]:
     notation, lemmas = Notation(network), Lemmas()
+    title = Heading(1, "A network and its Gibbs sampler")
+    if brief:
+        return [title, *brief_blocks(notation, way)]
     # these two cite the lemmas, and so decide which are stated, and in which order
-    upward, steps = augmentation(notation, lemmas), sweep(notation, lemmas)
+    upward, steps = augmentation(notation, lemmas), sweep(notation, lemmas, way)
     observed = ", ".join(map(code, network.observed))
+    how = (
+        ""
+        if way.pattern is None
+        else f" The first layer is drawn by the sampler {code(way.layer1)}."
+    )
     return [
-        Heading(1, "A network and its Gibbs sampler"),
+        title,
         Paragraph(
             f"A network of {len(network)} nodes, of which {observed} "
             f"{'is' if len(network.observed) == 1 else 'are'} observed. This text was made from "
             "the network itself: the equations are written by the rules that the sampler runs."
+            f"{how}"
         ),
         *notation_section(notation),
         *generative(notation),
         *([Heading(2, "The lemmas")] if lemmas.used else []),
         *lemmas.blocks(),
         *upward,
+        *token_section(notation, way),
         *steps,
         *references(notation, lemmas.references()),
     ]

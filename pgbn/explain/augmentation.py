@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
+from pgbn.explain.exposures import beyond_lines, count_line, exposure_line, exposures
 from pgbn.explain.lemmas import Lemmas, lemmas_of_rule
 from pgbn.explain.links import link_lemma, link_lines
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.registered import generic_lines, where_lines
-from pgbn.explain.steps import has_tables, random_slots, tables_lines
+from pgbn.explain.steps import has_tables, imputed_line, random_slots, tables_lines
 from pgbn.explain.symbols import At
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Term
 from pgbn.nodes.base import Node, Observed
@@ -30,12 +31,25 @@ def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
             "the way up; exposures are functions of the current rates."
         ),
     ]
+    if any(_is_layer(notation, name) for name in notation.passing):
+        blocks.append(Paragraph(
+            f"That this is so at every layer, however many there are, is {lemmas.cite('layers')}."
+        ))  # fmt: skip
     for node in reversed(notation.network.nodes.values()):
         if isinstance(node, Observed):
             blocks += _data(notation, lemmas, node)
         elif node.name in notation.passing:
             blocks += _hidden(notation, lemmas, node)
-    return blocks + _exposures(notation)
+    return blocks + exposures(notation)
+
+
+def _is_layer(notation: Notation, name: str) -> bool:
+    """Whether a gamma passes its tables to a node that passes on tables of its own."""
+    return any(
+        "crt" in lemmas_of_rule(rule)
+        and set(notation.passing) & set(notation.wiring.polynomials[name, slot].names)
+        for slot, rule in notation.wiring.connections.rules_of(notation.network.nodes[name]).items()
+    )
 
 
 # ---- data -------------------------------------------------------------------------------
@@ -53,6 +67,11 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
         words.append(f"Latent counts stand behind the data, {reason}; they are 0 where the data "
                      "are 0.")  # fmt: skip
         lines += link_lines(notation, node, link)
+    if imputed_line(notation, node) is not None:
+        words.append(
+            "A cell that is missing (masked) is drawn in every sweep given the values "
+            "and then taken for data, so that exposures stay the same in all cells."
+        )
     for slot in node.slots():
         rule = notation.wiring.rules.get((node.name, slot))
         if rule is None:
@@ -98,8 +117,24 @@ def _split(
         total = total + whole
         rate = exposure * notation.term(node, term, at, unsummed=True)
         if exposure.latex != "0":
-            lines.append(rf"{part.latex} &\sim \mathrm{{Pois}}\bigl({rate.latex}\bigr)")
+            lines.append(_poisson(part, rate, notation.term(node, term, at, unsummed=True),
+                                  _is_law(notation, node, slot)))  # fmt: skip
     return [rf"{notation.drawn(node, slot, at).latex} &= {total.latex}", *lines]
+
+
+def _is_law(notation: Notation, node: Node, slot: str) -> bool:
+    """Whether the counts for a slot are Poisson, and not only as a function of what they tell."""
+    told = notation.wiring.rules[node.name, slot].drawn is None
+    return told and (isinstance(node, Observed) or notation.is_law(node.name))
+
+
+def _poisson(count: Formula, rate: Formula, mean: Formula, law: bool) -> str:
+    """``count ~ Pois(rate)``; if that is no law, the density of all, as a function of the mean."""
+    if law:
+        return rf"{count.latex} &\sim \mathrm{{Pois}}\bigl({rate.latex}\bigr)"
+    return (
+        rf"p(- \mid {mean.latex}) &\propto \mathrm{{Pois}}\bigl({count.latex};\ {rate.latex}\bigr)"
+    )
 
 
 def _part(notation: Notation, node: Node, slot: str, term: Term, at: At) -> Formula:
@@ -111,24 +146,26 @@ def _part(notation: Notation, node: Node, slot: str, term: Term, at: At) -> Form
 
 def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
     name = node.name
-    heard = [_count_line(notation, node)]
+    heard = [count_line(notation, node)]
     if not notation.wiring.draws[name].constant_over_simplex:
-        heard.append(_exposure_line(notation, node))
+        heard.append(exposure_line(notation, node))
     value = notation.value(name)
     if _is_poisson(notation, node):
-        rate = notation.exposure(name) * value
-        heard.append(rf"({notation.count(name).latex} \mid {value.latex}) &\sim "
-                     rf"\mathrm{{Pois}}({rate.latex})")  # fmt: skip
+        rate, count = notation.exposure(name) * value, notation.count(name)
+        heard.append(
+            rf"({count.latex} \mid {value.latex}) &\sim \mathrm{{Pois}}({rate.latex})"
+            if notation.is_law(name) else _poisson(count, rate, value, law=False))  # fmt: skip
     blocks: list[Block] = [
         Heading(3, f"What {code(name)} hears"),
         Equations(tuple(heard)),
     ]
     chain = notation.along(node) is not None
     if chain:
-        last = notation.index[notation.along(node) or ""]
-        blocks.append(Paragraph(
-            f"By {lemmas.cite('chain')} the rows are treated from the last to the first; nothing "
-            f"is passed back from beyond the last ${last}$."))  # fmt: skip
+        blocks += [
+            Paragraph(f"By {lemmas.cite('chain')} the rows are treated from the last to the first; "
+                      "nothing is passed back from beyond the last:"),
+            Equations(tuple(beyond_lines(notation, node))),
+        ]  # fmt: skip
     for slot in random_slots(notation, node):
         blocks += _tables(notation, lemmas, node, slot)
     for slot in node.slots():
@@ -165,22 +202,6 @@ def _is_poisson(notation: Notation, node: Node) -> bool:
     )
 
 
-def _count_line(notation: Notation, node: Node) -> str:
-    total = notation.heard_count(node.name)
-    for slot in node.slots():
-        if notation.has_lag(node, slot):
-            total = total + notation.passed_back_count(node, slot, notation.index)
-    return rf"{notation.count(node.name).latex} &= {total.latex}"
-
-
-def _exposure_line(notation: Notation, node: Node) -> str:
-    total = notation.heard_exposure(node.name)
-    for slot in node.slots():
-        if notation.has_lag(node, slot):
-            total = total + notation.passed_back_exposure(node, slot, notation.index)
-    return rf"{notation.exposure(node.name).latex} &= {total.latex}"
-
-
 def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[Block]:
     """The node is integrated out; its tables speak to its slot."""
     rule = notation.wiring.rules[node.name, slot]
@@ -207,7 +228,9 @@ def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[B
         f"{notation.count(node.name).latex}$ becomes tables that speak to the {slot}"
         + (f" with an exposure made from ${q}$" if q else "")
         + (f"; they are shared out by {lemmas.cite('split')}." if split else ".")
-    )
+        + ("" if _is_law(notation, node, slot) else f" The sign ∝ is meant as a function of the "
+           f"{slot}: the density of all that was drawn, given it.")
+    )  # fmt: skip
     return [Paragraph(words), Equations(tuple(lines))]
 
 
@@ -222,31 +245,11 @@ def _table_rows(
     if not has_tables(rule):
         return [*drawn, rf"\text{{exposure}} &= {passed.latex}"]
     shape = notation.slot(node, slot, at, phase)
-    lines = [*drawn, rf"{notation.drawn(node, slot, at).latex} &\sim \mathrm{{Pois}}\bigl("
-             rf"{(passed * shape).latex}\bigr)"]  # fmt: skip
-    if "gamma" in lemmas_of_rule(rule):
+    law = _is_law(notation, node, slot)
+    lines = [*drawn, _poisson(notation.drawn(node, slot, at), passed * shape, shape, law)]
+    if law and "gamma" in lemmas_of_rule(rule):
         count, exposure = notation.count(node.name, at), notation.exposure(node.name, at)
         p = exposure / (notation.slot(node, "rate", at, phase) + exposure)
         lines.insert(0, rf"{count.latex} &\sim \mathrm{{NB}}\bigl({shape.latex},\ "
                      rf"{p.latex}\bigr)")  # fmt: skip
     return [line + tail for line in lines]
-
-
-def _exposures(notation: Notation) -> list[Block]:
-    """The recursion of the exposures in one place."""
-    nodes = [
-        node
-        for node in reversed(notation.network.nodes.values())
-        if node.name in notation.passing
-        and not notation.wiring.draws[node.name].constant_over_simplex
-    ]
-    lines = []
-    for node in nodes:
-        lines.append(_exposure_line(notation, node))
-        for slot in node.slots():
-            traced = notation.traced(node, slot) if notation.has_lag(node, slot) else None
-            if traced is not None:
-                lines.append(rf"{notation.passed(node, slot).latex} &= {traced.latex}")
-    if not lines:
-        return []
-    return [Heading(3, "All exposures, from the data up"), Equations(tuple(lines))]

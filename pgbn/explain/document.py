@@ -7,7 +7,7 @@ one ``&`` at which the lines are aligned.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Paragraph",
     "align_parts",
     "code",
+    "join",
     "prose_pieces",
     "unaligned",
 ]
@@ -44,9 +45,11 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Equations:
-    """Beside lines of LaTeX."""
+    """Lines of LaTeX. ``labels``, one for each line, are for references in formats that number
+    equations; without them a line has no number."""
 
     lines: tuple[str, ...]
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,3 +87,9 @@ def prose_pieces(text: str) -> Iterator[tuple[str, str]]:
 def code(name: str) -> str:
     """A name as it is written in a program; backticks and dollars would end it."""
     return "`" + name.replace("`", "'").replace("$", "＄") + "`"
+
+
+def join(words: Iterable[str]) -> str:
+    """ "a, b and c"."""
+    every = list(words)
+    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"

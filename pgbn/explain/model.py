@@ -8,7 +8,6 @@ from pgbn.explain.algebra import Formula
 from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, code
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
-from pgbn.explain.symbols import DOT, At
 from pgbn.nodes.base import Node
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.rules.registry import find_link
@@ -21,13 +20,19 @@ def notation_section(notation: Notation) -> list[Block]:
     network = notation.network
     dims = []
     for dim, index in notation.index.items():
-        size = network.sizes.get(dim)
+        own = notation.same_as.get(dim, dim)
+        size = network.sizes.get(dim, network.sizes.get(own))
         known = f" = {size}" if size is not None else ""
-        dims.append(f"${index}$ runs over {code(dim)}, from 1 to ${notation.size[dim]}{known}$")
+        like = f", as ${notation.index[own]}$ over {code(own)}" if own != dim else ""
+        dims.append(f"${index}$ runs over {code(dim)}{like}, from 1 to "
+                    f"${notation.size[dim]}{known}$")  # fmt: skip
     names = []
     for node in network:
         names.append(f"${_plain_symbol(notation, node)}$ is {code(node.name)}, "
                      f"{network.role(node.name)} {type(node).__name__}")  # fmt: skip
+        if isinstance(node, Multinomial):
+            names.append(f"${notation.known_total(node).latex}$ is the total of {code(node.name)} "
+                         f"over ${notation.index[node.over]}$, which is known")  # fmt: skip
     for _, symbol, place in notation.constants:
         names.append(f"${symbol.at()}$ is a known array, in the {place}")
     words = (
@@ -37,8 +42,19 @@ def notation_section(notation: Notation) -> list[Block]:
         r"the number of tables that $m$ customers open in a Chinese restaurant of concentration "
         r"$a$; $(\cdot \mid -)$ is a draw given everything that its step reads."
     )
+    if _has_gates(notation):
+        words += r" $\mathrm{Gam}(0, c)$ is 0 with certainty, and so is $\mathrm{NB}(0, p)$."
     blocks: list[Block] = [Heading(2, "Notation"), Paragraph(words)]
     return [*blocks, *([Items(tuple(dims))] if dims else []), Items(tuple(names))]
+
+
+def _has_gates(notation: Notation) -> bool:
+    """Whether the shape of a gamma can be 0."""
+    return any(
+        not notation.wiring.is_positive(node, slot)
+        for node in notation.network
+        for slot in node.zero_with
+    )
 
 
 def _plain_symbol(notation: Notation, node: Node) -> str:
@@ -47,7 +63,8 @@ def _plain_symbol(notation: Notation, node: Node) -> str:
 
 def generative(notation: Notation) -> list[Block]:
     """Every node given its parents, from the roots down."""
-    lines = []
+    lines: list[str] = []
+    labels: list[str] = []
     for node in notation.network:
         if notation.is_bare(node):
             lines.append(rf"{notation.own_symbol(node)} &\ \text{{is given}}")
@@ -57,6 +74,7 @@ def generative(notation: Notation) -> list[Block]:
             line = rf"{notation.own_symbol(node, at)} {distribution(notation, node, slots)}"
             lines.append(line + (rf",\quad {condition}" if condition else ""))
         lines += odds_lines(notation, node)
+        labels += [f"model {node.name}"] * (len(lines) - len(labels))
     chains = [node for node in notation.network if notation.along(node) is not None]
     note: list[Block] = [] if not notation.network.held else [Paragraph(
         f"Given: {', '.join(map(code, notation.network.held))}, "
@@ -72,7 +90,7 @@ def generative(notation: Notation) -> list[Block]:
         f"{' and '.join(code(node.name) for node in chains)}: a Markov chain in one node, each row "
         "given the row before; before the first row its value counts as 0."
     )] if chains else []  # fmt: skip
-    return [Heading(2, "The generative model"), Equations(tuple(lines)), *note]
+    return [Heading(2, "The generative model"), Equations(tuple(lines), tuple(labels)), *note]
 
 
 def odds_lines(notation: Notation, node: Node) -> list[str]:
@@ -97,8 +115,7 @@ def distribution(notation: Notation, node: Node, slots: dict[str, Formula]) -> s
     if link is not None and link.counts is not None:
         formula = _substitute(formula, "n", notation.cells(node).latex)
     if isinstance(node, Multinomial):
-        dotted: At = {**notation.index, node.over: DOT}
-        formula = _substitute(formula, "N", notation.cells(node, dotted).latex)
+        formula = _substitute(formula, "N", notation.known_total(node).latex)
     for slot, mark in marks.items():
         formula = formula.replace(mark, filled[slot])
     return rf"&= {formula}" if formula.startswith("1(") else rf"&\sim {formula}"

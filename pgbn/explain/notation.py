@@ -159,6 +159,16 @@ class Notation(Symbols):
             total = total + self.split(node, slot, term, inner)
         return total
 
+    def is_law(self, name: str) -> bool:
+        """Whether the count that a node hears is Poisson given its value. Of a Dirichlet's tables
+        and of multinomial data that is so as a function of the value only."""
+        return all(
+            source.rule.drawn is None
+            and not source.rule.normalised
+            and (isinstance(source.child, Observed) or self.is_law(source.child.name))
+            for source in self.wiring.sources[name]
+        )
+
     # ---- exposures --------------------------------------------------------------------
 
     def exposure_dims(self, name: str) -> tuple[str, ...]:
@@ -173,10 +183,15 @@ class Notation(Symbols):
     def exposure(self, name: str, at: At | None = None) -> Formula:
         """The exposure that a node hears: its symbol q, or written out if it goes no further."""
         at = self.index if at is None else at
-        if name not in self.passing:
-            return self.heard_exposure(name, at)
+        return self.exposure_symbol(name, at) if name in self.passing else (
+            self.heard_exposure(name, at))  # fmt: skip
+
+    def exposure_symbol(self, name: str, at: At | None = None) -> Formula:
+        """q, with the mark of the node that hears it."""
+        at = self.index if at is None else at
         indices = [at[dim] for dim in reversed(self.exposure_dims(name))]
-        return Formula(Symbol(self.letter("q"), self.marks[name]).at(indices))
+        mark = self.marks[name] if name in self.passing else f"({self.symbols[name].at()})"
+        return Formula(Symbol(self.letter("q"), mark).at(indices))
 
     def heard_exposure(self, name: str, at: At | None = None) -> Formula:
         """The exposure that a node hears, added up over its sources."""

@@ -9,7 +9,7 @@ from pgbn.explain.formulas import to_unicode
 from pgbn.explain.lemmas import lemmas_of_rule
 from pgbn.explain.links import link_lines
 from pgbn.explain.model import distribution, odds_lines
-from pgbn.explain.names import clean_math, escape_math
+from pgbn.explain.names import Symbol, clean_math, escape_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.registered import generic_lines, where_lines
 from pgbn.explain.symbols import At
@@ -31,12 +31,14 @@ def random_slots(notation: Notation, node: Node) -> list[str]:
     ]
 
 
-def count_lines(notation: Notation, node: Node) -> list[str]:
-    """Everything that the step ``counts(node)`` draws."""
+def count_lines(notation: Notation, node: Node, missing: bool = False) -> list[str]:
+    """Everything that the step ``counts(node)`` draws, with ``missing`` cells too."""
     lines: list[str] = []
     link = find_link(node)
     if link is not None:
         lines += link_lines(notation, node, link)
+        imputed = imputed_line(notation, node) if missing else None
+        lines += [imputed] if imputed is not None else []
         slots = [slot for slot in node.slots() if (node.name, slot) in notation.wiring.rules
                  and notation.wiring.rules[node.name, slot].count == "count"]  # fmt: skip
         for slot in slots:
@@ -49,6 +51,23 @@ def count_lines(notation: Notation, node: Node) -> list[str]:
     if not lines and isinstance(node, Observed):
         lines.append(rf"{notation.cells(node).latex} &\text{{: the data themselves}}")
     return lines
+
+
+def imputed_line(notation: Notation, node: Node) -> str | None:
+    """How a missing cell is drawn; None where cells cannot be missing, or nobody hears of them."""
+    link = find_link(node)
+    rule = notation.wiring.rules.get((node.name, link.slot)) if link is not None else None
+    if link is None or rule is None or rule.normalised:
+        return None
+    exposure = notation.traced(node, link.slot)
+    if exposure is None:
+        return None
+    rate = exposure * notation.slot(node, link.slot)
+    count = notation.cells(node).latex
+    return (
+        rf"({count} \mid -) &\sim \mathrm{{Pois}}({rate.latex})"
+        r"\quad \text{where the cell is missing}"
+    )
 
 
 def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
@@ -104,8 +123,11 @@ def _beta_line(notation: Notation, node: Node, slot: str) -> str:
     assert over is not None
     total = notation.total(node, slot, over)
     heard = notation.count(node.name, {**notation.index, over: r"\cdot"}).latex
+    dims = notation.wiring.exposures.rule_dims(node, slot)
+    mark = notation.marks[node.name] + notation.slot_mark(node, slot)
+    share = Symbol(notation.letter("s"), mark).at([notation.index[dim] for dim in reversed(dims)])
     return (
-        rf"{notation.passed(node, slot).latex} &= -\ln s,\quad s \sim "
+        rf"{notation.passed(node, slot).latex} &= -\ln {share},\quad {share} \sim "
         rf"\mathrm{{Beta}}\bigl({total.latex},\ {heard}\bigr)"
     )
 

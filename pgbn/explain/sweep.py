@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
+from pgbn.explain.document import Block, Equations, Heading, Paragraph, code, join
+from pgbn.explain.first_layer import is_token_step, token_lines
 from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.links import link_lemma
 from pgbn.explain.notation import Notation
 from pgbn.explain.steps import count_lines, draw_lines, random_slots
+from pgbn.explain.validity import validity
+from pgbn.explain.way import Way
 from pgbn.network.reads import CountsRead, Read
 from pgbn.network.schedule import Freshness
 from pgbn.network.steps import Step
 from pgbn.nodes.base import Node
 from pgbn.nodes.rules.registry import find_link
 
-__all__ = ["sweep"]
+__all__ = ["step_lines", "sweep"]
 
 
-def sweep(notation: Notation, lemmas: Lemmas) -> list[Block]:
+def sweep(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
     """One sweep, step by step."""
     network = notation.network
-    steps = list(network.schedule)
+    steps = list(way.schedule)
     whose = (
         "The order below was given by the user; it has passed the same check as a derived one."
         if network.order is not None
@@ -39,22 +42,40 @@ def sweep(notation: Notation, lemmas: Lemmas) -> list[Block]:
     ]
     freshness = Freshness()
     for number, step in enumerate(steps, 1):
-        blocks += _step(notation, lemmas, steps, number, step, freshness)
+        blocks += _step(notation, lemmas, way, number, step, freshness)
         freshness.run(step)
-    return [*blocks, *_end(steps, freshness)]
+    return [*blocks, *validity(notation, lemmas, way)]
+
+
+def step_lines(notation: Notation, way: Way, step: Step) -> list[str]:
+    """The equations of a step as this sampler draws it."""
+    node = notation.network.nodes[step.node]
+    if not step.upward:
+        return draw_lines(notation, node)
+    if is_token_step(way, step):
+        return token_lines(notation, way, step)
+    return count_lines(notation, node, step.node in way.missing)
 
 
 def _step(
     notation: Notation,
     lemmas: Lemmas,
-    steps: Sequence[Step],
+    way: Way,
     number: int,
     step: Step,
     freshness: Freshness,
 ) -> list[Block]:
-    node = notation.network.nodes[step.node]
-    lines = count_lines(notation, node) if step.upward else draw_lines(notation, node)
-    reason = _reason(notation, lemmas, step, node)
+    node, steps = notation.network.nodes[step.node], way.schedule.steps
+    lines = step_lines(notation, way, step)
+    reason = (
+        "By the derivation of the first layer above." if is_token_step(way, step)
+        else _reason(notation, lemmas, step, node)
+    )  # fmt: skip
+    if step.upward and step.node in way.missing:
+        reason += (
+            " A missing cell is one more unknown: its conditional given the values is its own "
+            "distribution, and once it is drawn the rest of the sweep is as with full data."
+        )
     flag = " (drawn only when somebody looks at it: no step reads it)" if step.on_demand else ""
     method = f" [{step.method}]" if step.method else ""
     texts = (
@@ -64,7 +85,7 @@ def _step(
     )
     return [
         Heading(3, f"Step {number}: {code(step.name)}{method}{flag}"),
-        Equations(tuple(lines)),
+        Equations(tuple(lines), (f"step {number} {step.name}",) * len(lines)),
         Paragraph(" ".join(filter(None, texts))),
     ]
 
@@ -89,6 +110,10 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
         sources = notation.wiring.sources[node.name]
         held = {"rate", "odds", "bernoulli"}
         found = [key for s in sources for key in lemmas_of_rule(s.rule) if key in held]
+        if notation.wiring.draws[node.name].constant_over_simplex and any(
+            not s.rule.normalised for s in sources
+        ):
+            found.append("simplex")
         draw = lemma_of_draw(notation.wiring.draws[node.name])
         if draw and not all(set(lemmas_of_rule(s.rule)) & held for s in sources):
             found.append(draw)
@@ -119,13 +144,13 @@ def _reads(
     reads = sorted(step.reads, key=lambda read: (read.name, *sorted(read.summed)))
     if not reads:
         return "It reads only the data and constants."
-    text = f"It reads {_join(dict.fromkeys(_show(notation, read) for read in reads))}"
+    text = f"It reads {join(dict.fromkeys(_show(notation, read) for read in reads))}"
     exempt = [read for read in reads if freshness.is_current_sum(read)]
     if not exempt:
         return f"{text}, all current."
     parts = []
     for read in exempt:
-        dims = _join(f"${notation.index[d]}$" for d in sorted(read.summed))
+        dims = join(f"${notation.index[d]}$" for d in sorted(read.summed))
         since = steps.index(freshness.left_by[read.name]) + 1
         parts.append(f"{code(read.name)} is stale since step {since}, but only its sum over {dims} "
                      "is read")  # fmt: skip
@@ -136,7 +161,7 @@ def _show(notation: Notation, read: Read) -> str:
     if isinstance(read, CountsRead):
         return code(read.name)
     if read.summed:
-        dims = _join(f"${notation.index[dim]}$" for dim in sorted(read.summed))
+        dims = join(f"${notation.index[dim]}$" for dim in sorted(read.summed))
         return f"${notation.bare(read.name)}$ summed over {dims}"
     return f"${notation.bare(read.name)}$"
 
@@ -148,15 +173,19 @@ def _marginalises(notation: Notation, steps: Sequence[Step], number: int, step: 
     values = [name for name in left_out if name in notation.network.nodes]
     counts = [name for name in left_out if name not in notation.network.nodes]
     if step.upward:
-        if not counts:
-            return "Nothing above it has counts."
-        return (
-            f"The counts above ({_join(map(code, counts))}) belonged to the old ones and are drawn "
+        texts = [
+            "Nothing above it has counts." if not counts else
+            f"The counts above ({join(map(code, counts))}) belonged to the old ones and are drawn "
             f"anew {_when(steps, number, counts)}."
-        )
+        ]  # fmt: skip
+        if values:
+            gone, one = join(f"${notation.bare(name)}$" for name in values), len(values) == 1
+            texts.append(f"It integrates out {gone}: {'that is' if one else 'they are'} drawn "
+                         f"anew {_when(steps, number, values)}.")  # fmt: skip
+        return " ".join(texts)
     if not values and not counts:
         return "It integrates nothing out: all that depends on it is held."
-    stale = _join([*(f"${notation.bare(name)}$" for name in values), *map(code, counts)])
+    stale = join([*(f"${notation.bare(name)}$" for name in values), *map(code, counts)])
     one = len(values) + len(counts) == 1
     return (
         f"It integrates out {stale}: {'that is' if one else 'they are'} stale until drawn anew "
@@ -171,34 +200,8 @@ def _when(steps: Sequence[Step], number: int, names: Sequence[str]) -> str:
     wrapped = [n for n in found if n <= number]
     parts = []
     if later:
-        parts.append(f"in step{'s' if len(later) > 1 else ''} {_join(map(str, later))}")
+        parts.append(f"in step{'s' if len(later) > 1 else ''} {join(map(str, later))}")
     if wrapped:
         plural = "s" if len(wrapped) > 1 else ""
-        parts.append(f"in step{plural} {_join(map(str, wrapped))} of the next sweep")
+        parts.append(f"in step{plural} {join(map(str, wrapped))} of the next sweep")
     return " and ".join(parts)
-
-
-def _end(steps: Sequence[Step], freshness: Freshness) -> list[Block]:
-    left = [name for name in freshness.stale if any(step.name == name for step in steps)]
-    state = (
-        "At the end nothing is stale"
-        if not left
-        else f"At the end {_join(map(code, left))} are stale, and are drawn before they are read"
-    )
-    return [
-        Heading(3, "Why the order is valid"),
-        Paragraph(
-            f"{state}, so that the next sweep begins as this one did. Each step is the exact "
-            "conditional of what it draws in the joint distribution of the data, the counts and "
-            "all nodes that are not integrated out in it; a node that was integrated out is drawn "
-            "from its conditional given the new values before it is conditioned upon. Such a "
-            "sweep, a partially collapsed Gibbs sampler, leaves the posterior distribution "
-            "unchanged. `net.with_order([...])` runs the same check on any other order."
-        ),
-    ]
-
-
-def _join(words: Iterable[str]) -> str:
-    """ "a, b and c"."""
-    every = list(words)
-    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"

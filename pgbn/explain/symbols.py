@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pgbn.explain.algebra import Formula
 from pgbn.explain.names import Symbol, escape_math, indices_of, sizes_of, symbols_of
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Polynomial, Term
-from pgbn.nodes.base import Latent, Node
+from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.beta import BetaOdds
 from pgbn.nodes.rules.registry import find_link
 
@@ -54,6 +54,8 @@ class Symbols:
                     self.constants.append((factor.constant, symbol, f"{slot} of `{name}`"))
         self.index = indices_of(used, renamed)
         self.size = sizes_of(self.index)
+        self.same_as = {dim: own for dim, own in renamed.items() if own in self.size}
+        self.size |= {dim: self.size[own] for dim, own in self.same_as.items()}
         self.passing = [node.name for node in network if self._passes_on(node)]
         self.marks = self._marks()
 
@@ -158,6 +160,14 @@ class Symbols:
         else:
             symbol = Symbol(r"\ell", self.marks[node.name])
         return Formula(Symbol(symbol.base, symbol.above + tag, symbol.below).at(indices))
+
+    def known_total(self, node: Node) -> Formula:
+        """N_j, the total of data whose sum over their simplex is known."""
+        several = sum(other.simplex is not None for other in self.network
+                      if isinstance(other, Observed)) > 1  # fmt: skip
+        mark = self.marks[node.name] if several else ""
+        indices = [self.index[dim] for dim in reversed(node.axes) if dim != node.simplex]
+        return Formula(Symbol(self.letter("N"), mark).at(indices))
 
     def drawn(self, node: Node, slot: str, at: At | None = None) -> Formula:
         """The counts at a node's cells that speak to a slot, before they are shared out."""

@@ -10,19 +10,22 @@ a sweep is a valid beginning of the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
 from pgbn.network.reads import Read
 from pgbn.network.steps import Stale, Step, is_current
+from pgbn.network.verbs import ScheduleVerbs
+from pgbn.nodes.verbs import plain_formula
 
 __all__ = ["Freshness", "Schedule", "check_order", "derive", "reorder"]
 
 _PATIENCE = 2000  # steps of the search for an order beyond the first way
 
 
-class Schedule(Sequence[Step]):
-    """The steps in order; printable. The nodes ``given`` have no step."""
+class Schedule(ScheduleVerbs, Sequence[Step]):
+    """The steps in order; printable, a table in notebooks, a picture by `plot`. The
+    nodes ``given`` have no step."""
 
     def __init__(self, steps: Iterable[Step], given: Iterable[str] = ()) -> None:
         self.steps, self.given = tuple(steps), tuple(given)
@@ -49,16 +52,28 @@ class Schedule(Sequence[Step]):
         return [step.name for step in self.steps]
 
     def __str__(self) -> str:
+        return self._text(str)
+
+    def __repr__(self) -> str:
+        return self._text(lambda step: step.text(plain_formula(step.equation)))
+
+    def _text(self, show: Callable[[Step], str]) -> str:
         lines = [f"Given: {', '.join(self.given)}"] if self.given else []
         direction = None
         for number, step in enumerate(self.steps, 1):
             if step.upward is not direction:
                 direction = step.upward
                 lines.append("Upward: counts" if direction else "Downward: values")
-            lines.append(f"{number:>4}. {step}")
+            lines.append(f"{number:>4}. {show(step)}")
         return "\n".join(lines)
 
-    __repr__ = __str__
+    def _repr_markdown_(self) -> str:
+        rows = ["| | step | equation | reads | leaves stale |", "|---|---|---|---|---|"]
+        for number, step in enumerate(self.steps, 1):
+            equation = step.equation.replace("|", r"\vert ")
+            cells = [step.heading, f"${equation}$", step.reads_text, step.stale_text]
+            rows.append(f"| {number} | {' | '.join(cells)} |")
+        return "\n".join(rows) + "\n"
 
 
 # ---- deriving an order ------------------------------------------------------------------

@@ -55,12 +55,31 @@ class Step:
         such a step sums over the plate, counts for the nodes above, goes up from the blocks."""
         return plate in self.plates
 
-    def __str__(self) -> str:
-        reads = ", ".join(sorted({_show(read) for read in self.reads})) or "-"
-        out = ", ".join(sorted(self.marginalises)) or "-"
+    @property
+    def heading(self) -> str:
+        """The name, with how and when the step is run."""
         flags = " [on demand]" if self.on_demand else ""
-        flags += f" [{self.method}]" if self.method else ""
-        return f"{self.name}{flags}: {self.equation}\n      reads {reads}; marginalises {out}"
+        return self.name + flags + (f" [{self.method}]" if self.method else "")
+
+    @property
+    def reads_text(self) -> str:
+        """What it reads, in words."""
+        return ", ".join(sorted({_show(read) for read in self.reads})) or "-"
+
+    @property
+    def stale_text(self) -> str:
+        """What it leaves stale, in words."""
+        return ", ".join(sorted(self.marginalises)) or "-"
+
+    def __str__(self) -> str:
+        return self.text(self.equation)
+
+    def text(self, equation: str) -> str:
+        """Two lines: what it draws, by this equation; what it reads and leaves stale."""
+        return (
+            f"{self.heading}: {equation}\n      reads {self.reads_text}; marginalises "
+            f"{self.stale_text}"
+        )
 
 
 def _show(read: Read) -> str:

@@ -14,11 +14,23 @@ if TYPE_CHECKING:
     from pgbn.engine.run.chain import Chain
     from pgbn.engine.run.draws import Draws
     from pgbn.engine.run.progress import Callback
+    from pgbn.explain import Explanation
     from pgbn.network.network import Network
     from pgbn.network.schedule import Schedule
     from pgbn.samplers.executor import Executor
 
-__all__ = ["Verbs"]
+__all__ = ["ScheduleVerbs", "Verbs"]
+
+
+class ScheduleVerbs:
+    """The verbs of `pgbn.network.schedule.Schedule` that other rooms carry out."""
+
+    def plot(self) -> Any:
+        """The freshness table as SVG: for every step, which values are current, stale, read
+        and drawn. Works for orders that the check refuses, too."""
+        from pgbn.plot import plot_schedule
+
+        return plot_schedule(cast("Schedule", self))
 
 
 class Verbs:
@@ -126,11 +138,18 @@ class Verbs:
         return sample(self._network, data, burn_in, draws, thin, chains, seed, keep, progress,
                       layer1, threads, callback, executor, given, coords)  # fmt: skip
 
-    def explain(self, format: str = "text") -> str:
-        """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html"."""
+    def explain(
+        self, format: str = "text", layer1: str = "auto", brief: bool = False
+    ) -> Explanation:
+        """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html".
+
+        ``layer1`` is the sampler of the first layer that is explained, as in `chain`; "auto" is
+        the one that a chain takes for ordinary counts (`Chain.explain` knows the data). ``brief``
+        gives the model and the sweep alone, without proofs. Notebooks show the formulas.
+        """
         from pgbn.explain import explain
 
-        return explain(self._network, format)
+        return explain(self._network, format, layer1, brief)
 
     def augmented(self) -> nx.DiGraph:
         """The graph with the drawn counts as nodes of their own."""

@@ -2,12 +2,14 @@
 
 from pgbn.plot.figures import document_map, layer_widths, top_words, topic_graph, traces
 from pgbn.plot.picture import Picture, plot
+from pgbn.plot.schedule import plot_schedule
 
 __all__ = [
     "Picture",
     "document_map",
     "layer_widths",
     "plot",
+    "plot_schedule",
     "top_words",
     "topic_graph",
     "traces",

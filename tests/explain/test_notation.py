@@ -34,9 +34,9 @@ from tests.helpers.compositions import COMPOSITIONS
         (
             "lda",
             [
-                "(x[v j])ᵥ ∼ Mult(x[· j], (Σₖ φ[v k] θ[k j])ᵥ)",
+                "(x[v j])ᵥ ∼ Mult(Nⱼ, (Σₖ φ[v k] θ[k j])ᵥ)",
                 "ℓ^(θ)[k j] ∼ CRT(m^(θ)[k j], α πₖ)",
-                "q̂^(θ)ⱼ = -ln s, s ∼ Beta(α, m^(θ)[· j])",
+                "q̂^(θ)ⱼ = -ln s^(θ)ⱼ, s^(θ)ⱼ ∼ Beta(α, m^(θ)[· j])",
                 "(α | -) ∼ Gam(1 + ℓ^(θ)[· ·], 1 + Σⱼ q̂^(θ)ⱼ)",
                 "((θ[k j])ₖ | -) ∼ Dir((α πₖ + m^(θ)[k j])ₖ)",
             ],

@@ -13,8 +13,8 @@ SHAPE = r"\sum_{k_2} \phi^{(2)}_{k_1 k_2}\, \theta^{(2)}_{k_2 j}"
 
 @cache
 def two_layers() -> str:
-    """The derivation in LaTeX."""
-    return pg.zoo.pgbn([3, 2]).explain("latex")
+    """The derivation in LaTeX, with all values held."""
+    return pg.zoo.pgbn([3, 2]).explain("latex", "blocked")
 
 
 def section(text: str, start: str, end: str) -> str:

@@ -22,6 +22,7 @@ from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables
 from pgbn.engine.run.turns import arrange, joined
+from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
 from pgbn.samplers.executor import Executor, executor_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Chain"]
 
 
-class Chain:
+class Chain(ChainVerbs):
     """The state of a chain and the way to advance it.
 
     Invariant: after any number of sweeps the state depends on the network, the data, the

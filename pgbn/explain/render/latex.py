@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, prose_pieces
 from pgbn.explain.formulas.signs import NAMES
@@ -55,9 +57,33 @@ _PREAMBLE = r"""\documentclass[11pt]{article}
 """
 
 
+def _equations(lines: Sequence[str], labels: Sequence[str], known: set[str]) -> str:
+    """The lines below each other; with numbers, and labels to refer to, if they have labels."""
+    if not labels:
+        body = " \\\\\n".join(clean_math(line) for line in lines)
+        return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+    numbered = [
+        rf"{clean_math(line)} \label{{{_label(label, known)}}}"
+        for line, label in zip(lines, labels, strict=True)
+    ]
+    body = " \\\\\n".join(numbered)
+    return f"\\begin{{align}}\n{body}\n\\end{{align}}"
+
+
+def _label(text: str, known: set[str]) -> str:
+    """eq:step-9-p2, and eq:step-9-p2-2 for the next line of the same name."""
+    base = "eq:" + re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
+    label, number = base, 1
+    while label in known:
+        number += 1
+        label = f"{base}-{number}"
+    known.add(label)
+    return label
+
+
 def to_latex(blocks: Iterable[Block]) -> str:
     """A complete article that needs amsmath only."""
-    parts, title = [], ""
+    parts, title, known = [], "", set[str]()
     for block in blocks:
         match block:
             case Heading(1, text):
@@ -67,11 +93,24 @@ def to_latex(blocks: Iterable[Block]) -> str:
                 parts.append(rf"\{command}*{{{_latex(text)}}}")
             case Paragraph(text):
                 parts.append(_latex(text))
-            case Equations(lines):
-                body = " \\\\\n".join(clean_math(line) for line in lines)
-                parts.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}")
+            case Equations(lines, labels):
+                parts.append(_equations(lines, labels, known))
             case Items(items):
                 body = "\n".join(rf"\item {{}}{_latex(item)}" for item in items)
                 parts.append(f"\\begin{{itemize}}\n{body}\n\\end{{itemize}}")
-    head = f"{_PREAMBLE}\\title{{{title}}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n\n"
-    return head + "\n\n".join(parts) + "\n\n\\end{document}\n"
+    shown = f"\\begin{{center}}\n\\LARGE {title}\n\\end{{center}}\n\n" if title else ""
+    head = f"{_PREAMBLE}\\begin{{document}}\n{shown}"
+    return f"{head}{_joined(parts)}\n\n\\end{{document}}\n"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Blank lines end paragraphs. A display belongs to the paragraph before it; after a heading
+    it would begin with an empty line, which is taken back."""
+    text = ""
+    for before, part in pairwise(["", *parts]):
+        display = part.startswith(r"\begin{align")
+        heading = before.startswith((r"\section", r"\subsection"))
+        gap = "\n" if display and not before.startswith("\\") else "\n\n"
+        back = "\\vspace{-\\baselineskip}\n" if display and heading else ""
+        text += gap * bool(before) + back + part
+    return text
