@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_names, check_seed
 from pgbn.errors import DataError
 from pgbn.samplers import Stream, vectorised
+from pgbn.samplers.elementwise import exp_of, expm1_of, log_of, matrix_product
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.storage.memory import check_bytes
 from pgbn.training.trained import TrainedNetwork, trained_network
@@ -28,7 +29,7 @@ __all__ = ["SyntheticDocuments", "generate_documents"]
 
 _BLOCK = 256  # documents whose rates are dense at a time
 _MOST = 2**31  # counts are below it everywhere in pgbn
-_LOG_MOST = np.log(1e290)  # of the units of a document: far from where numbers over- or underflow
+_LOG_MOST = 667.7496767682733  # ln 1e290, of the units of a document: far from over- and underflow
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def generate_documents(
         units = _units(stream(layers.theta(t), shape.shape[1]), shape, rates[:, t - 1])
         theta.insert(0, units)
         if t > 1:
-            shape = units @ model.phi[t - 1]
+            shape = matrix_product(units, model.phi[t - 1])
     blocks = [
         _counts(model, theta[0][start : start + _BLOCK], lengths, stream_key(key, start), start)
         for start in range(0, n, _BLOCK)
@@ -102,12 +103,11 @@ def _units(
     """
     logs = vectorised.log_gamma(draws, shape[None, None])[0, 0]
     top = np.maximum(logs.max(axis=1, keepdims=True), np.finfo(np.float64).min)
-    parts = np.exp(logs - top)
+    parts = exp_of(logs - top)
     sums = parts.sum(axis=1, keepdims=True)
     sums[sums == 0] = 1.0  # all shapes are 0, and so are the units
-    with np.errstate(divide="ignore"):  # a rate of 0
-        log_sum = top + np.log(sums) - np.log(rate)[:, None]
-    return np.asarray(parts * (np.exp(np.clip(log_sum, -_LOG_MOST, _LOG_MOST)) / sums))
+    log_sum = top + log_of(sums) - log_of(rate)[:, None]
+    return np.asarray(parts * (exp_of(np.clip(log_sum, -_LOG_MOST, _LOG_MOST)) / sums))
 
 
 def _lengths(length: Any, n: int) -> NDArray[np.int64]:
@@ -137,7 +137,7 @@ def _rates(model: TrainedNetwork, n: int, c: str, key: int) -> NDArray[np.float6
             raise DataError('c="random" needs the state of the training; use c="median"')
         columns = np.stack([model.state[name] for name in names], axis=1)
         draws = Stream(stream_key(key, word_of("c")), (1, 1, 1, n))
-        uniform = -np.expm1(-vectorised.gamma(draws, 1.0, 1.0)).reshape(-1)  # from an exponential
+        uniform = -expm1_of(-vectorised.gamma(draws, 1.0, 1.0)).reshape(-1)  # from an exponential
         return np.asarray(columns[(uniform * columns.shape[0]).astype(np.int64)])
     streams = [Stream(stream_key(key, word_of(name)), (1, 1, 1, n)) for name in names]
     odds = vectorised.beta_odds(streams[0], *model.priors.p).reshape(-1)
@@ -153,7 +153,7 @@ def _counts(
     start: int,
 ) -> sp.csr_array:
     """The data of some documents given their first layer."""
-    link, rate = get_link(model.link), theta @ model.phi[0]
+    link, rate = get_link(model.link), matrix_product(theta, model.phi[0])
     shape = (1, 1, *rate.shape)
     if length is None:
         _check_rates(rate, link, start)

@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import field_validator
-from scipy.special import expit, logit, xlog1py, xlogy
+from scipy.special import xlog1py, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_probability
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import draw_rule, evidence_rule
 from pgbn.samplers import vectorised
+from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
 from pgbn.samplers.stream import Stream
 
 __all__ = ["Bernoulli"]
@@ -63,5 +64,6 @@ evidence_rule(
 )
 def _posterior(count: Array, exposure: Array, probability: Array) -> dict[str, Array]:
     # In log odds, where e^{−q} does not underflow: a gate of probability 1 stays at 1.
-    on = expit(logit(probability) - exposure)
+    log_odds = log_of(probability) - log1p_of(-probability) - exposure
+    on = 1.0 / (1.0 + exp_of(-log_odds))
     return {"probability": np.where(count > 0, 1.0, on)}

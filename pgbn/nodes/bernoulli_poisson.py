@@ -11,6 +11,7 @@ from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import evidence_rule, link_rule
 from pgbn.samplers import vectorised
+from pgbn.samplers.elementwise import expm1_of
 from pgbn.samplers.stream import Stream
 
 __all__ = ["BernoulliPoisson"]
@@ -32,7 +33,7 @@ class BernoulliPoisson(Observed):
         return None
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
-        return vectorised.bernoulli(stream, -np.expm1(-np.asarray(slots["rate"]))).astype(np.int64)
+        return vectorised.bernoulli(stream, -expm1_of(-np.asarray(slots["rate"]))).astype(np.int64)
 
     def log_density(self, value: Array, **slots: Any) -> Array:
         rate = slots["rate"]

@@ -13,6 +13,7 @@ from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import draw_rule, evidence_rule
 from pgbn.samplers import vectorised
+from pgbn.samplers.elementwise import log1p_of
 from pgbn.samplers.stream import Stream
 
 __all__ = ["Gamma", "posterior_of_gamma", "tables_of_gamma"]
@@ -56,7 +57,7 @@ class Gamma(Latent):
     Gamma,
     "shape",
     relation="collapsed",
-    exposure=lambda exposure, rate: np.log1p(exposure / rate),
+    exposure=lambda exposure, rate: log1p_of(exposure / rate),
     additive=True,
     log_probability=lambda drawn, count, shape: log_pmf.crt_log_pmf(drawn, count, shape),
     equation=r"\ell \sim \mathrm{CRT}(m, a),\quad q' = \ln(1 + q/c)",

@@ -14,6 +14,8 @@ from pgbn.nodes.base import Array, Observed, check_positive
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import evidence_rule, link_rule
 from pgbn.samplers import vectorised
+from pgbn.samplers.elementary import LN_2
+from pgbn.samplers.elementwise import log_of
 from pgbn.samplers.stream import Stream
 
 __all__ = ["PoissonGamma"]
@@ -78,8 +80,7 @@ def _log_bessel(log_alpha: Array) -> Array:
     ),
 )
 def _counts(stream: Stream, value: Array, rate: Array, noise: Array) -> Array:
-    with np.errstate(divide="ignore"):
-        log_alpha = math.log(2.0) + 0.5 * (np.log(noise) + np.log(value) + np.log(rate))
+    log_alpha = LN_2 + 0.5 * (log_of(noise) + log_of(value) + log_of(rate))
     return vectorised.bessel(stream, log_alpha)
 
 

@@ -9,11 +9,13 @@ of the steps. Kernels hold a stream as a uint64 array of two words, ``rng``.
 
 import math
 from collections.abc import Callable
+from decimal import Context, Decimal
 from zlib import crc32
 
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp
 
 __all__ = ["exponential", "mix", "normal", "restart", "stream_key", "uniform", "word_of"]
 
@@ -78,18 +80,30 @@ def uniform(rng):
 # force: a call would cost more than twice what the draw does.
 
 
+_DIGITS = Context(prec=30)  # a library's functions may differ in the last place elsewhere
+
+
+def _exp(x: float) -> float:
+    return float(Decimal(x).exp(_DIGITS))
+
+
+def _log(x: float) -> float:
+    return float(Decimal(x).ln(_DIGITS))
+
+
 def _ziggurat(
     start: float,
+    tail: float,
     density: Callable[[float], float],
     inverse: Callable[[float], float],
-    tail: Callable[[float], float],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The widths x[0..256] of the layers and the density at them; ``tail`` is its integral.
+    """The widths x[0..256] of the layers and the density at them; ``tail`` is its integral from
+    ``start`` on.
 
     The base layer ends at x[1] = ``start``, the least number from which 255 layers of its area
     end just below the top, where the density is 1.
     """
-    area = start * density(start) + tail(start)
+    area = start * density(start) + tail
     x = [area / density(start), start]
     while len(x) < 256:
         x.append(inverse(density(x[-1]) + area / x[-1]))
@@ -99,12 +113,12 @@ def _ziggurat(
 
 _NORMAL_WIDTH, _NORMAL_DENSITY = _ziggurat(
     3.6541528853610092,
-    lambda x: math.exp(-0.5 * x * x),
-    lambda y: math.sqrt(-2.0 * math.log(y)),
-    lambda x: math.sqrt(0.5 * math.pi) * math.erfc(x / math.sqrt(2.0)),
+    0.0003233957646633209,
+    lambda x: _exp(-0.5 * x * x),
+    lambda y: math.sqrt(-2.0 * _log(y)),
 )
 _EXPONENTIAL_WIDTH, _EXPONENTIAL_DENSITY = _ziggurat(
-    7.69711747013105, lambda x: math.exp(-x), lambda y: -math.log(y), lambda x: math.exp(-x)
+    7.69711747013105, 0.0004541343538414966, lambda x: _exp(-x), lambda y: -_log(y)
 )
 
 
@@ -122,7 +136,7 @@ def exponential(rng):
             offset += _EXPONENTIAL_WIDTH[1]
         else:
             low, high = _EXPONENTIAL_DENSITY[layer], _EXPONENTIAL_DENSITY[layer + 1]
-            if low + uniform(rng) * (high - low) < math.exp(-x):
+            if low + uniform(rng) * (high - low) < exp(-x):
                 return offset + x
 
 
@@ -148,5 +162,5 @@ def normal(rng):
         if layer == 0:
             return math.copysign(_normal_tail(rng), x)
         low, high = _NORMAL_DENSITY[layer], _NORMAL_DENSITY[layer + 1]
-        if low + uniform(rng) * (high - low) < math.exp(-0.5 * x * x):
+        if low + uniform(rng) * (high - low) < exp(-0.5 * x * x):
             return x

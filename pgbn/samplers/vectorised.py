@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run
@@ -93,7 +94,7 @@ def _beta_odds(key, start, stop, a, b, out):
         u, v, x = row_of(a, row, out), row_of(b, row, out), row_of(out, row, out)
         for i in range(x.size):
             log_odds = draw_log_beta_odds(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
-            x[i] = math.exp(max(-_LOG_LIMIT, min(log_odds, _LOG_LIMIT)))
+            x[i] = exp(max(-_LOG_LIMIT, min(log_odds, _LOG_LIMIT)))
 
 
 @njit(cache=True, nogil=True)

@@ -9,7 +9,6 @@ The first three are part of the kernel that asks. A function from outside is cal
 a number: so the kernel is compiled once and kept on disk, whichever function that is.
 """
 
-import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from numba.extending import intrinsic, is_jitted
 
 from pgbn.errors import DataError
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import LN_2, log
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.variates.bessel import draw_bessel
 from pgbn.samplers.variates.poisson import draw_truncated_poisson
@@ -105,7 +105,5 @@ def draw_count(rng, law, value, rate):
         return draw_truncated_poisson(rng, rate)
     if law.kind == BESSEL:
         safe = max(rate, 1e-300)
-        return draw_bessel(
-            rng, math.log(2.0) + 0.5 * (math.log(law.noise * value) + math.log(safe))
-        )
+        return draw_bessel(rng, LN_2 + 0.5 * (log(law.noise * value) + log(safe)))
     return _own_count(rng, law, value, rate)

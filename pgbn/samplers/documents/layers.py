@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.units import TILE
+from pgbn.samplers.elementwise import matrix_product
 from pgbn.samplers.simd.lanes import aligned
 
 __all__ = ["Layers", "loadings_down", "loadings_up", "pack_layers"]
@@ -44,7 +45,7 @@ def pack_layers(phi: Sequence[Matrix], r: Matrix, prior: Sequence[float]) -> Lay
     expected, mean = np.zeros(at[-1]), r
     for t in range(len(phi) - 1, -1, -1):
         expected[at[t] : at[t] + mean.size] = mean
-        mean = mean @ phi[t]
+        mean = matrix_product(mean[None], phi[t])[0]
     return Layers(
         width=np.array(widths, np.int64),
         at=at,

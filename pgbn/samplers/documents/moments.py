@@ -9,8 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.simd.sums import row_total
 
 __all__ = ["Moments", "add_moments"]
+
+_0 = np.uint64(0)
 
 
 class Moments(NamedTuple):
@@ -27,16 +30,13 @@ class Moments(NamedTuple):
     unit_square: np.ndarray
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@njit(cache=True, nogil=True)
 def _total(a, m):
-    """Σ_k α_k."""
-    total = 0.0
-    for k in range(a.size):
-        total += a[k] + m[k]
-    return total
+    """Σ_k α_k, in an order that no machine changes."""
+    return row_total(a, _0, np.uint64(a.size)) + row_total(m, _0, np.uint64(m.size))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True)
 def _add(a, m, first, second, mean, square):
     """Add first · α and second · α (α + 1), α = a + m."""
     for k in range(mean.size):

@@ -17,8 +17,6 @@ and all sums over a layer run over the list (units.py, which states what is left
 does the prior's part of the labels: Σ_k φ^(1)_wk a^(1)_k = Σ_l (Φ^(1)Φ^(2))_wl θ^(2)_l.
 """
 
-import math
-
 import numpy as np
 
 from pgbn.samplers.compiled import njit
@@ -29,6 +27,7 @@ from pgbn.samplers.documents.scratch import Document, filled_up, scratch_for
 from pgbn.samplers.documents.tables import pass_up
 from pgbn.samplers.documents.uncounted import uncounted
 from pgbn.samplers.documents.units import draw_units, list_units, mix_units
+from pgbn.samplers.elementary import exp, log1p
 from pgbn.samplers.random import restart
 from pgbn.samplers.variates.beta import draw_log_beta_odds
 from pgbn.samplers.variates.gamma import draw_gamma_rate
@@ -174,12 +173,12 @@ def _draw_rates(prior, count, top, work):
     depth = c.size
     above = total[1] if depth > 1 else top
     log_odds = draw_log_beta_odds(rng, prior[0] + count, prior[1] + above)
-    c[0] = math.exp(log_odds)
+    c[0] = exp(log_odds)
     q[0] = 1.0
     # The exposure of the second layer is ln(1 + 1/c), without forming 1/c.
-    log_one_plus = math.log1p(math.exp(-abs(log_odds))) + max(-log_odds, 0.0)
+    log_one_plus = log1p(exp(-abs(log_odds))) + max(-log_odds, 0.0)
     for t in range(1, depth):
-        q[t] = log_one_plus if t == 1 else math.log1p(q[t - 1] / c[t - 1])
+        q[t] = log_one_plus if t == 1 else log1p(q[t - 1] / c[t - 1])
         above = top if t == depth - 1 else total[t + 1]
         c[t] = draw_gamma_rate(rng, prior[2] + above, prior[3] + total[t])
 

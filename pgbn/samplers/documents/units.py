@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp, fused, log
 from pgbn.samplers.random import exponential, mix, uniform
 from pgbn.samplers.simd.contract import NEGLIGIBLE
 from pgbn.samplers.simd.lanes import (
@@ -52,7 +53,7 @@ __all__ = [
 
 TILE = 2 * LANES  # columns of a matrix come in multiples of this
 _LEAST_SUM = 1e-3
-_DEPTH = -math.log(NEGLIGIBLE * _LEAST_SUM)
+_DEPTH = 43.64455584865924  # -ln(NEGLIGIBLE · _LEAST_SUM)
 _BELOW_ONE = math.nextafter(1.0, 0.0)
 _TINY = 1e-290
 _0, _1, _2, _12, _LANES = (np.uint64(i) for i in (0, 1, 2, 12, LANES))
@@ -86,7 +87,7 @@ def active_units(width):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy")
 def _propose(state, step, a, m, base, margin, ceiling):
     """base_k = u_k (1 + a_k / e), and ceiling_k = 1 - v_k rounded down to 12 bits; margin_k > 0
     where the unit may matter. u and v are the high and the low bits of a word of the stream."""
@@ -94,9 +95,10 @@ def _propose(state, step, a, m, base, margin, ceiling):
         word = mix(state + step * np.uint64(k + 1))
         ceiling[k] = 1.0 - np.float64(np.int64(word & _LOW) + 1) * 2.0**-12
         u = (np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52
-        base[k] = u + u * a[k] * (1.0 / math.e)
+        base[k] = fused(u * a[k], 1.0 / math.e, u)
         y = _DEPTH * a[k]
-        margin[k] = max(base[k] - (1.0 - y * (1.0 - y * (0.5 - y * (1.0 / 6.0)))), m[k])
+        series = fused(fused(fused(y, -1.0 / 6.0, 0.5), -y, 1.0), -y, 1.0)
+        margin[k] = max(base[k] - series, m[k])
 
 
 @njit(cache=True, nogil=True)
@@ -123,7 +125,7 @@ def _list_candidates(a, m, active):
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy")
 def _powers(size, base, shape):
     """base_p = base_p^(1 / shape_p)."""
     for p in range(size):
@@ -135,13 +137,13 @@ def _settle(rng, a, x, ceiling):
     """The proposal x if it is accepted, else another draw of Gam(a, 1), a < 1."""
     v = 1.0 - ceiling - uniform(rng) * 2.0**-12  # uniform on its 2^-12 below 1 - ceiling
     if x < 1.0:
-        if v < math.exp(-x):
+        if v < exp(-x):
             return x
     else:
         x = 1.0 + exponential(rng)
-        if v < x ** (a - 1.0):
+        if v < exp((a - 1.0) * log(x)):
             return x
-    return draw_gamma_from_one(rng, a + 1.0) * math.exp(-exponential(rng) / a)
+    return draw_gamma_from_one(rng, a + 1.0) * exp(-exponential(rng) / a)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -174,7 +176,7 @@ def _draw_rest(a, active, found):
     for k in range(a.size):
         if active.margin[k] <= 0.0 and a[k] > 0.0:
             active.unit[found] = np.uint64(k)
-            active.x[found] = math.exp(math.log(active.base[k]) / a[k])
+            active.x[found] = exp(log(active.base[k]) / a[k])
             found += _1
     return found
 

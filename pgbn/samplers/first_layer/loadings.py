@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import gammaincc
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.topic_lists import padded
 from pgbn.samplers.random import restart
@@ -233,7 +234,7 @@ def _draw_logs(key, start, stop, n_wk, eta, out):
                 top = max(top, phi[w, k])
             total = 0.0
             for w in range(vocabulary):
-                phi[w, k] = math.exp(phi[w, k] - top)
+                phi[w, k] = exp(phi[w, k] - top)
                 total += phi[w, k]
             for w in range(vocabulary):
                 phi[w, k] /= total

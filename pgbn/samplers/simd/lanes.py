@@ -9,6 +9,7 @@ or pointers into them; indices are unsigned and unchecked.
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic, models, register_model
 
 from pgbn.samplers.compiled import njit
@@ -133,12 +134,13 @@ def add_lanes(typing_context, a, b):
 
 @intrinsic
 def add_product(typing_context, total, a, b):
-    """total + a · b; rounded once where the machine can."""
+    """total + a · b, rounded once; see `pgbn.samplers.elementary.fused`."""
 
     def code(context, builder, signature, arguments):
         total, a, b = arguments
-        product = builder.fmul(a, b, flags=("contract",))
-        return builder.fadd(total, product, flags=("contract",))
+        name = f"llvm.fma.v{LANES}f{signature.return_type.element.bitwidth}"
+        kind = ir.FunctionType(a.type, [a.type] * 3)
+        return builder.call(get_or_insert_function(builder.module, kind, name), [a, b, total])
 
     return total(total, a, b), code
 

@@ -3,6 +3,7 @@
 import math
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp, log, log_factorial
 from pgbn.samplers.random import uniform
 
 __all__ = ["draw_bessel"]
@@ -37,10 +38,10 @@ def _search_from_mode(rng, alpha):
         term *= ((2.0 * k - 1.0) ** 2 - 4.0) / (8.0 * k * alpha)
         series += term
         k += 1
-    log_bessel = alpha - 0.5 * math.log(2.0 * math.pi * alpha) + math.log(series)
+    log_bessel = alpha - 0.5 * log(2.0 * math.pi * alpha) + log(series)
     mode = int(0.5 * (math.sqrt(alpha * alpha + 1.0) + 1.0))
-    log_mode = (2.0 * mode - 1.0) * math.log(0.5 * alpha) - math.lgamma(mode + 1.0)
-    at_mode = math.exp(log_mode - math.lgamma(float(mode)) - log_bessel)
+    log_mode = (2.0 * mode - 1.0) * log(0.5 * alpha) - log_factorial(float(mode))
+    at_mode = exp(log_mode - log_factorial(mode - 1.0) - log_bessel)
     square = 0.25 * alpha * alpha
     while True:
         u = uniform(rng) - at_mode
@@ -75,7 +76,7 @@ def draw_bessel(rng, log_alpha):
     """
     if not log_alpha > -300.0:  # P(n > 1) is below alpha^2 / 8
         return 1
-    alpha = math.exp(min(log_alpha, 27.63))
+    alpha = exp(min(log_alpha, 27.63))
     if alpha < _SERIES:
         return _search_from_one(rng, 0.25 * alpha * alpha)
     return _search_from_mode(rng, alpha)

@@ -3,6 +3,7 @@
 import math
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp, log1p
 from pgbn.samplers.random import uniform
 from pgbn.samplers.variates.gamma import draw_log_gamma
 
@@ -33,5 +34,5 @@ def draw_neg_log_beta(rng, a, n):
         return 0.0
     odds = draw_log_beta_odds(rng, a, float(n))
     if odds > 0.0:
-        return odds + math.log1p(math.exp(-odds))
-    return math.log1p(math.exp(odds))
+        return odds + log1p(exp(-odds))
+    return log1p(exp(odds))

@@ -1,8 +1,7 @@
 """Binomial variates."""
 
-import math
-
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp, log1p
 from pgbn.samplers.random import uniform
 from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
@@ -15,7 +14,7 @@ _SEARCH = 10.0  # sequential search below this mean
 def _search(rng, n, p):
     """Binomial(n, p), n p <= 10, by inversion: P(k + 1) / P(k) = (n - k) p / ((k + 1) (1 - p))."""
     odds = p / (1.0 - p)
-    probability = math.exp(n * math.log1p(-p))
+    probability = exp(n * log1p(-p))
     u = uniform(rng)
     k = 0
     while u > probability and k < n:

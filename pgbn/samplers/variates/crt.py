@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import log1p
 from pgbn.samplers.random import exponential, uniform
 
 __all__ = ["draw_crt"]
@@ -35,7 +36,7 @@ def draw_crt(rng, m, r):
         stop = min(2 * start, m)
         if 4.0 * r < start:
             # ln of 1 / (1 - r / (r + s)). Floats throughout: a jump may exceed any integer.
-            step = math.log1p(r / start)
+            step = log1p(r / start)
             position = float(start)
             while step > 0.0:
                 position += np.floor(exponential(rng) / step)
@@ -47,7 +48,7 @@ def draw_crt(rng, m, r):
         elif r > 8.0 * start:
             # Joining has probability i / (r + i), at most that of the block's last customer.
             last = float(stop - 1)
-            step = math.log1p(last / r)
+            step = log1p(last / r)
             position = float(start)
             tables += stop - start
             while step > 0.0:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp
 
 __all__ = ["softmax_lines"]
 
@@ -35,7 +36,7 @@ def softmax_lines(key, start, stop, array):
             for c in range(low, high):
                 value = array[before, i, c]
                 # Equal to the top first: -inf minus -inf is not a number.
-                value = 1.0 if value == top[c] else math.exp(value - top[c])
+                value = 1.0 if value == top[c] else exp(value - top[c])
                 array[before, i, c] = value
                 total[c] += value
         for i in range(size):

@@ -7,6 +7,7 @@ take a fifth of the time.
 import math
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp, log, log1p
 from pgbn.samplers.random import exponential, normal, uniform
 
 __all__ = ["draw_gamma", "draw_gamma_from_one", "draw_gamma_rate", "draw_log_gamma"]
@@ -31,8 +32,8 @@ def draw_gamma_from_one(rng, shape):
         if u < 1.0 - 0.0331 * square * square:
             return d * cube
         # d (1 - v + ln v) with v = (1 + t)^3, written so that nothing cancels at a = 1e12.
-        excess = 3.0 * (math.log1p(t) - t) - t * t * (3.0 + t)
-        if math.log(u) < 0.5 * square + d * excess:
+        excess = 3.0 * (log1p(t) - t) - t * t * (3.0 + t)
+        if log(u) < 0.5 * square + d * excess:
             return d * cube
 
 
@@ -45,7 +46,7 @@ def draw_log_gamma(rng, shape):
     if not shape > 0.0:  # a NaN is handed on: the rejection loop would never end
         return math.nan if math.isnan(shape) else -math.inf
     small = shape < 1.0
-    log_x = math.log(draw_gamma_from_one(rng, shape + 1.0 if small else shape))
+    log_x = log(draw_gamma_from_one(rng, shape + 1.0 if small else shape))
     return log_x - exponential(rng) / shape if small else log_x
 
 
@@ -62,12 +63,12 @@ def draw_gamma_rate(rng, shape, rate):
         return draw_gamma_from_one(rng, shape) / rate
     decay = exponential(rng) / shape
     # Most gammas of tiny shape are below the smallest double: seen before anything else is drawn.
-    if decay > 760.0 and (rate >= 1.0 or decay + math.log(rate) > 760.0):
+    if decay > 760.0 and (rate >= 1.0 or decay + log(rate) > 760.0):
         return 0.0
     x = draw_gamma_from_one(rng, shape + 1.0) / rate
     if decay < 600.0:
-        return x * math.exp(-decay)
-    return math.exp(math.log(x) - decay)
+        return x * exp(-decay)
+    return exp(log(x) - decay)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,10 +1,9 @@
 """Multinomial splits."""
 
-import math
-
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import expm1
 from pgbn.samplers.random import exponential, restart
 from pgbn.samplers.rows import entry
 from pgbn.samplers.variates.binomial import draw_binomial
@@ -19,7 +18,7 @@ def _split_by_search(rng, count, weights, total, out):
     With i uniforms left, the next of them is where -ln(1 - u) has grown by E / i, E ~ Exp(1).
     """
     survival = -exponential(rng) / count
-    target = -math.expm1(survival) * total
+    target = -expm1(survival) * total
     cumulative = 0.0
     last = 0
     for k in range(weights.size):
@@ -33,7 +32,7 @@ def _split_by_search(rng, count, weights, total, out):
             if count == 0:
                 return
             survival -= exponential(rng) / count
-            target = -math.expm1(survival) * total
+            target = -expm1(survival) * total
     out[last] += count  # only rounding can leave some
 
 

@@ -1,8 +1,7 @@
 """Poisson variates, plain and zero-truncated."""
 
-import math
-
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp, expm1, log1p
 from pgbn.samplers.random import uniform
 from pgbn.samplers.variates.binomial import draw_binomial
 from pgbn.samplers.variates.gamma import draw_gamma_from_one
@@ -32,7 +31,7 @@ def draw_poisson(rng, rate):
             return base + draw_binomial(rng, n - 1, rate / x)
         base += n
         rate -= x
-    probability = math.exp(-rate)
+    probability = exp(-rate)
     u = uniform(rng)
     k = 0
     while u > probability > 0.0:
@@ -51,5 +50,5 @@ def draw_truncated_poisson(rng, rate):
     """
     if not rate > 1e-300:
         return 1
-    remaining = rate + math.log1p(uniform(rng) * math.expm1(-rate))
+    remaining = rate + log1p(uniform(rng) * expm1(-rate))
     return 1 + draw_poisson(rng, remaining)

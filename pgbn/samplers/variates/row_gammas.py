@@ -18,6 +18,7 @@ from numba import types
 from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import fused
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import LANES, pointer
 from pgbn.samplers.simd.logarithms import exp2, exp2_single, log2, log2_single
@@ -93,7 +94,7 @@ def _proposal(word, shape):
 
 def _double(word, shape):
     u = (np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52
-    return exp2(log2(u + u * shape * (1.0 / math.e)) / shape)
+    return exp2(log2(fused(u * shape, 1.0 / math.e, u)) / shape)
 
 
 def _single(word, shape):
@@ -101,10 +102,10 @@ def _single(word, shape):
     # u itself comes back as a correction of the logarithm.
     rest = (np.float32(np.uint32(word >> _32)) + _HALF) * _GRID
     u = _ONE - rest
-    log_u = log2_single(u) + ((_ONE - u) - rest) * _LOG2_E
+    log_u = fused((_ONE - u) - rest, _LOG2_E, log2_single(u))
     t = shape * _OVER_E  # log2(1 + t), t < 0.37
-    p = ((((_T6 * t + _T5) * t + _T4) * t + _T3) * t + _T2) * t
-    return exp2_single((log_u + (p + _T1) * t) / shape)
+    p = fused(fused(fused(fused(fused(_T6, t, _T5), t, _T4), t, _T3), t, _T2), t, _T1)
+    return exp2_single(fused(p, t, log_u) / shape)
 
 
 @overload(_proposal, inline="always")
@@ -112,7 +113,7 @@ def _choose_proposal(word, shape):
     return _single if shape == types.float32 else _double
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def _propose(state, step, size, shape, first, ceiling, out):
     """out_k = (u_k (1 + a_k / e))^(1 / a_k), and ceiling_k = 1 - v_k rounded down to 12 bits: u
     and v are the high and the low bits of the next words of the stream."""
@@ -122,7 +123,7 @@ def _propose(state, step, size, shape, first, ceiling, out):
         out[k] = _proposal(word, shape[first + k])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def _judge(state, step, size, shape, x, ceiling):
     """Replace the proposals above 1, and ceiling_p by a number that is positive where x_p is
     refused: v less the probability of accepting it.

@@ -1,0 +1,79 @@
+"""ln, exp, ln(1 + x), exp(x) - 1 and products of matrices, for arrays that draws depend on.
+
+numpy's differ in the last place between processors, as do products by a BLAS; these have the same
+bits everywhere (see `pgbn.samplers.elementary` and `pgbn.samplers.simd.contract`). What is only
+reported, such as a density, may use numpy's.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import exp, expm1, log, log1p
+from pgbn.samplers.simd.contract import contract
+
+__all__ = ["exp_of", "expm1_of", "log1p_of", "log_of", "matrix_product"]
+
+
+@njit(cache=True, nogil=True)
+def _exp(x, out):
+    for i in range(x.size):
+        out[i] = exp(x[i])
+
+
+@njit(cache=True, nogil=True)
+def _expm1(x, out):
+    for i in range(x.size):
+        out[i] = expm1(x[i])
+
+
+@njit(cache=True, nogil=True)
+def _log(x, out):
+    for i in range(x.size):
+        out[i] = log(x[i])
+
+
+@njit(cache=True, nogil=True)
+def _log1p(x, out):
+    for i in range(x.size):
+        out[i] = log1p(x[i])
+
+
+def exp_of(x: ArrayLike) -> Any:
+    """exp x of each number; a number for a number."""
+    return _each(_exp, x)
+
+
+def expm1_of(x: ArrayLike) -> Any:
+    """exp(x) - 1 of each number; a number for a number."""
+    return _each(_expm1, x)
+
+
+def log_of(x: ArrayLike) -> Any:
+    """ln x of each number, -inf of 0; a number for a number."""
+    return _each(_log, x)
+
+
+def log1p_of(x: ArrayLike) -> Any:
+    """ln(1 + x) of each number; a number for a number."""
+    return _each(_log1p, x)
+
+
+def _each(kernel: Callable[..., None], x: ArrayLike) -> Any:
+    numbers = np.asarray(x, np.float64, order="C")
+    out = np.empty(numbers.shape)
+    kernel(numbers.reshape(-1), out.reshape(-1))
+    return out[()]
+
+
+def matrix_product(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Σ_k a[i, k] b[k, j], non-negative numbers, in a fixed order."""
+    rows = len(a)
+    out = np.empty((1, rows, b.shape[1]))
+    left = np.ascontiguousarray(a, np.float64)[None]
+    right = np.ascontiguousarray(b.T, np.float64)[None]
+    contract(0, 0, rows, left, right, out, np.float64)
+    return np.asarray(out[0])
