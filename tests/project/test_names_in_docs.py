@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.repository import ROOT, doc_pages
+import pgbn
+from pgbn.nodes.base import Node
+from tests.helpers.repository import DOCS, ROOT, doc_pages
 
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
@@ -101,3 +104,20 @@ def test_the_search_finds_wrong_names(text: str, wrong: list[str]) -> None:
 )
 def test_the_search_finds_wrong_paths(text: str, wrong: list[str]) -> None:
     assert wrong_paths(text, ROOT) == wrong
+
+
+@pytest.mark.parametrize("rule", [pgbn.evidence_rule, pgbn.draw_rule, pgbn.link_rule])
+def test_every_keyword_of_a_rule_is_explained(rule) -> None:
+    page = (DOCS / "api" / "rules.md").read_text(encoding="utf-8")
+    section = page.split(f"pgbn.{rule.__name__}\n")[1].split("```{eval-rst}")[0]
+    for keyword in inspect.signature(rule).parameters:
+        assert f"`{keyword}`" in section, keyword
+
+
+def test_every_class_attribute_of_a_type_is_explained() -> None:
+    page = (DOCS / "api" / "rules.md").read_text(encoding="utf-8")
+    known = {**pgbn.Latent.__annotations__, **pgbn.Observed.__annotations__, **Node.__annotations__}
+    switches = [name for name, kind in known.items() if "ClassVar" in str(kind)]
+    assert len(switches) >= 5
+    for name in ("tag", "positional", *switches):
+        assert f"| `{name}` |" in page, name
