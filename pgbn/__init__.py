@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     )
     from pgbn.estimators import PFA as PFA
     from pgbn.estimators import PGBN as PGBN
+    from pgbn.estimators import NetworkTransformer as NetworkTransformer
     from pgbn.evaluation import (
         HeldOutPerplexity,
         completion_perplexity,
@@ -173,6 +174,7 @@ for _kind, _room in {
     "grown": "pgbn.training",
     "checkpoint": "pgbn.training",
     "estimator": "pgbn.estimators",
+    "transformer": "pgbn.estimators",
 }.items():
     codec_in(_kind, _room)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -10,9 +11,12 @@ import numpy as np
 
 from pgbn.errors import StorageError
 from pgbn.estimators.fit import fixed_parameters
+from pgbn.estimators.network import NetworkTransformer
 from pgbn.estimators.pgbn import PFA, PGBN
+from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Parts, register_codec
 from pgbn.training.codec import decode_networks, encode_networks
+from pgbn.training.family import Family, read_family
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.trained import Priors, read_priors
 
@@ -21,11 +25,8 @@ __all__: list[str] = []
 
 def _encode_estimator(estimator: PGBN) -> Parts:
     parameters = estimator.get_params(deep=False)
-    if isinstance(parameters.get("random_state"), np.random.RandomState):
-        raise StorageError(
-            "random_state is a generator, which cannot be saved; give an integer with "
-            "set_params(random_state=0)"
-        )
+    _check_state(parameters)
+    _list_widths(parameters)
     if isinstance(parameters["priors"], Priors):
         parameters["priors"] = asdict(parameters["priors"])
     if not parameters["keep_draws"]:  # as files were before draws could be kept
@@ -69,4 +70,81 @@ def _decode_estimator(
     return estimator
 
 
+def _encode_transformer(estimator: NetworkTransformer) -> Parts:
+    parameters = estimator.get_params(deep=False)
+    _check_state(parameters)
+    network = parameters.pop("network")
+    if isinstance(network, Network):
+        parameters["network"] = {"network": json.loads(network.to_json())}
+    elif network is not None:
+        parameters["network"] = Family(network).content()
+    _list_widths(parameters)
+    content: dict[str, Any] = {"parameters": parameters}
+    if not hasattr(estimator, "network_"):
+        return Parts(content)
+    content |= {"network": json.loads(estimator.network_.to_json()), "seed": estimator._seed,
+                "features": estimator.n_features_in_}  # fmt: skip
+    arrays = {f"draws/{name}": value for name, value in estimator.draws_.items()}
+    arrays |= {f"means/{name}": value for name, value in estimator.means_.items()}
+    if hasattr(estimator, "training_"):
+        training = estimator.training_
+        content["networks"], own = encode_networks(training.networks)
+        content["stopped"] = training.stopped
+        arrays |= own
+    if hasattr(estimator, "feature_names_in_"):
+        content["feature_names"] = [str(name) for name in estimator.feature_names_in_]
+    return Parts(content, {"model": arrays})
+
+
+def _decode_transformer(
+    content: Mapping[str, Any],
+    files: Files,
+    /,
+    *,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> NetworkTransformer:
+    parameters, fitted = dict(content["parameters"]), None
+    if "network" in content:
+        fitted = Network.from_json(json.dumps(content["network"]))
+    given = parameters.get("network")
+    if given is not None and "network" in given:
+        parameters["network"] = Network.from_json(json.dumps(given["network"]))
+    elif given is not None and "function" not in given:
+        parameters["network"] = read_family(given).build
+    elif given is not None:  # a function of one's own is not in files: what it gave is
+        parameters["network"] = fitted
+    estimator = NetworkTransformer(**parameters)
+    if fitted is None:
+        return estimator
+    arrays = files("model")
+    draws, means = (
+        {n.removeprefix(part): a for n, a in arrays.items() if n.startswith(part)}
+        for part in ("draws/", "means/")
+    )
+    estimator.network_, estimator.draws_, estimator.means_ = fitted, draws, means
+    estimator._seed, estimator.n_features_in_ = int(content["seed"]), int(content["features"])
+    if "networks" in content:
+        networks = decode_networks(content["networks"], arrays)
+        estimator.training_ = LayerwiseTraining(networks, str(content["stopped"]))
+    if "feature_names" in content:
+        estimator.feature_names_in_ = np.array(content["feature_names"], object)
+    return estimator
+
+
+def _list_widths(parameters: dict[str, Any]) -> None:
+    """Budgets that are an array, as JSON has them."""
+    if isinstance(parameters.get("max_width"), np.ndarray):
+        parameters["max_width"] = parameters["max_width"].tolist()
+
+
+def _check_state(parameters: Mapping[str, Any]) -> None:
+    if isinstance(parameters.get("random_state"), np.random.RandomState):
+        raise StorageError(
+            "random_state is a generator, which cannot be saved; give an integer with "
+            "set_params(random_state=0)"
+        )
+
+
 register_codec("estimator", PGBN, _encode_estimator, _decode_estimator, "an estimator")
+register_codec("transformer", NetworkTransformer, _encode_transformer, _decode_transformer)

@@ -42,13 +42,14 @@ def begin_fit(estimator: Any, X: Any, again: bool) -> Beginning:
         seed = read_seed(estimator.random_state)
         return Beginning(_settings(estimator, fixed, link, seed), fixed)
     _check_same(estimator, estimator._fixed, fixed, link)
-    settings = _settings(estimator, estimator._fixed, link, estimator._seed)
+    fixed["random_state"] = estimator._fixed["random_state"]  # budgets may have been added
+    settings = _settings(estimator, fixed, link, estimator._seed)
     start, full = estimator.training_.deepest, ""
     if start.depth < settings.depth:
         full = why_start_is_full(start, float(X.sum()), settings.min_width)
     if full:  # no further layer: no use for its settings
         settings = settings.first(start.depth)
-    return Beginning(settings, estimator._fixed, estimator.training_.networks, full)
+    return Beginning(settings, fixed, estimator.training_.networks, full)
 
 
 def _settings(estimator: Any, fixed: dict[str, Any], link: str, seed: int) -> Settings:

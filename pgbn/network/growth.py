@@ -65,8 +65,23 @@ def compare(network: Network, wider: Network, width: int) -> Units:
             f"no dim is longer when the top layer has {width + 1} units instead of {width}; give "
             "the widths to Network(..., sizes=...)"
         )
-    dims = tuple(dim for dim, _, _ in changed)
+    dims = _tied(network, [dim for dim, _, _ in changed])
     return Units(dims, _masses(network, wider, dims, width))
+
+
+def _tied(network: Network, dims: list[str]) -> tuple[str, ...]:
+    """Some dims, and those that are as long because a slot calls one by the name of the other."""
+    pairs = [
+        {here, own}
+        for polynomial in network.wiring.polynomials.values()
+        for term in polynomial.terms
+        for factor in term.factors
+        for here, own in zip(factor.dims, factor.own_dims, strict=False)
+    ]
+    found = dict.fromkeys(dims)
+    for _ in network.dims:
+        found |= dict.fromkeys(d for pair in pairs if pair & found.keys() for d in sorted(pair))
+    return tuple(dim for dim in found if dim in network.dims)
 
 
 def _masses(network: Network, wider: Network, dims: tuple[str, ...], width: int) -> tuple[str, ...]:

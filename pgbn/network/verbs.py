@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import networkx as nx
 
 if TYPE_CHECKING:
+    from pgbn.engine.rows.result import NewRows
     from pgbn.engine.run.chain import Chain
     from pgbn.engine.run.draws import Draws
     from pgbn.engine.run.progress import Callback
@@ -137,6 +138,42 @@ class Verbs:
 
         return sample(self._network, data, burn_in, draws, thin, chains, seed, keep, progress,
                       layer1, threads, callback, executor, given, coords)  # fmt: skip
+
+    def infer(
+        self,
+        data: Mapping[str, Any],
+        given: Mapping[str, Any] | Draws,
+        rows: str | None = None,
+        burn_in: int = 200,
+        samples: int = 200,
+        seed: int = 0,
+        nodes: Iterable[str] | None = None,
+        quantiles: Iterable[float] = (),
+        keep: str = "moments",
+        threads: int | None = None,
+        executor: Executor | None = None,
+    ) -> NewRows:
+        """The posterior of everything that belongs to new rows of the plate ``rows`` (the first
+        dim of the first data node if left out), given the nodes without it.
+
+        ``given`` has the values of these: posterior means, one draw, or many draws (a dict of
+        arrays, or `Draws`), so that their uncertainty is in the answer. Of n draws, each is held
+        for its share of the ``samples``, after ``burn_in`` sweeps given the first and burn_in / n
+        given each further one. What only given nodes depend on is left out. Values in ``given`` of
+        nodes with the plate belong to other rows, and are not read.
+
+        Works for every network whose rows are independent given the rest; others are refused with
+        the reason. A row draws from streams keyed by the seed and its own data: it gets the same
+        bits alone, in any batch, in any order and on any number of threads. Rows are run in batches
+        of bounded memory, and sparse data stay sparse.
+
+        The result has means and standard deviations of ``nodes`` (all with the plate if left out),
+        ``quantiles`` of these levels, and with ``keep="draws"`` all draws.
+        """
+        from pgbn.engine.rows.infer import infer_rows
+
+        return infer_rows(self._network, data, given, rows, burn_in, samples, seed, nodes,
+                          quantiles, keep, threads, executor)  # fmt: skip
 
     def explain(
         self, format: str = "text", layer1: str = "auto", brief: bool = False

@@ -90,7 +90,7 @@ def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> 
     """The width that each layer was given: its own budget, and no more than the layer below has."""
     each = [int(number) for number in np.ravel(0 if max_width is None else max_width)]
     below = (each[0], *widths[:-1])
-    return below if len(each) == 1 else tuple(map(min, each, below))
+    return tuple(map(min, (*each, *below[len(each) :]), below))
 
 
 # ---- parts of a trained network ---------------------------------------------------------

@@ -33,14 +33,15 @@ def report_data_from_draws(
     repeat: str = "",
     title: str = "Topics by layer",
 ) -> ReportData:
-    """What a report shows of draws of a network with the layers phi1, theta1, phi2, theta2, …
+    """What a report shows of draws of a network whose layers are named as those of `pgbn.zoo`.
 
     Topics are means over the draws of the first chain. The traces are the scalar nodes, the total
     of r and the mean total of every θ, for all chains.
     """
     depth = sum(layers.phi(t) in draws.values for t in range(1, len(draws.values) + 1))
     if not depth or any(layers.theta(t) not in draws.values for t in range(1, depth + 1)):
-        raise DataError("draws: the report needs the nodes phi1, theta1, phi2, …: see keep=")
+        names = f"{layers.phi(1)}, {layers.theta(1)}, {layers.phi(2)}, …"
+        raise DataError(f"draws: the report needs the nodes {names}: see keep=")
     phi, theta = [], []
     for t in range(1, depth + 1):
         loadings, units = draws[layers.phi(t)][0], draws[layers.theta(t)][0]

@@ -10,14 +10,17 @@ of the steps. Kernels hold a stream as a uint64 array of two words, ``rng``.
 import math
 from collections.abc import Callable
 from decimal import Context, Decimal
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
 
-__all__ = ["exponential", "mix", "normal", "restart", "stream_key", "uniform", "word_of"]
+__all__ = ["RowKeys", "exponential", "mix", "normal", "restart", "stream_key", "uniform", "word_of"]
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -51,10 +54,28 @@ def mix(word):
     return word ^ (word >> np.uint64(31))
 
 
+class RowKeys(NamedTuple):
+    """A key of rows that are known by their content: ``words`` has a hash of each of them."""
+
+    key: np.uint64
+    words: np.ndarray
+
+
+def _beginning(key, row):
+    """Where the stream of a row begins: by its number or, given `RowKeys`, by its content."""
+
+
+@overload(_beginning, jit_options={"nogil": True, "forceinline": True})
+def _beginning_for(key, row):
+    if isinstance(key, types.BaseNamedTuple):
+        return lambda key, row: mix(key.key ^ key.words[row])
+    return lambda key, row: mix(np.uint64(key) + np.uint64(_GOLDEN) * np.uint64(row + 1))
+
+
 @njit(cache=True, nogil=True, forceinline=True)
 def restart(rng, key, row):
     """Set ``rng`` to the beginning of the stream of ``row`` under ``key``."""
-    state = mix(np.uint64(key) + np.uint64(_GOLDEN) * np.uint64(row + 1))
+    state = _beginning(key, row)
     rng[0] = state
     rng[1] = mix(state ^ np.uint64(0xD1B54A32D192ED03)) | np.uint64(1)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.content import key_for
 from pgbn.samplers.stream import Stream
 
 __all__ = ["COUNT", "PARALLEL", "REAL", "entry", "operand", "row_of", "run"]
@@ -54,7 +55,7 @@ def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDA
     if stream.executor.workers > 1 and rows * third >= PARALLEL:
         stream.executor.rows(kernel, rows, stream.key, *operands, out)
     elif rows * third:
-        kernel(np.uint64(stream.key), 0, rows, *operands, out)
+        kernel(key_for(stream.executor, stream.key, rows), 0, rows, *operands, out)
     return out
 
 

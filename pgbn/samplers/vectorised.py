@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.content import ByContent
 from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.random import restart, uniform
@@ -290,5 +291,6 @@ def _run_lines(kernel: Callable[..., None], stream: Stream, size: int, *args: An
     """Run a kernel whose "rows" are the lines of length ``size`` along some axis."""
     elements = math.prod(stream.shape)
     if elements:
-        executor = stream.executor if elements >= PARALLEL else SERIAL
+        by_content = isinstance(stream.executor, ByContent)
+        executor = stream.executor if elements >= PARALLEL or by_content else SERIAL
         executor.rows(kernel, elements // size, stream.key, *args)

@@ -18,7 +18,9 @@ class Reportable:
 
         return write_report(self, path, X, **options)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from pgbn.report import summary_html
+        from pgbn.training.trained import TrainedNetwork, unwrapped
 
-        return summary_html(self)
+        # Of other networks a notebook shows what `repr` says.
+        return summary_html(self) if isinstance(unwrapped(self), TrainedNetwork) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,7 +163,7 @@ def test_min_width_and_priors_reach_the_training(tmp_path: Any) -> None:
         (PGBN, {"link": "gamma"}, X, "^link='gamma': .* has link='poisson';"),
         (PGBN, {}, X * 0.5, r"^link='auto' \('gamma' for this X\): .* has link='poisson';"),
         (PGBN, {"depth": 1}, X, "^depth=1: .* has depth=2;"),
-        (PFA, {}, X[:50], "^warm_start: trained on 60 documents, but X has 50"),
+        (PFA, {}, X[:50], "^warm_start: trained on data with 60 entries along 'doc', but X has 50"),
     ],
 )
 def test_warm_start_refuses_what_it_cannot_change(
@@ -246,3 +247,27 @@ def test_an_estimator_that_is_stopped_keeps_the_names(
         model.fit(X)
     assert [network.vocabulary for network in model.networks_] == [names] * depth
     assert model.topics()[0].terms[0] in names
+
+
+# ---- budgets ------------------------------------------------------------------------------
+
+
+def test_an_estimator_takes_a_budget_for_each_layer(tmp_path: Path) -> None:
+    few: dict[str, Any] = {"burn_in": 6, "collect": 4, "min_width": 1, "random_state": 0,
+                           "link": "poisson"}  # fmt: skip
+    model = clone(pgbn.PGBN((9, 5), 2, **few)).fit(X)
+    assert model.widths_[0] <= 9
+    assert model.widths_[1] <= 5
+    pgbn.save(model, tmp_path)
+    for deeper in (model, pgbn.load(tmp_path)):
+        deeper.set_params(max_width=(9, 5, 2), depth=3, warm_start=True).fit(X)
+        assert deeper.widths_[2] <= 2
+    whole = pgbn.PGBN((9, 5, 2), 3, **few).fit(X)
+    np.testing.assert_array_equal(whole.training_.deepest.r, deeper.training_.deepest.r)
+    with pytest.raises(DataError, match=r"max_width=\(9, 4, 2\): .* has max_width=\[?\(?9, 5"):
+        deeper.set_params(max_width=(9, 4, 2)).fit(X)
+    with pytest.raises(DataError, match=r"max_width=\(9, 5\): 2 of depth=3 layers"):
+        deeper.set_params(max_width=(9, 5)).fit(X)
+    with pytest.raises(DataError, match=r"width=\(3, 4\): 4 is more than the 3"):
+        pgbn.PFA((3, 4)).fit(X)
+    assert deeper.report(tmp_path / "page.html").exists()

@@ -32,7 +32,9 @@ TOGETHER = {
         for name in ("arguments", "bnbp", "gamma_markov_chain", "gated_pfa", "lda", "multimodal",
                      "pgbn", "pgds")
     },
+    "training/belief.py": "training/test_growing.py",
     "training/averages.py": "training/test_growing.py",
+    "training/grown.py": "training/test_family.py",
     "training/new_layer.py": "training/test_growing.py",
     "training/per_layer.py": "training/test_settings.py",
     "training/result.py": "training/test_layerwise.py",

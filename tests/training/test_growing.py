@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from pgbn.training import LayerwiseTraining, train_layerwise
+from pgbn.training.family import Family
 from pgbn.training.growing import Plan, Progress
 from pgbn.training.new_layer import start_of_layer
-from pgbn.training.trained import TrainedNetwork, make_network
+from pgbn.zoo import pgbn
 from tests.helpers.training import documents, state_of
 
 X = documents()
@@ -71,11 +72,7 @@ def test_a_new_layer_has_equal_units(training: Any) -> None:
 def start(*widths: int) -> dict[str, Any]:
     """The state at which a network begins, given one of all layers but the last."""
     _, state = state_of(list(widths[:-1]))
-    phi = tuple(state[f"phi{t}"] for t in range(1, len(widths)))
-    below = TrainedNetwork(phi, state["r"], np.ones(len(phi)), state=state)
-    cells: Any = SimpleNamespace(shape=(5, 7))
-    network = make_network(widths, (0.05,) * len(widths), below.link, below.priors)
-    return start_of_layer(cells, network, widths, below, 0)
+    return start_of_layer(Family(pgbn), widths, {"doc": 5, "term": 7}, state, 0)
 
 
 def test_gamma0_begins_at_the_share_of_the_first_width() -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.posterior import posterior_of
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.splitting import Splitter
+from pgbn.engine.compile.splitting import Splitter, cell_executor
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.plan import Counts, DataCounts, Draw, Run, SlotCounts, make_step, maker
 from pgbn.network.sumproduct import operand_of, reduce_product
@@ -200,7 +200,7 @@ class _LatentCounts:
         if self.function is not None:
             counts = self._behind(stream_key(key, 1), cells, rate, shape)
         if cells.missing is not None:
-            stream = Stream(stream_key(key, 2), shape, self.program.executor)
+            stream = Stream(stream_key(key, 2), shape, cell_executor(self.program.executor, cells))
             rate = rate * _exposure_at(self.program, self.node, self.slot, cells)
             imputed = vectorised.poisson(stream, rate).reshape(-1)
             counts = np.where(cells.missing, imputed, counts)
@@ -211,7 +211,7 @@ class _LatentCounts:
         known = {"value": cells.values.reshape(shape).astype(np.float64), self.slot: rate}
         known |= {slot: self.program.at_cells(self.node, slot, cells) for slot in self.needed
                   if slot not in ("stream", "value", self.slot)}  # fmt: skip
-        stream = Stream(key, shape, self.program.executor)
+        stream = Stream(key, shape, cell_executor(self.program.executor, cells))
         read = {name: known[name] for name in self.needed if name != "stream"}
         counts = self.function(stream=stream, **read)
         if is_own(self.function):

@@ -51,7 +51,7 @@ def _value(operand: NodeValue, program: Program) -> Labelled:
         return Labelled(lambda: program.cells[name].dense().astype(np.float64), dims,
                         program.replicates)  # fmt: skip
     values = program.values
-    return Labelled(lambda: values[name], dims, program.replicates)
+    return Labelled(lambda: values[name], dims, program.shape[name][0])
 
 
 @read_operand.register(HeardCount)

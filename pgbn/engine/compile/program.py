@@ -7,7 +7,7 @@ seeds or recording.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -48,7 +48,9 @@ class Program:
         sizes: Mapping[str, int],
         replicates: int = 1,
         executor: Executor = SERIAL,
+        shared: Collection[str] = (),
     ) -> None:
+        """``shared`` are nodes whose one value all replicates read."""
         self.network, self.wiring = network, network.wiring
         self.sizes, self.replicates, self.executor = dict(sizes), replicates, executor
         self.cells = dict(cells)
@@ -56,11 +58,13 @@ class Program:
         for node in network:
             if isinstance(node, Observed):
                 self.storage[node.name] = node.axes
+        copies = {name: 1 if name in shared else replicates for name in self.storage}
         self.shape4 = {
-            name: shape4(name, dims, self.sizes, replicates) for name, dims in self.storage.items()
+            name: shape4(name, dims, self.sizes, copies[name])
+            for name, dims in self.storage.items()
         }
         self.shape = {
-            name: (replicates, *(self.sizes[dim] for dim in dims))
+            name: (copies[name], *(self.sizes[dim] for dim in dims))
             for name, dims in self.storage.items()
         }
         self.pool = Pool()

@@ -14,6 +14,7 @@ from pgbn.engine.compile.layout import Labelled, Shape4, align, strides_of
 from pgbn.engine.data.cells import Cells
 from pgbn.network.terms import Factor, Term
 from pgbn.samplers import vectorised
+from pgbn.samplers.content import ByContent, key_for
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.layers.thin import Factors, cell_rates, thin_cells, thin_dense
 from pgbn.samplers.random import stream_key
@@ -21,7 +22,7 @@ from pgbn.samplers.rows import PARALLEL
 from pgbn.samplers.sparse import SparseCounts
 from pgbn.samplers.stream import Stream
 
-__all__ = ["Splitter", "blocks_of"]
+__all__ = ["Splitter", "blocks_of", "cell_executor"]
 
 _NOTHING = np.zeros(0, np.int64)
 
@@ -58,7 +59,7 @@ class Splitter:
                 out.append(part.sum_dense(share))
                 continue
             rows = share.shape[0] * share.shape[1] * share.shape[2]
-            word = np.uint64(stream_key(key, number + 1))
+            word = key_for(self.executor, stream_key(key, number + 1), rows)
             out.append(self._run(part, rows, share.size, partial(thin_dense, word), (share,)))
         return out
 
@@ -69,14 +70,15 @@ class Splitter:
         shares = [counts]
         if len(self.parts) > 1:
             rates = [self.cell_rate(cells, part) for part in self.parts]
-            split = _binomials(key, counts[None, None, :, None], rates)
+            executor = cell_executor(self.executor, cells)
+            split = _binomials(key, counts[None, None, :, None], rates, executor)
             shares = [share.reshape(-1) for share in split]
         out = []
         for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
             if not part.contracted:
                 out.append(part.sum_cells(cells, share))
                 continue
-            word = np.uint64(stream_key(key, number + 1))
+            word = key_for(self.executor, stream_key(key, number + 1), cells.rows)
             pattern = (SparseCounts(cells.indptr, cells.indices, share),)
             out.append(self._run(part, cells.rows, share.size, partial(thin_cells, word), pattern))
         return out
@@ -102,7 +104,7 @@ class Splitter:
         if len(self.parts) == 1:
             return [counts]
         zero = np.zeros(counts.shape)
-        return _binomials(key, counts, [value() + zero for value in self.values])
+        return _binomials(key, counts, [value() + zero for value in self.values], self.executor)
 
     def _run(
         self,
@@ -132,8 +134,19 @@ def blocks_of(rows: int, blocks: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
+def cell_executor(executor: Executor, cells: Cells) -> Executor:
+    """What draws for each cell of data; by their content, where rows are known by theirs."""
+    if not isinstance(executor, ByContent):
+        return executor
+    each = cells.rows // cells.replicates
+    return executor.at_cells(cells.indptr[::each])
+
+
 def _binomials(
-    key: int, counts: NDArray[np.int64], values: list[NDArray[np.float64]]
+    key: int,
+    counts: NDArray[np.int64],
+    values: list[NDArray[np.float64]],
+    executor: Executor,
 ) -> list[NDArray[np.int64]]:
     """A multinomial over terms as a chain of binomials: n_i ~ Bin(what is left, v_i / Σ_{≥i} v)."""
     shares, left = [], counts
@@ -144,7 +157,7 @@ def _binomials(
     for number, value in enumerate(values[:-1]):
         with np.errstate(invalid="ignore", divide="ignore"):
             fraction = np.nan_to_num(value / tail[number])
-        stream = Stream(stream_key(key, 0, number), counts.shape)
+        stream = Stream(stream_key(key, 0, number), counts.shape, executor)
         share = vectorised.binomial(stream, left, np.minimum(fraction, 1.0))
         shares.append(share)
         left = left - share

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
 from pgbn.errors import DataError
-from pgbn.network.sumproduct import ConstantArray, reduce_product
+from pgbn.network.sumproduct import ConstantArray, operand_of, reduce_product
 from pgbn.network.terms import Term
 from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
@@ -18,7 +19,8 @@ __all__ = ["check_possible"]
 
 
 def check_possible(program: Program) -> None:
-    """Refuse positive data where every term of the rate has a constant that is 0: P(x > 0) = 0."""
+    """Refuse positive data where every term of the rate has a factor that is 0 and known, a
+    constant or a given value: P(x > 0) = 0."""
     for node in program.network:
         if not isinstance(node, Observed):
             continue
@@ -26,7 +28,7 @@ def check_possible(program: Program) -> None:
         if link is None or (link.counts and not node.positive_needs_counts):
             continue
         terms = program.wiring.polynomials[node.name, link.slot].terms
-        if all(_has_zero(term) for term in terms):
+        if all(_has_zero(program, term) for term in terms):
             cells = program.cells[node.name]
             possible = sum(_possible(program, term, cells) for term in terms)
             wrong = np.flatnonzero((cells.values > 0) & (possible == 0))
@@ -34,17 +36,24 @@ def check_possible(program: Program) -> None:
                 raise DataError(_message(node, link.slot, cells, int(wrong[0])))
 
 
-def _has_zero(term: Term) -> bool:
-    constants = [factor.constant for factor in term.factors if factor.constant is not None]
-    return term.coefficient == 0 or any(not constant.all() for constant in constants)
+def _known(program: Program, term: Term) -> list[Labelled]:
+    """The factors of a term whose values are known."""
+    return [
+        program.read(operand_of(factor))
+        for factor in term.factors
+        if factor.constant is not None or factor.name in program.wiring.held
+    ]
+
+
+def _has_zero(program: Program, term: Term) -> bool:
+    return term.coefficient == 0 or any(not part.get().all() for part in _known(program, term))
 
 
 def _possible(program: Program, term: Term, cells: Cells) -> Any:
-    """In how many ways the constants of a term leave room for a positive rate, at every cell."""
+    """In how many ways what is known of a term leaves room for a positive rate, at every cell."""
     positive = [
-        ConstantArray(dims=factor.dims, value=np.asarray(factor.constant != 0, np.float64))
-        for factor in term.factors
-        if factor.constant is not None
+        ConstantArray(dims=part.dims, value=np.asarray(part.get()[0] != 0, np.float64))
+        for part in _known(program, term)
     ]
     room = program.product(reduce_product(float(term.coefficient != 0), positive, term.contracted))
     if room.value is not None:
@@ -58,6 +67,6 @@ def _message(node: Observed, slot: str, cells: Cells, cell: int) -> str:
     where = ", ".join(f"{dim} {index}" for dim, index in zip(node.axes, place, strict=True))
     return (
         f"{node.name}: the value {cells.values[cell]:g} at {where or 'its only cell'} has "
-        f"probability 0, since the {slot} is 0 there by its constants; correct the data or the "
-        "constants"
+        f"probability 0, since the {slot} is 0 there by its constants or given values; correct "
+        "these or the data"
     )

@@ -59,8 +59,8 @@ class FirstLayer(ABC):
     def __init__(self, program: Program, pattern: Pattern) -> None:
         self.program, self.pattern, self.observed = program, pattern, pattern.observed
         self.replicates, self.vocabulary, self.topics = program.shape[pattern.loadings]
-        self.documents = int(np.prod(program.shape[pattern.scores][1:-1], dtype=np.int64))
-        self.rows = self.replicates * self.documents
+        self.rows = int(np.prod(program.shape[pattern.scores][:-1], dtype=np.int64))
+        self.documents = self.rows // self.replicates  # that share a value of φ
         node = program.network.nodes[pattern.loadings]
         assert isinstance(node, Dirichlet)
         number = isinstance(node.concentration, Constant) and not node.concentration.value.ndim
@@ -144,8 +144,8 @@ class FirstLayer(ABC):
         first = value.shape[0]
         if shared:
             full = np.broadcast_to(value, (first, 1, 1, self.topics))
-            share = self.documents if first == self.replicates > 1 else self.rows
-            return RowPriors(np.ascontiguousarray(full.reshape(-1, self.topics)), share)
+            lines = np.ascontiguousarray(full.reshape(-1, self.topics))
+            return RowPriors(lines, self.rows // first)
         shape = self.program.shape4[self.pattern.scores]
         full = np.ascontiguousarray(np.broadcast_to(value, shape))
         return RowPriors(full.reshape(-1, self.topics), 1)

@@ -51,6 +51,8 @@ class Partial(FirstLayer):
 
     def _count_words(self) -> None:
         self.topics_held.counts_changed()
+        if self.topics_held.is_given:  # it hears nothing
+            return
         words = self.replicates * self.vocabulary
         self.executor.rows(count_words, words, 0, *self.tokens.order, self.tokens.labels,
                  self.topics_held.n)  # fmt: skip

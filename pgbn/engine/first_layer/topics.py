@@ -29,9 +29,11 @@ class HeldTopics:
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
         self.n = np.zeros(self.shape, np.int32)
         self.take()
-        cells = layer.program.cells[layer.observed]
-        words = cells.total(cells.values, (cells.dims[-1],))
-        self._room = empty_loadings(words, layer.topics, layer.eta)
+        self.is_given = layer.pattern.loadings in layer.program.wiring.held
+        if not self.is_given:
+            cells = layer.program.cells[layer.observed]
+            words = cells.total(cells.values, (cells.dims[-1],))
+            self._room = empty_loadings(words, layer.topics, layer.eta)
 
     def take(self) -> None:
         """φ as the program has it."""
@@ -70,6 +72,6 @@ class HeldTopics:
     def show(self) -> None:
         """Bring φ and n into the program."""
         layer, name = self.layer, self.layer.pattern.loadings
-        if name not in layer.program.wiring.held:
+        if not self.is_given:
             layer.program.values[name] = self.loadings.value * self.loadings.scale[:, None, :]
-        layer.program.counts[layer.observed, name] = self.n.astype(np.int64)
+            layer.program.counts[layer.observed, name] = self.n.astype(np.int64)

@@ -18,6 +18,7 @@ from pgbn.network.sumproduct import operand_of
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.nodes.rules.registry import is_own, is_own_rule
+from pgbn.samplers.content import ByContent, key_for
 from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.layers.tables import count_tables, share_tables
@@ -104,7 +105,10 @@ class LayerTables(ABC):
     def begin(self, key: int) -> None:
         """Find the arrays; the counts that are read need not be there yet."""
         rows = self.program.replicates * self.documents
-        self._key, self._m = np.uint64(key), self._heard().reshape(rows, -1)
+        self._key, self._m = (
+            key_for(self.program.executor, key, rows),
+            self._heard().reshape(rows, -1),
+        )
         self._shares: list[NDArray[np.int64]] = []
 
     def rows(self, start: int, stop: int) -> None:
@@ -147,7 +151,8 @@ class SplitTables(LayerTables):
         program.counts[self.node, mix.theta] = self._n_theta.reshape(program.shape[mix.theta])
 
     def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
-        share_tables(self._key, start, stop, self.documents, self._scale, self._m, self._theta,
+        documents = len(self._m) // len(self._phi)  # that share a value of φ
+        share_tables(self._key, start, stop, documents, self._scale, self._m, self._theta,
                      self._phi, share, self._n_theta)  # fmt: skip
 
 
@@ -234,7 +239,8 @@ def layer_draw(program: Program, node: Node) -> Run | None:
         rates: Any = np.broadcast_to(rate.get() + exposure.get(), lines).reshape(replicates, rows)
         m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns))
         out, sums = program.pool.empty((replicates, rows, columns)), np.empty((replicates, rows))
-        executor = program.executor if out.size > PARALLEL else SERIAL
+        by_content = isinstance(program.executor, ByContent)
+        executor = program.executor if out.size > PARALLEL or by_content else SERIAL
         given = (m, np.ascontiguousarray(rates), out, sums)
         if mix is None:
             prior = np.broadcast_to(shape.get(), (replicates, 1, 1, columns)).reshape(-1, columns)

@@ -12,7 +12,7 @@ from pgbn.checks import check_integer, check_seed
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import cells_of, read_data
+from pgbn.engine.data.cells import Cells, cells_of, read_data
 from pgbn.engine.data.imputed import imputed
 from pgbn.engine.data.possible import check_possible
 from pgbn.engine.first_layer.base import FirstLayer
@@ -25,6 +25,7 @@ from pgbn.engine.run.turns import arrange, joined
 from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
+from pgbn.samplers.content import ByContent
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.samplers.random import stream_key, word_of
 
@@ -62,11 +63,39 @@ class Chain(ChainVerbs):
         sizes = complete_sizes(network, {}, shapes | self.given.shapes)
         check_fits(network, sizes)
         program = Program(network, cells, sizes, 1, executor_of(threads, executor))
-        check_possible(program)
-        self.given.put(program, 1)
-        begin_values(program, stream_key(self.seed, self.number), init or {})
-        self.given.check(program)
+        self._begin_given(program, init or {})
         self._begin(program, layer1)
+
+    @classmethod
+    def of_rows(
+        cls,
+        network: Network,
+        cells: Mapping[str, Cells],
+        given: Given,
+        hashes: NDArray[np.uint64],
+        seed: int = 0,
+        layer1: str = "blocked",
+        executor: Executor | None = None,
+    ) -> Chain:
+        """One chain for each row of a plate, as replicates that share what is given; their streams
+        are keyed by ``hashes`` of their data, see `pgbn.engine.rows`."""
+        chain = cls.__new__(cls)
+        chain.network, chain.given = network, given
+        chain.seed, chain.number = check_seed(seed), 0
+        shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
+        sizes = complete_sizes(network, {}, shapes | given.shapes)
+        keyed = ByContent(executor_of(None, executor), hashes)
+        program = Program(network, cells, sizes, hashes.size, keyed, network.held)
+        chain._begin_given(program, {})
+        chain._begin(program, layer1)
+        return chain
+
+    def _begin_given(self, program: Program, init: Mapping[str, Any]) -> None:
+        """The values that are given, and the first ones of the others."""
+        self.given.put(program, 0)
+        check_possible(program)
+        begin_values(program, stream_key(self.seed, self.number), init)
+        self.given.check(program)
 
     @classmethod
     def replicated(
@@ -94,7 +123,7 @@ class Chain(ChainVerbs):
         check_fits(network, every, replicates, data=True)
         program = Program(network, {}, every, replicates, executor_of(threads, executor))
         chain.given.check_replicated(network)
-        chain.given.put(program, 1)
+        chain.given.put(program, 0)
         generate_into(program, chain.seed, {name: program.values[name] for name in values})
         chain._begin(program, layer1)
         return chain
@@ -112,7 +141,7 @@ class Chain(ChainVerbs):
             self.sampler.start(stream_key(key, 1))
 
     def _begin(self, program: Program, layer1: str) -> None:
-        self.program, self.sweeps = program, 0
+        self.program, self.sweeps, self._number = program, 0, 0
         self.layer1, self.schedule = choose(program, layer1)
         program.kernels = layer1 != "composed"
         program.first_layer = sampler_of(program, self.layer1)
@@ -140,8 +169,10 @@ class Chain(ChainVerbs):
 
     def _take_given(self) -> None:
         """The values of held nodes in this sweep, where they change from one to the next."""
-        if self.given.count > 1:
-            self.given.put(self.program, self.sweeps)
+        number = self.given.number(self.sweeps)
+        if number != self._number:
+            self.given.put(self.program, number)
+            self._number = number
             if self.sampler is not None and self.sampler.pattern.loadings in self.network.held:
                 key = stream_key(self.seed, self.number, word_of("labels"), self.sweeps)
                 self.sampler.loadings_changed(key)

@@ -36,17 +36,20 @@ class Given:
             )
         self.count = max(lengths, default=1)
 
+    def number(self, sweep: int) -> int:
+        """Which draw a sweep (from 1 on) is run given: one after another, and again."""
+        return max(sweep - 1, 0) % self.count
+
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of the values, by name."""
         return {name: stack.shape[1:] for name, stack in self.stacks.items()}
 
-    def put(self, program: Program, sweep: int) -> None:
-        """Give the nodes of a program, all its replicates, the values of a sweep (from 1 on): in
-        sweep s those of draw number (s − 1) mod ``count``."""
+    def put(self, program: Program, number: int) -> None:
+        """Give the nodes of a program, all its replicates, the values of a draw."""
         for name, stack in self.stacks.items():
-            value = stack[max(sweep - 1, 0) % len(stack)]
-            every = np.broadcast_to(value, (program.replicates, *value.shape))
+            value = stack[number % len(stack)]
+            every = np.broadcast_to(value, (program.shape[name][0], *value.shape))
             program.values[name] = to_storage(program, name, every.astype(np.float64))
 
     def check_replicated(self, network: Network) -> None:
@@ -70,8 +73,8 @@ class Given:
             for slot in node.positive_slots
             if zeros.intersection(_names(program, node.name, slot))
         ]
-        for sweep in range(self.count if slots else 0, 0, -1):
-            self.put(program, sweep)
+        for number in reversed(range(self.count if slots else 0)):
+            self.put(program, number)
             for node, slot in slots:
                 if not np.all(program.slot(node.name, slot).get() > 0):
                     wrong = sorted(zeros.intersection(_names(program, node.name, slot)))[0]

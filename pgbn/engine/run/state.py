@@ -20,7 +20,7 @@ __all__ = ["Tables", "read_tables"]
 
 Tables = dict[str, dict[Any, NDArray[Any]]]
 
-# How many names follow each table in the paths of a state, such as "counts/x/phi1".
+# How many names follow each table in the paths of a state, such as "counts/x/phi".
 _NAMES = {"values": 1, "counts": 2, "drawn": 2, "latent_counts": 1, "sampler": 1}
 
 
@@ -36,7 +36,7 @@ def read_tables(program: Program, state: Mapping[str, Any]) -> Tables:
         table, *names = str(path).split("/")
         if len(names) != _NAMES.get(table):
             raise DataError(
-                f"restore: {path!r} is no entry of a state, such as 'values/r' or 'counts/x/phi1'; "
+                f"restore: {path!r} is no entry of a state, such as 'values/r' or 'counts/x/phi'; "
                 "give the dict that Chain.state() returned"
             )
         array = numbers(f"restore: {path}", value)

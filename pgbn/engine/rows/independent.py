@@ -1,0 +1,94 @@
+"""Which networks have rows that are independent given the rest, and which nodes are that rest.
+
+Given all nodes without the plate, the rows of a plate such as "doc" are independent if a row of
+every node depends on the same row, alone, of what stands in its slots.
+"""
+
+from __future__ import annotations
+
+from pgbn.errors import DataError, NetworkError, did_you_mean
+from pgbn.network.network import Network
+from pgbn.network.terms import Polynomial
+from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules.types import names_read
+
+__all__ = ["check_independent", "row_network"]
+
+
+def row_network(network: Network, rows: str) -> Network:
+    """The data that have the plate and all that they depend on; what has no plate is held, and what
+    stands above that is left out. Refused if the rows are not independent given it."""
+    if rows not in network.dims:
+        raise DataError(f"rows={rows!r}: no node has this dim.{did_you_mean(rows, network.dims)}")
+    observed = [
+        _without_unread(network, node, rows)
+        for node in network
+        if isinstance(node, Observed) and rows in node.axes
+    ]
+    if not observed:
+        raise DataError(
+            f"rows={rows!r}: no observed node has this dim; data have the dims "
+            f"{', '.join(d for name in network.observed for d in network[name].axes)}"
+        )
+    whole = Network(*observed)
+    held = [name for name in whole.latent if rows not in whole[name].axes]
+    check_independent(whole, rows)
+    sizes = {dim: n for dim, n in network.sizes.items() if dim in whole.dims and dim != rows}
+    return Network(*observed, sizes=sizes, held=held, above=False)
+
+
+def _without_unread(network: Network, node: Observed, rows: str) -> Observed:
+    """A data node without the arrays of the old rows that no rule reads, such as the totals of a
+    Multinomial, which data bring with them."""
+    link, rules = find_link(node), network.wiring.connections.rules_of(node)
+    read = {*rules, *names_read(link.counts if link else None), link.slot if link else ""}
+    read |= {name for r in rules.values() for name in (*r.count_reads, *r.exposure_reads)}
+    unread = {
+        slot: field.default
+        for slot, field in type(node).model_fields.items()
+        if slot in node.slots() and slot not in read and not field.is_required()
+        if any(rows in term.dims for term in network.wiring.polynomials[node.name, slot].terms)
+    }
+    return node.model_copy(update=unread) if unread else node
+
+
+def check_independent(network: Network, rows: str) -> None:
+    """Refuse a network whose rows depend on each other, and say why."""
+    for node in network:
+        if rows not in node.axes:
+            continue
+        if network.wiring.connections.time_dim(node.name) == rows:
+            raise NetworkError(
+                f"rows={rows!r}: {node.name} depends on its own row before along {rows!r}, so that "
+                f"rows are not independent; for rows to come use net.forecast(draws, steps)"
+            )
+        if node.simplex == rows:
+            raise NetworkError(
+                f"rows={rows!r}: {node.name} sums to one over {rows!r}, so that its rows depend on "
+                "each other: there is no posterior of new rows alone"
+            )
+    for (name, slot), polynomial in network.wiring.polynomials.items():
+        reason = _couples(network[name], polynomial, rows)
+        if reason:
+            raise NetworkError(
+                f"rows={rows!r}: in the {slot} of {name}, {reason}: there is no posterior of new "
+                "rows alone; run net.sample on old and new rows together"
+            )
+
+
+def _couples(node: Node, polynomial: Polynomial, rows: str) -> str:
+    """How a slot makes rows depend on each other, or on arrays of the old ones; "" if it does
+    not."""
+    for term in polynomial.terms:
+        if rows in term.contracted:
+            return f"{rows!r} is summed over"
+        for factor in term.factors:
+            if factor.constant is not None:
+                if rows in factor.dims:
+                    return f"there is a known array along {rows!r}, which belongs to the old rows"
+                continue
+            for here, own in zip(factor.dims, factor.own_dims, strict=True):
+                if here != own and rows in (here, own):
+                    return f"{factor.name} has {own!r} as {here!r}"
+    return ""

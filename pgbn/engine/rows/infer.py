@@ -1,0 +1,261 @@
+"""The posterior of all that belongs to new rows, given the rest of a network.
+
+    p(nodes with the plate | data of a row, nodes without it)
+
+by Gibbs sampling with the nodes without the plate held. Rows are independent given these, and each
+draws from streams of its own data (`pgbn.samplers.content`): the result for a row is the same
+bits alone, in any batch, in any order, on any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer, check_seed, is_finite_number
+from pgbn.engine.compile.sizes import complete_sizes
+from pgbn.engine.data.cells import Cells, read_data
+from pgbn.engine.data.stacked import given_arrays
+from pgbn.engine.first_layer.choice import MOST_TOPICS
+from pgbn.engine.first_layer.pattern import Pattern, find_pattern
+from pgbn.engine.rows.cells import by_row, count_rows_of, hash_rows, take_rows
+from pgbn.engine.rows.independent import row_network
+from pgbn.engine.rows.result import NewRows
+from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.generate import to_axes
+from pgbn.engine.run.given import Given
+from pgbn.errors import DataError, did_you_mean, notify
+from pgbn.network.network import Network
+from pgbn.samplers.executor import Executor, executor_of
+from pgbn.storage.memory import check_bytes
+
+__all__ = ["infer_rows"]
+
+BATCH = 1 << 26  # bytes that the values of a batch may need, about
+MOST_LABELS = 1 << 20  # tokens of a row that get labels of their own
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for: the names of nodes, the levels of quantiles, whether all draws."""
+
+    names: tuple[str, ...]
+    levels: tuple[float, ...]
+    draws: bool
+
+
+class _Blocks(Given):
+    """Draws of what is given, each for a block of sweeps: some to settle, then the samples."""
+
+    def plan(self, burn_in: int, samples: int) -> None:
+        """``samples`` in all, shared out among the draws, after ``burn_in`` sweeps and, for each
+        further draw, after its share of as many again."""
+        self.each = -(-samples // self.count)
+        self.burn_in, self.settle = burn_in, -(-burn_in // self.count)
+
+    def number(self, sweep: int) -> int:
+        beyond = sweep - self.burn_in - self.each
+        return 0 if beyond <= 0 else (beyond - 1) // (self.settle + self.each) + 1
+
+    def runs(self) -> list[int]:
+        """The sweeps to settle before the samples of each draw."""
+        return [self.burn_in, *[self.settle] * (self.count - 1)]
+
+
+def infer_rows(
+    network: Network,
+    data: Mapping[str, Any],
+    given: Any,
+    rows: str | None = None,
+    burn_in: int = 200,
+    samples: int = 200,
+    seed: int = 0,
+    nodes: Iterable[str] | None = None,
+    quantiles: Iterable[float] = (),
+    keep: str = "moments",
+    threads: int | None = None,
+    executor: Executor | None = None,
+) -> NewRows:
+    """See `pgbn.Network.infer`."""
+    check_integer("burn_in", burn_in, 0)
+    check_integer("samples", samples, 1)
+    seed, worker = check_seed(seed), executor_of(threads, executor)
+    plate = network[network.observed[0]].axes[0] if rows is None else rows
+    local = row_network(network, plate)
+    wanted = _wanted(local, nodes, quantiles, keep)
+    held = _held(local, given)
+    held.plan(burn_in, samples)
+    known = {name: value for name, value in data.items() if name in local.observed} if isinstance(
+        data, Mapping
+    ) else data  # fmt: skip
+    cells = {name: by_row(each, plate) for name, each in read_data(local, known).items()}
+    sizes = complete_sizes(local, {plate: 1}, {n: c.shape for n, c in cells.items()} | held.shapes)
+    out = _Collected(local, wanted, sizes, plate, count_rows_of(cells), held)
+    hashes = hash_rows(cells)
+    for layer1, chosen in _batches(local, cells, sizes, wanted, held):
+        padded = np.repeat(chosen, 2) if chosen.size == 1 else chosen  # sums as in any batch
+        part = {name: take_rows(each, padded) for name, each in cells.items()}
+        chain = Chain.of_rows(local, part, held, hashes[padded], seed, layer1, worker)
+        out.run(chain, chosen)
+    if local.left_out:
+        notify(f"infer: {', '.join(local.left_out)} matter only through what is given: left out")
+    return out.result({"seed": seed, "burn_in": burn_in, "samples": samples})
+
+
+def _wanted(
+    network: Network, nodes: Iterable[str] | None, quantiles: Iterable[float], keep: str
+) -> Wanted:
+    names = network.free if nodes is None else [nodes] if isinstance(nodes, str) else list(nodes)
+    for name in names:
+        if name not in network.free:
+            raise DataError(
+                f"nodes: {name!r} does not belong to the rows.{did_you_mean(name, network.free)}"
+            )
+    levels = tuple(quantiles) if np.iterable(quantiles) else (quantiles,)
+    for level in levels:
+        if not is_finite_number(level) or not 0 <= level <= 1:
+            raise DataError(f"quantiles: {level!r} must be a number from 0 to 1, such as 0.05")
+    if keep not in ("moments", "draws"):
+        raise DataError(f"keep={keep!r}: must be 'moments' or 'draws'")
+    return Wanted(tuple(names), tuple(map(float, levels)), keep == "draws")
+
+
+def _held(network: Network, given: Any) -> _Blocks:
+    """The values of the nodes without the plate; those of nodes with it belong to other rows."""
+    values = given_arrays(given)
+    for name in values:
+        if name not in network.declared and isinstance(given, Mapping):
+            raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.declared)}")
+    for name in network.held:
+        if name not in values:
+            raise DataError(
+                f"given: no value of {name!r}, on which the rows depend; give posterior means or "
+                f"draws, such as net.sample(..., keep=[{', '.join(map(repr, network.held))}])"
+            )
+    return _Blocks(network, {name: values[name] for name in network.held})
+
+
+def _batches(
+    network: Network,
+    cells: Mapping[str, Cells],
+    sizes: Mapping[str, int],
+    wanted: Wanted,
+    held: _Blocks,
+) -> list[tuple[str, NDArray[np.int64]]]:
+    """Rows that are run together, and the sampler of their first layer. That goes by a row alone,
+    so that it is the same in any batch: rows with missing cells or very many tokens, which have no
+    labels, are drawn by the general rules."""
+    number = count_rows_of(cells)
+    pattern, special = find_pattern(network.wiring), np.zeros(number, bool)
+    layer1, tokens = "blocked", np.zeros(number)
+    if isinstance(pattern, Pattern) and _topics(network, pattern, sizes) < MOST_TOPICS:
+        layer1, own = "partial", cells[pattern.observed]
+        edges = own.indptr[:: own.rows // own.replicates]
+        running = np.concatenate(([0.0], np.cumsum(own.values, dtype=np.float64)))
+        tokens = np.diff(running[edges])
+        special |= tokens > MOST_LABELS
+        if own.missing is not None:
+            special |= np.diff(np.concatenate(([0], np.cumsum(own.missing)))[edges]) > 0
+    elif isinstance(pattern, Pattern):
+        layer1 = "composed"
+    each = sum(prod(sizes.get(d, 1) for d in network[n].axes) for n in network.free)
+    stored = held.each * held.count if wanted.levels or wanted.draws else 0
+    stored *= sum(prod(sizes.get(d, 1) for d in network[n].axes) for n in wanted.names)
+    stored_cells = sum(np.diff(c.indptr[:: c.rows // c.replicates]) for c in cells.values())
+    need = 64.0 * each + 8.0 * stored + 64.0 * stored_cells + 24.0 * tokens
+    out = []
+    for kind, group in ((layer1, ~special), ("composed", special)):
+        chosen = np.flatnonzero(group)
+        batch = (np.cumsum(need[chosen]) // BATCH).astype(np.int64)
+        out += [(kind, chosen[batch == which]) for which in np.unique(batch)]
+    return out
+
+
+def _topics(network: Network, pattern: Pattern, sizes: Mapping[str, int]) -> int:
+    axes = network[pattern.scores].axes
+    return sizes[axes[-1]]
+
+
+class _Collected:
+    """Moments, quantiles and draws, filled batch by batch."""
+
+    def __init__(
+        self,
+        network: Network,
+        wanted: Wanted,
+        sizes: Mapping[str, int],
+        plate: str,
+        rows: int,
+        held: _Blocks,
+    ) -> None:
+        self.network, self.wanted, self.plate, self.held = network, wanted, plate, held
+        self.count = held.each * held.count
+        shapes = {
+            name: tuple(rows if dim == plate else sizes[dim] for dim in network[name].axes)
+            for name in wanted.names
+        }
+        copies = 2 + len(wanted.levels) + (self.count if wanted.draws else 0)
+        need = 8 * copies * sum(prod(shape) for shape in shapes.values())
+        check_bytes(f"{rows} rows of {', '.join(wanted.names)}", need,
+                    "give fewer rows at a time, or ask for fewer nodes (nodes=)")  # fmt: skip
+        self.mean, self.sd = ({n: np.zeros(s) for n, s in shapes.items()} for _ in range(2))
+        self.quantiles = {n: np.zeros((len(wanted.levels), *s)) for n, s in shapes.items()}
+        self.draws = {n: np.zeros((self.count, *s)) for n, s in shapes.items() if wanted.draws}
+
+    def run(self, chain: Chain, chosen: NDArray[np.int64]) -> None:
+        """Run a batch, and write what is asked for to its rows."""
+        mean: dict[str, Any] = dict.fromkeys(self.wanted.names, 0.0)
+        square: dict[str, Any] = dict.fromkeys(self.wanted.names, 0.0)
+        kept: dict[str, list[Any]] = {name: [] for name in self.wanted.names}
+        done = 0
+        for settle in self.held.runs():
+            chain.sweep(settle)
+            for _ in range(self.held.each):
+                chain.sweep()
+                chain.refresh(self.wanted.names)
+                done += 1
+                for name in self.wanted.names:
+                    value = self._rows_of(chain, name, chosen.size)
+                    change = value - mean[name]
+                    mean[name] = mean[name] + change / done
+                    square[name] = square[name] + change * (value - mean[name])
+                    if self.wanted.levels or self.wanted.draws:
+                        kept[name].append(value)
+        for name in self.wanted.names:
+            at: Any = self._at(name, chosen)
+            self.mean[name][at] = mean[name]
+            self.sd[name][at] = np.sqrt(square[name] / done)
+            if self.wanted.levels:
+                self.quantiles[name][:, *at] = np.quantile(kept[name], self.wanted.levels, axis=0)
+            if self.wanted.draws:
+                self.draws[name][:, *at] = np.stack(kept[name])
+
+    def _at(self, name: str, chosen: NDArray[np.int64]) -> tuple[Any, ...]:
+        axis = self.network[name].axes.index(self.plate)
+        return (*[slice(None)] * axis, chosen)
+
+    def _rows_of(self, chain: Chain, name: str, number: int) -> NDArray[np.float64]:
+        """The values of a node, with its rows, which are replicates, along its plate."""
+        axis = self.network[name].axes.index(self.plate)
+        value = to_axes(chain.program, name, chain.program.values[name])[:number]
+        return np.moveaxis(value.take(0, axis + 1), 0, axis)
+
+    def result(self, attributes: Mapping[str, Any]) -> NewRows:
+        """All of it."""
+        names, network = self.wanted.names, self.network
+        return NewRows(
+            self.mean,
+            self.sd,
+            {name: network[name].axes for name in names},
+            self.quantiles if self.wanted.levels else {},
+            self.draws,
+            self.wanted.levels,
+            network.held,
+            network.left_out,
+            dict(attributes),
+        )

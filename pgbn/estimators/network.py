@@ -1,0 +1,304 @@
+"""scikit-learn's view of any network: `NetworkTransformer`. Needs the extra ``pgbn[sklearn]``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from pgbn.checks import check_integer
+from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.rows.independent import row_network
+from pgbn.errors import DataError, PgbnWarning, did_you_mean
+from pgbn.estimators.arguments import (
+    blaming,
+    read_seed,
+    read_sweeps,
+    read_threads,
+    validate_documents,
+)
+from pgbn.estimators.fit import unchanged_on_failure
+from pgbn.estimators.values import expected_rates, mean_log_likelihood, nodes_in_slots
+from pgbn.network.growth import global_nodes
+from pgbn.network.layers import layers_above
+from pgbn.network.network import Network
+from pgbn.nodes.base import Observed
+from pgbn.training.family import Family
+from pgbn.training.layerwise import train_layerwise
+
+__all__ = ["NetworkTransformer"]
+
+
+class NetworkTransformer(TransformerMixin, BaseEstimator):
+    """Any network with one matrix of data, as a transformer: rows in, posterior means out.
+
+    Parameters
+    ----------
+    network : a `pgbn.Network`, or a function from widths to one, which is grown layer by layer.
+    rows : the dim of the data node that the rows of X are; the other one is that of the columns.
+    features : the node whose posterior means `transform` returns, such as "theta"; None: the
+        scores of the first layer.
+    max_width, depth, min_width : budgets of a function's layers, see `pgbn.train_layerwise`.
+    burn_in : sweeps before draws are kept (of each layer, if it is grown).
+    draws, thin : posterior draws of what all rows share that are kept, ``thin`` sweeps apart;
+        `transform` averages over them.
+    transform_burn_in, transform_samples : sweeps for new rows.
+    n_jobs : threads; None means 1, -1 as many as the environment variable PGBN_THREADS says, else
+        all cores. The results do not depend on it.
+    random_state : as usual.
+
+    Attributes
+    ----------
+    network_ : the network that was fitted; of a function, the one that was grown.
+    draws_ : the draws of what all rows share, by name of the node, with the draw first.
+    means_ : their means, and for what else belongs to a row its mean over all rows.
+    training_ : the `pgbn.LayerwiseTraining` of a function.
+    """
+
+    def __init__(
+        self,
+        network: Network | Callable[..., Network] | None = None,
+        *,
+        rows: str = "doc",
+        features: str | None = None,
+        max_width: int | Sequence[int] = 100,
+        depth: int = 2,
+        min_width: int = 4,
+        burn_in: int = 300,
+        draws: int = 20,
+        thin: int = 10,
+        transform_burn_in: int = 100,
+        transform_samples: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.network = network
+        self.rows = rows
+        self.features = features
+        self.max_width = max_width
+        self.depth = depth
+        self.min_width = min_width
+        self.burn_in = burn_in
+        self.draws = draws
+        self.thin = thin
+        self.transform_burn_in = transform_burn_in
+        self.transform_samples = transform_samples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- fitting ----------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Sample the posterior given rows × columns, sparse or dense; a function is grown first.
+        If `fit` fails, the estimator is what it was before."""
+        with unchanged_on_failure(self):
+            network = self._example()
+            read_sweeps(self)
+            threads, seed = read_threads(self.n_jobs), read_seed(self.random_state)
+            check_integer("draws", self.draws, 1)
+            check_integer("thin", self.thin, 1)
+            X = validate_documents(self, X, reset=True)
+            cells = self._cells(network, X)
+            if isinstance(self.network, Network):
+                self._sample(network, cells, seed, threads)
+            else:
+                self._grow(network, cells, seed, threads)
+            self._seed = seed
+        return self
+
+    def _example(self) -> Network:
+        """The network, or the smallest that a function gives, checked before any work."""
+        if self.network is None:
+            raise DataError(
+                "network=None: give a pgbn.Network, such as pgbn.zoo.pfa(20), or a function from "
+                "widths to one, such as pgbn.zoo.pgbn"
+            )
+        given = isinstance(self.network, Network)
+        network: Any = self.network if given else Family(self.network).smallest  # type: ignore[arg-type]
+        if len(network.observed) > 1:
+            raise DataError(
+                f"network: it has the observed nodes {', '.join(network.observed)}, and X is the "
+                "data of one; use its own verbs, net.sample and net.infer"
+            )
+        axes = network[network.observed[0]].axes
+        if len(axes) != 2 or self.rows not in axes:
+            raise DataError(
+                f"rows={self.rows!r}: X is a matrix, and {network.observed[0]} has the dims "
+                f"{axes}; give rows= one of two dims"
+            )
+        row_network(network, self.rows)
+        self._feature_node(network)
+        return network
+
+    def _feature_node(self, network: Network) -> str:
+        """The name of the node whose values are the features."""
+        known = [n for n in network.latent if self.rows in network[n].axes]
+        if self.features is None:
+            layers = layers_above(network, network.observed[0])
+            if not layers or layers[0].scores not in known:
+                raise DataError(
+                    f"features=None: no layer of scores was found; give one of {', '.join(known)}"
+                )
+            return layers[0].scores
+        if self.features not in known:
+            raise DataError(
+                f"features={self.features!r}: no latent node of this name has the dim "
+                f"{self.rows!r}.{did_you_mean(str(self.features), known)}"
+            )
+        return self.features
+
+    def _cells(self, network: Network, X: Any) -> Cells:
+        """X as the data of the observed node, which errors call X."""
+        node: Any = network[network.observed[0]].model_copy(update={"name": "X"})
+        assert isinstance(node, Observed)
+        return read_array(node, X if node.axes[0] == self.rows else X.T)
+
+    def _sample(self, network: Network, cells: Cells, seed: int, threads: int | None) -> None:
+        shared, beside = global_nodes(network, [self.rows]), self._beside(network)
+        found = network.sample(
+            {network.observed[0]: cells}, self.burn_in, self.draws, self.thin, seed=seed,
+            threads=threads, keep=[*shared, *beside], progress=False,
+        )  # fmt: skip
+        draws = {name: found[name][0] for name in shared}
+        means = {name: found.mean(name) for name in (*shared, *beside)}
+        self._keep(network, draws, means)
+
+    def _grow(self, network: Network, cells: Cells, seed: int, threads: int | None) -> None:
+        self.training_ = train_layerwise(
+            {network.observed[0]: cells}, self.max_width, self.depth, family=self.network,
+            burn_in=self.burn_in, collect=self.draws * self.thin, keep_draws=self.draws,
+            min_width=self.min_width, seed=seed, threads=threads, progress=False,
+        )  # type: ignore[arg-type]  # fmt: skip
+        grown = self.training_.deepest
+        beside = {name: grown.state[name] for name in self._beside(grown.network())}
+        self._keep(grown.network(), dict(grown.draws), {**grown.means, **beside})
+
+    def _beside(self, network: Network) -> list[str]:
+        """What stands in the slots of the data beside the features, and belongs to rows."""
+        names = nodes_in_slots(network, network.observed[0])
+        own = self._feature_node(network)
+        return [name for name in names if self.rows in network[name].axes and name != own]
+
+    def _keep(
+        self,
+        network: Network,
+        draws: dict[str, NDArray[np.float64]],
+        means: dict[str, NDArray[np.float64]],
+    ) -> None:
+        """What `fit` leaves in the estimator, or a folder brings back."""
+        self.network_, self.draws_ = network, draws
+        self.means_ = {}
+        for name, mean in means.items():
+            axes = network[name].axes
+            if self.rows in axes:
+                mean = mean.mean(axis=axes.index(self.rows), keepdims=True)
+            self.means_[name] = mean
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "network_")
+
+    # ---- using ------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """The posterior means of the features of each row, given the draws of the rest. A row gets
+        the same features in any batch: its random stream is keyed by its content."""
+        check_is_fitted(self)
+        cells = self._cells(self.network_, validate_documents(self, X, reset=False))
+        name = self._feature_node(self.network_)
+        return self._flat(name, self._infer(cells, [name])[name])
+
+    def _infer(self, cells: Cells, nodes: list[str]) -> Any:
+        network = self.network_
+        with warnings.catch_warnings():  # nodes above the draws are left out: that is meant
+            warnings.filterwarnings("ignore", "infer: .* left out", PgbnWarning)
+            return network.infer(
+                {network.observed[0]: cells}, given=self.draws_, rows=self.rows, nodes=nodes,
+                seed=self._seed, threads=read_threads(self.n_jobs), **read_sweeps(self),
+            )  # fmt: skip
+
+    def _flat(self, name: str, value: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows × everything else."""
+        axis = self.network_[name].axes.index(self.rows)
+        return np.moveaxis(value, axis, 0).reshape(value.shape[axis], -1)
+
+    def _feature_shape(self) -> list[int]:
+        """The sizes of the other dims of the features."""
+        sizes = dict(self.network_.sizes)
+        for name, value in self.means_.items():
+            sizes |= dict(zip(self.network_[name].axes, value.shape, strict=True))
+        axes = self.network_[self._feature_node(self.network_)].axes
+        return [sizes[dim] for dim in axes if dim != self.rows]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns of `transform`: theta_0, theta_1, … ``input_features`` is there
+        for scikit-learn and not used."""
+        check_is_fitted(self)
+        name = self._feature_node(self.network_)
+        places = np.ndindex(*self._feature_shape())
+        return np.array(["_".join((name, *map(str, place))) for place in places], object)
+
+    def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
+        """The rates that features stand for, rows × columns of X, at the posterior means of what
+        all rows share; what else belongs to a row is taken at its mean over the rows of `fit`."""
+        check_is_fitted(self)
+        with blaming("Z"):
+            features = check_array(Z, dtype=np.float64, input_name="Z")
+        shape, name = self._feature_shape(), self._feature_node(self.network_)
+        if features.shape[1] != np.prod(shape, dtype=int):
+            raise DataError(
+                f"Z: features have {features.shape[1]} columns; {name} has "
+                f"{' × '.join(map(str, shape))}"
+            )
+        axis = self.network_[name].axes.index(self.rows)
+        value = np.moveaxis(features.reshape(-1, *shape), 0, axis)
+        values = self._values(len(features)) | {name: value}
+        observed = self.network_.observed[0]
+        axes = self.network_[observed].axes
+        column = next(dim for dim in axes if dim != self.rows)
+        sizes = {self.rows: len(features), column: self.n_features_in_}
+        rates = expected_rates(self.network_, observed, sizes, values)
+        return rates if axes[0] == self.rows else rates.T
+
+    def _values(self, rows: int) -> dict[str, NDArray[np.float64]]:
+        """The means of the nodes that stand beside the features, for so many rows."""
+        network, out = self.network_, {}
+        for name in nodes_in_slots(network, network.observed[0]):
+            if name in self.means_:
+                value, axes = self.means_[name], network[name].axes
+                if self.rows in axes:
+                    value = np.repeat(value, rows, axis=axes.index(self.rows))
+                out[name] = value
+        return out
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log density of a row, given the posterior means of what it depends on. Larger
+        is better."""
+        check_is_fitted(self)
+        network = self.network_
+        cells = self._cells(network, validate_documents(self, X, reset=False))
+        name = network.observed[0]
+        nodes = nodes_in_slots(network, name)
+        own = [each for each in nodes if self.rows in network[each].axes]
+        found = self._infer(cells, own)
+        values = {each: found[each] if each in own else self.means_[each] for each in nodes}
+        return mean_log_likelihood(network, name, cells, self.rows, values)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a folder, as `pgbn.save` does."""
+        from pgbn.storage.folders import save
+
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags

@@ -1,0 +1,90 @@
+"""Rows that are known by their content: the stream of a row is a hash of (key, its data).
+
+    row i of step s in sweep n draws from (seed, s, n, hash of the data of row i)
+
+instead of its number, so that it gets the same draws alone, in any batch and in any order. Arrays
+have one replicate for each row of data, and a kernel that works on ``rows`` rows of its own has
+rows / replicates for each of them, one replicate after another.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.samplers.compiled import njit
+from pgbn.samplers.executor import Executor
+from pgbn.samplers.random import RowKeys, mix
+
+__all__ = ["ByContent", "key_for"]
+
+Words = NDArray[np.uint64]
+
+
+@njit(cache=True, nogil=True)
+def _lines(hashes, owner, line, out):
+    """out_i = a hash of (hashes[owner_i], line_i)."""
+    for i in range(out.size):
+        out[i] = mix(hashes[owner[i]] + np.uint64(0x9E3779B97F4A7C15) * np.uint64(line[i] + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class ByContent:
+    """An executor for arrays whose replicates are known by ``hashes`` of their data."""
+
+    executor: Executor
+    hashes: Words
+    _words: dict[int, Words] = field(default_factory=dict)
+
+    @property
+    def workers(self) -> int:
+        return self.executor.workers
+
+    def keys(self, key: int, rows: int) -> RowKeys:
+        """The key of a draw, with a word for each of its rows."""
+        if rows not in self._words:
+            each = rows // self.hashes.size
+            number = np.arange(rows)
+            self._words[rows] = words = np.empty(rows, np.uint64)
+            _lines(self.hashes, number // each, number % each, words)
+        return RowKeys(np.uint64(key), self._words[rows])
+
+    def at_cells(self, indptr: NDArray[np.int64]) -> "ByContent":
+        """The same for draws that have a row for each cell of sparse data: ``indptr`` are the
+        edges of the replicates. A cell is known by its number among those of its replicate."""
+        owner = np.repeat(np.arange(self.hashes.size), np.diff(indptr))
+        words = np.empty(owner.size, np.uint64)
+        _lines(self.hashes, owner, np.arange(owner.size) - indptr[owner], words)
+        return ByContent(self.executor, words)
+
+    def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
+        if not key:  # nothing is drawn
+            self.executor.rows(kernel, rows, key, *args)
+            return
+        self.executor.rows(partial(_with_keys, kernel, self.keys(key, rows)), rows, key, *args)
+
+    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        return self.executor.calls(calls)
+
+    def behind(
+        self,
+        before: Callable[[int], Any],
+        middle: Callable[[int], Any],
+        after: Callable[[int], Any],
+        number: int,
+    ) -> None:
+        self.executor.behind(before, middle, after, number)
+
+
+def _with_keys(
+    kernel: Callable[..., Any], keys: RowKeys, word: np.uint64, start: int, stop: int, *args: Any
+) -> None:
+    kernel(keys, start, stop, *args)
+
+
+def key_for(executor: Executor, key: int, rows: int) -> np.uint64 | RowKeys:
+    """The key that kernels on ``rows`` rows are called with."""
+    return executor.keys(key, rows) if isinstance(executor, ByContent) else np.uint64(key)

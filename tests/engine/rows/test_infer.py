@@ -1,0 +1,223 @@
+"""New rows: the same bits in any company, and the law of a joint run with the rest given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+import pgbn
+from pgbn import Network, zoo
+from pgbn.engine.rows import infer as module
+from pgbn.errors import DataError, NetworkError
+from tests.helpers.models import sizes_of, zoo_models
+
+MODELS = zoo_models()
+IN_TIME = ("gamma_markov_chain", "pgds")
+LOCAL = [name for name in MODELS if name not in IN_TIME]
+QUICK = {"burn_in": 4, "samples": 5}
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgbn.PgbnWarning")
+
+
+def example(network: Network, rows: int = 3) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Data of some rows, and values of all latent nodes."""
+    sizes = {**sizes_of(network), "doc": rows} if rows != 3 else sizes_of(network)
+    drawn = network.generate(seed=5, sizes=sizes)
+    data = {name: drawn[name] for name in network.observed}
+    return data, {name: drawn[name] for name in network.latent}
+
+
+def rows_of(network: Network, data: dict[str, Any], chosen: list[int]) -> dict[str, Any]:
+    return {n: np.take(v, chosen, network[n].axes.index("doc")) for n, v in data.items()}
+
+
+@pytest.mark.parametrize("case", LOCAL)
+def test_a_row_has_the_same_bits_in_any_company(case: str, monkeypatch: Any) -> None:
+    network = MODELS[case]
+    data, given = example(network)
+    whole = network.infer(data, given, "doc", **QUICK, keep="draws", threads=1)
+    order = [2, 0, 1, 0]
+    other = network.infer(rows_of(network, data, order), given, "doc", **QUICK, threads=2)
+    monkeypatch.setattr(module, "BATCH", 1)  # a batch for each row
+    alone = network.infer(data, given, "doc", **QUICK, keep="draws")
+    for name in whole:
+        axis = whole.dims[name].index("doc")
+        assert np.array_equal(np.take(whole[name], order, axis), other[name]), name
+        assert np.array_equal(np.take(whole.sd[name], order, axis), other.sd[name]), name
+        assert np.array_equal(whole.draws[name], alone.draws[name]), name
+    again = network.infer(data, given, "doc", **QUICK, seed=1)
+    assert any(not np.array_equal(again[name], whole[name]) for name in whole)
+
+
+@pytest.mark.parametrize("case", LOCAL)
+def test_the_law_is_that_of_a_joint_run_with_the_rest_given(case: str) -> None:
+    network = MODELS[case]
+    data, given = example(network)
+    inferred = network.infer(data, given, "doc", 50, 1000, keep="draws", seed=1)
+    joint = module.row_network(network, "doc")
+    known = {name: given[name] for name in joint.held}
+    drawn = joint.sample(data, 50, 1000, seed=2, given=known, progress=False, layer1="composed")
+    for name in inferred:
+        one, two = inferred.draws[name], drawn[name][0]
+        for function in (np.log1p, lambda value: value / (1 + value)):
+            z = compare(function(one), function(two))
+            assert np.abs(z).max() < 4.5, (name, z)
+
+
+def compare(one: NDArray[Any], two: NDArray[Any]) -> NDArray[Any]:
+    """The difference of two means of chains in standard errors, by means of 25 batches."""
+    means = [v.reshape(25, -1, *v.shape[1:]).mean(axis=1) for v in (one, two)]
+    error = np.sqrt(sum(m.var(axis=0) / 24 for m in means)) + 1e-9
+    return np.asarray((means[0].mean(axis=0) - means[1].mean(axis=0)) / error)
+
+
+def test_many_draws_bring_their_uncertainty() -> None:
+    network = zoo.pfa(2, 0.5)
+    phi = np.array([[[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9], [0.9, 0.1]]])
+    data = {"x": np.array([[30, 5]])}
+    both, first, second = (
+        network.infer(data, {"phi1": p, "r": np.ones(2)}, "doc", 50, 1000, nodes=["theta1"])
+        for p in (phi, phi[0], phi[1])
+    )
+    mean = (first["theta1"] + second["theta1"]) / 2
+    assert np.allclose(both["theta1"], mean, rtol=0.1)
+    spread = (first["theta1"] - second["theta1"]) ** 2 / 4
+    within = (first.sd["theta1"] ** 2 + second.sd["theta1"] ** 2) / 2
+    assert np.allclose(both.sd["theta1"], np.sqrt(spread + within), rtol=0.2)
+    assert both.sd["theta1"].min() > 2 * first.sd["theta1"].max()
+
+
+def test_moments_and_quantiles_are_those_of_the_draws() -> None:
+    network = MODELS["pgbn, T=2"]
+    data, given = example(network)
+    out = network.infer(data, given, **QUICK, quantiles=[0.25, 0.5], keep="draws")
+    assert list(out) == ["c3", "theta2", "p2", "theta1"]
+    assert out.given == ("phi1", "phi2", "r")
+    assert out.left_out == ("gamma0", "c0")
+    for name, draws in out.draws.items():
+        assert draws.shape[0] == 5
+        assert np.allclose(out[name], draws.mean(axis=0))
+        assert np.allclose(out.sd[name], draws.std(axis=0))
+        assert np.allclose(out.quantiles[name], np.quantile(draws, [0.25, 0.5], axis=0))
+    table = out.to_xarray()
+    assert table["theta1_quantile"].dims == ("quantile", "doc", "topic1")
+    assert table["theta1_draw"].shape == out.draws["theta1"].shape
+    assert "left out gamma0, c0" in repr(out)
+    some = network.infer(data, given, **QUICK, nodes="theta1")
+    assert np.array_equal(some["theta1"], out["theta1"])
+    assert not some.draws
+    with pytest.raises(pgbn.PgbnError, match="'p2' was not inferred"):
+        some["p2"]
+
+
+def test_sparse_data_and_draws_of_a_sample() -> None:
+    network = MODELS["pfa"]
+    data, _ = example(network)
+    draws = network.sample(data, 5, 4, progress=False)
+    dense = network.infer(data, draws, "doc", **QUICK)
+    sparse = network.infer({"x": sp.csr_array(data["x"])}, draws, "doc", **QUICK)
+    assert np.array_equal(dense["theta1"], sparse["theta1"])
+    means = {name: draws.mean(name) for name in draws}
+    assert network.infer(data, means, "doc", **QUICK)["theta1"].shape == (3, 2)
+
+
+def test_rows_with_missing_cells_or_many_tokens_do_not_change_the_others(monkeypatch: Any) -> None:
+    network = MODELS["pfa"]
+    data, given = example(network)
+    plain = network.infer(data, given, "doc", **QUICK)
+    masked = np.ma.masked_array(data["x"], np.zeros((3, 3), bool))
+    masked.mask[1, 2] = True
+    part = network.infer({"x": masked}, given, "doc", **QUICK)
+    assert np.array_equal(part["theta1"][[0, 2]], plain["theta1"][[0, 2]])
+    assert not np.array_equal(part["theta1"][1], plain["theta1"][1])
+    many = np.array(data["x"])
+    many[1] = module.MOST_LABELS
+    large = network.infer({"x": many}, given, "doc", **QUICK)
+    assert np.array_equal(large["theta1"][[0, 2]], plain["theta1"][[0, 2]])
+    assert large["theta1"][1].sum() == pytest.approx(3 * module.MOST_LABELS, rel=0.01)
+
+
+def two_plates() -> Network:
+    """x has documents and authors; rows of either are independent given the rest."""
+    phi = pgbn.Dirichlet("phi", 0.5, over="term", dims="topic")
+    theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("topic", "doc"))
+    s = pgbn.Gamma("s", 2.0, 2.0, dims="doc")
+    x = pgbn.Poisson("x", s * (phi @ theta), dims=("term", "doc"))
+    a = pgbn.Gamma("a", 1.0, 1.0, dims=("author", "topic"))
+    y = pgbn.Poisson("y", phi @ a, dims=("author", "term"))
+    return Network(x, y, sizes={"topic": 2, "term": 3})
+
+
+def test_another_plate_and_rows_in_another_axis() -> None:
+    network = two_plates()
+    drawn = network.generate(seed=1, sizes={"doc": 4, "author": 5})
+    for rows, names in (("doc", ["theta", "s"]), ("author", ["a"])):
+        out = network.infer(drawn, {"phi": drawn["phi"]}, rows, **QUICK)
+        assert sorted(out) == sorted(names)
+        for name in names:
+            assert out[name].shape == drawn[name].shape
+    one = network.infer({"x": drawn["x"][:, [2]]}, {"phi": drawn["phi"]}, "doc", **QUICK)
+    all_ = network.infer(drawn, {"phi": drawn["phi"]}, "doc", **QUICK)
+    assert np.array_equal(one["theta"], all_["theta"][:, [2]])
+
+
+def refused() -> Iterator[tuple[str, Any, Any, list[str]]]:
+    pfa = MODELS["pfa"]
+    data, given = example(pfa)
+    for name in IN_TIME:
+        yield name, MODELS[name], ({}, {}, "time"), ["its own row before", "net.forecast"]
+    yield "dim", pfa, (data, given, "docs"), ["rows='docs'", "Did you mean 'doc'"]
+    yield "terms", pfa, (data, given, "term"), ["phi1 sums to one over 'term'"]
+    yield "no data", pfa, (data, given, "topic1"), ["no observed node has this dim"]
+    yield "missing", pfa, (data, {"r": given["r"]}, "doc"), ["no value of 'phi1'", "keep="]
+    yield "unknown", pfa, (data, given | {"phi2": 1}, "doc"), ["no node 'phi2'"]
+    yield "not a dict", pfa, (data, 3, "doc"), ["given=3"]
+    yield "not data", pfa, (3, given, "doc"), ["data must be a dict"]
+    known = pgbn.Constant(value=np.ones(3), dims=("doc",))
+    theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    phi = pgbn.Dirichlet("phi", 0.5, over="term", dims="topic")
+    net = Network(
+        pgbn.Poisson("x", known * (phi @ theta), dims=("doc", "term")), sizes={"topic": 2}
+    )
+    yield "constant", net, (data, {"phi": given["phi1"]}, "doc"), ["known array along 'doc'"]
+    graph = pgbn.Network(
+        pgbn.Poisson("x", theta.rename(doc="i") @ phi.rename(term="doc"), dims=("i", "doc")),
+        sizes={"topic": 2},
+    )
+    yield "renamed", graph, (data, {}, "doc"), ["has 'doc' as 'i'"]
+    zero = given | {"phi1": np.array([[1.0, 0, 0], [1.0, 0, 0]])}
+    yield "impossible", pfa, ({"x": np.ones((1, 3), int)}, zero, "doc"), ["probability 0", "term 1"]
+
+
+CASES = {case: rest for case, *rest in refused()}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_cannot_be_inferred_is_refused(case: str) -> None:
+    network, (data, given, rows), words = CASES[case]
+    with pytest.raises((DataError, NetworkError)) as error:
+        network.infer(data, given, rows)
+    for word in words:
+        assert word in str(error.value), error.value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"samples": 0}, "samples=0"),
+        ({"burn_in": -1}, "burn_in=-1"),
+        ({"nodes": ["phi1"]}, "'phi1' does not belong to the rows"),
+        ({"quantiles": [2]}, "from 0 to 1"),
+        ({"keep": "all"}, "keep='all'"),
+        ({"seed": -1}, "seed=-1"),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], words: str) -> None:
+    data, given = example(MODELS["pfa"])
+    with pytest.raises(DataError, match=words):
+        MODELS["pfa"].infer(data, given, "doc", **arguments)
