@@ -26,7 +26,9 @@ def sweep(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
     network = notation.network
     steps = list(way.schedule)
     whose = (
-        "The order below was given by the user; it has passed the same check as a derived one."
+        "The order below was not checked."
+        if way.schedule.faults
+        else "The order below was given by the user; it has passed the same check as a derived one."
         if network.order is not None
         else "The order below was derived from the graph and checked."
     )
@@ -41,6 +43,9 @@ def sweep(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
         ),
     ]
     freshness = Freshness()
+    if way.schedule.faults:  # begin as after such a sweep
+        for step in steps:
+            freshness.run(step)
     for number, step in enumerate(steps, 1):
         blocks += _step(notation, lemmas, way, number, step, freshness)
         freshness.run(step)
@@ -145,6 +150,10 @@ def _reads(
     if not reads:
         return "It reads only the data and constants."
     text = f"It reads {join(dict.fromkeys(_show(notation, read) for read in reads))}"
+    stale = [read for read in reads if not freshness.is_current(read)]
+    if stale:
+        names = join(dict.fromkeys(_show(notation, read) for read in stale))
+        return f"{text}, of which {names} {'is' if len(stale) == 1 else 'are'} stale: a mistake."
     exempt = [read for read in reads if freshness.is_current_sum(read)]
     if not exempt:
         return f"{text}, all current."

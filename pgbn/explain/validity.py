@@ -18,6 +18,8 @@ __all__ = ["validity"]
 def validity(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
     """The theorem with its proof, and for every value that goes stale its way through the sweep."""
     steps = way.schedule.steps
+    if way.schedule.faults:
+        return _faults(notation, way)
     items = [
         _life(notation, lemmas, steps, node.name)
         for node in notation.network
@@ -59,6 +61,24 @@ def validity(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
         "`net.with_order([...])` runs the same check on any other order, over two sweeps, so that "
         "the end of one is a valid beginning of the next."))  # fmt: skip
     return blocks
+
+
+def _faults(notation: Notation, way: Way) -> list[Block]:
+    """What an order that was not checked does wrong."""
+    items = [
+        f"step {way.schedule.names.index(step) + 1} ({code(step)}) reads {code(read)}, which "
+        f"{code(culprit)} has integrated out"
+        for step, read, culprit in way.schedule.faults
+    ]
+    return [
+        Heading(3, "Why the order is not valid"),
+        Paragraph(
+            "This order is not valid: a step reads a value that belongs to an old state of what "
+            "was drawn since, so that the two together have not their posterior distribution. The "
+            "chain samples from another one; `pgbn.testing.geweke` shows how far it is."
+        ),
+        Items(tuple(items)),
+    ]
 
 
 def _whole(notation: Notation, steps: Sequence[Step]) -> str:

@@ -1,7 +1,23 @@
-"""Tests of samplers, for ours and for a user's own nodes."""
+"""Tests of samplers, for ours and for a user's own nodes, and samplers broken on purpose."""
 
+from pgbn.testing.calibration import CalibrationResult, sbc
 from pgbn.testing.conjugacy import ConjugacyResult, check_conjugacy
 from pgbn.testing.geweke import GewekeResult, geweke
+from pgbn.testing.mutants import Mutant, mutants
 from pgbn.testing.scores import z_counts, z_mean
+from pgbn.testing.side_by_side import MutantTable, mutant_table
 
-__all__ = ["ConjugacyResult", "GewekeResult", "check_conjugacy", "geweke", "z_counts", "z_mean"]
+__all__ = [
+    "CalibrationResult",
+    "ConjugacyResult",
+    "GewekeResult",
+    "Mutant",
+    "MutantTable",
+    "check_conjugacy",
+    "geweke",
+    "mutant_table",
+    "mutants",
+    "sbc",
+    "z_counts",
+    "z_mean",
+]

@@ -12,7 +12,7 @@ has z = 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -24,10 +24,11 @@ from pgbn.checks import check_integer
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, NetworkError
 from pgbn.network.network import Network
+from pgbn.network.schedule import reorder
 from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.samplers.random import stream_key, word_of
 
-__all__ = ["GewekeResult", "check_network", "geweke", "refuse_large_counts"]
+__all__ = ["GewekeResult", "check_network", "geweke", "refuse_large_counts", "statistics"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ def geweke(
     threads: int | None = None,
     broken: Callable[[Chain], None] | None = None,
     given: Mapping[str, Any] | None = None,
+    order: Iterable[str] | None = None,
+    unchecked: bool = False,
 ) -> GewekeResult:
     """z-scores of the joint-distribution test; |z| < 4 is a pass.
 
@@ -72,18 +75,24 @@ def geweke(
     (``net.holding("theta")``) without given values has each at a draw from its prior, another one
     in every replicate, so that what stands above them is tested too.
 
-    ``broken`` is called with the chain before it runs, so that a test of the test can replace
-    one of its parts by a wrong one.
+    ``order`` are the steps in another order, as in `Network.with_order`; ``unchecked`` runs one
+    that the check refuses, to see what it does. ``broken`` is called with the chain before it
+    runs, so that it can replace a part by a wrong one: see `mutants`.
     """
     check_network(network, sizes, "geweke")
+    if order is not None and not unchecked:
+        network, order = network.with_order(order), None
     replicates = check_integer("replicates", replicates, 2)
     sweeps = check_integer("sweeps", sweeps, 1)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads, None, given)
     _refuse_not_finite(_arrays(chain))
     refuse_large_counts(chain, "geweke", LARGEST_RATE)
+    if order is not None:
+        steps = {step.name: step for step in chain.schedule}
+        chain.follow(reorder(steps, order, check=False))
     if broken is not None:
         broken(chain)
-    exact, begun = _statistics(chain), _arrays(chain)
+    exact, begun = statistics(chain), _arrays(chain)
     copies = {name: array.copy() for name, array in begun.items()}
     last = max(1, min(4, sweeps // 2))
     changes = {name: np.zeros(replicates) for name in exact}
@@ -92,7 +101,7 @@ def geweke(
         chain.refresh()
         _redraw_data(chain, number)
         if number >= sweeps - last:
-            for name, value in _statistics(chain).items():
+            for name, value in statistics(chain).items():
                 changes[name] += (value - exact[name]) / last
     z, shifts = {}, {}
     for name, before in exact.items():
@@ -168,7 +177,7 @@ def _stuck(
     ]
 
 
-def _statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
+def statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
     """For every replicate: averages of bounded or slowly growing functions of each node, and
     of their products for all pairs of nodes, aligned over the dims that they share.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgbn.errors import NetworkError
 from pgbn.network.network import Network
+from pgbn.network.reads import counts_name
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma
 from pgbn.nodes.base import Latent
 from pgbn.nodes.expression import Expression
@@ -31,17 +33,21 @@ def pgbn(
     gamma0_prior: Prior = (0.01, 0.01),
     link: str = "poisson",
     noise_prior: Prior = (1.0, 1.0),
+    order: str = "derived",
 ) -> Network:
     """x_j ~ Pois(Φ¹θ¹_j), θᵗ_j ~ Gam(Φᵗ⁺¹θᵗ⁺¹_j, cᵗ⁺¹_j), θᵀ_j ~ Gam(r, cᵀ⁺¹_j).
 
     φᵗ_k ~ Dir(η), r_k ~ Gam(γ0/K_T, c0), c²_j = (1−p²_j)/p²_j with p²_j ~ Beta, and
     cᵗ_j, c0, γ0 ~ Gam; T = len(widths). Nodes: x, phi1…phiT, theta1…thetaT, r, gamma0, c0, p2,
     c3…c{T+1}, and ``noise`` if the link has noise ("gamma"); the value of p2 is the rate
-    c² = (1−p²)/p². The defaults are the paper's.
+    c² = (1−p²)/p². The defaults are the paper's. ``order="paper"`` takes the steps in the order
+    of its Algorithm 1; by default the order is derived from the graph. Both are valid.
 
     Reference: Zhou, Cong & Chen, The Poisson gamma belief network, NIPS 2015; Augmentable gamma
     belief networks, JMLR 17(163), 2016.
     """
+    if order not in ("derived", "paper"):
+        raise NetworkError(f"order={order!r}: must be 'derived' or 'paper'")
     sizes = {layers.topic(t): width for t, width in enumerate(check_widths(widths), 1)}
     depth, etas = len(sizes), per_layer(eta, len(sizes), "eta")
     p_prior, c_prior = check_prior(p_prior, "p_prior"), check_prior(c_prior, "c_prior")
@@ -56,7 +62,21 @@ def pgbn(
         theta = Gamma(layers.theta(t), shape, rate, dims=("doc", topic))
         shape = Dirichlet(layers.phi(t), etas[t - 1], over=below, dims=topic) @ theta
     x = observe(layers.DATA, link, shape, ("doc", "term"), layers.NOISE, noise_prior)
-    return Network(x, sizes=sizes)
+    network = Network(x, sizes=sizes)
+    return network.with_order(_algorithm_1(network, depth)) if order == "paper" else network
+
+
+def _algorithm_1(network: Network, depth: int) -> list[str]:
+    """Upward, the counts of a layer and then its Φ; the rates, given the old r and θ; the roots;
+    downward, θ."""
+    steps = [counts_name(layers.DATA), layers.phi(1)]
+    steps += [layers.NOISE] if layers.NOISE in network else []
+    for t in range(1, depth):
+        steps += [counts_name(layers.theta(t)), layers.phi(t + 1)]
+    steps += [counts_name(layers.theta(depth)), counts_name(layers.TOP_SHAPE)]
+    steps += [layers.rate(t) for t in range(2, depth + 2)]
+    steps += [layers.TOP_RATE, layers.GAMMA0, layers.TOP_SHAPE]
+    return steps + [layers.theta(t) for t in range(depth, 0, -1)]
 
 
 def pfa(

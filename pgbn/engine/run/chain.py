@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from pgbn.engine.run.generate import generate_into, prior_step, to_axes
 from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables
+from pgbn.engine.run.trace import TraceEvent, trace_turns
 from pgbn.engine.run.turns import arrange, joined
 from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
@@ -31,6 +32,7 @@ from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
+    from pgbn.network.schedule import Schedule
 
 __all__ = ["Chain"]
 
@@ -145,11 +147,17 @@ class Chain(ChainVerbs):
         self.layer1, self.schedule = choose(program, layer1)
         program.kernels = layer1 != "composed"
         program.first_layer = sampler_of(program, self.layer1)
-        self._turns, self._later = arrange(program, self.schedule, self.seed, self.number)
+        self.follow(self.schedule)
         self._pending: set[str] = set()
         self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
         if self.sampler is not None:
             self.sampler.start(stream_key(self.seed, self.number, word_of("labels")))
+
+    def follow(self, schedule: Schedule) -> None:
+        """Take the steps in the order of ``schedule``, which is not checked: with a wrong one
+        the chain samples from another distribution, as `pgbn.testing` shows."""
+        self.schedule = schedule
+        self._turns, self._later = arrange(self.program, schedule, self.seed, self.number)
 
     @property
     def sampler(self) -> FirstLayer | None:
@@ -166,6 +174,16 @@ class Chain(ChainVerbs):
                 turn(self.sweeps)
             self._pending = set(self._later)
         return self
+
+    def trace(self) -> Iterator[TraceEvent]:
+        """One sweep, step by step: what each step reads, draws and leaves stale. The chain is
+        the same bit for bit as after `sweep`, also where the loop is left early."""
+        self.sweeps += 1
+        self._take_given()
+        try:
+            yield from trace_turns(self.program, self._turns, self.sweeps)
+        finally:
+            self._pending = set(self._later)
 
     def _take_given(self) -> None:
         """The values of held nodes in this sweep, where they change from one to the next."""

@@ -1,0 +1,176 @@
+"""Simulation-based calibration (Talts et al. 2018): are posterior draws ranked as they should be?
+
+A truth is drawn from the prior, data from the truth, and draws from the posterior by the sampler.
+If the sampler is right, the rank of the truth among its draws is uniform. Here all simulations run
+beside each other, each from its truth, which is itself a draw from its posterior: no burn-in is
+needed, only a distance between draws at which the truth is forgotten. That distance, the thinning,
+is chosen by the autocorrelation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from pgbn.checks import check_integer
+from pgbn.engine.run.chain import Chain
+from pgbn.errors import DataError
+from pgbn.network.network import Network
+from pgbn.nodes.poisson import LARGEST_RATE
+from pgbn.plot.picture import Picture
+from pgbn.plot.ranks import rank_histograms
+from pgbn.testing.geweke import check_network, refuse_large_counts, statistics
+
+__all__ = ["CalibrationResult", "sbc"]
+
+_PILOT = 200  # simulations from which the thinning is chosen
+
+
+@dataclass(frozen=True)
+class CalibrationResult:
+    """The ranks of the truth, from 0 to ``draws``, of every statistic in every simulation."""
+
+    ranks: dict[str, NDArray[np.int64]]
+    draws: int
+    thin: int
+
+    def histogram(self, name: str, bins: int = 20) -> NDArray[np.int64]:
+        """How many simulations have a rank in each of equally likely bins."""
+        bins = min(bins, self.draws + 1)
+        place = self.ranks[name] * bins // (self.draws + 1)
+        return np.bincount(place, minlength=bins)
+
+    @property
+    def p_values(self) -> dict[str, float]:
+        """Of a chi-square test that the ranks are uniform, for every statistic."""
+        out = {}
+        for name in self.ranks:
+            observed = self.histogram(name)
+            expected = observed.sum() * self._shares(observed.size)
+            score = float(((observed - expected) ** 2 / expected).sum())
+            out[name] = float(chi2.sf(score, observed.size - 1))
+        return out
+
+    def _shares(self, bins: int) -> NDArray[np.float64]:
+        """The probability of each bin: ranks do not always divide evenly."""
+        place = np.arange(self.draws + 1) * bins // (self.draws + 1)
+        return np.bincount(place, minlength=bins) / (self.draws + 1)
+
+    @property
+    def worst(self) -> float:
+        """The smallest p-value times the number of statistics (Bonferroni), at most 1."""
+        return min(1.0, min(self.p_values.values()) * len(self.ranks))
+
+    def plot(self) -> Picture:
+        """A histogram of ranks for every statistic, as SVG; the band holds 99 of 100 bars."""
+        shares = {name: self._shares(self.histogram(name).size) for name in self.ranks}
+        return rank_histograms({name: self.histogram(name) for name in self.ranks}, shares)
+
+    def _repr_svg_(self) -> str:
+        return str(self.plot())
+
+    def __str__(self) -> str:
+        simulations = next(iter(self.ranks.values())).size
+        lines = [
+            f"{simulations} simulations, {self.draws} draws each, one in {self.thin} sweeps; "
+            f"corrected p-value {self.worst:.3g}"
+        ]
+        order = sorted(self.p_values.items(), key=lambda pair: pair[1])
+        lines += [f"  {name:<30} p = {p:.3g}" for name, p in order[:8]]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def sbc(
+    network: Network,
+    sizes: Mapping[str, int] | None = None,
+    simulations: int = 2000,
+    draws: int = 19,
+    thin: int | None = None,
+    seed: int = 0,
+    layer1: str = "blocked",
+    threads: int | None = None,
+    broken: Callable[[Chain], None] | None = None,
+) -> CalibrationResult:
+    """Ranks of true values among posterior draws; a right sampler has uniform ranks.
+
+    ``thin`` is the number of sweeps between draws; by default the smallest at which the
+    autocorrelation of every statistic is below 0.05. A statistic is a mean over a node, as in
+    `geweke`, whose other arguments are the same here.
+    """
+    check_network(network, sizes, "sbc")
+    simulations, draws = (
+        check_integer("simulations", simulations, 20),
+        check_integer("draws", draws, 1),
+    )
+    if thin is None:
+        thin = _forgotten(_begun(network, sizes, simulations, seed + 1, layer1, threads, None))
+    thin = check_integer("thin", thin, 1)
+    chain = _begun(network, sizes, simulations, seed, layer1, threads, broken)
+    truth = _hidden(chain)
+    below = {name: np.zeros(simulations, np.int64) for name in truth}
+    ties = np.random.default_rng(seed)
+    for _ in range(draws):
+        chain.sweep(thin)
+        for name, value in _hidden(chain).items():
+            equal = (value == truth[name]) & (ties.random(simulations) < 0.5)
+            below[name] += (value < truth[name]) | equal
+    return CalibrationResult(below, draws, thin)
+
+
+def _begun(
+    network: Network,
+    sizes: Mapping[str, int] | None,
+    simulations: int,
+    seed: int,
+    layer1: str,
+    threads: int | None,
+    broken: Callable[[Chain], None] | None,
+) -> Chain:
+    chain = Chain.replicated(network, sizes or {}, simulations, seed, layer1, threads)
+    refuse_large_counts(chain, "sbc", LARGEST_RATE)
+    if broken is not None:
+        broken(chain)
+    return chain
+
+
+def _hidden(chain: Chain) -> dict[str, NDArray[np.float64]]:
+    """The statistics of single latent nodes: those of data are the same in all draws."""
+    chain.refresh()
+    latent = {f"{name}{power}" for name in chain.network.latent for power in ("", "²")}
+    return {name: value for name, value in statistics(chain).items() if name in latent}
+
+
+def _forgotten(chain: Chain, least: float = 0.05, longest: int = 1600) -> int:
+    """The distance at which draws of one posterior are no longer correlated: the mean over all
+    simulations of the autocorrelation of every statistic is below ``least``."""
+    kept: dict[str, list[NDArray[np.float64]]] = {}
+    length = 100
+    while length <= longest:
+        while len(next(iter(kept.values()), [])) < length:
+            chain.sweep()
+            for name, value in _hidden(chain).items():
+                kept.setdefault(name, []).append(value)
+        found = max(_distance(np.array(values), least) for values in kept.values())
+        if 8 * found <= length:  # else the series is too short to tell
+            return found
+        length *= 2
+    raise DataError(
+        f"sbc: after {longest} sweeps draws are still correlated with those before; give thin=, "
+        "smaller sizes or milder priors"
+    )
+
+
+def _distance(series: NDArray[np.float64], least: float) -> int:
+    """The first lag, from 1, with an autocorrelation below ``least``; time is the first axis."""
+    apart = series - series.mean(axis=0)
+    whole = float((apart**2).mean())
+    for lag in range(1, len(series) // 2):
+        if float((apart[lag:] * apart[:-lag]).mean()) < least * whole:
+            return lag
+    return len(series)

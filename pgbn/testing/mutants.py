@@ -1,0 +1,206 @@
+"""Samplers broken on purpose, by name: what a test must see, and a class can look at.
+
+Each breaks one part of a chain that runs; the network, its rules and its derivation stay right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+
+from pgbn.engine.first_layer.pattern import find_pattern
+from pgbn.engine.first_layer.registry import sampler_names
+from pgbn.engine.plan import Counts, Draw, make_step
+from pgbn.engine.run.chain import Chain
+from pgbn.errors import StaleReadError
+from pgbn.explain.steps import has_tables
+from pgbn.network.network import Network
+from pgbn.network.schedule import Schedule, check_order, reorder
+from pgbn.nodes.base import Node
+from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.rules.evidence import Evidence
+from pgbn.samplers import vectorised
+from pgbn.samplers.random import stream_key
+from pgbn.samplers.stream import Stream
+
+__all__ = ["Mutant", "mutants"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mistake: ``words`` say what is wrong; called with a chain of the sampler ``layer1``, it
+    makes it. ``geweke(network, sizes, layer1=mutant.layer1, broken=mutant)`` shows it."""
+
+    name: str
+    words: str
+    layer1: str
+    breaks: Callable[[Chain], None]
+
+    def __call__(self, chain: Chain) -> None:
+        self.breaks(chain)
+
+
+def mutants(network: Network) -> dict[str, Mutant]:
+    """The mistakes that can be made in a network, by name: "CRT off by one", "rate for scale",
+    "stale order", "tokens in topic order"; those that it has no place for are left out."""
+    found = [_tables(network), _scale(network), _order(network), _tokens(network)]
+    return {mutant.name: mutant for mutant in found if mutant is not None}
+
+
+# ---- tables -----------------------------------------------------------------------------
+
+
+def _tables(network: Network) -> Mutant | None:
+    """Of the last node whose tables are drawn, the nearest to the data."""
+    places = [(name, slot) for (name, slot), rule in network.wiring.rules.items()
+              if rule.is_random and has_tables(rule)]  # fmt: skip
+    if not places:
+        return None
+    name, slot = places[-1]
+
+    def breaks(chain: Chain) -> None:
+        rules = chain.program.wiring.rules
+        rule = rules[name, slot]
+
+        def count(stream: Stream, **arguments: Any) -> Any:
+            assert callable(rule.count)
+            right = rule.count(stream=stream, **arguments)
+            wrong = _off_by_one(stream, arguments["count"], arguments[slot])
+            return Evidence(wrong, right.exposure) if isinstance(right, Evidence) else wrong
+
+        rules[name, slot] = replace(rule, count=_with_names(count, ("count", slot)))
+        kernels, chain.program.kernels = chain.program.kernels, False
+        _replace_step(chain, f"counts({name})", make_step(chain.program, Counts(network[name])))
+        chain.program.kernels, rules[name, slot] = kernels, rule
+
+    words = f"of {name}, customer i opens a table with probability a/(a + i), not a/(a + i - 1)"
+    return Mutant("CRT off by one", words, "composed", breaks)
+
+
+def _with_names(count: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
+    """A function whose parameters are what a rule of these names reads."""
+    parameters = [Parameter(name, Parameter.KEYWORD_ONLY) for name in ("stream", *names)]
+    count.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return count
+
+
+def _off_by_one(stream: Stream, count: Any, shape: Any) -> Any:
+    """Σ_i Bern(a/(a + i)), i = 1 … m."""
+    count, shape = np.broadcast_to(count, stream.shape), np.broadcast_to(shape, stream.shape)
+    tables = np.zeros(stream.shape, np.int64)
+    for i in range(1, int(count.max(initial=0)) + 1):
+        again = Stream(stream_key(stream.key, i), stream.shape, stream.executor)
+        opened = vectorised.bernoulli(again, shape / (shape + i))
+        tables += (count >= i) & (opened > 0)
+    return tables
+
+
+# ---- rates ------------------------------------------------------------------------------
+
+
+class _Scaled:
+    """A gamma node that takes its rate for a scale."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node, name)
+
+    def generate(self, stream: Stream, **slots: Any) -> Any:
+        return self._node.generate(stream, **{**slots, "rate": 1.0 / np.asarray(slots["rate"])})
+
+
+def _scale(network: Network) -> Mutant | None:
+    """Of the first gamma that is drawn, the nearest to the roots."""
+    name = next((n for n in network.latent if isinstance(network[n], Gamma)), None)
+    if name is None:
+        return None
+
+    def breaks(chain: Chain) -> None:
+        scaled: Any = _Scaled(network[name])
+        kernels, chain.program.kernels = chain.program.kernels, False
+        _replace_step(chain, name, make_step(chain.program, Draw(scaled)))
+        chain.program.kernels = kernels
+
+    words = f"{name} is drawn with scale c + q, not with rate c + q"
+    return Mutant("rate for scale", words, "composed", breaks)
+
+
+# ---- the order --------------------------------------------------------------------------
+
+
+def _order(network: Network) -> Mutant | None:
+    order = _wrong_order(network.schedule)
+    if order is None:
+        return None
+    names, moved, stale = order
+
+    def breaks(chain: Chain) -> None:
+        steps = {step.name: step for step in chain.schedule}
+        chain.follow(reorder(steps, names, check=False))
+
+    words = f"{moved} is drawn just before {stale}, of which it reads the old, stale value"
+    return Mutant("stale order", words, "composed", breaks)
+
+
+def _wrong_order(schedule: Schedule) -> tuple[list[str], str, str] | None:
+    """A step that reads a value, moved behind the steps that integrate that value out. Best is one
+    that reads the new value of such a step beside the old one, in many rows."""
+    steps, found = {step.name: step for step in schedule}, []
+    for step in schedule:
+        names = {read.name for read in step.reads} if not step.upward else set[str]()
+        for name in sorted(name for name in names if name in steps and not steps[name].upward):
+            order = [other for other in steps if other != step.name]
+            order.insert(order.index(name), step.name)
+            if _is_wrong(reorder(steps, order, check=False)):
+                beside = any(name in steps[other].marginalises for other in names & set(steps))
+                score = (beside, len(step.plates), not step.marginalises)
+                found.append((score, order, step.name, name))
+    best = max(found, key=lambda each: each[0], default=None)
+    return None if best is None else best[1:]
+
+
+def _is_wrong(schedule: Schedule) -> bool:
+    try:
+        check_order(schedule)
+    except StaleReadError:
+        return True
+    return False
+
+
+# ---- tokens -----------------------------------------------------------------------------
+
+
+def _tokens(network: Network) -> Mutant | None:
+    """The tokens of a cell are redrawn in the order of their labels."""
+    pattern = find_pattern(network.wiring)
+    if isinstance(pattern, str) or "collapsed" not in sampler_names():
+        return None
+
+    def breaks(chain: Chain) -> None:
+        sampler: Any = chain.sampler
+
+        def step(key: int) -> None:
+            row_start, word = sampler.tokens.tokens
+            row = np.repeat(np.arange(row_start.size - 1), np.diff(row_start))
+            labels = sampler.tokens.labels
+            labels[:] = labels[np.lexsort((labels, word, row))]
+            sampler.step(key)
+
+        _replace_step(chain, f"counts({pattern.observed})", step)
+
+    words = "of the tokens of a cell, those of the first topic are always redrawn first"
+    return Mutant("tokens in topic order", words, "collapsed", breaks)
+
+
+def _replace_step(chain: Chain, name: str, run: Callable[[int], None]) -> None:
+    """Let another function take a step of a chain."""
+    chain._turns = [replace(turn, run=run) if turn.step.name == name else turn
+                    for turn in chain._turns]  # fmt: skip
+    chain._later = {node: replace(turn, run=run) if turn.step.name == name else turn
+                    for node, turn in chain._later.items()}  # fmt: skip

@@ -1,0 +1,75 @@
+"""No wrong equation can be printed: what explain prints is what the steps do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pgbn as pg
+from pgbn import testing
+from pgbn.engine.first_layer.pattern import find_pattern
+from tests.helpers.printed import check_printed
+from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
+
+ZOO = {name: net for name, net in small_zoo().items() if "3" not in name}
+CASES = [
+    (name, layer1)
+    for name, network in ZOO.items()
+    for layer1 in ("composed", "blocked", "partial", "collapsed")
+    if layer1 == "composed" or not isinstance(find_pattern(network.wiring), str)
+]
+
+
+def chain_of(network: pg.Network, layer1: str, seed: int = 3) -> pg.Chain:
+    data = data_for(network, SMALL_SIZES, 2.0)
+    return network.chain(data, seed=seed, layer1=layer1, threads=1)
+
+
+@pytest.mark.parametrize(("name", "layer1"), CASES)
+def test_what_is_printed_is_what_is_done(name: str, layer1: str) -> None:
+    chain = chain_of(ZOO[name], layer1)
+    assert len(check_printed(chain)) == len(chain.schedule)
+
+
+def test_missing_cells_are_imputed_as_printed() -> None:
+    network = ZOO["pgbn poisson 2"]
+    counts = data_for(network, SMALL_SIZES, 2.0)["x"]
+    data = np.ma.masked_array(counts, np.eye(*counts.shape, dtype=bool))
+    chain = network.chain({"x": data}, seed=3, threads=1)
+    assert "where the cell is missing" in chain.explain()
+    check_printed(chain)
+
+
+def broken(name: str, network: pg.Network) -> pg.Chain:
+    mutant = testing.mutants(network)[name]
+    data = {"x": np.array([[6, 1], [0, 5], [3, 3]])}  # several tokens in a cell
+    chain = network.chain(data, seed=0, layer1=mutant.layer1, threads=1)
+    check_printed(network.chain(data, seed=0, layer1=mutant.layer1, threads=1))
+    mutant(chain)
+    return chain
+
+
+@pytest.mark.parametrize("name", testing.mutants(ZOO["pgbn poisson 2"]))
+def test_every_mutant_is_seen(name: str) -> None:
+    chain = broken(name, ZOO["pgbn poisson 2"])
+    with pytest.raises(AssertionError, match=SEEN[name]):
+        check_printed(chain)
+
+
+SEEN = {
+    "CRT off by one": r"counts\(theta1\)",
+    "rate for scale": r"gamma0\(\): printed rate",
+    "stale order": "stale values",
+    "tokens in topic order": r"counts\(x\): labels",
+}
+
+
+def test_a_wrong_equation_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other way round: the text is wrong, and the step is right."""
+    from pgbn.explain import notation
+
+    right = notation.Notation.heard_exposure
+    monkeypatch.setattr(notation.Notation, "heard_exposure",
+                        lambda self, *arguments: 2 * right(self, *arguments))  # fmt: skip
+    with pytest.raises(AssertionError, match="printed rate"):
+        check_printed(chain_of(ZOO["pfa"], "composed"))

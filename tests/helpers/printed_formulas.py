@@ -1,0 +1,384 @@
+"""Formulas that `explain` prints, read back from LaTeX and evaluated on the state of a chain.
+
+Only what is printed is used: m, q and ζ are evaluated by the lines that define them. The symbols
+of nodes are looked up in the arrays of the chain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from math import exp, log, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from pgbn import Chain
+from pgbn.engine.run.generate import to_axes
+from pgbn.explain.notation import Notation
+from pgbn.network.terms import FIRST, PREVIOUS
+from pgbn.nodes.base import Observed
+from pgbn.testing.conjugacy import _stack
+
+__all__ = ["At", "Reader", "split_top"]
+
+At = dict[str, int]
+Value = Callable[[At], float]
+_SPACE = re.compile(r"(?:\s|\\[,;: ]|\\quad|\\bigl|\\bigr|\\left|\\right)+")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def split_top(text: str, separators: str = ",") -> list[str]:
+    """Split where no bracket or brace is open."""
+    parts, depth, last = [], 0, 0
+    for place, sign in enumerate(text):
+        depth += (sign in "({[") - (sign in ")}]")
+        if depth == 0 and sign in separators and text[place - 1] != "\\":
+            parts.append(text[last:place])
+            last = place + 1
+    return [part.strip() for part in (*parts, text[last:])]
+
+
+def _indices(below: str) -> list[str]:
+    return split_top(below.replace(", ", " ").replace(r"\cdot", "·"), " ") if below else []
+
+
+class Reader:
+    """Evaluates formulas of one explanation on the state of its chain."""
+
+    def __init__(self, chain: Chain, text: str) -> None:
+        self.chain, self.program, self.notation = chain, chain.program, Notation(chain.network)
+        notation = self.notation
+        self.sizes = {notation.size[dim]: self.program.sizes.get(dim, 0) for dim in notation.index}
+        for dim, own in notation.same_as.items():
+            self.program.sizes.setdefault(dim, self.program.sizes[own])
+        self.range = {index: self.program.sizes[dim] for dim, index in notation.index.items()}
+        self.dim = {index: dim for dim, index in notation.index.items()}
+        self.definitions: dict[str, list[tuple[list[str], str]]] = {}
+        head = text[: text.index("One sweep")]
+        for line in re.findall(r"^(\S.*?) &= (.*?)(?: \\label\{.*?\})?(?: \\\\)?$", head, re.M):
+            match = re.fullmatch(r"(\\?\w+)(?:\^\{(.*?)\})?(?:_\{([^=]*)\})?", line[0])
+            if match and match[1] in ("m", "q", r"\zeta", r"\ell", r"\tilde"):
+                key = f"{match[1]}^{match[2] or ''}"
+                self.definitions.setdefault(key, []).append((_indices(match[3] or ""), line[1]))
+        self.parse = cache(lambda formula: _Parser(self, formula).whole())
+
+    def value(self, formula: str, at: At) -> float:
+        return self.parse(formula)(at)
+
+    # ---- symbols ----------------------------------------------------------------------
+
+    def index(self, token: str, at: At) -> int | None:
+        """0-based; None is a dot."""
+        if token == "·":
+            return None
+        if token.isdigit():
+            return int(token) - 1
+        match = re.fullmatch(r"(.*?)([+-]\d+)?", token)
+        assert match is not None
+        base = at[match[1]] if match[1] in at else self.sizes[match[1]] - 1
+        return base + int(match[2] or 0)
+
+    def symbol(self, base: str, above: str, below: str, at: At) -> float:
+        notation = self.notation
+        if (whole := base + (f"_{{{below}}}" if below else "")) in self.sizes:
+            return float(self.sizes[whole])
+        if whole.replace("{", "").replace("}", "") in self.sizes:
+            return float(self.sizes[whole.replace("{", "").replace("}", "")])
+        for name, symbol in notation.symbols.items():
+            indices = _indices(below.removeprefix(symbol.below).removeprefix(", "))
+            axes = [*reversed(notation.network[name].axes)]
+            if (symbol.base, symbol.above) == (base, above) and below.startswith(symbol.below):
+                if isinstance(notation.network[name], Observed):
+                    return self.cells(name, indices, at)
+                if len(indices) == len(axes):
+                    value = self.array(name, indices, at, name)
+                    return 1 / (1 + value) if notation.is_odds(notation.network[name]) else value
+            odds = notation.odds(name) if notation.is_odds(notation.network[name]) else None
+            if odds is not None and (odds.base, odds.above) == (base, above):
+                return self.array(name, _indices(below), at, name)
+        if base in ("m", "q", r"\zeta"):
+            return self.defined(f"{base}^{above}", _indices(below), at)
+        for name in (*notation.passing, *notation.network.observed):
+            if base == r"\hat{q}" and above == notation.marks[name]:
+                return self.drawn(name, _indices(below), at)
+            latent = base == "n" and above in ("", notation.marks[name])
+            if (base == r"\ell" and above == notation.marks[name]) or (
+                latent and isinstance(notation.network[name], Observed)
+            ):
+                return self.cells(name, _indices(below), at, latent)
+        raise AssertionError(f"what is {base}^{above}_{below}?")
+
+    def array(self, name: str, indices: list[str], at: At, values: Any) -> float:
+        """An entry of a node's value; dots are sums, the row before the first is 0."""
+        value = np.asarray(to_axes(self.program, name, self.program.values[name])[0])
+        places = [self.index(token, at) for token in reversed(indices)]
+        if any(place is not None and place < 0 for place in places):
+            return 0.0
+        return float(value[tuple(slice(None) if p is None else p for p in places)].sum())
+
+    def defined(self, key: str, indices: list[str], at: At) -> float:
+        """A symbol by the line that defines it."""
+        wanted = [self.index(token, at) for token in indices]
+        for tokens, formula in self.definitions[key]:
+            if len(tokens) != len(wanted):
+                continue
+            fixed = [re.search(r"\+1$", token) for token in tokens]
+            if any(
+                f and self.index(t, {}) != w for f, t, w in zip(fixed, tokens, wanted, strict=True)
+            ):
+                continue
+            if not any(fixed) and any(
+                w is not None and w >= self.range[t] for t, w in zip(tokens, wanted, strict=True)
+            ):
+                continue
+            ranges = [range(self.range[t]) if w is None else [w]
+                      for t, w in zip(tokens, wanted, strict=True)]  # fmt: skip
+            cells = product(*ranges)
+            return sum(self.value(formula, dict(zip(tokens, cell, strict=True))) for cell in cells)
+        raise AssertionError(f"{key} is not defined at {indices}")
+
+    def drawn(self, name: str, indices: list[str], at: At) -> float:
+        (pair,) = [pair for pair in self.program.drawn if pair[0] == name]
+        dims = [d for d in self.program.storage[name]
+                if d in self.notation.wiring.exposures.rule_dims(self.notation.network[name], pair[1])]  # fmt: skip
+        shape = [self.program.sizes[dim] for dim in dims]
+        value = np.asarray(self.program.drawn[pair]).reshape(shape)
+        where = dict(zip(self.notation.wiring.exposures.rule_dims(
+            self.notation.network[name], pair[1]), reversed(indices), strict=True))  # fmt: skip
+        places = [self.index(where[dim], at) for dim in dims]
+        return float(value[tuple(slice(None) if p is None else p for p in places)].sum())
+
+    def cells(self, name: str, indices: list[str], at: At, latent: bool = False) -> float:
+        """Counts at cells: data, latent counts, or margins of what was shared out."""
+        node = self.notation.network[name]
+        axes = [*reversed(node.axes)]
+        places = [self.index(token, at) for token in indices]
+        if isinstance(node, Observed) and len(indices) == len(axes):
+            cells = self.program.cells[name]
+            base = cells.dense(self.program.latent_counts[name] if latent else None)[0]
+            where = [*reversed(places)]
+            return float(base[tuple(slice(None) if p is None else p for p in where)].sum())
+        return self.margin(name, places)
+
+    def margin(self, child: str, places: list[int | None]) -> float:
+        """A sum of shares, from the counts that some parent was told."""
+        node, program = self.notation.network[child], self.program
+        axes = [*reversed(node.axes)]
+        along = self.notation.along(node)
+        for slot in node.slots():
+            if (child, slot) not in program.wiring.rules:
+                continue
+            for term in program.wiring.polynomials[child, slot].terms:
+                dims = [*axes, *term.contracted]
+                if len(dims) != len(places):
+                    continue
+                fixed = {d: p for d, p in zip(dims, places, strict=True) if p is not None}
+                if along in fixed and fixed[along] >= program.sizes[along]:
+                    return 0.0
+                for factor in term.factors:
+                    own = dict(zip(factor.dims, factor.own_dims, strict=True))
+                    pair = (child, PREVIOUS if factor.previous else factor.name)
+                    if pair not in program.counts:
+                        continue
+                    if factor.previous:
+                        assert along is not None
+                        rows = _stack(program, node, list(program.counts[pair]))
+                        array = to_axes(program, child, rows.reshape(program.shape[child]))[0]
+                        if along not in fixed or fixed[along] == 0:
+                            continue
+                        near = {own[d]: p for d, p in fixed.items() if d in own}
+                        near[along] = fixed[along] - 1
+                        if {d for d in fixed if d not in own} - {along}:
+                            continue
+                        return _entry(array, node.axes, near)
+                    parent = self.notation.network[factor.name]
+                    rest = {d: p for d, p in fixed.items() if d not in own}
+                    if term.phase == FIRST and rest.get(along) == 0:
+                        rest.pop(along)
+                    if rest:
+                        continue
+                    array = to_axes(program, factor.name, np.asarray(program.counts[pair]))[0]
+                    return _entry(
+                        array, parent.axes, {own[d]: p for d, p in fixed.items() if d in own}
+                    )
+        raise AssertionError(f"no parent of {child} was told {places}")
+
+
+def _entry(array: Any, axes: tuple[str, ...], at: dict[str, int]) -> float:
+    value = np.asarray(array)
+    return float(value[tuple(at.get(dim, slice(None)) for dim in axes)].sum())
+
+
+class _Parser:
+    """A recursive descent over one formula, to a function of the indices."""
+
+    def __init__(self, reader: Reader, text: str) -> None:
+        self.reader, self.text, self.at = reader, text, 0
+        self.skip()
+
+    def skip(self) -> None:
+        match = _SPACE.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+
+    def sees(self, sign: str) -> bool:
+        return self.text.startswith(sign, self.at)
+
+    def take(self, sign: str) -> bool:
+        if self.sees(sign):
+            self.at += len(sign)
+            self.skip()
+            return True
+        return False
+
+    def group(self) -> str:
+        """The text between braces."""
+        assert self.text[self.at] == "{", self.text[self.at :]
+        depth, start = 0, self.at
+        while True:
+            depth += (self.text[self.at] == "{") - (self.text[self.at] == "}")
+            self.at += 1
+            if depth == 0:
+                break
+        inside = self.text[start + 1 : self.at - 1]
+        self.skip()
+        return inside
+
+    def inner(self, text: str) -> Value:
+        return _Parser(self.reader, text).whole()
+
+    def whole(self) -> Value:
+        value = self.sum()
+        assert self.at == len(self.text), f"{self.text!r} after {self.text[: self.at]!r}"
+        return value
+
+    def sum(self) -> Value:
+        value = self.product()
+        while self.sees("+") or self.sees("-"):
+            sign = 1 if self.take("+") else -1
+            if sign < 0:
+                self.take("-")
+            value = _plus(value, self.product(), sign)
+        return value
+
+    def product(self) -> Value:
+        if self.take("-"):
+            negative = self.product()
+            return lambda at: -negative(at)
+        value = self.factor()
+        while (
+            self.at < len(self.text)
+            and self.text[self.at] not in "+-),]&=<>"
+            and not self.sees(r"\ge")
+        ):
+            if self.take("/"):
+                value = _over(value, self.factor())
+            else:
+                self.take(r"\cdot")
+                value = _times(value, self.factor())
+        return value
+
+    def bracket(self) -> Value:
+        assert self.take("("), self.text[self.at :]
+        value = self.sum()
+        assert self.take(")"), self.text[self.at :]
+        return value
+
+    def factor(self) -> Value:
+        for name, function in (("ln", log), ("mathrm{expit}", expit), ("mathrm{logit}", logit)):
+            if self.take("\\" + name):
+                inside = self.bracket()
+                return lambda at, f=function, g=inside: float(f(g(at)))
+        if self.take(r"\frac"):
+            return _over(self.inner(self.group()), self.inner(self.group()))
+        if self.take(r"\sqrt"):
+            root = self.inner(self.group())
+            return lambda at: sqrt(root(at))
+        if self.take(r"\sum_"):
+            return self.large_sum(self.group())
+        if self.take(r"\begin{cases}"):
+            return self.cases()
+        if self.take("e^"):
+            power = self.inner(self.group())
+            return lambda at: exp(power(at))
+        if self.sees("("):
+            return self.bracket()
+        if match := _NUMBER.match(self.text, self.at):
+            self.at = match.end()
+            return self.number(float(match[0]))
+        return self.letter()
+
+    def number(self, value: float) -> Value:
+        if value == 1.0 and self.sees("("):
+            end = self.text.index(")", self.at)
+            condition = self.text[self.at + 1 : end]
+            self.at = end + 1
+            self.skip()
+            return self.indicator(condition)
+        if self.take("^"):
+            value = value ** float(self.group())
+        self.skip()
+        return lambda at: value
+
+    def indicator(self, condition: str) -> Value:
+        left, sign, right = re.split(r"\s*(=|>|\\ge)\s*", condition)
+        one, two = self.condition_side(left), self.condition_side(right)
+        compare = {"=": lambda a, b: a == b, ">": lambda a, b: a > b}[sign]
+        return lambda at: float(compare(one(at), two(at)))
+
+    def condition_side(self, text: str) -> Value:
+        if text in self.reader.range:
+            return lambda at: float(at[text] + 1)
+        return self.inner(text)
+
+    def cases(self) -> Value:
+        body, _, rest = self.text[self.at :].partition(r"\end{cases}")
+        self.at = len(self.text) - len(rest)
+        self.skip()
+        then, otherwise = body.split(r"\\")
+        value, condition = then.split(r"& \text{if }")
+        one, other = self.inner(value.strip()), self.inner(otherwise.split("&")[0].strip())
+        holds = self.indicator(condition.strip())
+        return lambda at: one(at) if holds(at) else other(at)
+
+    def large_sum(self, index: str) -> Value:
+        letter, _, condition = index.partition(" > ")
+        letter = letter.strip()
+        body, reader = self.product(), self.reader
+        size = reader.range.get(letter, reader.range.get(letter.rstrip("'"), 0))
+        start = int(condition) if condition else 0
+        return lambda at: sum(body({**at, letter: place}) for place in range(start, size))
+
+    def letter(self) -> Value:
+        match = re.match(r"\\(?:hat|tilde|mathrm|text)\{(?:[^{}]|\\\w+|\{[^{}]*\})*\}|\\[A-Za-z]+|[A-Za-z]",
+                         self.text[self.at :])  # fmt: skip
+        assert match, f"{self.text!r} at {self.text[self.at :]!r}"
+        self.at += match.end()
+        above = below = ""
+        while self.at < len(self.text) and self.text[self.at] in "^_":
+            place = self.text[self.at]
+            self.at += 1
+            script = self.group() if self.sees("{") else self.single()
+            above, below = (script, below) if place == "^" else (above, script)
+        self.skip()
+        base, reader = match[0], self.reader
+        return lambda at: reader.symbol(base, above, below, at)
+
+    def single(self) -> str:
+        self.at += 1
+        return self.text[self.at - 1]
+
+
+def _plus(a: Value, b: Value, sign: int) -> Value:
+    return lambda at: a(at) + sign * b(at)
+
+
+def _times(a: Value, b: Value) -> Value:
+    return lambda at: a(at) * b(at)
+
+
+def _over(a: Value, b: Value) -> Value:
+    return lambda at: a(at) / b(at)
