@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import numpy as np
 import typer
 
-from pgbn.errors import DataError, PgbnError, PgbnWarning
+from pgbn.errors import DataError, PgbnError, PgbnWarning, printable
 
 __all__ = ["Output", "check_target", "guarded", "interruptible", "output", "wrong_usage"]
 
@@ -27,6 +27,10 @@ class Output:
     def __init__(self) -> None:
         self.json = self.debug = False
 
+    def say(self, text: object) -> None:
+        """A line of a result, with nothing in it that would command a terminal."""
+        print(printable(text))
+
     def result(self, document: Any, text: Callable[[], None]) -> None:
         """Print a result in the form that was asked for."""
         if self.json:
@@ -34,13 +38,13 @@ class Output:
             if "NaN" in shown or "Infinity" in shown:  # perhaps not JSON
                 document = json.loads(shown, parse_constant=_unknown)
                 shown = json.dumps(document, ensure_ascii=False)
-            print(shown)
+            print(printable(shown))
         else:
             text()
 
     def note(self, text: str) -> None:
         """Something for people that is not a result."""
-        print(text, file=sys.stderr)
+        print(printable(text, one_line=True), file=sys.stderr)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """A table; the last column may be long."""
@@ -48,12 +52,12 @@ class Output:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
+        table = Table(title=Text(printable(title)), title_justify="left", box=None, pad_edge=False)
         for number, column in enumerate(columns):
             last = number == len(columns) - 1
             table.add_column(column, justify="left" if last else "right", overflow="fold")
         for row in rows:
-            table.add_row(*(Text(str(cell)) for cell in row))
+            table.add_row(*(Text(printable(cell, one_line=True)) for cell in row))
         Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
@@ -143,7 +147,7 @@ def _complain(error: Exception, output: Output) -> int:
     line = " ".join(message.split())
     if output.json:
         with suppress(OSError):  # the error may be that nothing can be printed
-            print(json.dumps({"error": line}, ensure_ascii=False), flush=True)
+            print(printable(json.dumps({"error": line}, ensure_ascii=False)), flush=True)
     output.note(f"pgbn: {line}")
     return USAGE if usage else FAILED
 
@@ -157,7 +161,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, PgbnWarning):
-        print(f"pgbn: note: {message}", file=sys.stderr)
+        output.note(f"pgbn: note: {message}")
 
 
 def check_target(to: Path) -> None:

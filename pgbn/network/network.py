@@ -58,7 +58,7 @@ class Network(Verbs):
             )
         self.observed = [n.name for n in self.nodes.values() if isinstance(n, Observed)]
         self.latent = [n.name for n in self.nodes.values() if isinstance(n, Latent)]
-        self.sizes = self._check_sizes(sizes or {})
+        self.sizes = self._check_sizes({} if sizes is None else sizes)
         self.wiring = Wiring(self.nodes)
         for every in self.nodes.values():
             check_methods(every)

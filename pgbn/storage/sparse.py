@@ -19,7 +19,7 @@ MANY_ROWS = 2_000_000  # some of which may be empty
 
 def check_sparse(name: str, matrix: Any) -> None:
     """Refuse a sparse matrix whose indices point outside it (scipy would follow them), or whose
-    rows do not fit into memory, or are nearly all empty: a file of 60 bytes may claim any number."""
+    rows do not fit into memory, or are nearly all empty: 60 bytes may claim any number of them."""
     rows, entries = matrix.shape[0], matrix.nnz
     if rows > MANY_ROWS and rows > 100 * entries:
         raise DataError(

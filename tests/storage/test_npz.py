@@ -49,9 +49,10 @@ ONE = npy(SHAPE % ("<f8", "(1,)"), b"\0" * 8)
 
 def test_entries_that_come_twice_or_overlap(tmp_path: Path, folder: Path) -> None:
     path = tmp_path / "forged.npz"
-    with zipfile.ZipFile(path, "w") as file, pytest.warns(UserWarning, match="Duplicate"):
+    with zipfile.ZipFile(path, "w") as file:
         file.writestr("0/r.npy", ONE)
-        file.writestr("0/r.npy", ONE)
+        with pytest.warns(UserWarning, match="Duplicate"):
+            file.writestr("0/r.npy", ONE)
     twice = path.read_bytes()
     plain = npz(tmp_path, {"0/r.npy": ONE, "0/r": ONE})  # one key for two entries
     inner = npz(tmp_path, {"b.npy": ONE})
