@@ -41,8 +41,12 @@ def is_integral(value: Any) -> bool:
 
 def is_finite_number(value: Any) -> bool:
     """Whether a value is a finite real number; a bool is none."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    return real and bool(value < math.inf and value > -math.inf)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 def check_integer(name: str, value: Any, least: int) -> int:

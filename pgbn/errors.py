@@ -10,16 +10,34 @@ __all__ = [
     "StorageError",
     "did_you_mean",
     "notify",
+    "printable",
 ]
 
+import re
 import sys
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+# C0 but for tab and newline, DEL, C1, line separators, marks and overrides of the direction.
+_CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: object, *, one_line: bool = False) -> str:
+    """A text in which nothing commands a terminal: control characters, of which a stranger's term
+    or file name may have any, are shown as \\u001b. JSON stays JSON of the same meaning. Newlines
+    and tabs are left as they are, but for ``one_line``."""
+    shown = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
+    return shown.replace("\n", "\\n").replace("\t", "\\t") if one_line else shown
+
+
 class PgbnError(ValueError):
-    """Base of all errors raised by pgbn; a ValueError, as scikit-learn expects."""
+    """Base of all errors raised by pgbn; a ValueError, as scikit-learn expects. What it says can
+    be shown in a terminal, whatever file it speaks of."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(printable(a) if isinstance(a, str) else a for a in args))
 
 
 class NetworkError(PgbnError):
@@ -67,7 +85,7 @@ def notify(message: str) -> None:
     while frame.f_back is not None and _package(frame.f_globals) in _INSIDE:
         frame, level = frame.f_back, level + 1
     try:
-        warnings.warn(message, PgbnWarning, stacklevel=level)
+        warnings.warn(printable(message), PgbnWarning, stacklevel=level)
     except ValueError:  # a warning is none: there is no standard error any more to print it to
         if not getattr(sys.stderr, "closed", False):
             raise

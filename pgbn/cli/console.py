@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import numpy as np
 import typer
 
-from pgbn.errors import DataError, PgbnError, PgbnWarning
+from pgbn.errors import DataError, PgbnError, PgbnWarning, printable
 
 __all__ = ["Output", "check_target", "guarded", "interruptible", "output", "wrong_usage"]
 
@@ -29,6 +29,10 @@ class Output:
     def __init__(self) -> None:
         self.json = self.debug = False
 
+    def say(self, text: object) -> None:
+        """A line of a result, with nothing in it that would command a terminal."""
+        print(printable(text))
+
     def result(self, document: Any, text: Callable[[], None]) -> None:
         """Print a result in the form that was asked for."""
         if self.json:
@@ -36,14 +40,14 @@ class Output:
             if "NaN" in shown or "Infinity" in shown:  # perhaps not JSON
                 document = json.loads(shown, parse_constant=_unknown)
                 shown = json.dumps(document, ensure_ascii=False)
-            print(shown)
+            print(printable(shown))
         else:
             text()
 
     def note(self, text: str) -> None:
         """Something for people that is not a result: if nobody can read it, the work goes on."""
         try:
-            print(text, file=sys.stderr, flush=True)
+            print(printable(text, one_line=True), file=sys.stderr, flush=True)
         except (OSError, ValueError):  # full, or closed
             _discard(sys.stderr)
 
@@ -53,12 +57,12 @@ class Output:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
+        table = Table(title=Text(printable(title)), title_justify="left", box=None, pad_edge=False)
         for number, column in enumerate(columns):
             last = number == len(columns) - 1
             table.add_column(column, justify="left" if last else "right", overflow="fold")
         for row in rows:
-            table.add_row(*(Text(str(cell)) for cell in row))
+            table.add_row(*(Text(printable(cell, one_line=True)) for cell in row))
         Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
@@ -166,7 +170,7 @@ def _complain(error: Exception, output: Output) -> int:
     line = " ".join(message.split())
     if output.json:
         with suppress(OSError):  # the error may be that nothing can be printed
-            print(json.dumps({"error": line}, ensure_ascii=False), flush=True)
+            print(printable(json.dumps({"error": line}, ensure_ascii=False)), flush=True)
     output.note(f"pgbn: {line}")
     return USAGE if usage else FAILED
 

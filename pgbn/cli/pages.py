@@ -54,7 +54,7 @@ def explain_command(
             raise DataError(f"{model}: an estimator that was not fitted has no network yet")
         network = found if isinstance(found, Network) else found()
     text = network.explain(format)
-    output.result({"format": format, "text": text}, lambda: print(text))
+    output.result({"format": format, "text": text}, lambda: output.say(text))
 
 
 def report_command(
@@ -98,8 +98,8 @@ def report_command(
 
     def text() -> None:
         for series in data.series if len(models) > 1 else ():
-            print(_judgement(series))
-        print(page)
+            output.say(_judgement(series))
+        output.say(page)
 
     output.result(facts, text)
 

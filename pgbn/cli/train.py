@@ -100,8 +100,8 @@ def demo_command(
             rows = [(t.index, f"{t.weight:.1%}", " ".join(t.terms)) for t in every[:8]]
             width = model.network.widths[layer - 1]
             output.table(f"\nLayer {layer}: {width} topics", ("topic", "weight", "terms"), rows)
-        print(f"\nwidths {'-'.join(map(str, model.network.widths))}, {seconds:.0f} s")
-        print(f"model: {to}   report: {page}\nnext: pgbn topics {to} --layer 2")
+        output.say(f"\nwidths {'-'.join(map(str, model.network.widths))}, {seconds:.0f} s")
+        output.say(f"model: {to}   report: {page}\nnext: pgbn topics {to} --layer 2")
 
     output.result(
         {"model": str(to), "report": str(page), "widths": list(model.network.widths),
@@ -243,7 +243,7 @@ def _finished(folder: Path) -> None:
     stopped = getattr(model.result, "stopped", "")
     output.result(
         {"model": str(folder), "widths": widths, "stopped": stopped},
-        lambda: print(
+        lambda: output.say(
             f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn topics {folder}"
         ),
     )

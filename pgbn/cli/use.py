@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pgbn.checks import term_names
 from pgbn.cli.console import check_target, output
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
-from pgbn.errors import DataError, PgbnWarning, notify
+from pgbn.errors import DataError, PgbnWarning, notify, printable
 from pgbn.storage.archive import read_manifest
 from pgbn.storage.part_files import new_file
 
@@ -154,14 +154,14 @@ def transform_command(
     if to is not None:
         _write_features(to, features, names, corpus.labels)
         facts = {"output": str(to), "documents": features.shape[0], "features": features.shape[1]}
-        output.result(facts, lambda: print(f"{to}: {features.shape[0]} × {features.shape[1]}"))
+        output.result(facts, lambda: output.say(f"{to}: {features.shape[0]} × {features.shape[1]}"))
         return
     rows = [
         {"document": name, "features": row}
         for name, row in zip(corpus.labels, features, strict=True)
     ]
     output.result({"columns": names, "rows": rows},
-                  lambda: _write_csv(sys.stdout, features, names, corpus.labels))  # fmt: skip
+                  lambda: _write_csv(sys.stdout, features, names, _shown(corpus.labels)))  # fmt: skip
 
 
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUnits:
@@ -197,6 +197,11 @@ def _write_features(to: Path, features: NDArray[Any], names: list[str], labels: 
         raise DataError(f"{to}: could not be written ({error.strerror or error})") from error
 
 
+def _shown(labels: list[str]) -> list[str]:
+    """Names as they are for a file or a program, and harmless for a terminal."""
+    return [printable(name) for name in labels] if sys.stdout.isatty() else labels
+
+
 def _write_csv(file: Any, features: NDArray[Any], names: list[str], labels: list[str]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["document", *names])
@@ -229,7 +234,7 @@ def perplexity_command(
     held = completion_perplexity(opened.network, X, fraction=fraction, **vars(sampling))
     facts = {"perplexity": held.perplexity(), "tokens": int(held.counts.sum()),
              "documents": X.shape[0], "fraction": fraction}  # fmt: skip
-    output.result(facts, lambda: print(f"{facts['perplexity']:.2f}"))
+    output.result(facts, lambda: output.say(f"{facts['perplexity']:.2f}"))
 
 
 def generate_command(
@@ -264,6 +269,6 @@ def generate_command(
     def text() -> None:
         for n, document in enumerate(documents, 1):
             terms = [f"{term}×{count:g}" for term, count in list(document.items())[:top]]
-            print(f"{n}. {' '.join(terms) or '(empty)'}")
+            output.say(f"{n}. {' '.join(terms) or '(empty)'}")
 
     output.result(documents, text)

@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from pgbn.checks import MOST_THREADS, check_integer, is_integral
+from pgbn.checks import MOST_THREADS, check_integer, in_order, is_integral
 from pgbn.errors import DataError
 from pgbn.storage.sparse import check_sparse
+from pgbn.zoo.arguments import check_link
 from pgbn.zoo.links import suitable_link
 
 __all__ = [
@@ -29,9 +30,12 @@ __all__ = [
     "validate_documents",
 ]
 
+DOCUMENTS = ("doc", "term")
+
 
 def validate_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> Any:
-    """Documents × terms as a csr_array, or dense as they were given. With ``reset`` the number and
+    """Documents × terms as a csr_array, or dense as they were given; named dims (of xarray) go by
+    their names, doc and term. With ``reset`` the number and
     names of the terms are noted in the estimator, else they must be the ones it knows."""
     masked = int(np.ma.getmaskarray(X).sum()) if np.ma.isMaskedArray(X) else 0
     if masked:
@@ -40,6 +44,7 @@ def validate_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> 
             "with pgbn.train_layerwise or Network.chain, which impute them, or fill them, e.g. "
             "with .filled(0)"
         )
+    X = in_order(name, DOCUMENTS, X)
     if sp.issparse(X):
         check_sparse(name, X)
     with blaming(name):
@@ -52,8 +57,8 @@ def validate_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> 
 
 def read_link(link: str, X: Any) -> str:
     """The link; "auto" looks at the data."""
-    if link != "auto":
-        return link
+    if not isinstance(link, str) or link != "auto":
+        return check_link(link)
     return suitable_link(X.data if sp.issparse(X) else X)
 
 
@@ -90,6 +95,10 @@ def check_settings(estimator: Any) -> None:
     And an eta of None, which is for trainings that go on with another model's settings."""
     if estimator.eta is None:
         raise DataError("eta=None: give a positive number, or one for each layer")
+    if not isinstance(estimator.warm_start, (bool, np.bool_)) and not is_integral(
+        estimator.warm_start
+    ):
+        raise DataError(f"warm_start={estimator.warm_start!r}: give True or False")
     depth = check_integer("depth", estimator.depth, 1)
     if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
         raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")

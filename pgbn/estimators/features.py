@@ -10,6 +10,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from pgbn.checks import in_order
 from pgbn.errors import DataError
 from pgbn.estimators.arguments import (
     blaming,
@@ -61,6 +62,8 @@ class LayerFeatures:
         of all layers side by side, those of ``layer``, or of the first, are taken."""
         check_is_fitted(self)
         chosen, _ = read_choice(self, layer, None)
+        others = [dim for dim in getattr(Z, "dims", ()) if dim != "doc"]
+        Z = in_order("Z", ("doc", *others) if len(others) == 1 else ("doc", "topic"), Z)
         with blaming("Z"):
             features = check_array(Z, dtype=np.float64, input_name="Z")
         if self.output == "concat" and features.shape[1] == sum(self.widths_):

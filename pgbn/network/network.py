@@ -66,7 +66,7 @@ class Network(Verbs):
         self.observed = [n.name for n in self.nodes.values() if isinstance(n, Observed)]
         self.latent = [n.name for n in self.nodes.values() if isinstance(n, Latent)]
         self.held = tuple(name for name in self.latent if name in named)
-        self.sizes = self._check_sizes(sizes or {})
+        self.sizes = self._check_sizes({} if sizes is None else sizes)
         self.wiring = Wiring(self.nodes, self.held, self.above)
         for every in self.nodes.values():
             check_methods(every)

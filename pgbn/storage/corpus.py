@@ -94,7 +94,7 @@ def read_corpus(
                 raise DataError(f"{terms or path}: two columns are called {twice!r}; rename one")
             labels = [str(row) for row in range(counts.shape[0])]
             return Corpus(counts, names, labels)
-        named = dict(_read_texts(path, kind, column, label, encoding))
+        named = _uniquely(list(_read_texts(path, kind, column, label, encoding)))
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}: not {encoding} at byte {error.start}; give the encoding, e.g. latin-1"
@@ -188,14 +188,26 @@ def _read_texts(
         rows = _read_table(path, column, label, encoding)
     else:
         rows = _read_json(path, column, label, encoding)
-    seen: dict[str, int] = {}
     need = 0
     for name, text in rows:
         need += 4 * len(text) + ROW
         if need > memory():
             check_bytes(f"{path}: its documents", need, "give a part of them")
-        seen[name] = seen.get(name, 0) + 1
-        yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), text
+        yield name, text
+
+
+def _uniquely(rows: list[tuple[str, str]]) -> dict[str, str]:
+    """Texts by name; the second "ann" becomes "ann (2)", or, where that is the name of another
+    document, the next number that is free."""
+    taken, last = {name for name, _ in rows}, dict.fromkeys((name for name, _ in rows), 1)
+    named: dict[str, str] = {}
+    for name, text in rows:
+        own = name
+        while own in named or (own != name and own in taken):
+            last[name] += 1
+            own = f"{name} ({last[name]})"
+        named[own] = text
+    return named
 
 
 def _read_folder(path: Path, encoding: str) -> Iterator[tuple[str, str]]:

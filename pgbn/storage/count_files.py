@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.bounded import is_packed, open_bytes
+from pgbn.storage.matrix_market import read_market
 from pgbn.storage.memory import check_bytes
+from pgbn.storage.npz import check_entries, is_plain
 from pgbn.storage.sparse import check_sparse
 
 __all__ = ["MATRICES", "read_matrix"]
@@ -29,9 +30,9 @@ def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
     try:
         if kind == "npz":
             return _read_npz(path)
-        source = io.BytesIO(open_bytes(path).read()) if is_packed(path) else str(path)
         if kind == "mtx":
-            return _counts(path, scipy.io.mmread(source)), None
+            return _counts(path, read_market(path)), None
+        source = io.BytesIO(open_bytes(path).read()) if is_packed(path) else str(path)
         from sklearn.datasets import load_svmlight_file
 
         return _counts(path, load_svmlight_file(source)[0]), None
@@ -48,16 +49,26 @@ def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
 def _read_npz(path: Path) -> tuple[sp.csr_array, list[str] | None]:
     """What scipy.sparse.save_npz wrote, or an array ``X``, and perhaps ``vocabulary``."""
     with zipfile.ZipFile(path) as archive:
+        check_entries(archive, path.stat().st_size)
         size = sum(entry.file_size for entry in archive.infolist())
     check_bytes(f"{path}: its arrays", 2 * size, "store them as a sparse matrix")
     with np.load(path, allow_pickle=False) as file:
-        names = [str(term) for term in file["vocabulary"]] if "vocabulary" in file else None
+        names = _names(path, file["vocabulary"]) if "vocabulary" in file else None
         if "format" not in file:
             key = "X" if "X" in file else file.files[0] if len(file.files) == 1 else None
             if key is None:
                 raise DataError(f"{path}: no array 'X'.{did_you_mean('X', file.files)}")
             return _counts(path, file[key]), names
     return _counts(path, sp.load_npz(path)), names
+
+
+def _names(path: Path, terms: Any) -> list[str]:
+    if terms.ndim != 1 or terms.dtype.kind not in "US":
+        raise DataError(
+            f"{path}: vocabulary has the shape {terms.shape} and the dtype {terms.dtype}; give a "
+            "list of texts, one for each term"
+        )
+    return [str(term) for term in terms.astype(str)]
 
 
 def _counts(path: Path, matrix: Any) -> sp.csr_array:
@@ -69,6 +80,12 @@ def _counts(path: Path, matrix: Any) -> sp.csr_array:
             f"{path}: an array of shape {matrix.shape} and dtype {matrix.dtype}; give numbers, "
             "documents × terms"
         )
+    if not is_plain(matrix.dtype):
+        raise DataError(
+            f"{path}: numbers of the dtype {matrix.dtype}; give float32, float64 or integers"
+        )
+    if matrix.dtype.kind == "u" and matrix.size and int(matrix.max()) >= 2**63:
+        raise DataError(f"{path}: the value {int(matrix.max())}; give numbers below 2^63")
     if sp.issparse(matrix):
         check_sparse(str(path), matrix)
     out = sp.csr_array(matrix)
@@ -78,6 +95,7 @@ def _counts(path: Path, matrix: Any) -> sp.csr_array:
         raise DataError(f"{path}: the matrix has negative values (least: {out.data.min():g})")
     if out.indices.size and (out.indices.min() < 0 or out.indices.max() >= out.shape[1]):
         raise DataError(f"{path}: damaged: a column number is out of range")
-    if out.dtype.kind != "f" or bool((out.data == np.floor(out.data)).all()):
+    small = out.dtype.kind != "f" or bool((out.data < 2.0**53).all())  # whole and exact
+    if small and bool((out.data == np.floor(out.data)).all()):
         out = out.astype(np.int64)
     return out

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pgbn.errors import StorageError
 
-__all__ = ["Arrays", "file_digest", "read_npz", "write_npz"]
+__all__ = ["Arrays", "check_entries", "file_digest", "is_plain", "read_npz", "write_npz"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -38,10 +38,11 @@ def read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
     out: dict[str, NDArray[Any]] = {}
     try:
         with zipfile.ZipFile(file) as archive:
+            check_entries(archive, file.seek(0, 2))
             for info in archive.infolist():
                 # Stored as they are: an entry cannot be larger than the file.
-                if info.compress_type != zipfile.ZIP_STORED or info.filename[:-4] in out:
-                    raise StorageError(f"{path}: an entry is compressed or comes twice")
+                if info.compress_type != zipfile.ZIP_STORED:
+                    raise StorageError(f"{path}: an entry is compressed")
                 with archive.open(info) as member:
                     out[info.filename.removesuffix(".npy")] = _read_npy(member, info.file_size)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
@@ -52,13 +53,35 @@ def read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
     return out
 
 
+def check_entries(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse an archive of ``size`` bytes with an entry that is no array, comes twice, or shares
+    its bytes with another: a small file of such entries holds as many bytes as it likes."""
+    names = [info.filename for info in archive.infolist()]
+    if len(set(names)) < len(names) or not all(name.endswith(".npy") for name in names):
+        raise ValueError("an entry comes twice, or is no array")
+    end = 0
+    for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
+        if info.header_offset < end:
+            raise ValueError("its entries overlap")
+        end = info.header_offset + 30 + len(info.filename.encode()) + info.compress_size
+    if end > size:
+        raise ValueError("an entry is larger than the file")
+
+
+def is_plain(dtype: np.dtype[Any]) -> bool:
+    """Whether numbers are of a kind that all of pgbn reads: not half or long floats, nor in the
+    order of bytes of another machine."""
+    sizes = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)}
+    return bool(dtype.isnative) and dtype.itemsize in sizes.get(dtype.kind, ())
+
+
 def _read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
     """One array; its shape is believed only if so many bytes are there, and no objects."""
     version = np.lib.format.read_magic(member)
     if version != (1, 0):
         raise ValueError(f"array format {version}")
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
-    if dtype.kind not in "biuf":
+    if not is_plain(dtype):
         raise ValueError(f"an array of dtype {dtype}")
     room = size - member.tell()
     count = 1

@@ -14,10 +14,17 @@ from pgbn.storage.memory import check_bytes
 
 __all__ = ["check_rows", "check_sparse", "compact", "read_rows", "row_arrays"]
 
+MANY_ROWS = 2_000_000  # some of which may be empty
+
 
 def check_sparse(name: str, matrix: Any) -> None:
     """Refuse a sparse matrix whose indices point outside it (scipy would follow them), or whose
-    rows do not fit into memory."""
+    rows do not fit into memory, or are nearly all empty: 60 bytes may claim any number of them."""
+    rows, entries = matrix.shape[0], matrix.nnz
+    if rows > MANY_ROWS and rows > 100 * entries:
+        raise DataError(
+            f"{name}: {rows} rows, but only {entries} entries in them; leave empty rows out"
+        )
     check_bytes(f"{name} of shape {matrix.shape}", 40 * matrix.shape[0],
                 "leave empty rows out")  # fmt: skip
     try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from pgbn.checks import is_finite_number
 from pgbn.errors import NetworkError
 from pgbn.nodes import Gamma, Multinomial
 from pgbn.nodes.base import Observed
@@ -52,8 +52,7 @@ def check_widths(widths: Any) -> list[int]:
 
 def check_positive_number(value: Any, name: str) -> float:
     """A parameter that must be a positive number."""
-    good = isinstance(value, Real) and not isinstance(value, bool)
-    if not (good and isfinite(value) and value > 0):
+    if not (is_finite_number(value) and value > 0):
         raise NetworkError(f"{name}={value!r}: must be a positive number")
     return float(value)
 

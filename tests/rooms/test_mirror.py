@@ -25,7 +25,6 @@ TOGETHER = {
     "samplers/variates/dirichlet.py": "samplers/test_vectorised.py",
     "samplers/variates/row_gammas.py": "samplers/layers/test_gamma_layer.py",
     "storage/bounded.py": "storage/test_corpus.py",
-    "storage/memory.py": "storage/test_count_files.py",
     "storage/sparse.py": "engine/run/test_codec.py",
     **{
         f"zoo/{name}.py": "zoo/test_zoo.py"

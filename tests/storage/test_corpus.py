@@ -169,6 +169,22 @@ def test_texts_of_any_characters(place: Path, rows: list[tuple[str, str]], names
         assert code == 0, (words_, line)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_documents_of_one_name_are_all_kept(tmp_path: Path, ending: str) -> None:
+    """A name that was made for one must not be that of another."""
+    names = ["ann", "ann", "ann (2)", "bob", "ann", "ann (2)"]
+    rows = [{"id": name, "text": f"word{n} all"} for n, name in enumerate(names)]
+    path = tmp_path / f"names.{ending}"
+    if ending == "csv":
+        path.write_text("id,text\n" + "".join(f"{row['id']},{row['text']}\n" for row in rows))
+    else:
+        path.write_text("\n".join(json.dumps(row) for row in rows))
+    corpus = read_corpus(path, label="id")
+    assert corpus.texts == [row["text"] for row in rows]
+    assert corpus.labels == ["ann", "ann (3)", "ann (2)", "bob", "ann (4)", "ann (2) (2)"]
+    assert corpus.counts.shape[0] == 6
+
+
 def test_a_byte_order_mark_is_no_part_of_the_name(tmp_path: Path) -> None:
     (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbftext,id\nhello world,1\nhello there,2\n")
     assert read_corpus(tmp_path / "bom.csv").texts == ["hello world", "hello there"]

@@ -75,6 +75,11 @@ def test_dense_archives(tmp_path: Path) -> None:
         "cube": {"X": np.zeros((2, 2, 2))}, "none": {},
         "twice": {"X": np.eye(3), "vocabulary": np.array(["a", "a", "b"])},
         "scalar": {"X": np.eye(3), "vocabulary": np.array("a")},
+        "half": {"X": np.eye(3, dtype=np.float16)}, "long": {"X": np.eye(3, dtype=np.longdouble)},
+        "swapped": {"X": np.eye(3, dtype=">f8")},
+        "above": {"X": np.full((2, 2), 2**63, np.uint64)},
+        "table": {"X": np.eye(4), "vocabulary": np.array([["a", "b"], ["c", "d"]] * 2)},
+        "numbers": {"X": np.eye(3), "vocabulary": np.arange(3)},
     }  # fmt: skip
     for name, arrays in cases.items():
         np.savez(tmp_path / f"{name}.npz", **arrays)
@@ -85,6 +90,14 @@ def test_dense_archives(tmp_path: Path) -> None:
         archive.writestr("X.npy", (header % 10**12).ljust(127) + b"\n" + bytes(100))
     with pytest.raises(DataError, match=r"bomb\.npz"):
         read_corpus(tmp_path / "bomb.npz")
+
+
+def test_sparse_archives_of_empty_rows(tmp_path: Path) -> None:
+    """A few bytes that claim 500 million rows."""
+    np.savez(tmp_path / "rows.npz", format=np.array("coo"), shape=np.array([5 * 10**8, 5]),
+             row=np.array([0]), col=np.array([0]), data=np.array([1]))  # fmt: skip
+    with pytest.raises(DataError, match=r"rows\.npz: 500000000 rows, but only 1 entries"):
+        read_corpus(tmp_path / "rows.npz")
 
 
 def test_an_archive_that_inflates_beyond_memory(

@@ -1,0 +1,61 @@
+"""How much memory a process may have, by any of the limits that systems know."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pgbn.errors import DataError
+from pgbn.storage import memory
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(("groups", "files", "expected"), [
+    ("0::/jobs/7/step\n", {"memory.max": "max", "jobs/memory.max": "9000",
+                           "jobs/7/memory.max": "4000", "jobs/7/step/memory.max": "max"}, 4000),
+    ("0::/jobs/7\n", {"jobs/memory.max": "3000", "jobs/7/memory.max": "8000"}, 3000),
+    ("0::/../other\n", {"memory.max": "5000"}, 5000),
+    ("5:memory:/docker/ab\n3:cpu,cpuacct:/\n",
+     {"memory/docker/ab/memory.limit_in_bytes": "6000",
+      "memory/docker/memory.limit_in_bytes": "2000",
+      "memory/memory.limit_in_bytes": "9223372036854771712"}, 2000),
+    ("4:memory:/\n0::/a\n", {"unified/a/memory.max": "1500",
+                             "memory/memory.limit_in_bytes": "1600"}, 1500),
+    ("nonsense\n", {"memory.max": "700"}, 700),
+])  # fmt: skip
+def test_groups_around_a_process(
+    tmp_path: Path, groups: str, files: dict[str, str], expected: int
+) -> None:
+    write(tmp_path / "proc/self/cgroup", groups)
+    for name, text in files.items():
+        write(tmp_path / "sys/fs/cgroup" / name, text)
+    assert min(memory._group_limits(tmp_path)) == expected
+
+
+def test_a_system_without_groups(tmp_path: Path) -> None:
+    assert list(memory._group_limits(tmp_path)) == []
+
+
+def test_the_limit_of_a_shell() -> None:
+    """`ulimit -v` counts, as in a job of a cluster."""
+    pytest.importorskip("resource")
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9, 3 * 10**9))\n"
+        "from pgbn.storage.memory import memory; print(memory())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 3 * 10**9
+
+
+def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "memory", lambda: 10**9)
+    memory.check_bytes("an array", 10**9, "")
+    with pytest.raises(DataError, match=r"an array would need 2\.0 GB .* 1\.0 GB; take less"):
+        memory.check_bytes("an array", 2 * 10**9, "take less")
