@@ -1,6 +1,6 @@
 """What a checkpoint holds: the writer of each field beside its reader.
 
-content   arguments, context, chain, networks, names, PLACE, trace
+content   arguments, context, machine, chain, networks, names, PLACE, trace
 state     the arrays of the chain, and mean/0, mean/1, …, mean/r while means are summed up
 data      the documents; model: the networks that are trained already
 """
@@ -18,6 +18,7 @@ from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
 from pgbn.storage.codecs import Files, Group, register_unloadable
 from pgbn.training.averages import Means, Trace
+from pgbn.training.checkpoints.machine import this_machine
 from pgbn.training.codec import decode_networks, encode_networks
 from pgbn.training.growing import Progress
 from pgbn.zoo import layers
@@ -37,6 +38,7 @@ class Checkpoint:
     arguments: dict[str, Any]
     progress: Progress
     context: dict[str, Any]
+    machine: Any = None  # see `this_machine`; None in older checkpoints
 
 
 def encode_checkpoint(
@@ -50,6 +52,7 @@ def encode_checkpoint(
     content = {
         "arguments": dict(arguments),
         "context": dict(context),
+        "machine": this_machine(),
         "chain": chain_content(progress.chain),
         "networks": networks,
         "names": progress.networks[-1].vocabulary if progress.networks else None,
@@ -85,7 +88,13 @@ def decode_checkpoint(
         means=means,
     )
     data = _matrix(chain.program.cells[layers.DATA])
-    return Checkpoint(data, dict(content["arguments"]), progress, dict(content["context"]))
+    return Checkpoint(
+        data,
+        dict(content["arguments"]),
+        progress,
+        dict(content["context"]),
+        content.get("machine"),
+    )
 
 
 def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from typing import Any
 
 from pgbn.checks import check_names
 from pgbn.engine.run.progress import Interrupted, stop_gently
-from pgbn.errors import DataError, StorageError
+from pgbn.errors import DataError, StorageError, notify
 from pgbn.storage import archive, folders
 from pgbn.training.beginning import find_start, read_training
+from pgbn.training.checkpoints.machine import another_machine
 from pgbn.training.checkpoints.read import read_checkpoint
 from pgbn.training.checkpoints.running import Listener, Running, takes
 from pgbn.training.checkpoints.write import Checkpoints
@@ -93,6 +94,9 @@ def resume(path: str | Path, **options: Any) -> LayerwiseTraining:
     for name in unknown:
         raise TypeError(f"resume() got an unexpected keyword argument {name!r}")
     at = read_checkpoint(path, threads=running.threads)
+    other = another_machine(at.machine)
+    if other:
+        notify(f"{path}: the chain goes on, perhaps with other last bits than there: {other}")
     settings = Settings.from_content(at.arguments)
     writer = Checkpoints(path, settings.content(), context=at.context, **running.timing)
     writer.saved = True
