@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,15 +40,22 @@ class FolderLife(RuleBasedStateMachine):
         self.possible: set[str | None] = {None}
         self.damaged = False
 
+    def refusal(self, run: Callable[[], object]) -> str:
+        """The words of the error that a call ends in; none if it does not."""
+        try:
+            run()
+        except pgbn.PgbnError as error:
+            return str(error)
+        return ""
+
     def teardown(self) -> None:
         shutil.rmtree(self.place)
 
     @rule(which=st.integers(0, len(NETWORKS) - 1))
     def save(self, which: int) -> None:
-        try:
-            pgbn.save(NETWORKS[which], self.folder)
-        except pgbn.PgbnError as error:  # what is not ours is never written over
-            assert self.damaged, error
+        refusal = self.refusal(lambda: pgbn.save(NETWORKS[which], self.folder))
+        if refusal:  # what is not ours is never written over
+            assert self.damaged, refusal
             shutil.rmtree(self.folder)
             pgbn.save(NETWORKS[which], self.folder)
         self.possible, self.damaged = {TEXTS[which]}, False
@@ -110,12 +118,12 @@ class FolderLife(RuleBasedStateMachine):
 
     @invariant()
     def holds_what_was_saved(self) -> None:
-        try:
-            held = pgbn.load(self.folder).to_json()
-        except pgbn.PgbnError as error:
-            assert self.folder.name in str(error)
-            assert self.damaged or None in self.possible, error
+        refusal = self.refusal(lambda: pgbn.load(self.folder))
+        if refusal:
+            assert self.folder.name in refusal
+            assert self.damaged or None in self.possible, refusal
             return
+        held = pgbn.load(self.folder).to_json()
         assert held in self.possible
         if not self.damaged:
             self.possible = {held}
