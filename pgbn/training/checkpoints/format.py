@@ -1,6 +1,6 @@
 """What a checkpoint holds: the writer of each field beside its reader.
 
-content   arguments, context, chain, networks, names, PLACE, trace
+content   arguments, context, machine, chain, networks, names, PLACE, trace
 state     the arrays of the chain, mean/ with the name of a node while means are summed up, and
           kept/0/ with the name of a node, … the draws that are kept
 data      the documents; model: the networks that are trained already
@@ -21,6 +21,7 @@ from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, register_unloadable
 from pgbn.training.averages import Means, Trace
+from pgbn.training.checkpoints.machine import this_machine
 from pgbn.training.codec import decode_networks, encode_networks
 from pgbn.training.growing import Progress
 
@@ -40,6 +41,7 @@ class Checkpoint:
     arguments: dict[str, Any]
     progress: Progress
     context: dict[str, Any]
+    machine: Any = None  # see `this_machine`; None in older checkpoints
 
 
 def encode_checkpoint(
@@ -53,6 +55,7 @@ def encode_checkpoint(
     content = {
         "arguments": dict(arguments),
         "context": dict(context),
+        "machine": this_machine(),
         "chain": chain_content(progress.chain),
         "networks": networks,
         "names": getattr(progress.networks[-1], "vocabulary", None) if progress.networks else None,
@@ -88,8 +91,13 @@ def decode_checkpoint(
         means=_decode_means(means, chain.network),
     )
     data = {name: _matrix(cells) for name, cells in chain.program.cells.items()}
-    alone = data[chain.network.observed[0]] if len(data) == 1 else data
-    return Checkpoint(alone, dict(content["arguments"]), progress, dict(content["context"]))
+    return Checkpoint(
+        data[chain.network.observed[0]] if len(data) == 1 else data,
+        dict(content["arguments"]),
+        progress,
+        dict(content["context"]),
+        content.get("machine"),
+    )
 
 
 def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:

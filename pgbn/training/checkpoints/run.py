@@ -24,6 +24,7 @@ from pgbn.storage import folders, writing
 from pgbn.storage.archive import MANIFEST, read_manifest
 from pgbn.training.beginning import find_start, read_training
 from pgbn.training.belief import family_of
+from pgbn.training.checkpoints.machine import another_machine
 from pgbn.training.checkpoints.read import read_checkpoint
 from pgbn.training.checkpoints.running import Listener, Running, takes
 from pgbn.training.checkpoints.write import Checkpoints
@@ -109,6 +110,9 @@ def resume(path: str | Path, *, family: Build | None = None, **options: Any) -> 
         return folders.load(path)  # type: ignore[no-any-return]
     with writing.writing(path):
         at = read_checkpoint(path, threads=running.threads)
+        other = another_machine(at.machine)
+        if other:
+            notify(f"{path}: the chain goes on, perhaps with other last bits than there: {other}")
         settings = Settings.from_content(at.arguments, family)
         writer = Checkpoints(path, settings.content(), context=at.context, **running.timing)
         writer.saved = True

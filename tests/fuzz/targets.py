@@ -1,0 +1,99 @@
+"""What is fuzzed: a function of bytes for each reader.
+
+    python -m tests.fuzz.targets corpus FILE …
+
+feeds files to a target, in a process of its own, as a reader may end the process. The good end
+is a result, or a `PgbnError` that names the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pgbn
+from pgbn.storage.archive import _digest
+from pgbn.storage.corpus import read_corpus
+
+__all__ = ["FOUND", "TARGETS", "archive", "corpus", "feed", "network"]
+
+FOUND = Path(__file__).with_name("found")
+KINDS = ("lines", "csv", "jsonl", "mtx", "npz", "svmlight")
+SUFFIX = {"lines": ".txt", "svmlight": ".svm"}
+
+
+def corpus(data: bytes, place: Path) -> None:
+    """A corpus: the first byte chooses the format, the others are the file."""
+    kind = KINDS[data[0] % len(KINDS)] if data else "lines"
+    path = place / f"corpus{SUFFIX.get(kind, f'.{kind}')}"
+    path.write_bytes(data[1:])
+    _named(path.name, lambda: read_corpus(path, format=kind, min_df=1))
+
+
+def archive(data: bytes, place: Path) -> None:
+    """A saved model whose checksums fit: with an even first byte the others are its arrays, with
+    an odd one the body of its manifest."""
+    folder = place / "model"
+    folder.mkdir(exist_ok=True)
+    manifest = folder / "model.json"
+    if data and data[0] % 2:
+        try:
+            body = json.loads(data[1:])
+            document = {"format": "pgbn-model", "version": 1, "body": body, "sha256": _digest(body)}
+            text = json.dumps(document).encode("utf-8", "surrogatepass")
+        except (ValueError, RecursionError):
+            text = data[1:]
+    else:
+        arrays = data[1:]
+        sha = hashlib.sha256(arrays).hexdigest()
+        name = f"model-{sha[:16]}.npz"
+        (folder / name).write_bytes(arrays)
+        body = {"kind": "network", "content": {}, "groups": {"model": name},
+                "files": {name: {"sha256": sha, "bytes": len(arrays)}}}  # fmt: skip
+        from pgbn.storage.archive import read_arrays
+
+        _named(folder.name, lambda: read_arrays(folder, body, "model"))
+        return
+    manifest.write_bytes(text)
+    _named(folder.name, lambda: pgbn.load(folder))
+
+
+def network(data: bytes, place: Path) -> None:
+    """A network as JSON."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    _named("", lambda: pgbn.Network.from_json(text))
+
+
+TARGETS: dict[str, Callable[[bytes, Path], None]] = {
+    "corpus": corpus,
+    "archive": archive,
+    "network": network,
+}
+
+
+def _named(name: str, run: Callable[[], object]) -> None:
+    """Any error but one of pgbn's that names the file is a finding."""
+    try:
+        run()
+    except pgbn.PgbnError as error:
+        if name not in str(error):
+            raise AssertionError(f"the error does not name {name}: {error}") from error
+
+
+def feed(target: str, files: Sequence[str]) -> None:
+    """One file after another; the name of each before it is read, so that the last one is known."""
+    for file in files:
+        print(file, flush=True)
+        with tempfile.TemporaryDirectory() as place:
+            TARGETS[target](Path(file).read_bytes(), Path(place))
+
+
+if __name__ == "__main__":
+    feed(sys.argv[1], sys.argv[2:])

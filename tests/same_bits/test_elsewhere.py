@@ -1,0 +1,39 @@
+"""What is drawn has the same bits on a generic processor, on one with fused products, and on this
+one, and whatever vectors numpy, the C library and the BLAS use."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import pytest
+
+from .cases import CASES
+from .elsewhere import MACHINES, hashes_on
+from .record import read
+
+RECORD = read()["hashes"]
+EVERYWHERE = [name for name, case in CASES.items() if case.everywhere]
+# few kernels to compile: every variate, and a network by its composed rules
+FEW = ["vectorised/gamma", "vectorised/crt", "vectorised/dirichlet", "vectorised/bessel"]
+KERNELS = [name for name in EVERYWHERE if name.split("/")[0] not in ("explain", "plot", "str")]
+
+x86 = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="these processors are x86-64's"
+)
+
+
+@x86
+@pytest.mark.parametrize("machine", ["generic", "old libraries"])
+def test_variates(machine: str, tmp_path: Path) -> None:
+    found = hashes_on(machine, FEW, tmp_path)
+    assert len(found) >= len(FEW)
+    assert found == {name: RECORD[name] for name in found}
+
+
+@x86
+@pytest.mark.long
+@pytest.mark.parametrize("machine", MACHINES)
+def test_everything(machine: str, tmp_path: Path) -> None:
+    found = hashes_on(machine, KERNELS, tmp_path)
+    assert {name for name in found if found[name] != RECORD[name]} == set()
