@@ -85,7 +85,7 @@ def train_layerwise(
     that stop early hold for it too: then nothing is trained, and it is returned. Of its top layer
     they know the width, and of counts only that there are no more than in X.
     ``keep_draws`` draws of Φ and r, evenly spread over the C_t sweeps, are kept beside the means:
-    `infer` and `completion_perplexity` then average over them, which predicts better than any one Φ.
+    `infer` and `completion_perplexity` then average over them, which predicts better than one Φ.
     Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes
     on from where a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
