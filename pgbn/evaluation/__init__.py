@@ -2,6 +2,7 @@
 
 from pgbn.evaluation.coherence import coherence, diversity, leading_terms
 from pgbn.evaluation.generation import SyntheticDocuments, generate_documents
+from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.overdispersion import (
     overdispersion,
     predicted_overdispersion,
@@ -9,8 +10,10 @@ from pgbn.evaluation.overdispersion import (
 )
 from pgbn.evaluation.perplexity import HeldOutPerplexity, completion_perplexity, split_tokens
 from pgbn.evaluation.projection import Topic, project, topic_dag, topic_weights, topics
+from pgbn.evaluation.row_likelihood import row_log_likelihood
 
 __all__ = [
+    "HeldOut",
     "HeldOutPerplexity",
     "SyntheticDocuments",
     "Topic",
@@ -22,6 +25,7 @@ __all__ = [
     "overdispersion",
     "predicted_overdispersion",
     "project",
+    "row_log_likelihood",
     "split_tokens",
     "topic_dag",
     "topic_weights",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from pgbn.engine.compile.composed import splitter_of
 from pgbn.engine.compile.program import Program
@@ -33,24 +34,15 @@ def log_negative_binomials(
     if most > MOST:
         raise DataError(f"HeldOut: a held-out count of {most}; means=True is for up to {MOST}")
     p = weights / (weights + rates)
-    log_zero = (shapes * np.log1p(-p)).sum(axis=1)
-    # The recursion runs on P(n) / P(0), and is scaled down wherever it grows large.
-    relative = np.zeros((weights.shape[0], most + 1))
-    relative[:, 0] = 1.0
-    scale = np.zeros((weights.shape[0], most + 1))
-    powers, power = np.empty((weights.shape[0], most)), np.ones_like(p)
-    for i in range(most):
-        power = power * p
-        powers[:, i] = (shapes * power).sum(axis=1)
-    for n in range(1, most + 1):
-        shift = np.exp(scale[:, :n] - scale[:, n - 1 : n])
-        terms = powers[:, :n] * (relative[:, :n] * shift)[:, ::-1]
-        value = terms.sum(axis=1) / n
-        grown = np.where(value > 0, value, 1.0)
-        relative[:, n] = np.where(value > 0, 1.0, 0.0)
-        scale[:, n] = scale[:, n - 1] + np.log(grown)
+    out = np.empty((weights.shape[0], most + 1))
+    out[:, 0] = (shapes * np.log1p(-p)).sum(axis=1)
     with np.errstate(divide="ignore"):
-        return np.asarray(log_zero[:, None] + np.log(relative) + scale)
+        log_shapes, log_p = np.log(shapes), np.log(p)
+        steps = np.stack([logsumexp(log_shapes + i * log_p, axis=1) for i in range(1, most + 1)],
+                         axis=1) if most else np.empty((weights.shape[0], 0))  # fmt: skip
+        for n in range(1, most + 1):
+            out[:, n] = logsumexp(steps[:, :n] + out[:, n - 1 :: -1][:, :n], axis=1) - np.log(n)
+    return out
 
 
 def term_weights(
