@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         rules,
     )
     from pgbn.storage import load, save
+    from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
     from pgbn.training.new_rows import HiddenUnits, infer
     from pgbn.training.surgery import grow, prune
@@ -104,6 +105,7 @@ __all__ = [
     "Event",
     "Evidence",
     "Gamma",
+    "GrownNetwork",
     "HeldOutPerplexity",
     "HiddenUnits",
     "Latent",
@@ -168,6 +170,7 @@ for _kind, _room in {
     "chain": "pgbn.engine",
     "trained": "pgbn.training",
     "training": "pgbn.training",
+    "grown": "pgbn.training",
     "checkpoint": "pgbn.training",
     "estimator": "pgbn.estimators",
 }.items():

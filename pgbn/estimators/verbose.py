@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pgbn.errors import DataError
+from pgbn.network.layers import layers_above
 from pgbn.training.growing import Progress
-from pgbn.zoo.layers import topic
 
 __all__ = ["Reporter"]
 
@@ -24,6 +24,8 @@ class Reporter:
         if self.verbose < 1:
             return
         if progress.sweep == progress.sweeps or (self.verbose > 1 and progress.sweep % 50 == 0):
+            network = progress.chain.network
+            top = layers_above(network, network.observed[0])[-1]
             print(f"[pgbn] layer {progress.depth}, {progress.phase} "
                   f"{progress.sweep}/{progress.sweeps}, "
-                  f"width {progress.chain.network.sizes[topic(progress.depth)]}")  # fmt: skip
+                  f"width {network.sizes[top.dim]}")  # fmt: skip

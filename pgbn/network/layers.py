@@ -18,7 +18,7 @@ from pgbn.nodes.base import Node
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Layer", "layers_above"]
+__all__ = ["Layer", "layers_above", "likeness"]
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,11 @@ def _read(network: Network, child: Node, polynomial: Polynomial) -> Layer | None
     summed = term.contracted[0]
     if any(f.name not in network.latent or summed not in f.dims for f in term.factors):
         return None
-
-    def likeness(factor: Factor) -> tuple[bool, bool]:
-        """Loadings are proportions over a dim of the child, or else have its last dim."""
-        return factor.simplex in child.axes, not {*child.axes[-1:]}.isdisjoint(factor.dims)
-
-    scores, loadings = sorted(term.factors, key=likeness)
+    scores, loadings = sorted(term.factors, key=lambda factor: likeness(child, factor))
     return Layer(scores.name, loadings.name, scores.own_dims[scores.dims.index(summed)])
+
+
+def likeness(child: Node, factor: Factor) -> tuple[bool, bool]:
+    """How like loadings a factor of a slot of ``child`` is: they are proportions over a dim of the
+    child, or else have its last dim."""
+    return factor.simplex in child.axes, not {*child.axes[-1:]}.isdisjoint(factor.dims)

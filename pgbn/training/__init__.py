@@ -2,6 +2,7 @@
 
 from pgbn.training import codec as codec
 from pgbn.training.checkpoints.format import Checkpoint
+from pgbn.training.grown import GrownNetwork
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
 from pgbn.training.new_rows import HiddenUnits, infer
 from pgbn.training.surgery import grow, prune
@@ -9,6 +10,7 @@ from pgbn.training.trained import Priors, TrainedNetwork
 
 __all__ = [
     "Checkpoint",
+    "GrownNetwork",
     "HiddenUnits",
     "LayerwiseTraining",
     "Priors",

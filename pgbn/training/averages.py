@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pgbn.engine.fused.gamma_layers import draws_as
 from pgbn.engine.run.chain import Chain
-from pgbn.zoo import layers
+from pgbn.engine.run.generate import to_axes
+from pgbn.network.growth import Units
+from pgbn.nodes import Dirichlet
 
-__all__ = ["Means", "Trace"]
+__all__ = ["Means", "Trace", "unit_counts"]
 
 
 _COLUMNS = ("sweep", "log_likelihood", "width")
+
+
+def unit_counts(chain: Chain, units: Units) -> NDArray[np.int64]:
+    """The counts of each unit of a layer: the most that one of the nodes with the units heard.
+    Scores and loadings hear the counts of what is below; nodes above them hear tables, fewer."""
+    total = np.zeros(chain.network.sizes[units.dim], np.int64)
+    for name, heard in chain.counts.items():
+        axes = chain.network[name].axes
+        for dim in units.dims:
+            if dim in axes:
+                others = tuple(axis for axis, each in enumerate(axes) if each != dim)
+                total = np.maximum(total, heard.sum(axis=others))
+    return total
 
 
 @dataclass
@@ -33,10 +48,10 @@ class Trace:
         rows = list(zip(*columns, strict=False)) if len(columns) == len(_COLUMNS) else []
         return cls(every, max(sweep, int(rows[-1][0]) if rows else 0), rows)
 
-    def note(self, chain: Chain, top: int) -> None:
+    def note(self, chain: Chain, units: Units) -> None:
         self.sweep += 1
         if self.every and self.sweep % self.every == 0:
-            width = int((chain.counts[layers.theta(top)].sum(axis=0) > 0).sum())
+            width = int((unit_counts(chain, units) > 0).sum())
             self.rows.append((self.sweep, chain.log_likelihood(), width))
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:
@@ -46,24 +61,35 @@ class Trace:
 
 @dataclass
 class Means:
-    """The sums of E φ^(t) and of r over the last sweeps, and the draws that are kept."""
+    """The sums over the last sweeps of E φ, given the counts, for proportions φ ~ Dir(η), and of
+    the values of other nodes; and the draws that are kept."""
 
-    phi: list[NDArray[np.float64]] = field(default_factory=list)
-    r: Any = 0.0
+    sums: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     draws: list[dict[str, NDArray[np.float64]]] = field(default_factory=list)
 
-    def add(self, chain: Chain, etas: Sequence[float]) -> None:
+    def add(self, chain: Chain, names: Iterable[str]) -> None:
         counts = chain.counts
-        means = [_mean_of(counts[layers.phi(t)], eta) for t, eta in enumerate(etas, 1)]
-        self.phi = [a + b for a, b in zip(self.phi, means, strict=True)] if self.phi else means
-        self.r = self.r + chain.select([layers.TOP_SHAPE])[layers.TOP_SHAPE]
+        for name in names:
+            mean = _mean_of(chain, name, counts)
+            self.sums[name] = self.sums[name] + mean if name in self.sums else mean
 
-    def keep(self, chain: Chain, names: Sequence[str]) -> None:
+    def over(self, samples: int) -> dict[str, NDArray[np.float64]]:
+        """The means themselves."""
+        return {name: np.array(total / samples, order="C") for name, total in self.sums.items()}
+
+    def keep(self, chain: Chain, names: Iterable[str]) -> None:
         """Copies of the values that some nodes have now."""
         self.draws.append({n: np.array(value) for n, value in chain.select(names).items()})
 
 
-def _mean_of(counts: NDArray[np.int64], eta: float) -> NDArray[np.float64]:
-    """E φ_k = (η + x_vk) / Σ_v (η + x_vk), a topic a row."""
-    shape = counts + eta
-    return np.asarray(shape / shape.sum(axis=1, keepdims=True))
+def _mean_of(
+    chain: Chain, name: str, counts: Mapping[str, NDArray[np.int64]]
+) -> NDArray[np.float64]:
+    """E φ_k = (η + x_vk) / Σ_v (η + x_vk); of another node, the value that it has."""
+    node, program = chain.network[name], chain.program
+    known = isinstance(node, Dirichlet) and draws_as(program.wiring, node, Dirichlet)
+    if name not in counts or not known:
+        return np.array(chain.select([name])[name])
+    eta = np.broadcast_to(program.slot(name, "concentration").get(), program.shape4[name])
+    shape = counts[name] + to_axes(program, name, eta.reshape(program.shape[name]))[0]
+    return np.asarray(shape / shape.sum(axis=node.axes.index(node.simplex or ""), keepdims=True))

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pgbn.engine.data.cells import Cells, read_array
+import numpy as np
+
+from pgbn.engine.compile.sizes import complete_sizes
+from pgbn.engine.data.cells import Cells, read_array, read_data
 from pgbn.errors import DataError
+from pgbn.network.network import Network
+from pgbn.nodes.base import Observed
+from pgbn.training.family import Family
 from pgbn.training.growing import Progress
+from pgbn.training.grown import GrownNetwork
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.settings import Settings
-from pgbn.training.trained import TrainedNetwork, observed_node
-from pgbn.zoo import layers
+from pgbn.training.trained import TrainedNetwork
 
 __all__ = ["check_resumed", "check_start", "find_start", "networks_of", "read_training"]
 
 
-def read_training(X: Any, link: str) -> Cells:
-    """The documents to train on, checked."""
-    if isinstance(X, Cells):  # read before
-        return X
-    return read_array(observed_node(link, "X"), X)
+def read_training(X: Any, family: Family) -> dict[str, Cells]:
+    """The data to train on, checked: a dict by the names of the observed nodes, or, where there is
+    but one, its array, which errors then call X."""
+    network = family.smallest
+    if isinstance(X, Mapping):
+        cells = read_data(network, X)
+    elif len(network.observed) > 1:
+        names = ", ".join(f"{name!r}: ..." for name in network.observed)
+        raise DataError(
+            f"X is {type(X).__name__}, but the network has several observed nodes; give their data "
+            f"by name: {{{names}}}"
+        )
+    else:
+        name = network.observed[0]
+        node = network[name].model_copy(update={"name": "X"})
+        assert isinstance(node, Observed)
+        cells = {name: read_array(node, X)}
+    complete_sizes(network, {}, {name: each.shape for name, each in cells.items()})
+    return cells
 
 
-def find_start(start: Any) -> list[TrainedNetwork]:
+def find_start(start: Any) -> list[TrainedNetwork | GrownNetwork]:
     """The networks that ``start_from`` stands for; none if it is left out."""
     if start is None:
         return []
@@ -34,7 +55,7 @@ def find_start(start: Any) -> list[TrainedNetwork]:
         found = load(start)
     found = getattr(found, "training_", found)  # of an estimator
     networks = list(found) if isinstance(found, LayerwiseTraining) else [found]
-    if not isinstance(networks[-1], TrainedNetwork):
+    if not isinstance(networks[-1], (TrainedNetwork, GrownNetwork)):
         held = "" if found is start else f" holds a {type(found).__name__}"
         raise DataError(
             f"start_from={start!r:.80}{held}: give a trained network, a training, a fitted "
@@ -43,30 +64,37 @@ def find_start(start: Any) -> list[TrainedNetwork]:
     return networks
 
 
-def check_start(last: TrainedNetwork, cells: Cells, settings: Settings) -> None:
-    """The network to go on from must fit the documents and what is to be trained."""
-    if last.link != settings.link:
+def check_start(
+    last: TrainedNetwork | GrownNetwork, data: Mapping[str, Cells], settings: Settings
+) -> None:
+    """The network to go on from must fit the data and what is to be trained."""
+    if isinstance(last, TrainedNetwork) and settings.family is None and last.link != settings.link:
         raise DataError(f"start_from: its link is {last.link!r}, not link={settings.link!r}")
     if last.depth > settings.depth:
         raise DataError(
             f"start_from: it has {last.depth} layers, more than depth={settings.depth}; give "
             f"depth={last.depth} to train it further, or start from a network of fewer layers"
         )
-    if last.vocabulary_size != cells.columns:
-        raise DataError(
-            f"start_from: trained on {last.vocabulary_size} terms, but X has {cells.columns}; give "
-            "the same X"
-        )
-    if any(name not in last.state for name in last.network().latent):
+    network = last.network()
+    if settings.family is not None:
+        _check_member("start_from", network, last.widths, settings.family)
+    if any(name not in last.state for name in network.latent):
         raise DataError(
             "start_from: this network has no state to go on from; train it with keep_states=True, "
             "or start from the deepest network of a training"
         )
-    documents = last.state[layers.theta(1)].shape[0]
-    if documents != cells.rows:
-        raise DataError(
-            f"start_from: trained on {documents} documents, but X has {cells.rows}; give the same X"
-        )
+    sizes = {
+        dim: size
+        for name, value in last.state.items()
+        for dim, size in zip(network[name].axes, np.shape(value), strict=True)
+    }
+    for cells in data.values():
+        for dim, size in zip(cells.dims, cells.shape, strict=True):
+            if sizes.get(dim, size) != size:
+                raise DataError(
+                    f"start_from: trained on data with {sizes[dim]} entries along {dim!r}, but X "
+                    f"has {size}; give the same X"
+                )
     given = settings.max_width
     for layer, (most, width) in enumerate(zip(_list(given), last.widths, strict=False), 1):
         if most < width:
@@ -82,7 +110,16 @@ def _list(max_width: int | tuple[int, ...]) -> tuple[int, ...]:
     return (max_width,) if isinstance(max_width, int) else max_width
 
 
-def networks_of(resume: Any) -> list[TrainedNetwork]:
+def _check_member(argument: str, network: Network, widths: tuple[int, ...], family: Family) -> None:
+    """A network to go on from must be the one that the family has for its widths."""
+    if family.network(widths).to_json(None) != network.to_json(None):
+        raise DataError(
+            f"{argument}: its network is not the one that family= gives for the widths {widths}; "
+            "give the family that it was trained with"
+        )
+
+
+def networks_of(resume: Any) -> list[TrainedNetwork | GrownNetwork]:
     """The networks that a training had when it was stopped."""
     if not isinstance(resume, Progress):
         raise DataError(
@@ -92,11 +129,17 @@ def networks_of(resume: Any) -> list[TrainedNetwork]:
     return list(resume.networks)
 
 
-def check_resumed(resume: Progress, cells: Cells, depth: int) -> None:
-    """A training that goes on must be of the same documents, and not be deeper already."""
-    shape = resume.chain.program.cells[layers.DATA].shape
-    if shape != cells.shape or resume.depth > depth:
+def check_resumed(resume: Progress, data: Mapping[str, Cells], settings: Settings) -> None:
+    """A training that goes on must be of the same data, and not be deeper already."""
+    before = {name: cells.shape for name, cells in resume.chain.program.cells.items()}
+    shapes = {name: cells.shape for name, cells in data.items()}
+    if before != shapes or resume.depth > settings.depth:
         raise DataError(
-            f"resume: a training of layer {resume.depth} on documents × terms {shape} does not fit "
-            f"depth={depth} and X of {cells.shape}; give the arguments that it had"
+            f"resume: a training of layer {resume.depth} on data of the shape "
+            f"{', '.join(map(str, before.values()))} does not fit depth={settings.depth} and X of "
+            f"{', '.join(map(str, shapes.values()))}; give the arguments that it had"
         )
+    if settings.family is not None:
+        network, dims = resume.chain.network, settings.family.layers(resume.depth)
+        widths = tuple(network.sizes.get(dim, 1) for dim in dims)
+        _check_member("resume", network, widths, settings.family)

@@ -9,18 +9,25 @@ from typing import Any
 
 import numpy as np
 
+from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
+from pgbn.training.grown import GrownNetwork
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.trained import TrainedNetwork, read_priors
 
 __all__ = ["decode_networks", "encode_networks"]
 
 
-def encode_networks(networks: tuple[TrainedNetwork, ...]) -> tuple[list[dict[str, Any]], Group]:
+def encode_networks(networks: Sequence[Any]) -> tuple[list[dict[str, Any]], Group]:
     """What is known of trained networks, and their arrays, by number."""
     content: list[dict[str, Any]] = []
     arrays: Group = {}
     for number, network in enumerate(networks):
+        if isinstance(network, GrownNetwork):
+            about, own = _encode_grown(network)
+            content.append(about)
+            arrays |= {f"{number}/{name}": np.asarray(value) for name, value in own.items()}
+            continue
         content.append({
             "network": json.loads(network.network().to_json()),
             "depth": network.depth,
@@ -43,9 +50,37 @@ def encode_networks(networks: tuple[TrainedNetwork, ...]) -> tuple[list[dict[str
 
 def decode_networks(
     content: Any, arrays: Group, names: Sequence[str] | None = None
-) -> tuple[TrainedNetwork, ...]:
+) -> tuple[Any, ...]:
     """Trained networks again; the class itself checks the shapes and sums."""
-    return tuple(_trained(entry, _under(f"{n}/", arrays), names) for n, entry in enumerate(content))
+    return tuple(
+        _grown(entry, _under(f"{n}/", arrays))
+        if "layers" in entry
+        else _trained(entry, _under(f"{n}/", arrays), names)
+        for n, entry in enumerate(content)
+    )
+
+
+def _encode_grown(network: GrownNetwork) -> tuple[dict[str, Any], Group]:
+    content = {
+        "network": json.loads(network.network().to_json()),
+        "layers": list(network.layers),
+        "sweeps": network.sweeps,
+    }
+    kinds = ("means", "traces", "state", "draws")
+    parts = {kind: getattr(network, kind) for kind in kinds}
+    return content, {f"{part}/{n}": a for part, group in parts.items() for n, a in group.items()}
+
+
+def _grown(content: Mapping[str, Any], part: Group) -> GrownNetwork:
+    return GrownNetwork(
+        model=Network.from_json(json.dumps(content["network"])),
+        layers=tuple(map(str, content["layers"])),
+        means=_under("means/", part),
+        traces=_under("traces/", part),
+        state=_under("state/", part),
+        sweeps=int(content["sweeps"]),
+        draws=_under("draws/", part),
+    )
 
 
 def _trained(
@@ -77,7 +112,7 @@ def _under(prefix: str, arrays: Group) -> Group:
 # ---- what is registered ---------------------------------------------------------------
 
 
-def _encode_trained(network: TrainedNetwork) -> Parts:
+def _encode_trained(network: TrainedNetwork | GrownNetwork) -> Parts:
     content, arrays = encode_networks((network,))
     return _parts({"networks": content}, arrays, network)
 
@@ -87,7 +122,9 @@ def _encode_training(training: LayerwiseTraining) -> Parts:
     return _parts({"networks": content, "stopped": training.stopped}, arrays, training.deepest)
 
 
-def _parts(content: dict[str, Any], arrays: Group, network: TrainedNetwork) -> Parts:
+def _parts(content: dict[str, Any], arrays: Group, network: TrainedNetwork | GrownNetwork) -> Parts:
+    if isinstance(network, GrownNetwork):
+        return Parts(content, {"model": arrays})
     return Parts(content, {"model": arrays}, network.vocabulary, network.vocabulary_size)
 
 
@@ -98,7 +135,7 @@ def _decode_trained(
     *,
     threads: int | None = None,
     names: Sequence[str] | None = None,
-) -> TrainedNetwork:
+) -> Any:
     return decode_networks(content["networks"], files("model"), names)[0]
 
 
@@ -115,5 +152,6 @@ def _decode_training(
 
 
 register_codec("trained", TrainedNetwork, _encode_trained, _decode_trained)
+register_codec("grown", GrownNetwork, _encode_trained, _decode_trained)
 register_codec("training", LayerwiseTraining, _encode_training, _decode_training,
                "the result of train_layerwise")  # fmt: skip

@@ -20,12 +20,7 @@ from pgbn.storage.memory import check_bytes
 from pgbn.training.trained import TrainedNetwork
 from pgbn.zoo import layers
 
-__all__ = ["check_draws_fit", "each_draw", "global_names", "is_kept", "stacked"]
-
-
-def global_names(network: Network, rows: str = layers.DOCUMENT) -> list[str]:
-    """The latent nodes that all rows share."""
-    return [name for name in network.latent if rows not in network.nodes[name].axes]
+__all__ = ["check_draws_fit", "each_draw", "is_kept", "stacked"]
 
 
 def is_kept(number: int, total: int, draws: int) -> bool:
@@ -62,10 +57,9 @@ def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
     )
 
 
-def check_draws_fit(network: Network, sizes: Mapping[str, int], draws: int) -> None:
-    """Refuse more draws than memory has room for."""
-    each = sum(
-        prod(sizes.get(dim, 1) for dim in network.nodes[name].axes)
-        for name in global_names(network)
-    )
+def check_draws_fit(
+    network: Network, names: Sequence[str], sizes: Mapping[str, int], draws: int
+) -> None:
+    """Refuse more draws of some nodes than memory has room for."""
+    each = sum(prod(sizes.get(dim, 1) for dim in network.nodes[name].axes) for name in names)
     check_bytes(f"keep_draws={draws}", 8 * each * draws, "keep fewer draws, or make max_width less")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgbn.engine.compile.sizes import check_fits
+from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.first_layer.choice import first_choice
+from pgbn.engine.first_layer.pattern import find_pattern
 from pgbn.engine.run.progress import Clock, live
 from pgbn.errors import DataError
 from pgbn.training.averages import Means
@@ -20,14 +20,15 @@ from pgbn.training.beginning import (
     networks_of,
     read_training,
 )
-from pgbn.training.growing import Plan, Progress, run_plan, trained_at
+from pgbn.training.belief import family_of
+from pgbn.training.family import Build, Family
+from pgbn.training.growing import Plan, Progress, averaged, named_as, run_plan, trained_at
+from pgbn.training.grown import GrownNetwork
 from pgbn.training.kept_draws import check_draws_fit
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.settings import Settings
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.verbs import Reportable
-from pgbn.zoo import layers
-from pgbn.zoo.links import get_link
 
 __all__ = [
     "LayerwiseTraining",
@@ -63,9 +64,14 @@ def train_layerwise(
     start_from: Reportable | str | Path | None = None,
     keep_states: bool = False,
     keep_draws: int = 0,
+    family: Build | None = None,
     resume: Progress | None = None,
 ) -> LayerwiseTraining:
-    """Train networks of 1, 2, …, ``depth`` layers on documents × terms ``X``.
+    """Train networks of 1, 2, …, ``depth`` layers on documents × terms ``X``: belief networks, or
+    those of another ``family``, a function from widths to a `pgbn.Network` such as
+    ``lambda widths: pgbn.zoo.multimodal(widths, modalities)``. ``X`` is then a dict by the names of
+    the observed nodes, if there are several, and the family sets what ``eta``, ``link`` and
+    ``priors`` set here.
 
     ``max_width`` is the width of the first layer at most, and each further layer begins as wide as
     the one below; or it has a number for each layer, (100, 30, 10), beyond which that layer does
@@ -93,8 +99,8 @@ def train_layerwise(
     settings = Settings.of(
         max_width, depth, eta=eta, burn_in=burn_in, collect=collect, link=link, seed=seed,
         layer1=layer1, average=average, min_width=min_width, min_count=min_count,
-        trace_every=trace_every, priors=priors, keep_states=keep_states,
-        keep_draws=keep_draws,
+        trace_every=trace_every, priors=priors, keep_states=keep_states, keep_draws=keep_draws,
+        family=family,
         start=networks[-1] if networks else None,
     )  # fmt: skip
     return train_settings(
@@ -105,7 +111,7 @@ def train_layerwise(
 def train_settings(
     settings: Settings,
     X: Any,
-    networks: Sequence[TrainedNetwork] = (),
+    networks: Sequence[TrainedNetwork | GrownNetwork] = (),
     *,
     resume: Progress | None = None,
     callback: Callable[[Progress], None] | None = None,
@@ -115,28 +121,29 @@ def train_settings(
     """`train_layerwise` with settings that are resolved, from ``networks`` on (those that
     ``resume`` has, if it is given)."""
     check_callback(callback)
-    cells = read_training(X, settings.link)
+    family = family_of(settings)
+    data = read_training(X, family)
     if resume is not None:
-        check_resumed(resume, cells, settings.depth)
+        check_resumed(resume, data, settings)
     elif networks:
-        check_start(networks[-1], cells, settings)
-    layer1 = settings.layer1
+        check_start(networks[-1], data, settings)
     plan = Plan(
         settings=settings,
-        layer1=_sampler(cells, settings.budget(), resume)
-        if _is_open(layer1, settings.link)
-        else layer1,
+        family=family,
+        layer1=_sampler(settings, family, data, resume),
         threads=threads,
         callbacks=[] if callback is None else [callback],
         clock=Clock(0),
         networks=list(networks),
     )
+    if settings.family is not None:
+        family.layers(min(settings.depth, 3))  # an error before any work
     if not networks:
-        _check_room(settings, cells)
+        _check_room(settings, family, data)
     plan.set_clock(resume)
     with live(progress) as meter:
         plan.callbacks.append(meter)
-        stopped = run_plan(plan, cells, resume)
+        stopped = run_plan(plan, data, resume)
     return LayerwiseTraining(tuple(plan.networks), stopped)
 
 
@@ -146,39 +153,38 @@ def check_callback(callback: Any) -> None:
         raise DataError(f"callback={callback!r}: give a function of one argument")
 
 
-def _is_open(layer1: Any, link: str) -> bool:
-    """Whether the sampler of the first layer is to be chosen here; other links have but one."""
-    return isinstance(layer1, str) and layer1 == "auto" and get_link(link).is_counts
-
-
-def _sampler(cells: Cells, width: int, resume: Progress | None) -> str:
-    """The sampler of the first layer for counts, for the whole training.
+def _sampler(
+    settings: Settings, family: Family, data: Mapping[str, Cells], resume: Progress | None
+) -> str:
+    """The sampler of the first layer, for the whole training; "auto" is settled here, where the
+    network has a first layer of counts for it.
 
     It goes by the data and the width that training begins with, never by the threads or by widths
     after pruning: training at one go, resumed, or layer by layer are one and the same chain.
     """
+    layer1, pattern = settings.layer1, find_pattern(family.smallest.wiring)
+    if not isinstance(layer1, str) or layer1 != "auto" or isinstance(pattern, str):
+        return layer1
     if resume is not None:  # what was chosen, though another version might choose otherwise
         chosen = resume.chain.layer1
         return "blocked" if chosen == "composed" else chosen
-    return first_choice(cells, width, MOST_TOKENS)
+    return first_choice(data[pattern.observed], settings.budget(), MOST_TOKENS)
 
 
-def _check_room(settings: Settings, cells: Cells) -> None:
+def _check_room(settings: Settings, family: Family, data: Mapping[str, Cells]) -> None:
     """Refuse a first layer that memory cannot hold."""
-    documents, terms = cells.shape
-    width = settings.budget()
-    network = settings.network((width,))
-    sizes = {layers.DOCUMENT: documents, layers.TERM: terms, layers.topic(1): width}
+    network = family.network((settings.budget(),))
+    sizes = complete_sizes(network, {}, {name: cells.shape for name, cells in data.items()})
     check_fits(network, sizes, argument=f"max_width={settings.max_width}: ")
-    check_draws_fit(network, sizes, settings.keep_draws)
+    check_draws_fit(network, family.shared(network), sizes, settings.keep_draws)
 
 
 def trained_so_far(at: Progress, settings: Settings) -> LayerwiseTraining:
     """What a training that was stopped has: the layers below, and the new one as it stands."""
     settings, means = settings.first(at.depth), Means(draws=at.means.draws)
-    means.add(at.chain, settings.eta)
+    means.add(at.chain, averaged(at.chain, settings))
     network = trained_at(at.chain, means, 1, at.trace, settings)
     if at.networks:
-        network = replace(network, vocabulary=at.networks[-1].vocabulary)
+        network = named_as(at.networks[-1], network)
     below = tuple(each for each in at.networks if each.depth < at.depth)
     return LayerwiseTraining((*below, network), f"interrupted at sweep {at.done} of {at.total}")

@@ -2,47 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import prod
 from typing import Any
 
-from pgbn.engine.data.cells import Cells
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pgbn.network.growth import Units, nodes_above, summed_nodes
 from pgbn.network.network import Network
+from pgbn.nodes import BetaOdds, Dirichlet, Gamma
 from pgbn.samplers import Stream, vectorised
 from pgbn.samplers.random import stream_key, word_of
+from pgbn.training.family import Family
 from pgbn.training.surgery import State, grow
-from pgbn.training.trained import TrainedNetwork
-from pgbn.zoo import layers
 
 __all__ = ["start_of_layer"]
 
 
 def start_of_layer(
-    cells: Cells,
-    network: Network,
+    family: Family,
     widths: tuple[int, ...],
-    below: TrainedNetwork | None,
+    sizes: Mapping[str, int],
+    below: Mapping[str, ArrayLike],
     seed: int,
 ) -> State:
-    """The state at which a network with a new top layer begins.
+    """The state at which a network with a new top layer begins, from that of the layers below.
 
-    θ^(T) = r = 1/K_T, γ0 = K_T/K_1, c0 = c^(T+1) = 1, and for T > 1 columns of Φ^(T) at random.
-    The first layer starts at equal topics and weights: its labels are then drawn uniformly.
+    Scores θ^(T) and the shapes r that they have of their own begin at 1/K_T, what stands above
+    them at 1, but a mass γ0 that the units share at K_T/K_1; proportions Φ^(T) at random, or, in
+    the first layer, all equal: its labels are then drawn uniformly. Nodes of the layers below go
+    on as they are; what is left begins at a draw from the prior. ``sizes`` are those of the data.
     """
-    top, width = len(widths), widths[-1]
-    documents, terms = cells.shape
-    values: dict[str, Any] = {
-        layers.theta(top): 1.0 / width,
-        layers.TOP_SHAPE: 1.0 / width,
-        layers.GAMMA0: width / widths[0],
-        layers.TOP_RATE: 1.0,
-        layers.rate(top + 1): 1.0,
-    }
-    state: dict[str, Any] = {}
-    if below is None:
-        values[layers.phi(top)] = 1.0 / terms
-    else:
-        stream = Stream(stream_key(seed, word_of("grow"), top), (1, 1, width, widths[-2]))
-        values[layers.phi(top)] = vectorised.dirichlet(stream, 1.0, 3)[0, 0]
-        # Nodes that begin anew need not have had this size before.
-        state = {name: value for name, value in below.state.items() if name not in values}
-    sizes = {layers.DOCUMENT: documents, layers.TERM: terms}
+    network, units = family.network(widths), family.units(len(widths))
+    new = _new_nodes(network, units, below)
+    scores, _ = summed_nodes(network, units)
+    positive = {name for name in new if isinstance(network[name], (Gamma, BetaOdds))}
+    every, width = {**network.sizes, **sizes}, widths[-1]
+    values: dict[str, Any] = {}
+    for name in nodes_above(network, scores) & positive:
+        has_units = units.among(network[name].axes)
+        values[name] = 1.0 / width if has_units else 1.0
+        if name in units.masses:
+            values[name] = width / widths[0]
+    key = stream_key(seed, word_of("grow"), len(widths))
+    for name in (n for n in network.latent if n in new):
+        node = network[name]
+        if isinstance(node, Dirichlet) and units.among(node.axes):
+            if not below or node.over in units.dims:
+                values[name] = 1.0 / every[node.over]
+            else:
+                values[name] = _at_random(node, every, key)
+                key = stream_key(key, word_of(name))  # of the next ones
+    state = {name: value for name, value in below.items() if name not in new}
     return grow(network, state, values, sizes)[0]
+
+
+def _new_nodes(network: Network, units: Units, below: Mapping[str, ArrayLike]) -> set[str]:
+    """The nodes that begin anew: those with the units, those that there were not, and those that
+    are there for such nodes alone, as c0 and γ0 are for r."""
+    new: set[str] = set()
+    for name in reversed(network.latent):  # children before their parents
+        children = list(network.graph.successors(name))
+        if (
+            name not in below
+            or units.among(network[name].axes)
+            or (children and new.issuperset(children))
+        ):
+            new.add(name)
+    return new
+
+
+def _at_random(node: Dirichlet, sizes: Mapping[str, int], key: int) -> NDArray[np.float64]:
+    """Proportions from Dir(1, …, 1)."""
+    rows = [sizes[dim] for dim in node.dims]
+    stream = Stream(key, (1, 1, prod(rows), sizes[node.over]))
+    return vectorised.dirichlet(stream, 1.0, 3).reshape(*rows, sizes[node.over])

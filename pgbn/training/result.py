@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pgbn.errors import DataError
-from pgbn.training.trained import TrainedNetwork
 from pgbn.training.verbs import Reportable
 
 __all__ = ["LayerwiseTraining"]
@@ -14,16 +17,17 @@ __all__ = ["LayerwiseTraining"]
 
 @dataclass(frozen=True)
 class LayerwiseTraining(Reportable):
-    """The networks of depth 1, 2, …, and why training stopped.
+    """The networks of depth 1, 2, …, each a `TrainedNetwork` or, of a family other than the belief
+    network, a `GrownNetwork`; and why training stopped.
 
     ``training[2]`` is the network of two layers; ``for network in training`` goes through all.
     """
 
-    networks: tuple[TrainedNetwork, ...]
+    networks: tuple[Any, ...]
     stopped: str
 
     @property
-    def deepest(self) -> TrainedNetwork:
+    def deepest(self) -> Any:
         """The network of most layers, the last that was trained; only it can be trained further,
         unless ``keep_states`` was asked for."""
         return self.networks[-1]
@@ -31,15 +35,21 @@ class LayerwiseTraining(Reportable):
     @property
     def widths(self) -> tuple[int, ...]:
         """(K_1, …, K_T) of the deepest network."""
-        return self.deepest.widths
+        return tuple(self.deepest.widths)
 
-    def __iter__(self) -> Iterator[TrainedNetwork]:
+    @property
+    def traces(self) -> Mapping[str, NDArray[np.float64]]:
+        """Those of the deepest network, from the beginning of its top layer on: arrays "sweep",
+        "log_likelihood" and "width", the units of that layer with counts."""
+        return dict(self.deepest.traces)
+
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.networks)
 
     def __len__(self) -> int:
         return len(self.networks)
 
-    def __getitem__(self, depth: int) -> TrainedNetwork:
+    def __getitem__(self, depth: int) -> Any:
         """The network of so many layers."""
         for network in self.networks:
             if network.depth == depth:
@@ -49,8 +59,10 @@ class LayerwiseTraining(Reportable):
 
     def with_vocabulary(self, names: Sequence[str] | None) -> LayerwiseTraining:
         """The same with names of the terms; None: it stays as it is."""
+        if names is None:
+            return self
         named = (replace(network, vocabulary=names) for network in self.networks)
-        return self if names is None else replace(self, networks=tuple(named))
+        return replace(self, networks=tuple(named))
 
     def __repr__(self) -> str:
         return f"LayerwiseTraining(widths={self.widths}, stopped={self.stopped!r})"

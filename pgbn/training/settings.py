@@ -14,15 +14,17 @@ from typing import Any
 
 from pgbn.checks import MOST_LAYERS, check_integer, check_seed
 from pgbn.errors import DataError, did_you_mean
-from pgbn.network.network import Network
+from pgbn.training.family import Build, Family, read_family
+from pgbn.training.grown import GrownNetwork
 from pgbn.training.per_layer import budgets, integers, positives
-from pgbn.training.trained import Priors, TrainedNetwork, make_network, read_priors
+from pgbn.training.trained import Priors, TrainedNetwork, read_priors
 from pgbn.zoo.arguments import check_link
 
 __all__ = ["Settings", "check_depth", "check_known"]
 
 _DEFAULT_ETA = 0.05
 _PER_LAYER = ("eta", "burn_in", "collect")
+_OF_FAMILY = ("eta", "link", "priors")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Settings:
     """What is trained and for how long: the arguments of `train_layerwise` that decide the result.
 
     Invariant: ``eta``, ``burn_in`` (B_t) and ``collect`` (C_t) have one entry for each of the
-    ``depth`` layers, and no entry is left open but ``layer1``, which may be "auto".
+    ``depth`` layers, and no entry is left open but ``layer1``, which may be "auto". A ``family``
+    has its own eta, link and priors: there are none here then.
     """
 
     max_width: int | tuple[int, ...]
@@ -48,6 +51,7 @@ class Settings:
     priors: Priors
     keep_states: bool
     keep_draws: int = 0
+    family: Family | None = None
 
     @classmethod
     def of(
@@ -68,7 +72,8 @@ class Settings:
         priors: Priors | None = None,
         keep_states: bool = False,
         keep_draws: int = 0,
-        start: TrainedNetwork | None = None,
+        family: Build | Family | None = None,
+        start: TrainedNetwork | GrownNetwork | None = None,
     ) -> Settings:
         """From arguments, with the meaning and the defaults that they have in `train_layerwise`.
         ``start`` is the network to go on from, whose eta and priors are taken where none are
@@ -77,6 +82,15 @@ class Settings:
         each = integers("collect", collect, depth)
         if not isinstance(priors, Priors | None):
             raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
+        if family is not None:
+            _refuse_beside_family(eta=eta, link=None if link == "poisson" else link, priors=priors)
+            eta, link, priors = (), "", Priors()
+            family = family if isinstance(family, Family) else Family(family)
+        elif isinstance(start, GrownNetwork):
+            raise DataError(f"start_from: {start!r} is of a family of its own; give it as family=")
+        elif start is not None:
+            eta = _eta(start.eta, depth) if eta is None else eta
+            priors = priors or start.priors
         if check_integer("average", average, 1) > min(each):
             raise DataError(f"average={average!r} must be at most collect={collect!r}")
         if check_integer("keep_draws", keep_draws, 0) > min(each):
@@ -87,19 +101,20 @@ class Settings:
         return cls(
             max_width=budgets("max_width", max_width, depth),
             depth=depth,
-            eta=_eta(start, depth) if eta is None else positives("eta", eta, depth),
+            eta=() if family else positives("eta", _DEFAULT_ETA if eta is None else eta, depth),
             burn_in=integers("burn_in", burn_in, depth),
             collect=each,
-            link=check_link(link),
+            link="" if family else check_link(link),
             seed=check_seed(seed),
             layer1=layer1,  # checked with the network and the data, which it must fit
             average=int(average),
             min_width=check_integer("min_width", min_width, 0),
             min_count=check_integer("min_count", min_count, 0),
             trace_every=check_integer("trace_every", trace_every, 0),
-            priors=priors or (start.priors if start else Priors()),
+            priors=priors or Priors(),
             keep_states=bool(keep_states),
             keep_draws=int(keep_draws),
+            family=family,
         )
 
     def first(self, depth: int) -> Settings:
@@ -115,16 +130,17 @@ class Settings:
             return below[-1] if below else self.max_width
         return min((self.max_width[len(below)], *below[-1:]))
 
-    def network(self, widths: tuple[int, ...]) -> Network:
-        """The network of nodes with these widths."""
-        return make_network(widths, self.eta[: len(widths)], self.link, self.priors)
-
     # ---- JSON -------------------------------------------------------------------------
 
     def content(self) -> dict[str, Any]:
         """As JSON; what is the same in all layers is one number."""
-        content = asdict(self)
-        for name in _PER_LAYER:
+        content = asdict(replace(self, family=None))
+        del content["family"]
+        if self.family is not None:
+            for name in _OF_FAMILY:
+                del content[name]
+            content["family"] = self.family.content()
+        for name in (name for name in _PER_LAYER if name in content):
             numbers = list(content[name])
             content[name] = numbers[0] if len(set(numbers)) == 1 else numbers
         if not self.keep_draws:  # as files were before draws could be kept
@@ -134,13 +150,17 @@ class Settings:
         return content
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Settings:
+    def from_content(cls, content: Mapping[str, Any], build: Build | None = None) -> Settings:
         """From JSON. Versions that left out eta and priors trained with the defaults, whatever
-        network they went on from."""
+        network they went on from. ``build`` is the family, where files cannot hold it."""
         check_known(content)
         given = {name: value for name, value in content.items() if value is not None}
         if "priors" in given:
             given["priors"] = read_priors(given["priors"])
+        if "family" in given:
+            given["family"] = read_family(given["family"], build)
+        elif build is not None:
+            raise DataError("family: this training is of a belief network; leave it out")
         return cls.of(**given)
 
 
@@ -159,8 +179,18 @@ def check_depth(depth: Any) -> int:
     return int(depth)
 
 
-def _eta(start: TrainedNetwork | None, depth: int) -> tuple[float, ...]:
+def _eta(start: tuple[float, ...], depth: int) -> tuple[float, ...]:
     """η of every layer where none is given: those of the network to go on from, whose topmost is
-    that of further layers; of a new network, the default."""
-    known = (start.eta if start else ()) or (_DEFAULT_ETA,)
+    that of further layers; of a network that does not tell, the default."""
+    known = start or (_DEFAULT_ETA,)
     return (*known, *[known[-1]] * depth)[:depth]
+
+
+def _refuse_beside_family(**given: Any) -> None:
+    """Refuse what a belief network takes, where another family is grown."""
+    for name, value in given.items():
+        if value is not None:
+            raise DataError(
+                f"{name}={value!r}: an argument of the belief network; with family= leave it out, "
+                "and let the family set it"
+            )

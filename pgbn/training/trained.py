@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_names, is_integral, numbers
 from pgbn.errors import DataError, NetworkError
+from pgbn.training.grown import GrownNetwork
 from pgbn.training.verbs import Reportable
 from pgbn.zoo import layers
 from pgbn.zoo.links import get_link, link_names
@@ -218,6 +219,11 @@ def unwrapped(model: Any) -> Any:
 def trained_network(model: Any, argument: str = "model") -> TrainedNetwork:
     """The trained network that an argument stands for."""
     network = unwrapped(model)
+    if isinstance(network, GrownNetwork):
+        raise DataError(
+            f"{argument} is {network!r}, of a family of its own; this is for belief networks, as "
+            "train_layerwise grows them without family="
+        )
     if not isinstance(network, TrainedNetwork):
         raise DataError(
             f"{argument} is {type(model).__name__}; give a trained network (a saved one: "

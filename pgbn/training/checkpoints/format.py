@@ -1,8 +1,8 @@
 """What a checkpoint holds: the writer of each field beside its reader.
 
 content   arguments, context, chain, networks, names, PLACE, trace
-state     the arrays of the chain, mean/0, mean/1, …, mean/r while means are summed up, and
-          kept/0/phi1, … the draws that are kept
+state     the arrays of the chain, mean/ with the name of a node while means are summed up, and
+          kept/0/ with the name of a node, … the draws that are kept
 data      the documents; model: the networks that are trained already
 """
 
@@ -17,16 +17,18 @@ import scipy.sparse as sp
 
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
+from pgbn.network.layers import layers_above
+from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, register_unloadable
 from pgbn.training.averages import Means, Trace
 from pgbn.training.codec import decode_networks, encode_networks
 from pgbn.training.growing import Progress
-from pgbn.zoo import layers
 
 __all__ = ["KIND", "Checkpoint", "checkpoint_facts", "decode_checkpoint", "encode_checkpoint"]
 
 KIND = "checkpoint"
 STATE, DATA, MODEL = "state", "data", "model"  # the groups of arrays, a file each
+MEAN, KEPT = "mean/", "kept/"  # before the names of sums, and of draws
 PLACE = ("depth", "phase", "sweep", "sweeps", "done", "total")  # where the training stands
 
 
@@ -53,7 +55,7 @@ def encode_checkpoint(
         "context": dict(context),
         "chain": chain_content(progress.chain),
         "networks": networks,
-        "names": progress.networks[-1].vocabulary if progress.networks else None,
+        "names": getattr(progress.networks[-1], "vocabulary", None) if progress.networks else None,
         **{name: getattr(progress, name) for name in PLACE},
         "trace": asdict(progress.trace),
     }
@@ -70,7 +72,7 @@ def decode_checkpoint(
 ) -> Checkpoint:
     """The checkpoint again; its chain runs on ``threads``."""
     state = files(STATE)
-    means = _decode_means(state)
+    means = {name: state.pop(name) for name in list(state) if name.startswith((MEAN, KEPT))}
     chain = decode_chain(
         content["chain"], lambda group: state if group == STATE else files(group), threads=threads
     )
@@ -83,10 +85,11 @@ def decode_checkpoint(
         sweep_seconds=0.0,
         networks=decode_networks(content["networks"], files(MODEL), content.get("names")),
         trace=Trace(trace["every"], trace["sweep"], [tuple(row) for row in trace["rows"]]),
-        means=means,
+        means=_decode_means(means, chain.network),
     )
-    data = _matrix(chain.program.cells[layers.DATA])
-    return Checkpoint(data, dict(content["arguments"]), progress, dict(content["context"]))
+    data = {name: _matrix(cells) for name, cells in chain.program.cells.items()}
+    alone = data[chain.network.observed[0]] if len(data) == 1 else data
+    return Checkpoint(alone, dict(content["arguments"]), progress, dict(content["context"]))
 
 
 def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,25 +98,26 @@ def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encode_means(means: Means) -> Group:
-    kept = {f"kept/{s}/{n}": value for s, draw in enumerate(means.draws)
+    sums = {f"{MEAN}{name}": np.asarray(total) for name, total in means.sums.items()}
+    kept = {f"{KEPT}{s}/{n}": value for s, draw in enumerate(means.draws)
             for n, value in draw.items()}  # fmt: skip
-    if not means.phi:  # none is summed up yet
-        return kept
-    sums = {f"mean/{t}": phi for t, phi in enumerate(means.phi)}
-    return {**sums, "mean/r": np.asarray(means.r), **kept}
+    return {**sums, **kept}
 
 
-def _decode_means(state: Group) -> Means:
-    """Takes the means out of the state, which is then the chain's alone."""
-    draws: list[dict[str, Any]] = []
-    for path in [path for path in state if path.startswith("kept/")]:
-        _, number, name = path.split("/")
-        draws += [{} for _ in range(int(number) + 1 - len(draws))]
-        draws[int(number)][name] = state.pop(path)
-    depth = sum(name.startswith("mean/") for name in state) - 1
-    if depth < 0:
-        return Means(draws=draws)
-    return Means([state.pop(f"mean/{t}") for t in range(depth)], state.pop("mean/r"), draws)
+def _decode_means(arrays: Group, network: Network) -> Means:
+    """The sums by the names of nodes. Older versions wrote the number of the layer for loadings."""
+    layers = layers_above(network, network.observed[0])
+    numbered = {str(t): layer.loadings for t, layer in enumerate(layers)}
+    means = Means()
+    for path, array in arrays.items():
+        kind, *number, name = path.split("/")
+        if f"{kind}/" == MEAN:
+            means.sums[numbered.get(name, name)] = array
+            continue
+        place = int(number[0])
+        means.draws += [{} for _ in range(place + 1 - len(means.draws))]
+        means.draws[place][name] = array
+    return means
 
 
 def _matrix(cells: Cells) -> Any:
@@ -121,6 +125,8 @@ def _matrix(cells: Cells) -> Any:
     if cells.missing is not None:
         unknown = cells.dense(cells.missing)[0]
         return np.ma.masked_array(cells.dense()[0], mask=unknown)
+    if len(cells.shape) != 2:
+        return cells.dense()[0]
     return sp.csr_array((cells.values, cells.indices, cells.indptr), shape=cells.shape)
 
 

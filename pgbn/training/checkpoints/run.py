@@ -22,9 +22,11 @@ from pgbn.engine.run.progress import Interrupted, stop_gently
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import archive, folders
 from pgbn.training.beginning import find_start, read_training
+from pgbn.training.belief import family_of
 from pgbn.training.checkpoints.read import read_checkpoint
 from pgbn.training.checkpoints.running import Listener, Running, takes
 from pgbn.training.checkpoints.write import Checkpoints
+from pgbn.training.family import Build
 from pgbn.training.growing import Progress
 from pgbn.training.layerwise import LayerwiseTraining, train_settings
 from pgbn.training.settings import Settings, check_known
@@ -58,13 +60,17 @@ def train(
     networks = find_start(start_from)
     start = networks[-1] if networks else None
     settings = Settings.of(max_width, depth, **given, start=start)
-    cells = read_training(X, settings.link)
-    documents, terms = cells.shape
+    data = read_training(X, family_of(settings))
+    if settings.family is not None and vocabulary is not None:
+        raise DataError("vocabulary: names of terms are for belief networks; leave it out")
+    cells = next(iter(data.values()))
     if not isinstance(record, Mapping | None):
         raise DataError(f"record={record!r:.60}: give a dict that can be written as JSON")
     context = {
-        "vocabulary": None if vocabulary is None else check_names("vocabulary", vocabulary, terms),
-        "labels": None if labels is None else check_names("labels", labels, documents),
+        "vocabulary": None
+        if vocabulary is None
+        else check_names("vocabulary", vocabulary, cells.columns),
+        "labels": None if labels is None else check_names("labels", labels, cells.rows),
         "record": dict(record or {}),
         "seconds": 0.0,
     }
@@ -73,7 +79,7 @@ def train(
     for name, value in {**kept, "record": context["record"]}.items():
         _check_json(name, value)
     writer = Checkpoints(path, kept, context=context, **running.timing)
-    return _run(writer, settings, cells, running, networks=networks)
+    return _run(writer, settings, data, running, networks=networks)
 
 
 def _check_json(name: str, value: Any) -> None:
@@ -84,16 +90,17 @@ def _check_json(name: str, value: Any) -> None:
 
 
 @takes(Running)
-def resume(path: str | Path, **options: Any) -> LayerwiseTraining:
+def resume(path: str | Path, *, family: Build | None = None, **options: Any) -> LayerwiseTraining:
     """Go on with the training in a folder from its last checkpoint, and save the result there.
 
-    The options are those of `pgbn.checkpoint.train`.
+    ``family`` is that of `train_layerwise`, needed where it is no model of the zoo, since files
+    hold no functions. The options are those of `pgbn.checkpoint.train`.
     """
     running, unknown = Running.among(options)
     for name in unknown:
         raise TypeError(f"resume() got an unexpected keyword argument {name!r}")
     at = read_checkpoint(path, threads=running.threads)
-    settings = Settings.from_content(at.arguments)
+    settings = Settings.from_content(at.arguments, family)
     writer = Checkpoints(path, settings.content(), context=at.context, **running.timing)
     writer.saved = True
     networks = at.progress.networks
@@ -101,7 +108,7 @@ def resume(path: str | Path, **options: Any) -> LayerwiseTraining:
 
 
 def _run(
-    writer: Checkpoints, settings: Settings, X: Any, running: Running, **beginning: Any
+    writer: Checkpoints, settings: Settings, data: Any, running: Running, **beginning: Any
 ) -> LayerwiseTraining:
     archive.check_writable(writer.path)
     context, start = writer.context, time.monotonic()
@@ -115,7 +122,7 @@ def _run(
             listen(event)
 
         result = train_settings(
-            settings, X, callback=each, threads=running.threads, progress=running.progress,
+            settings, data, callback=each, threads=running.threads, progress=running.progress,
             **beginning,
         ).with_vocabulary(context.get("vocabulary"))  # fmt: skip
     record = {
@@ -124,7 +131,9 @@ def _run(
         "seconds": context["seconds"],
     }
     try:
-        folders.save(result, writer.path, labels=context.get("labels"), record=record, data=X)
+        folders.save(
+            result, writer.path, labels=context.get("labels"), record=record, data=_documents(data)
+        )
     except StorageError as error:
         if writer.saved and isinstance(error.__cause__, OSError):
             full = error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -134,6 +143,14 @@ def _run(
             ) from error
         raise
     return result
+
+
+def _documents(data: Any) -> Any:
+    """What is saved beside the result, for the report: the data, if they are one matrix."""
+    if not isinstance(data, Mapping):
+        return data if len(data.shape) == 2 else None
+    first, *others = data.values()
+    return _documents(first) if not others else None
 
 
 @contextmanager

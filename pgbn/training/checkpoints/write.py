@@ -12,7 +12,6 @@ from pgbn.storage import archive
 from pgbn.training.checkpoints.format import DATA, KIND, MODEL, encode_checkpoint
 from pgbn.training.checkpoints.running import Timing, takes
 from pgbn.training.growing import Progress
-from pgbn.training.trained import TrainedNetwork
 
 __all__ = ["Checkpoints"]
 
@@ -40,7 +39,7 @@ class Checkpoints:
         self.written, self.cost, self.count = time.monotonic(), 0.0, 0
         self.saved = False
         self._files: dict[str, str] = {}
-        self._networks: Sequence[TrainedNetwork] = ()
+        self._networks: Sequence[Any] = ()
 
     def __call__(self, progress: Progress, /) -> None:
         self.count += 1

@@ -1,0 +1,125 @@
+"""Families of networks: a function from widths to a network, with what growing needs to know of it.
+
+    pgbn.train_layerwise(data, (60, 20), 2, family=lambda widths: my_network(widths))
+
+A network of T layers must be the network of T − 1 layers with a layer on top: nodes and dims of the
+layers below keep their names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any
+
+from pgbn import zoo
+from pgbn.errors import DataError, NetworkError
+from pgbn.network.growth import Units, compare, global_nodes, summed_nodes
+from pgbn.network.network import Network
+
+__all__ = ["Build", "Family", "read_family"]
+
+Build = Callable[[tuple[int, ...]], Network]
+
+
+class Family:
+    """The networks that a function makes of widths, each made once.
+
+    Invariant: they are networks in which the dims of layer t have the size K_t.
+    """
+
+    def __init__(self, build: Build) -> None:
+        if not callable(build):
+            raise DataError(
+                f"family={build!r:.60}: give a function from widths to a pgbn.Network, such as "
+                "pgbn.zoo.pgbn or lambda widths: pgbn.zoo.multimodal(widths, modalities)"
+            )
+        self.build = build
+        self.network = cache(self._network)
+        self.units = cache(self._units)
+
+    def _network(self, widths: tuple[int, ...]) -> Network:
+        """The network of these widths."""
+        network = self.build(widths)
+        if not isinstance(network, Network):
+            raise DataError(
+                f"family: {self.name} gave a {type(network).__name__} for the widths {widths}; "
+                "it must return a pgbn.Network"
+            )
+        return network
+
+    def _units(self, depth: int) -> Units:
+        """The units of the top layer of a network of ``depth`` layers, seen by small networks."""
+        widths = _small(depth)
+        narrower = (*widths[:-1], widths[-1] - 1)
+        try:
+            return compare(self.network(narrower), self.network(widths), narrower[-1])
+        except NetworkError as error:
+            raise DataError(f"family: {self.name}: {error}") from None
+
+    @property
+    def smallest(self) -> Network:
+        """A network of one layer, to see which data it takes."""
+        return self.network(_small(1))
+
+    def layers(self, depth: int) -> tuple[str, ...]:
+        """The dim of the units of each layer; it is the same one in networks of any depth."""
+        widths, found = _small(depth), []
+        network = self.network(widths)
+        for layer, width in enumerate(widths, 1):
+            dim = self.units(layer).dim
+            if network.sizes.get(dim) != width or dim in found:
+                raise DataError(
+                    f"family: {self.name}: the units of layer {layer} have the dim {dim!r} in a "
+                    f"network of {layer} layers, but not in one of {depth}; layers keep the names "
+                    "of their nodes and dims when others are put on top"
+                )
+            found.append(dim)
+        return tuple(found)
+
+    def shared(self, network: Network) -> list[str]:
+        """The latent nodes of a network of the family that all rows share; rows are the dims along
+        which the first layer has scores beside its units, such as documents."""
+        small, units = self.smallest, self.units(1)
+        scores, _ = summed_nodes(small, units)
+        axes = {dim for name in scores for dim in small[name].axes}
+        return global_nodes(network, axes - set(units.dims))
+
+    # ---- in words, and in files ---------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        function = getattr(self.build, "func", self.build)  # of a partial
+        return f"{function.__module__}.{getattr(function, '__qualname__', function)}"
+
+    def content(self) -> dict[str, Any]:
+        """As JSON. A model of the zoo, with arguments that are JSON, can be read again; of another
+        function only the name is kept, since nothing in a file is executed."""
+        build, arguments = self.build, {}
+        if isinstance(build, partial) and not build.args:
+            build, arguments = build.func, build.keywords
+        known = next((name for name in zoo.__all__ if getattr(zoo, name) is build), None)
+        try:
+            same = known is not None and json.loads(json.dumps(arguments)) is not None
+        except (TypeError, ValueError):
+            same = False
+        return {"zoo": known, "arguments": dict(arguments)} if same else {"function": self.name}
+
+
+def _small(depth: int) -> tuple[int, ...]:
+    """Widths that shrink: (4, 3) for two layers."""
+    return tuple(range(depth + 2, 2, -1))
+
+
+def read_family(content: Mapping[str, Any], build: Build | None = None) -> Family:
+    """The family again; ``build`` is needed for those that are not in the zoo."""
+    if build is not None:
+        return Family(build)
+    if content.get("zoo") in zoo.__all__:
+        return Family(partial(getattr(zoo, content["zoo"]), **content["arguments"]))
+    raise DataError(
+        f"this training grows a family of your own, {content.get('function')}, and files hold no "
+        "functions; go on in Python, with pgbn.resume(path, family=...)"
+    )

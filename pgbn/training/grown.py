@@ -1,0 +1,85 @@
+"""GrownNetwork: what is left of the chain of any network when training ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import numbers
+from pgbn.errors import DataError
+from pgbn.network.network import Network
+from pgbn.nodes.base import Latent
+
+__all__ = ["GrownNetwork"]
+
+Arrays = Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class GrownNetwork:
+    """A network of any family, grown to some widths.
+
+    ``layers`` are the dims of the units of its layers, from the data up. ``means`` are the
+    posterior means of the latent nodes that all rows share, by name: of proportions, given their
+    counts; of others, the values of the last sweeps. ``traces``, ``state``, ``sweeps`` and
+    ``draws`` (of the same nodes) are as in `pgbn.TrainedNetwork`, which a belief network has in
+    the place of this class.
+    """
+
+    model: Network
+    layers: tuple[str, ...]
+    means: Arrays
+    traces: Arrays = field(default_factory=dict)
+    state: Arrays = field(default_factory=dict)
+    sweeps: int = 0
+    draws: Arrays = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", tuple(self.layers))
+        for dim in self.layers:
+            if dim not in self.model.sizes:
+                raise DataError(f"GrownNetwork: the network has no dim {dim!r} of a known size")
+        means = {}
+        for name, value in self.means.items():
+            node, array = self.model[name], numbers(f"GrownNetwork: means[{name!r}]", value)
+            sizes = [self.model.sizes.get(dim) for dim in node.axes]
+            fits = len(sizes) == array.ndim and all(
+                size in (None, length) for size, length in zip(sizes, array.shape, strict=True)
+            )
+            complaint = node.refuses(array) if fits and isinstance(node, Latent) else None
+            if not fits or complaint:
+                has = complaint or f"has shape {array.shape}, but the dims {node.axes}"
+                raise DataError(f"GrownNetwork: means: {name} {has}")
+            means[name] = array.astype(np.float64, copy=False)
+        object.__setattr__(self, "means", means)
+
+    @property
+    def depth(self) -> int:
+        """The number of layers T."""
+        return len(self.layers)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """(K_1, …, K_T)."""
+        return tuple(self.model.sizes[dim] for dim in self.layers)
+
+    def network(self) -> Network:
+        """The network of nodes with these widths."""
+        return self.model
+
+    def without_state(self) -> GrownNetwork:
+        """The same without the hidden units of the rows: small, but not to be trained further."""
+        return replace(self, state={})
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a folder, as `pgbn.save` does."""
+        from pgbn.storage.folders import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        return f"GrownNetwork(widths={self.widths}, observed={self.model.observed})"
