@@ -68,8 +68,8 @@ class DrawsVerbs:
         seed: int = 0,
         threads: int | None = None,
     ) -> NDArray[np.float64]:
-        """log p(x_i | θ^s), for every draw and ``by="cell"`` every cell of the data, or ``by="row"``
-        every row, with the latent values of the row integrated out.
+        """log p(x_i | θ^s) for every draw and every cell of the data or, ``by="row"``, every row,
+        with the latent values of the row integrated out.
 
         Given them, to leave a row out is to leave out data that its own values have seen. How the
         integral is done, and on which side it errs: `pgbn.evaluation.row_log_likelihood`.

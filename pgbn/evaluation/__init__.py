@@ -2,6 +2,7 @@
 
 from pgbn.evaluation.coherence import coherence, diversity, leading_terms
 from pgbn.evaluation.generation import SyntheticDocuments, generate_documents
+from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.layer_quality import LayerQuality, Twins, layer_quality, similar_topics
 from pgbn.evaluation.overdispersion import (
     overdispersion,
@@ -17,8 +18,10 @@ from pgbn.evaluation.projection import (
     topic_weights,
     topics,
 )
+from pgbn.evaluation.row_likelihood import row_log_likelihood
 
 __all__ = [
+    "HeldOut",
     "HeldOutPerplexity",
     "LayerQuality",
     "SyntheticDocuments",
@@ -34,6 +37,7 @@ __all__ = [
     "overdispersion",
     "predicted_overdispersion",
     "project",
+    "row_log_likelihood",
     "similar_topics",
     "split_tokens",
     "topic_dag",

@@ -157,6 +157,10 @@ class Latent(Node):
                 return f"sums to {worst:g} over {self.simplex!r}; divide by the sum, to make it 1"
         return None
 
+    def mean(self, **slots: Any) -> Array | None:
+        """The expectation given the slots, where it is known; with a simplex, ``axis`` is its."""
+        return None
+
     def begin(self, value: Array) -> Array:
         """Where a chain begins, from a draw of the prior. Any possible value will do."""
         return value

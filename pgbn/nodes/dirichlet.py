@@ -44,6 +44,10 @@ class Dirichlet(Latent):
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.dirichlet(stream, slots["concentration"], stream.simplex)
 
+    def mean(self, **slots: Any) -> Array:
+        concentration, axis = np.asarray(slots["concentration"]), slots["axis"]
+        return np.asarray(concentration / concentration.sum(axis=axis, keepdims=True))
+
     def log_density(self, value: Array, **slots: Any) -> Array:
         axis = slots["axis"]
         concentration = np.broadcast_to(slots["concentration"], value.shape)

@@ -40,6 +40,9 @@ class Gamma(Latent):
         an exact 0 is a gamma that is switched off, and stays."""
         return np.where(value > 0, np.clip(value, 0.01, 100.0), value)
 
+    def mean(self, **slots: Any) -> Array:
+        return np.asarray(slots["shape"]) / np.asarray(slots["rate"])
+
     def log_density(self, value: Array, **slots: Any) -> Array:
         shape, rate = np.broadcast_arrays(slots["shape"], slots["rate"])
         positive = shape > 0  # a gamma of shape 0 is a point mass at 0

@@ -6,7 +6,7 @@ files. A dim without labels is numbered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +54,8 @@ def check_coords(network: Network, given: Any, sizes: Mapping[str, int]) -> Coor
     for dim, labels in given.items():
         if dim not in network.dims:
             raise DataError(f"coords: no node has a dim {dim!r}.{did_you_mean(dim, network.dims)}")
-        if isinstance(labels, (str, bytes)) or not isinstance(labels, (Sequence, np.ndarray)):
-            if not hasattr(labels, "tolist"):
-                raise DataError(f"coords: {dim!r}: give a list of labels, not {labels!r:.40}")
+        if isinstance(labels, (str, bytes, Mapping)) or not hasattr(labels, "__len__"):
+            raise DataError(f"coords: {dim!r}: give a list of labels, not {labels!r:.40}")
         out[dim] = [_plain(label) for label in np.asarray(labels, object).ravel().tolist()]
         if dim in sizes and len(out[dim]) != sizes[dim]:
             raise DataError(

@@ -1,0 +1,214 @@
+"""Held-out perplexity of any node of counts, from chains or draws.
+
+by="tokens": tokens of each row are held out, and predicted by their share of the row's rates,
+
+    f_v = Σ_s λ^s_v / Σ_s Σ_v λ^s_v,       perplexity = exp(−Σ y_v ln f_v / y_·)
+
+a ratio of sums over samples s (Zhou & Carin 2015, eq. 34). by="cells": whole cells are held out,
+masked in the data of the chain, and
+
+    perplexity = exp(−mean of ln p(x_i)),       p(x_i) = 1/S Σ_s p(x_i | λ^s)
+
+Instead of sampled values, λ^s may be the mean of the rate given the counts of the sweep, and
+p(x_i | λ^s) its mean: the same limit from fewer samples (Rao–Blackwell; docs/howto/criticism.md
+has figures). For cells that is exact where the rate is Σ_k w_k θ_k with θ a gamma node, since then
+x is a sum of negative binomials given the counts and w.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.by_cell import ByCell
+from pgbn.engine.compile.conditional import ConditionalMeans, averaged_nodes, mixed_gamma
+from pgbn.engine.compile.program import Program
+from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.draws import Draws
+from pgbn.engine.run.replay import Replay
+from pgbn.errors import DataError, did_you_mean, notify
+from pgbn.evaluation.gamma_mixture import log_negative_binomials, term_weights
+from pgbn.network.network import Network
+from pgbn.nodes.base import Observed
+from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
+from pgbn.nodes.multinomial import Multinomial
+from pgbn.nodes.poisson import Poisson
+from pgbn.nodes.rules.registry import find_link
+
+__all__ = ["HeldOut"]
+
+_FLOOR = np.finfo(np.float64).tiny
+_TYPES = (Poisson, Multinomial, BernoulliPoisson)
+
+
+class HeldOut:
+    """An accumulator over samples: `add_chain` while a chain runs, or `add_draws`; then
+    `perplexity`.
+
+    ``held_out`` are the held-out tokens, an array as the data of the node, or for ``by="cells"`` a
+    masked array in which all cells but the held-out ones are masked.
+    """
+
+    def __init__(self, network: Network, name: str, held_out: Any, by: str = "tokens") -> None:
+        if name not in network.observed:
+            raise DataError(
+                f"HeldOut: {name!r} is not an observed node.{did_you_mean(name, network.observed)}"
+            )
+        node = network.nodes[name]
+        assert isinstance(node, Observed)
+        if not isinstance(node, _TYPES) or by not in ("tokens", "cells"):
+            kinds = ", ".join(kind.__name__ for kind in _TYPES)
+            raise DataError(
+                f"HeldOut: {name!r} is a {type(node).__name__}, by={by!r}: nodes of the types "
+                f"{kinds} are scored by='tokens' or 'cells'"
+            )
+        if by == "tokens" and isinstance(node, BernoulliPoisson):
+            raise DataError(f"HeldOut: {name!r} is binary and has no tokens; give by='cells'")
+        if by == "cells" and isinstance(node, Multinomial):
+            raise DataError(f"HeldOut: {name!r} has a known total; give by='tokens'")
+        self.network, self.name, self.by, self.node = network, name, by, node
+        link = find_link(node)
+        self.slot = link.slot if link is not None else node.slots()[0]
+        self.cells = self._tokens(held_out) if by == "tokens" else self._masked(held_out)
+        if not self.cells.values.size:
+            raise DataError("HeldOut: nothing is held out; give at least one token or cell")
+        self.samples = 0
+        self._rates = np.zeros(self.cells.values.size)
+        self._totals = np.zeros(self.cells.rows)
+        self._logs = np.full(self.cells.values.size, -np.inf)
+
+    def _tokens(self, held_out: Any) -> Cells:
+        return read_array(self.node, held_out, imputed=False)
+
+    def _masked(self, held_out: Any) -> Cells:
+        if not isinstance(held_out, np.ma.MaskedArray):
+            raise DataError(
+                "HeldOut: by='cells' needs a numpy.ma.masked_array in which all cells but the "
+                "held-out ones are masked"
+            )
+        out = ~np.ma.getmaskarray(held_out)
+        values = np.ma.getdata(held_out)
+        complaint = self.node.check(np.where(out, values, 0))
+        if complaint or values.ndim != len(self.node.axes):
+            raise DataError(f"HeldOut: the held-out data have {complaint or values.shape}")
+        flat, chosen = values.reshape(-1, values.shape[-1]), out.reshape(-1, values.shape[-1])
+        rows, columns = np.nonzero(chosen)
+        indptr = np.concatenate(([0], np.cumsum(chosen.sum(axis=1)))).astype(np.int64)
+        return Cells(self.node.axes, values.shape, 1, indptr, columns.astype(np.int32),
+                     flat[rows, columns].astype(np.int64))  # fmt: skip
+
+    # ---- samples ----------------------------------------------------------------------
+
+    def add_chain(self, chain: Chain, means: bool = False) -> None:
+        """The current sample of a chain; ``means``: given its counts, not its sampled values."""
+        if chain.network.nodes.keys() != self.network.nodes.keys():
+            raise DataError("HeldOut: the chain is one of another network")
+        program = chain.program
+        if not means:
+            chain.refresh(chain.network.graph.predecessors(self.name))
+            self._add(program)
+            return
+        names = averaged_nodes(chain.network, self.name, self.slot)
+        gamma = mixed_gamma(chain.network, self.name, self.slot)
+        if not names or (self.by == "cells" and gamma is None):
+            raise DataError(
+                f"HeldOut: no factor of {self.name}.{self.slot} has a known mean given the counts; "
+                "leave out means=True"
+            )
+        steps = {step.node: step for step in chain.network.schedule if not step.upward}
+        reads = {read.name for name in names for read in steps[name].reads}
+        factors = set(chain.network.graph.predecessors(self.name))
+        if self.by == "cells":
+            assert gamma is not None
+            chain.refresh((reads | factors) & set(chain.network.latent))
+            self._add_logs(self._mixture(program, gamma))
+            return
+        chain.refresh((reads | (factors - set(names))) & set(chain.network.latent))
+        if chain.sampler is not None:
+            chain.sampler.show()
+        with ConditionalMeans(program, names).in_place():
+            self._add(program)
+
+    def add_draws(self, draws: Draws) -> None:
+        """All draws that were kept, by their values."""
+        replay = Replay(draws, self.name, "HeldOut")
+        for _ in replay:
+            self._add(replay.program)
+
+    def _add(self, program: Program) -> None:
+        by_cell = ByCell(program, self.name)
+        if by_cell.shape != self.cells.shape:
+            raise DataError(
+                f"HeldOut: held-out data {self.cells.shape}, but the chain has {by_cell.shape}"
+            )
+        if self.by == "cells":
+            self._add_logs(by_cell.log_density(self.cells))
+            return
+        self._rates += by_cell.slot(self.slot, self.cells)
+        self._totals += self._row_totals(program)
+        self.samples += 1
+
+    def _row_totals(self, program: Program) -> NDArray[np.float64]:
+        """Σ_v λ_v of every row."""
+        *dims, last = self.node.axes
+        total: Any = 0.0
+        for product in program.wiring.exposures.named_sum(self.slot, self.node, (last,)):
+            part = program.product(product)
+            if part.value is not None:
+                total = total + part.value
+                continue
+            order = [0, *(part.dims.index(d) + 1 for d in dims if d in part.dims)]
+            shape = [1, *(program.sizes[d] if d in part.dims else 1 for d in dims)]
+            total = total + part.get().transpose(order).reshape(shape)
+        whole = (1, *(program.sizes[d] for d in dims))
+        return np.array(np.broadcast_to(total, whole), np.float64).reshape(-1)
+
+    def _mixture(self, program: Program, gamma: str) -> NDArray[np.float64]:
+        """log p of every cell given the counts, with the gamma node integrated out."""
+        conditional = ConditionalMeans(program, [gamma])
+        slots = conditional.slots(gamma)
+        shape, rate = (conditional.full(gamma, slots[slot]) for slot in ("shape", "rate"))
+        weights, shapes, rates = term_weights(program, self.node, self.slot, gamma, self.cells,
+                                              shape, rate)  # fmt: skip
+        most = 0 if isinstance(self.node, BernoulliPoisson) else int(self.cells.values.max())
+        logs = log_negative_binomials(weights, shapes, rates, most)
+        if isinstance(self.node, BernoulliPoisson):
+            zero = logs[:, 0]
+            with np.errstate(divide="ignore"):
+                return np.where(self.cells.values > 0, np.log(-np.expm1(zero)), zero)
+        return np.asarray(logs[np.arange(logs.shape[0]), self.cells.values])
+
+    def _add_logs(self, logs: NDArray[np.float64]) -> None:
+        self._logs = np.logaddexp(self._logs, logs)
+        self.samples += 1
+
+    # ---- results ----------------------------------------------------------------------
+
+    def perplexity(self) -> float:
+        """Over all held-out tokens or cells."""
+        logs, weight = self._scores()
+        return float(np.exp(-(weight * logs).sum() / weight.sum()))
+
+    def per_row(self) -> NDArray[np.float64]:
+        """The perplexity of each row; NaN where nothing is held out."""
+        logs, weight = self._scores()
+        rows, number = self.cells.cell_rows(), self.cells.rows
+        with np.errstate(invalid="ignore"):
+            mean = np.bincount(rows, weight * logs, number) / np.bincount(rows, weight, number)
+        return np.asarray(np.exp(-mean))
+
+    def _scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if not self.samples:
+            raise DataError("HeldOut: no samples yet: call add_chain() or add_draws() first")
+        if self.by == "cells":
+            logs = self._logs - np.log(self.samples)
+            return np.maximum(logs, np.log(_FLOOR)), np.ones(logs.size)
+        totals = np.repeat(self._totals, np.diff(self.cells.indptr))
+        share = self._rates / np.maximum(totals, _FLOOR)
+        low = int((share < _FLOOR).sum())
+        if low:
+            notify(f"{low} held-out cells have probability 0; they are counted as {_FLOOR:.0e}")
+        return np.log(np.maximum(share, _FLOOR)), self.cells.values.astype(np.float64)

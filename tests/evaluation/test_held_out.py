@@ -1,0 +1,156 @@
+"""Held-out perplexity of any node: against the belief network's own, and against exact sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import nbinom
+
+import pgbn as pg
+from pgbn.evaluation import HeldOut, HeldOutPerplexity, split_tokens
+from pgbn.evaluation.gamma_mixture import log_negative_binomials
+from tests.helpers.refusals import check_refused
+
+rng = np.random.default_rng(0)
+COUNTS = rng.poisson(rng.gamma(0.3, 3.0, (30, 15)))
+SEEN, HELD = split_tokens(COUNTS, 0.7)
+
+
+@pytest.mark.parametrize("layer1", ["collapsed", "blocked", "composed"])
+def test_tokens_by_values_are_those_of_the_belief_network(layer1: str) -> None:
+    net = pg.zoo.pgbn([5, 3])
+    chain = net.chain({"x": SEEN}, layer1=layer1).sweep(5)
+    old, new = HeldOutPerplexity(HELD), HeldOut(net, "x", HELD)
+    for _ in range(5):
+        chain.sweep()
+        old.add_chain(chain)
+        new.add_chain(chain)
+    assert new.perplexity() == pytest.approx(old.perplexity(), rel=1e-12)
+    np.testing.assert_allclose(new.per_row(), old.per_document(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("layer1", ["collapsed", "composed"])
+def test_means_are_those_given_the_counts(layer1: str) -> None:
+    net = pg.zoo.pgbn([5, 3])
+    chain = net.chain({"x": SEEN}, layer1=layer1).sweep(5)
+    score = HeldOut(net, "x", HELD)
+    score.add_chain(chain, means=True)
+    counts, values = chain.counts, chain.values
+    phi = (0.05 + counts["phi1"]) / (0.05 + counts["phi1"]).sum(axis=1, keepdims=True)
+    shape = values["theta2"] @ values["phi2"] + counts["theta1"]
+    theta = shape / (1.0 + values["p2"][:, None])
+    expected = HeldOutPerplexity(HELD)
+    expected.add(phi, theta)
+    assert score.perplexity() == pytest.approx(expected.perplexity(), rel=1e-9)
+    after = chain.values  # the chain has its own values again
+    for name in values:
+        np.testing.assert_array_equal(after[name], values[name])
+
+
+def test_values_and_means_have_one_limit() -> None:
+    net = pg.zoo.pfa(4, p_prior=(2.0, 2.0))
+    chain = net.chain({"x": SEEN}, layer1="collapsed").sweep(30)
+    values, means, few = (HeldOut(net, "x", HELD) for _ in range(3))
+    for number in range(400):
+        chain.sweep()
+        values.add_chain(chain)
+        means.add_chain(chain, means=True)
+        if number < 5:
+            few.add_chain(chain, means=True)
+    assert means.perplexity() == pytest.approx(values.perplexity(), rel=0.01)
+    assert few.perplexity() < 1.2 * values.perplexity()
+
+
+@pytest.mark.parametrize("link", ["poisson", "bernoulli"])
+def test_cells_by_means_are_the_mean_over_gammas(link: str) -> None:
+    """p(x | z) with θ integrated out, against many draws of θ given z."""
+    net = pg.zoo.pgbn([3], link=link, p_prior=(2.0, 2.0), gamma0_prior=(2.0, 1.0))
+    data = (COUNTS > 0).astype(int) if link == "bernoulli" else np.minimum(COUNTS, 6)
+    mask = np.random.default_rng(1).random(data.shape) < 0.2
+    chain = net.chain({"x": np.ma.masked_array(data, mask)}, seed=2).sweep(20)
+    score = HeldOut(net, "x", np.ma.masked_array(data, ~mask), by="cells")
+    score.add_chain(chain, means=True)
+    counts, values = chain.counts, chain.values
+    shape, rate = values["r"] + counts["theta1"], 1.0 + values["p2"][:, None, None]
+    many = np.random.default_rng(3).gamma(shape, size=(4000, *shape.shape)) / rate[None, :, :, 0]
+    rates = (many @ values["phi1"])[:, mask]
+    x = data[mask]
+    if link == "poisson":
+        from scipy.stats import poisson
+
+        density = poisson.pmf(x, rates)
+    else:
+        density = np.where(x > 0, -np.expm1(-rates), np.exp(-rates))
+    expected = np.exp(-np.log(density.mean(axis=0)).mean())
+    assert score.perplexity() == pytest.approx(expected, rel=0.02)
+
+
+def test_sum_of_negative_binomials() -> None:
+    """Two of them, convolved; with equal weights it is one again."""
+    w, shape, rate = np.array([[0.7, 0.2]]), np.array([[1.5, 0.3]]), np.array([[0.4, 2.0]])
+    found = np.exp(log_negative_binomials(w, shape, rate, 40))[0]
+    each = [
+        nbinom.pmf(np.arange(41), a, c / (c + b))
+        for b, a, c in zip(w[0], shape[0], rate[0], strict=True)
+    ]
+    np.testing.assert_allclose(found, np.convolve(*each)[:41], rtol=1e-9)
+    same = log_negative_binomials(np.full((1, 3), 0.5), np.full((1, 3), 0.2), np.ones((1, 3)), 2000)
+    np.testing.assert_allclose(same[0], nbinom.logpmf(np.arange(2001), 0.6, 1 / 1.5), rtol=1e-8)
+
+
+def test_multinomial_tokens_from_chain_and_draws() -> None:
+    net = pg.zoo.lda(3)
+    draws = net.sample({"x": SEEN}, burn_in=5, draws=4, progress=False)
+    by_draws, by_hand = HeldOut(net, "x", HELD), HeldOutPerplexity(HELD)
+    by_draws.add_draws(draws)
+    for draw in range(4):
+        by_hand.add(draws["phi"][0, draw], draws["theta"][0, draw])
+    assert by_draws.samples == 4
+    assert by_draws.perplexity() == pytest.approx(by_hand.perplexity(), rel=1e-12)
+
+
+def test_a_network_of_ones_own_with_a_background() -> None:
+    """f is the share of the whole rate, background and all."""
+    theta = pg.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
+    base = pg.Gamma("base", 1.0, 1.0, dims="term")
+    net = pg.Network(pg.Poisson("x", phi @ theta + base, dims=("doc", "term")), sizes={"topic": 2})
+    chain = net.chain({"x": SEEN}).sweep(3)
+    score = HeldOut(net, "x", HELD)
+    score.add_chain(chain)
+    values = chain.values
+    rate = values["theta"] @ values["phi"] + values["base"]
+    share = rate / rate.sum(axis=1, keepdims=True)
+    held = HELD.toarray()
+    expected = np.exp(-(held * np.log(share)).sum() / held.sum())
+    assert score.perplexity() == pytest.approx(expected, rel=1e-9)
+    score.add_chain(chain, means=True)
+    assert np.isfinite(score.perplexity())
+
+
+NET = pg.zoo.pfa(2)
+REFUSED = {
+    "name": (lambda: HeldOut(NET, "y", HELD), ["'y' is not an observed node"]),
+    "by": (lambda: HeldOut(NET, "x", HELD, by="rows"), ["by='rows'", "tokens"]),
+    "binary": (
+        lambda: HeldOut(pg.zoo.pgbn([2], link="bernoulli"), "x", HELD),
+        ["binary", "by='cells'"],
+    ),
+    "no mask": (lambda: HeldOut(NET, "x", COUNTS, by="cells"), ["masked_array"]),
+    "nothing": (lambda: HeldOut(NET, "x", COUNTS * 0), ["nothing is held out"]),
+    "no samples": (lambda: HeldOut(NET, "x", HELD).perplexity(), ["no samples", "add_chain"]),
+    "shape": (
+        lambda: HeldOut(NET, "x", HELD).add_chain(NET.chain({"x": COUNTS[:4]})),
+        ["(30, 15)", "(4, 15)"],
+    ),
+    "gamma": (
+        lambda: HeldOut(pg.zoo.pgbn([2], link="gamma"), "x", HELD),
+        ["PoissonGamma", "Multinomial"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    build, words = REFUSED[name]
+    check_refused(build, (pg.DataError,), words)
