@@ -37,7 +37,8 @@ class Verbs:
         """
         from pgbn.engine.run.generate import generate_network
 
-        return generate_network(self._network, seed, sizes or {}, given or {})
+        sizes, given = ({} if each is None else each for each in (sizes, given))
+        return generate_network(self._network, seed, sizes, given)
 
     def chain(
         self,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from pgbn.checks import MOST_LAYERS, check_integer, check_seed
+from pgbn.checks import MOST_LAYERS, check_flag, check_integer, check_seed
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.training.per_layer import integers, positives
@@ -91,7 +91,7 @@ class Settings:
             min_count=check_integer("min_count", min_count, 0),
             trace_every=check_integer("trace_every", trace_every, 0),
             priors=priors or (start.priors if start else Priors()),
-            keep_states=bool(keep_states),
+            keep_states=check_flag("keep_states", keep_states),
         )
 
     def first(self, depth: int) -> Settings:

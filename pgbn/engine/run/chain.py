@@ -59,7 +59,7 @@ class Chain:
         check_fits(network, sizes)
         program = Program(network, cells, sizes, 1, executor_of(threads, executor))
         check_possible(program)
-        begin_values(program, stream_key(self.seed, self.number), init or {})
+        begin_values(program, stream_key(self.seed, self.number), {} if init is None else init)
         self._begin(program, layer1)
 
     @classmethod
