@@ -73,7 +73,9 @@ def geweke(
     check_network(network, sizes, "geweke")
     replicates = check_integer("replicates", replicates, 2)
     sweeps = check_integer("sweeps", sweeps, 1)
-    chain = Chain.replicated(network, {} if sizes is None else sizes, replicates, seed, layer1, threads)
+    chain = Chain.replicated(
+        network, {} if sizes is None else sizes, replicates, seed, layer1, threads
+    )
     _refuse_not_finite(_arrays(chain))
     refuse_large_counts(chain, "geweke", LARGEST_RATE)
     if broken is not None:

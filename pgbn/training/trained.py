@@ -93,7 +93,9 @@ class TrainedNetwork(Reportable):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         self._check_layers()
         if not ((self.r >= 0) & (self.r <= LARGEST)).all():
-            raise DataError(f"TrainedNetwork: r={self.r}: give finite numbers from 0 to {LARGEST:g}")
+            raise DataError(
+                f"TrainedNetwork: r={self.r}: give finite numbers from 0 to {LARGEST:g}"
+            )
         if not (self.c >= 0).all():
             raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
         _check_link(self.link)
