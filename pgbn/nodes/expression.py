@@ -28,7 +28,7 @@ from pydantic import (
     model_validator,
 )
 
-from pgbn.checks import is_finite_number, in_order
+from pgbn.checks import in_order, is_finite_number
 from pgbn.errors import NetworkError
 from pgbn.nodes.arguments import as_array, by_position, explain_error, is_real, short
 

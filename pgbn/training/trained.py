@@ -49,6 +49,10 @@ class Priors:
 def read_priors(content: Mapping[str, Any]) -> Priors:
     """The priors again, from JSON; what another version had besides is left out."""
     known = {entry.name for entry in fields(Priors)}
+    if not isinstance(content, Mapping) or not all(
+        isinstance(p, list | tuple) for p in content.values()
+    ):
+        raise DataError(f"priors={content!r:.60}: give two numbers for each of them")
     return Priors(**{name: tuple(pair) for name, pair in content.items() if name in known})
 
 
