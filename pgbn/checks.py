@@ -16,6 +16,7 @@ from pgbn.errors import DataError
 __all__ = [
     "MOST_LAYERS",
     "MOST_THREADS",
+    "check_flag",
     "check_integer",
     "check_names",
     "check_seed",
@@ -54,6 +55,13 @@ def check_integer(name: str, value: Any, least: int) -> int:
     if not is_integral(value) or value < least:
         raise DataError(f"{name}={value!r} must be an integer of at least {least}")
     return int(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """A yes or no, also as a number; an array of several is neither."""
+    if not isinstance(value, (bool, np.bool_)) and not is_integral(value) and value is not None:
+        raise DataError(f"{name}={value!r}: give True or False")
+    return bool(value)
 
 
 def thread_count(threads: int | None) -> int:

@@ -265,8 +265,10 @@ def _describe(corpus: Corpus) -> None:
 def _command(folder: Path) -> str | None:
     """The command that began a model."""
     content = read_manifest(folder)["content"]
-    record = content.get("context", content).get("record") or {}
-    return str(record.get("command"))
+    for name in ("context", "record", "command"):  # a model has its record without a context
+        inner = content.get(name, content if name == "context" else None)
+        content = inner if isinstance(inner, dict) else {"": inner}
+    return str(content.get(""))
 
 
 def _record(data: Path, corpus: Corpus) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ from pgbn.cli.console import check_target, output
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
 from pgbn.errors import DataError, PgbnWarning, notify, printable
 from pgbn.storage.archive import read_manifest
+from pgbn.storage.folders import read_folder
 from pgbn.storage.part_files import new_file
 
 if TYPE_CHECKING:
@@ -44,15 +46,19 @@ def info_command(model: Folder) -> None:
     from pgbn.cli.models import open_model
     from pgbn.training.checkpoints.format import KIND, checkpoint_facts
 
-    body = read_manifest(model)
-    content, facts = body["content"], {"kind": body["kind"], "pgbn": body["package"]}
-    facts |= {"written": body["written"], "bytes": sum(e["bytes"] for e in body["files"].values())}
-    if body["kind"] == KIND:
-        facts |= {**checkpoint_facts(content), "resume": f"pgbn resume {model}"}
-    elif body["kind"] == "chain":
-        chain = content["object"]
-        facts |= {key: chain[key] for key in ("sweeps", "seed", "number", "layer1", "shapes")}
-    elif body["groups"] and body["kind"] in ("training", "trained", "estimator"):
+    def read(body: Mapping[str, Any], files: Any) -> dict[str, Any]:
+        content = body["content"]
+        found = {"kind": body["kind"], "pgbn": body["package"], "written": body["written"],
+                 "bytes": sum(entry["bytes"] for entry in body["files"].values())}  # fmt: skip
+        if body["kind"] == KIND:
+            found |= {**checkpoint_facts(content), "resume": f"pgbn resume {model}"}
+        elif body["kind"] == "chain":
+            chain = content["object"]
+            found |= {key: chain[key] for key in ("sweeps", "seed", "number", "layer1", "shapes")}
+        return found
+
+    facts = read_folder(model, read)
+    if facts["kind"] in ("training", "trained", "estimator") and read_manifest(model)["groups"]:
         opened = open_model(model)
         network = opened.network
         facts |= {

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from pgbn.checks import MOST_THREADS, check_integer, in_order, is_integral
+from pgbn.checks import MOST_THREADS, check_flag, check_integer, in_order, is_integral
 from pgbn.errors import DataError
 from pgbn.storage.sparse import check_sparse
 from pgbn.zoo.arguments import check_link
@@ -95,10 +95,7 @@ def check_settings(estimator: Any) -> None:
     And an eta of None, which is for trainings that go on with another model's settings."""
     if estimator.eta is None:
         raise DataError("eta=None: give a positive number, or one for each layer")
-    if not isinstance(estimator.warm_start, (bool, np.bool_)) and not is_integral(
-        estimator.warm_start
-    ):
-        raise DataError(f"warm_start={estimator.warm_start!r}: give True or False")
+    check_flag("warm_start", estimator.warm_start)
     depth = check_integer("depth", estimator.depth, 1)
     if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
         raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pgbn.checks import check_seed
 from pgbn.errors import StorageError
 from pgbn.estimators.fit import fixed_parameters
 from pgbn.estimators.network import NetworkTransformer
@@ -65,7 +66,7 @@ def _decode_estimator(
         if "feature_names" in content:
             estimator.feature_names_in_ = np.array(content["feature_names"], object)
         training = LayerwiseTraining(networks, str(content["stopped"]))
-        estimator._keep(training, str(content["link"]), int(content["seed"]), fixed)
+        estimator._keep(training, str(content["link"]), check_seed(content["seed"]), fixed)
         estimator.n_features_in_ = int(content["features"])
     return estimator
 

@@ -52,7 +52,7 @@ class Verbs:
         """
         from pgbn.engine.run.generate import generate_network
 
-        return generate_network(self._network, seed, sizes or {}, given)
+        return generate_network(self._network, seed, {} if sizes is None else sizes, given)
 
     def prior_predictive(
         self,
@@ -67,7 +67,9 @@ class Verbs:
         prior and prior_predictive."""
         from pgbn.engine.run.prior import prior_draws
 
-        return prior_draws(self._network, draws, sizes or {}, seed, threads, coords)
+        return prior_draws(
+            self._network, draws, {} if sizes is None else sizes, seed, threads, coords
+        )
 
     def chain(
         self,

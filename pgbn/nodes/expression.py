@@ -28,7 +28,7 @@ from pydantic import (
     model_validator,
 )
 
-from pgbn.checks import in_order
+from pgbn.checks import in_order, is_finite_number
 from pgbn.errors import NetworkError
 from pgbn.nodes.arguments import as_array, by_position, explain_error, is_real, short
 
@@ -120,8 +120,8 @@ class Expression(_Model):
                 f"{self} / {other!r}: only division by a number is conjugate; "
                 "give the divisor as a rate parameter instead"
             )
-        if not 0 < float(other) < np.inf:
-            raise NetworkError(f"{self} / {other!r}: the divisor must be positive and finite")
+        if not is_finite_number(other) or not other > 0:
+            raise NetworkError(f"{self} / {short(other)}: the divisor must be positive and finite")
         return Product(factors=(self, Constant(value=1.0 / float(other))))
 
     def __add__(self, other: Any) -> Sum:

@@ -13,20 +13,22 @@ import hashlib
 import json
 import os
 import re
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from pgbn.errors import StorageError
+from pgbn.checks import is_integral
+from pgbn.errors import PgbnError, StorageError
+from pgbn.storage.bounded import check_regular
+from pgbn.storage.memory import check_bytes
 from pgbn.storage.npz import file_digest, read_npz
 
 __all__ = ["MANIFEST", "body_digest", "is_archive", "read_arrays", "read_manifest"]
 
 FORMAT, VERSION, MANIFEST = "pgbn-model", 1, "model.json"
-LARGEST_MANIFEST = 2**30
+LARGEST_MANIFEST = 2**28  # bytes; read and checked in seconds
 
 Entry = dict[str, Any]  # {"sha256": …, "bytes": …}
 
@@ -56,16 +58,18 @@ def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
     if "\0" in str(path):
         raise missing
     try:
-        if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > LARGEST_MANIFEST:
-            raise StorageError(f"{path}: not a manifest of pgbn")
-        document = json.loads(path.read_bytes())
+        check_regular(path, LARGEST_MANIFEST)
+        text = path.read_bytes()
+        parts = sum(text.count(sign) for sign in b",[{:")  # each an object at most
+        check_bytes(f"{path}: it", 4 * len(text) + 100 * parts, "is it a manifest of pgbn?")
+        document = json.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         raise missing from None
     except OSError as error:
         raise StorageError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
-        if isinstance(error, StorageError):
-            raise
+        if isinstance(error, PgbnError):
+            raise StorageError(str(error)) from None
         raise StorageError(f"{path}: damaged or not of pgbn: it is not JSON ({error})") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise StorageError(f"{path}: this file was not written by pgbn")
@@ -98,7 +102,7 @@ def _check_body(path: Path, body: Mapping[str, Any]) -> None:
         and isinstance(groups, dict)
         and all(_NAME.fullmatch(name) for name in files)
         and all(isinstance(name, str) and name in files for name in groups.values())
-        and all(isinstance(e, dict) and isinstance(e.get("bytes"), int) for e in files.values())
+        and all(isinstance(e, dict) and is_integral(e.get("bytes")) for e in files.values())
     )
     if not good:
         raise StorageError(f"{path}: not a manifest of pgbn: a name or an entry is not allowed")
@@ -111,9 +115,8 @@ def read_arrays(folder: str | Path, body: Mapping[str, Any], group: str) -> dict
     name = body["groups"][group]
     path, entry = Path(folder) / name, body["files"][name]
     try:
+        check_regular(path)
         with path.open("rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise StorageError(f"{path}: not a file")
             if os.fstat(file.fileno()).st_size != entry["bytes"]:
                 raise StorageError(f"{path}: damaged: not of {entry['bytes']} bytes; use a copy")
             if file_digest(file)[0] != entry.get("sha256"):

@@ -8,13 +8,25 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
+import stat
 from pathlib import Path
 from typing import IO, Any
 
-from pgbn.errors import DataError
+from pgbn.errors import DataError, StorageError
 from pgbn.storage.memory import gigabytes, memory
 
-__all__ = ["is_packed", "open_bytes", "open_text"]
+__all__ = ["check_regular", "is_packed", "open_bytes", "open_text"]
+
+
+def check_regular(path: Path, most: float = math.inf) -> None:
+    """Refuse what is no file, before it is opened: a pipe would be waited for, a device never end;
+    and a file of more than ``most`` bytes."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise StorageError(f"{path}: not a file, but a pipe, a device or a folder")
+    if found.st_size > most:
+        raise StorageError(f"{path}: {found.st_size} bytes, but at most {most} are read")
 
 
 def is_packed(path: Path) -> bool:

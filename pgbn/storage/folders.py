@@ -23,7 +23,7 @@ from pgbn.storage.codecs import check_loadable, decode, encode, encode_documents
 from pgbn.storage.sparse import read_rows
 from pgbn.storage.writing import write
 
-__all__ = ["Saved", "load", "open_saved", "read_folder", "save"]
+__all__ = ["Saved", "check_content", "load", "open_saved", "read_folder", "save"]
 
 Result = TypeVar("Result")
 
@@ -84,7 +84,7 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
     """The object and everything that was saved beside it."""
 
     def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Saved:
-        content = body["content"]
+        content = check_content(body["content"])
         check_loadable(body["kind"], Path(path))
         documents = read_rows(files("documents")) if "documents" in body["groups"] else None
         return Saved(
@@ -101,6 +101,23 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
     return read_folder(path, read)
 
 
+def check_content(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Names are lists of texts, and the record is an object, before anybody uses them."""
+    for name in ("vocabulary", "labels"):
+        names = content[name]
+        listed = isinstance(names, list) and all(isinstance(each, str) for each in names)
+        if names is not None and not listed:
+            raise StorageError(f"damaged: {name} is {type(names).__name__}, not a list of texts")
+    record = content["record"]
+    for name, value in (("object", content["object"]), ("record", record), *(
+        (f"record[{key!r}]", record[key]) for key in ("arguments", "vectorizer")
+        if isinstance(record, dict) and key in record
+    )):  # fmt: skip
+        if not isinstance(value, dict):
+            raise StorageError(f"damaged: {name} is {type(value).__name__}, not an object")
+    return content
+
+
 def read_folder(
     path: str | Path, read: Callable[[Mapping[str, Any], Callable[[str], Any]], Result]
 ) -> Result:
@@ -111,14 +128,16 @@ def read_folder(
         body = read_manifest(folder)
         try:
             return read(body, partial(read_arrays, folder, body))
-        except StorageError:
+        except StorageError as error:
             if read_manifest(folder)["files"] != body["files"]:
                 continue  # a writer replaced the files while we read them
-            raise
+            if str(folder) in str(error):
+                raise
+            raise StorageError(f"{folder}: {error}") from error
         except PgbnError as error:
             # the checksums are right, so the files are as they were written
             raise StorageError(f"{folder}: cannot be read here: {error}") from error
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError,
-                AssertionError) as error:  # fmt: skip
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
+                AssertionError, RecursionError, MemoryError) as error:  # fmt: skip
             detail = f"{type(error).__name__}: {error}"
             raise StorageError(f"{folder}: not what this pgbn can read ({detail})") from error

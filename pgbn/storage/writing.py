@@ -25,6 +25,7 @@ import numpy as np
 from pgbn.errors import StorageError
 from pgbn.storage.archive import (
     FORMAT,
+    LARGEST_MANIFEST,
     MANIFEST,
     VERSION,
     Entry,
@@ -167,6 +168,11 @@ def _write_arrays(part: Path, group: str, arrays: Arrays) -> tuple[str, Entry]:
 
 def _write_manifest(part: Path, body: Mapping[str, Any]) -> None:
     text = as_json(body)
+    if len(text) > LARGEST_MANIFEST:
+        raise StorageError(
+            f"{part.parent}: could not be written: the names and the record take {len(text)} bytes, "
+            f"but at most {LARGEST_MANIFEST} can be read again; give shorter labels"
+        )
     manifest = {"format": FORMAT, "version": VERSION, "sha256": body_digest(json.loads(text))}
     head = json.dumps(manifest)[:-1]
     with part.open("wb") as file:

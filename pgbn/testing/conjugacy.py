@@ -87,7 +87,9 @@ def check_conjugacy(
     draws = check_integer("draws", draws, 1)
     drawn: dict[tuple[str, str], list[Any]] = {}
     network = _recording(network, drawn)
-    chain = Chain.replicated(network, sizes or {}, replicates, seed, "composed", 1)
+    chain = Chain.replicated(
+        network, {} if sizes is None else sizes, replicates, seed, "composed", 1
+    )
     refuse_large_counts(chain, "check_conjugacy", 2000)  # tables of Stirling numbers grow as m²
     for _ in range(2):
         drawn.clear()

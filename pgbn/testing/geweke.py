@@ -84,7 +84,8 @@ def geweke(
         network, order = network.with_order(order), None
     replicates = check_integer("replicates", replicates, 2)
     sweeps = check_integer("sweeps", sweeps, 1)
-    chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads, None, given)
+    wanted = {} if sizes is None else sizes
+    chain = Chain.replicated(network, wanted, replicates, seed, layer1, threads, None, given)
     _refuse_not_finite(_arrays(chain))
     refuse_large_counts(chain, "geweke", LARGEST_RATE)
     if order is not None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from pgbn.checks import MOST_LAYERS, check_integer, check_seed
+from pgbn.checks import MOST_LAYERS, check_flag, check_integer, check_seed
 from pgbn.errors import DataError, did_you_mean
 from pgbn.training.family import Build, Family, read_family
 from pgbn.training.grown import GrownNetwork
@@ -112,7 +112,7 @@ class Settings:
             min_count=check_integer("min_count", min_count, 0),
             trace_every=check_integer("trace_every", trace_every, 0),
             priors=priors or Priors(),
-            keep_states=bool(keep_states),
+            keep_states=check_flag("keep_states", keep_states),
             keep_draws=int(keep_draws),
             family=family,
         )

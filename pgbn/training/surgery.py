@@ -87,8 +87,9 @@ def grow(
     Nodes that neither gives are left out: a chain draws them from the prior. The second result
     has, for each dim that grew, the new index of each old entry.
     """
-    _check_network("grow", network, state=state, values=values, sizes=sizes or {})
-    given = {dim: check_integer(f"grow: sizes[{dim!r}]", n, 1) for dim, n in (sizes or {}).items()}
+    sizes = {} if sizes is None else sizes
+    _check_network("grow", network, state=state, values=values, sizes=sizes)
+    given = {dim: check_integer(f"grow: sizes[{dim!r}]", n, 1) for dim, n in sizes.items()}
     every = {**network.sizes, **given}
     for name in values:
         if name not in network.latent:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_names, is_integral, numbers
 from pgbn.errors import DataError, NetworkError
 from pgbn.training.grown import GrownNetwork
+from pgbn.training.possible import LARGEST, check_parts
 from pgbn.training.verbs import Reportable
 from pgbn.zoo import layers
 from pgbn.zoo.links import get_link, link_names
@@ -50,6 +51,10 @@ class Priors:
 def read_priors(content: Mapping[str, Any]) -> Priors:
     """The priors again, from JSON; what another version had besides is left out."""
     known = {entry.name for entry in fields(Priors)}
+    if not isinstance(content, Mapping) or not all(
+        isinstance(p, list | tuple) for p in content.values()
+    ):
+        raise DataError(f"priors={content!r:.60}: give two numbers for each of them")
     return Priors(**{name: tuple(pair) for name, pair in content.items() if name in known})
 
 
@@ -95,11 +100,14 @@ class TrainedNetwork(Reportable):
         for name in ("r", "c"):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         self._check_layers()
-        if not (np.isfinite(self.r) & (self.r >= 0)).all():
-            raise DataError(f"TrainedNetwork: r={self.r}: give finite numbers of at least 0")
+        if not ((self.r >= 0) & (self.r <= LARGEST)).all():
+            raise DataError(
+                f"TrainedNetwork: r={self.r}: give finite numbers from 0 to {LARGEST:g}"
+            )
         if not (self.c >= 0).all():
             raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
         _check_link(self.link)
+        check_parts(self)
         if self.vocabulary is not None:
             names = check_names("vocabulary", self.vocabulary, self.vocabulary_size)
             object.__setattr__(self, "vocabulary", tuple(names))

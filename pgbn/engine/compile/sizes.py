@@ -17,6 +17,8 @@ def complete_sizes(
     network: Network, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, int]:
     """All sizes: the network's, those given, and those of arrays; they must agree."""
+    if not isinstance(sizes, Mapping):
+        raise DataError(f"sizes={sizes!r}: give a dict from dims to sizes, such as {{'doc': 10}}")
     every = dict(network.sizes)
     for dim, size in sizes.items():
         if dim not in network.dims:

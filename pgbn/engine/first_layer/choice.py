@@ -65,7 +65,7 @@ def _cost(kind: type[FirstLayer], cells: Cells, topics: int) -> float:
 def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
     """The sampler of the first layer and the schedule that goes with it."""
     network = program.network
-    if layer1 not in ("auto", *sampler_names(), "composed"):
+    if not isinstance(layer1, str) or layer1 not in ("auto", *sampler_names(), "composed"):
         known = ", ".join(("auto", *sampler_names(), "composed"))
         raise NetworkError(f"layer1={layer1!r}: must be one of {known}")
     if layer1 == "composed":

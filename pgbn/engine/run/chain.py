@@ -65,7 +65,7 @@ class Chain(ChainVerbs):
         sizes = complete_sizes(network, {}, shapes | self.given.shapes)
         check_fits(network, sizes)
         program = Program(network, cells, sizes, 1, executor_of(threads, executor))
-        self._begin_given(program, init or {})
+        self._begin_given(program, {} if init is None else init)
         self._begin(program, layer1)
 
     @classmethod

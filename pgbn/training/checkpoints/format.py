@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from pgbn.checks import is_finite_number
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
+from pgbn.errors import StorageError
 from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, register_unloadable
+from pgbn.storage.folders import check_content
 from pgbn.training.averages import Means, Trace
 from pgbn.training.checkpoints.machine import this_machine
 from pgbn.training.codec import decode_networks, encode_networks
@@ -79,7 +82,8 @@ def decode_checkpoint(
     chain = decode_chain(
         content["chain"], lambda group: state if group == STATE else files(group), threads=threads
     )
-    trace = content["trace"]
+    trace, context = content["trace"], content["context"]
+    _check_place(content["phase"], trace["rows"], context)
     progress = Progress(
         chain=chain,
         phase=str(content["phase"]),
@@ -98,6 +102,16 @@ def decode_checkpoint(
         dict(content["context"]),
         content.get("machine"),
     )
+
+
+def _check_place(phase: Any, rows: Any, context: Any) -> None:
+    """What a resumed training would meet only after its sweeps, refused before them."""
+    if phase not in ("burn_in", "collect") or np.asarray(rows, float).reshape(-1, 3).ndim != 2:
+        raise StorageError(f"damaged: the phase {phase!r:.40} is not 'burn_in' or 'collect'")
+    names = {name: context.get(name) for name in ("vocabulary", "labels")}
+    check_content({**names, "record": context.get("record", {}), "object": {}})
+    if not is_finite_number(context.get("seconds", 0.0)):
+        raise StorageError("damaged: the seconds of the training are not a number")
 
 
 def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:

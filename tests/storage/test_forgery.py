@@ -1,0 +1,51 @@
+"""Forged models and bytes of corpora: a result, or an error of pgbn, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("sklearn")
+import pgbn
+from pgbn.errors import StorageError
+from tests.helpers.forgery import Corpora, Models, campaign_of
+
+
+@pytest.mark.parametrize("kind", [Corpora, Models])
+def test_a_few_seconds_of_cases(kind: type, tmp_path: Path) -> None:
+    done, found = campaign_of(kind(tmp_path), range(400), seconds=5.0)
+    assert found == []
+    assert done > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "number"), [(Corpora, 20_000), (Models, 2_000)])
+def test_many_cases(kind: type, number: int, tmp_path: Path) -> None:
+    done, found = campaign_of(kind(tmp_path), range(number))
+    assert found == []
+    assert done == number
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder: Path) -> None:
+    """Neither for the arrays nor for the manifest."""
+    for path in sorted(folder.iterdir(), reverse=True):
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(StorageError, match="not a file, but a pipe"):
+            pgbn.load(folder)
+
+
+def test_a_manifest_that_is_too_large_is_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (folder / "model.json").open("r+b") as file:
+        file.truncate(2**30)  # takes no room on the disk
+    with pytest.raises(StorageError, match="at most 268435456 are read"):
+        pgbn.load(folder)
+    (folder / "model.json").write_text("[" + "[]," * 100_000 + "0]")
+    monkeypatch.setattr("pgbn.storage.memory.memory", lambda: 10**7)
+    with pytest.raises(StorageError, match=r"model.json: it would need"):
+        pgbn.load(folder)
