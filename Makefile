@@ -2,6 +2,8 @@
 #             the installed numpy and scipy
 # make test   set it up and run the tests
 # make check  format, lint and types
+# make install-check  build wheel and source archive, run the wheel with the oldest and the newest
+#             versions of what it needs, outside this folder
 # make docs   run the code of the documentation and build its pages in docs/_build/html
 # make long   the statistical tests at full power (about an hour)
 
@@ -17,7 +19,7 @@ BIN := $(VENV)/bin
 endif
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check docs long clean
+.PHONY: demo test check install-check docs long clean
 
 demo: $(STAMP)
 	$(BIN)/pgbn demo
@@ -29,6 +31,9 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+install-check: $(STAMP)
+	.ci/install $(BIN)/python
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
