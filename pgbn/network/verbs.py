@@ -145,6 +145,19 @@ class Verbs:
         return infer_rows(self._network, data, given, rows, burn_in, samples, seed, nodes,
                           quantiles, keep, threads, executor)  # fmt: skip
 
+    def forecast(self, draws: Mapping[str, Any] | Draws, steps: int, seed: int = 0) -> Draws:
+        """The next ``steps`` rows of a network in time, one future for each posterior draw:
+        θ_{T+1} given θ_T, and so on, with the data that follow from them.
+
+        ``draws`` (`Draws`, or a dict of arrays with the dims of draws) have the nodes in time,
+        whose last row is where the future begins, and the nodes without time that it depends on.
+        What has the dim of time but no recursion, such as a rate of its own for each step, is drawn
+        from its prior. The result has all nodes with that dim, the data too, and ``steps`` rows of each.
+        """
+        from pgbn.engine.run.forecast import forecast_network
+
+        return forecast_network(self._network, draws, steps, seed)
+
     def explain(self, format: str = "text") -> str:
         """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html"."""
         from pgbn.explain import explain
