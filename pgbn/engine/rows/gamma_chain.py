@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,10 +97,7 @@ class GammaChain:
         moments = Moments(edges[:-1].astype(np.int64), none, none, np.zeros(room), np.zeros(room))
         self.run(cells, sweeps, moments, seed, executor, number)
         both = (moments.unit, moments.unit_square)
-        return [
-            (both[0][:, start:stop], both[1][:, start:stop])
-            for start, stop in zip(edges[:-1], edges[1:], strict=True)
-        ]
+        return [(both[0][:, start:stop], both[1][:, start:stop]) for start, stop in pairwise(edges)]
 
     def explains(self, cells: Cells) -> bool:
         """Whether every datum above 0 has a unit that could have caused it."""

@@ -20,7 +20,7 @@ from pgbn.errors import DataError
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Given", "hold"]
+__all__ = ["Given", "hold", "hold_some"]
 
 
 class Given:
@@ -108,4 +108,14 @@ def hold(network: Network, given: Any, partly: bool = False) -> tuple[Network, d
             raise DataError(
                 f"given: no value of {name!r}, which the network holds; give {{{name!r}: array, …}}"
             )
+    return held, values
+
+
+def hold_some(network: Network, given: Any) -> tuple[Network, dict[str, Any]]:
+    """The same, where something must be left to draw."""
+    held, values = hold(network, given)
+    if not held.free:
+        raise DataError(
+            f"given: {', '.join(held.held)} leave nothing to draw; leave one of them out"
+        )
     return held, values

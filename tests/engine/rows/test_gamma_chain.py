@@ -12,6 +12,7 @@ from pgbn import Network, zoo
 from pgbn.engine.rows.gamma_chain import ChainPattern, find_chain
 from pgbn.engine.rows.independent import row_network
 from tests.helpers.models import MILD, zoo_models
+from tests.helpers.trained import X, model_of
 
 MODELS = zoo_models()
 CHAINS = [name for name in MODELS if name.startswith(("pfa", "pgbn"))]
@@ -20,7 +21,7 @@ OTHERS = ["lda", "hdp_lda", "bnbp", "multimodal", "gated_pfa"]
 pytestmark = pytest.mark.filterwarnings("ignore::pgbn.PgbnWarning")
 
 
-def other_names(depth: int = 2, first: Any = None) -> Network:
+def other_names(first: Any = None) -> Network:
     """A belief network of two layers whose nodes have names of their own."""
     top = pgbn.Gamma("weights", 1.0, 1.0, dims="group")
     v = pgbn.Gamma("v", *MILD, dims="row")
@@ -57,14 +58,14 @@ def test_names_do_not_matter_and_other_rates_do() -> None:
     assert "u is not drawn as a BetaOdds" in str(find_chain(row_network(gamma, "row"), "row"))
 
 
-@pytest.mark.parametrize("case", ["pgbn, T=2", "pgbn, bernoulli, T=1", "pgbn, gamma, T=2"])
+@pytest.mark.parametrize("case", ["pgbn, T=2", "pgbn, gamma, T=1"])
 def test_the_kernels_have_the_law_of_the_rules(case: str) -> None:
     network = MODELS[case]
     drawn = network.generate(seed=5, sizes={"doc": 3, "term": 3})
     data = {name: drawn[name] for name in network.observed}
     names = [name for name in network.latent if name.startswith("theta")]
     runs = [
-        network.infer(data, drawn, "doc", 50, 1500, seed=seed, nodes=names, kernels=kernels)
+        network.infer(data, drawn, "doc", 30, 600, seed=seed, nodes=names, kernels=kernels)
         for seed in (1, 2, 3, 4)
         for kernels in (True, False)
     ]
@@ -78,8 +79,7 @@ def test_the_kernels_have_the_law_of_the_rules(case: str) -> None:
 
 
 def test_the_kernels_are_those_of_trained_networks() -> None:
-    x = np.random.default_rng(0).poisson(1.0, (20, 6))
-    model = pgbn.PGBN(max_width=(3, 2), n_iter=10, burn_in=5, random_state=0).fit(x).model_
+    model, x = model_of(), X
     network = zoo.pgbn(model.widths)
     given = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)} | {"r": model.r}
     old = pgbn.infer(model, x, burn_in=5, samples=7, seed=3)
@@ -94,7 +94,7 @@ def test_many_draws_and_terms_that_no_unit_has() -> None:
     one = {name: drawn[name] for name in ("to_word", "to_lower", "weights")}
     two = {name: np.stack([value, value]) for name, value in one.items()}
     single, double = (
-        network.infer(drawn | {}, given, "row", 50, 2000, nodes=["lower"]) for given in (one, two)
+        network.infer(drawn, given, "row", 50, 2000, nodes=["lower"]) for given in (one, two)
     )
     assert np.allclose(single["lower"], double["lower"], rtol=0.15)
     zero = one | {"to_word": np.eye(4)[[0, 0, 1]]}
