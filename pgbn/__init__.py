@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pgbn.checkpoint import resume
     from pgbn.engine.first_layer.registry import register_sampler
     from pgbn.engine.plan import register_kernel
+    from pgbn.engine.rows.result import NewRows
     from pgbn.engine.run.chain import Chain
     from pgbn.engine.run.draws import Draws
     from pgbn.engine.run.progress import Event
@@ -116,6 +117,7 @@ __all__ = [
     "Multinomial",
     "Network",
     "NetworkError",
+    "NewRows",
     "Node",
     "Observed",
     "PgbnError",

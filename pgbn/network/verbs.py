@@ -154,6 +154,7 @@ class Verbs:
         keep: str = "moments",
         threads: int | None = None,
         executor: Executor | None = None,
+        kernels: bool = True,
     ) -> NewRows:
         """The posterior of everything that belongs to new rows of the plate ``rows`` (the first
         dim of the first data node if left out), given the nodes without it.
@@ -170,12 +171,29 @@ class Verbs:
         of bounded memory, and sparse data stay sparse.
 
         The result has means and standard deviations of ``nodes`` (all with the plate if left out),
-        ``quantiles`` of these levels, and with ``keep="draws"`` all draws.
+        ``quantiles`` of these levels, and with ``keep="draws"`` all draws. Where the rows are a
+        chain of gamma layers above Dirichlet loadings, and moments of layers are all that is asked
+        for (``nodes=["theta1"]``), kernels made for it do the work; ``kernels=False`` leaves it to
+        the general rules, to compare.
         """
         from pgbn.engine.rows.infer import infer_rows
 
         return infer_rows(self._network, data, given, rows, burn_in, samples, seed, nodes,
-                          quantiles, keep, threads, executor)  # fmt: skip
+                          quantiles, keep, threads, executor, kernels)  # fmt: skip
+
+    def forecast(self, draws: Mapping[str, Any] | Draws, steps: int, seed: int = 0) -> Draws:
+        """The next ``steps`` rows of a network in time, one future for each posterior draw:
+        θ_{T+1} given θ_T, and so on, with the data that follow from them.
+
+        ``draws`` (`Draws`, or a dict of arrays with the dims of draws) have the nodes in time,
+        whose last row is where the future begins, and the nodes without time that it depends on.
+        What has the dim of time but no recursion, such as a rate of its own for each step, is drawn
+        from its prior. The result has all nodes with that dim, the data too, and ``steps`` rows of
+        each.
+        """
+        from pgbn.engine.run.forecast import forecast_network
+
+        return forecast_network(self._network, draws, steps, seed)
 
     def explain(
         self, format: str = "text", layer1: str = "auto", brief: bool = False

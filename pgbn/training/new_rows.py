@@ -20,15 +20,11 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_names, check_seed, is_integral
 from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.rows.gamma_chain import GammaChain
 from pgbn.errors import DataError, notify
-from pgbn.samplers.documents.counts import count_law
-from pgbn.samplers.documents.layers import pack_layers
 from pgbn.samplers.documents.moments import Moments
-from pgbn.samplers.documents.prepare import hash_documents, project_terms
-from pgbn.samplers.documents.scratch import Documents, HeldNetwork, Sweeps
-from pgbn.samplers.documents.sweeps import infer_documents
-from pgbn.samplers.executor import Executor, executor_of
-from pgbn.samplers.random import stream_key, word_of
+from pgbn.samplers.documents.scratch import Sweeps
+from pgbn.samplers.executor import executor_of
 from pgbn.training.kept_draws import each_draw
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.zoo.links import REALS, get_link
@@ -105,8 +101,8 @@ def infer(
     networks = each_draw(model)
     sweeps = Sweeps(int(burn_in), -(-int(samples) // len(networks)))
     for number, network in enumerate(networks):
-        key = stream_key(check_seed(seed), word_of("infer"), *([number] if number else []))
-        _run(network, cells, sweeps, moments, key, executor_of(threads))
+        chain, executor = gamma_chain(network), executor_of(threads)
+        chain.run(cells, sweeps, moments, check_seed(seed), executor, number)
     for sums in (*share, *unit):
         sums /= len(networks)
     empty = np.flatnonzero(np.diff(cells.indptr) == 0)
@@ -131,37 +127,12 @@ def infer(
     )
 
 
-def _run(
-    model: TrainedNetwork,
-    cells: Cells,
-    sweeps: Sweeps,
-    moments: Moments,
-    key: int,
-    executor: Executor,
-) -> None:
-    link = get_link(model.link)
-    # Counts as integers and reals as floats, whatever the batch as a whole looks like.
-    values = cells.values.astype(np.int64 if link.whole else np.float64)
-    hashes = np.empty(cells.rows, np.uint64)
-    executor.rows(hash_documents, cells.rows, 0, cells.indptr, cells.indices,
-             values.view(np.uint64), hashes)  # fmt: skip
-    phi, indices = _rows_of_phi(model, cells.indices)
-    layers = pack_layers(model.phi, model.r, (*model.priors.p, *model.priors.c))
-    projected = np.zeros((0, 0), np.float32)
-    if model.depth > 1:
-        projected = np.zeros((phi.shape[0], int(layers.at[2] - layers.at[1])), np.float32)
-        executor.rows(project_terms, phi.shape[0], 0, phi, layers, projected)
-    documents = Documents(cells.indptr, indices, values.astype(np.float64), hashes)
-    law, network = count_law(link.latent, float(model.noise)), HeldNetwork(phi, projected, layers)
-    executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
-
-
-def _rows_of_phi(
-    model: TrainedNetwork, terms: NDArray[np.int32]
-) -> tuple[Matrix, NDArray[np.int32]]:
-    """Φ^(1) of the terms that occur, a term a row, and the terms renumbered accordingly."""
-    used, indices = np.unique(terms, return_inverse=True)
-    return np.ascontiguousarray(model.phi[0][:, used].T), indices.astype(np.int32)
+def gamma_chain(model: TrainedNetwork) -> GammaChain:
+    """What the rows of a trained network depend on."""
+    link, priors = get_link(model.link), model.priors
+    return GammaChain(
+        model.phi, model.r, (*priors.p, *priors.c), link.latent, float(model.noise), link.whole
+    )
 
 
 def _layers(model: TrainedNetwork, layers: int | Iterable[int] | None) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ TOGETHER = {
     "samplers/simd/lanes.py": "samplers/simd/test_contract.py",
     "samplers/variates/dirichlet.py": "samplers/test_vectorised.py",
     "samplers/variates/row_gammas.py": "samplers/layers/test_gamma_layer.py",
+    "engine/rows/result.py": "engine/rows/test_infer.py",
     "storage/bounded.py": "storage/test_corpus.py",
     "storage/sparse.py": "engine/run/test_codec.py",
     **{

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pgbn.errors import DataError, NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.network.terms import Polynomial
-from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import names_read
 
-__all__ = ["check_independent", "row_network"]
+__all__ = ["check_independent", "couples", "row_network"]
 
 
 def row_network(network: Network, rows: str) -> Network:
@@ -69,7 +69,7 @@ def check_independent(network: Network, rows: str) -> None:
                 "each other: there is no posterior of new rows alone"
             )
     for (name, slot), polynomial in network.wiring.polynomials.items():
-        reason = _couples(network[name], polynomial, rows)
+        reason = couples(polynomial, rows)
         if reason:
             raise NetworkError(
                 f"rows={rows!r}: in the {slot} of {name}, {reason}: there is no posterior of new "
@@ -77,13 +77,15 @@ def check_independent(network: Network, rows: str) -> None:
             )
 
 
-def _couples(node: Node, polynomial: Polynomial, rows: str) -> str:
+def couples(polynomial: Polynomial, rows: str) -> str:
     """How a slot makes rows depend on each other, or on arrays of the old ones; "" if it does
     not."""
     for term in polynomial.terms:
         if rows in term.contracted:
             return f"{rows!r} is summed over"
         for factor in term.factors:
+            if factor.previous:
+                continue
             if factor.constant is not None:
                 if rows in factor.dims:
                     return f"there is a known array along {rows!r}, which belongs to the old rows"

@@ -24,6 +24,7 @@ from pgbn.engine.data.stacked import given_arrays
 from pgbn.engine.first_layer.choice import MOST_TOPICS
 from pgbn.engine.first_layer.pattern import Pattern, find_pattern
 from pgbn.engine.rows.cells import by_row, count_rows_of, hash_rows, take_rows
+from pgbn.engine.rows.gamma_chain import find_chain
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.rows.result import NewRows
 from pgbn.engine.run.chain import Chain
@@ -31,6 +32,7 @@ from pgbn.engine.run.generate import to_axes
 from pgbn.engine.run.given import Given
 from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.network.network import Network
+from pgbn.samplers.documents.scratch import Sweeps
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.storage.memory import check_bytes
 
@@ -80,6 +82,7 @@ def infer_rows(
     keep: str = "moments",
     threads: int | None = None,
     executor: Executor | None = None,
+    kernels: bool = True,
 ) -> NewRows:
     """See `pgbn.Network.infer`."""
     check_integer("burn_in", burn_in, 0)
@@ -96,6 +99,8 @@ def infer_rows(
     cells = {name: by_row(each, plate) for name, each in read_data(local, known).items()}
     sizes = complete_sizes(local, {plate: 1}, {n: c.shape for n, c in cells.items()} | held.shapes)
     out = _Collected(local, wanted, sizes, plate, count_rows_of(cells), held)
+    if kernels and out.by_kernels(cells, seed, worker):
+        return out.result({"seed": seed, "burn_in": burn_in, "samples": samples})
     hashes = hash_rows(cells)
     for layer1, chosen in _batches(local, cells, sizes, wanted, held):
         padded = np.repeat(chosen, 2) if chosen.size == 1 else chosen  # sums as in any batch
@@ -234,6 +239,29 @@ class _Collected:
                 self.quantiles[name][:, *at] = np.quantile(kept[name], self.wanted.levels, axis=0)
             if self.wanted.draws:
                 self.draws[name][:, *at] = np.stack(kept[name])
+
+    def by_kernels(self, cells: Mapping[str, Cells], seed: int, executor: Executor) -> bool:
+        """Fill the moments by the kernels of a chain of gamma layers; False where there is none,
+        or where more is asked for."""
+        if self.wanted.levels or self.wanted.draws:
+            return False
+        pattern = find_chain(self.network, self.plate)
+        if isinstance(pattern, str) or not set(self.wanted.names) <= set(pattern.scores):
+            return False
+        own = cells[pattern.observed]
+        chains = [pattern.chain(self.held.values(number)) for number in range(self.held.count)]
+        if own.missing is not None or not all(chain.explains(own) for chain in chains):
+            return False
+        square = {name: np.zeros(mean.shape) for name, mean in self.mean.items()}
+        for number, (chain, settle) in enumerate(zip(chains, self.held.runs(), strict=True)):
+            found = chain.layer_moments(own, Sweeps(settle, self.held.each), seed, executor, number)
+            for t, name in enumerate(pattern.scores):
+                if name in self.mean:
+                    self.mean[name] += found[t][0] / self.held.count
+                    square[name] += found[t][1] / self.held.count
+        for name, mean in self.mean.items():
+            self.sd[name][...] = np.sqrt(np.maximum(square[name] - mean**2, 0.0))
+        return True
 
     def _at(self, name: str, chosen: NDArray[np.int64]) -> tuple[Any, ...]:
         axis = self.network[name].axes.index(self.plate)

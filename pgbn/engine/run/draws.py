@@ -16,7 +16,7 @@ from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.coords import check_coords, read_coords
 from pgbn.engine.data.imputed import check_imputed
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.given import hold
+from pgbn.engine.run.given import hold_some
 from pgbn.engine.run.progress import Callback, Clock, Event, live, stop_gently
 from pgbn.engine.verbs import DrawsVerbs
 from pgbn.errors import DataError, PgbnError, did_you_mean, notify
@@ -109,11 +109,7 @@ def sample(
     Of an observed node with missing cells, what is kept is `Chain.imputed`. A dict in ``keep``
     gives names to expressions, whose values are kept.
     """
-    network, held = hold(network, given)
-    if not network.free:
-        raise DataError(
-            f"given: {', '.join(network.held)} leave nothing to draw; leave one of them out"
-        )
+    network, held = hold_some(network, given)
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
     if callback is not None and not callable(callback):
@@ -153,8 +149,7 @@ def sample(
                 raise
             stopped = error
     attributes = {"seed": seed, "burn_in": burn_in, "thin": thin, "layer1": chain.layer1}
-    if network.held:
-        attributes["given"] = list(network.held)
+    attributes |= {"given": list(network.held)} if network.held else {}
     dims = {n: ("chain", "draw", *(expressions[n] if n in expressions else network.nodes[n]).axes)
             for n in kept}  # fmt: skip
     known: dict[str, Any] = {

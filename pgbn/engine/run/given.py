@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.stacked import given_arrays, read_stack
@@ -19,7 +20,7 @@ from pgbn.errors import DataError
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Given", "hold"]
+__all__ = ["Given", "hold", "hold_some"]
 
 
 class Given:
@@ -45,10 +46,13 @@ class Given:
         """The shapes of the values, by name."""
         return {name: stack.shape[1:] for name, stack in self.stacks.items()}
 
+    def values(self, number: int) -> dict[str, NDArray[Any]]:
+        """The values of a draw, by name."""
+        return {name: stack[number % len(stack)] for name, stack in self.stacks.items()}
+
     def put(self, program: Program, number: int) -> None:
         """Give the nodes of a program, all its replicates, the values of a draw."""
-        for name, stack in self.stacks.items():
-            value = stack[number % len(stack)]
+        for name, value in self.values(number).items():
             every = np.broadcast_to(value, (program.shape[name][0], *value.shape))
             program.values[name] = to_storage(program, name, every.astype(np.float64))
 
@@ -104,4 +108,14 @@ def hold(network: Network, given: Any, partly: bool = False) -> tuple[Network, d
             raise DataError(
                 f"given: no value of {name!r}, which the network holds; give {{{name!r}: array, …}}"
             )
+    return held, values
+
+
+def hold_some(network: Network, given: Any) -> tuple[Network, dict[str, Any]]:
+    """The same, where something must be left to draw."""
+    held, values = hold(network, given)
+    if not held.free:
+        raise DataError(
+            f"given: {', '.join(held.held)} leave nothing to draw; leave one of them out"
+        )
     return held, values

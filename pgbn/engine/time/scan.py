@@ -88,9 +88,13 @@ def _collect(
 
 
 def _forward(
-    program: Program, node: Node, parameters: Callable[[Rows], Callable[[], dict[str, Any]]]
+    program: Program,
+    node: Node,
+    parameters: Callable[[Rows], Callable[[], dict[str, Any]]],
+    first: NDArray[Any] | None = None,
 ) -> Callable[[int], NDArray[Any]]:
-    """Draw the rows from first to last; ``parameters`` gives those of the current row."""
+    """Draw the rows from first to last; ``parameters`` gives those of the current row. If the
+    value of the ``first`` row is known, draw the others."""
     rows = Rows(program, node)
 
     def run(key: int) -> NDArray[Any]:
@@ -99,7 +103,9 @@ def _forward(
         at_row = parameters(rows)
         kept = program.values.get(node.name)
         program.values[node.name] = value
-        for now in range(rows.length):
+        if first is not None:
+            by_row[0] = first
+        for now in range(0 if first is None else 1, rows.length):
             rows.now = now
             by_row[now] = draw_node(node, rows.stream(key), by_row[now].shape, at_row())
         if kept is not None:
@@ -109,14 +115,16 @@ def _forward(
     return run
 
 
-def time_prior(program: Program, node: Node) -> Callable[[int], NDArray[Any]]:
-    """Generate a node in time from its slots."""
+def time_prior(
+    program: Program, node: Node, first: NDArray[Any] | None = None
+) -> Callable[[int], NDArray[Any]]:
+    """Generate a node in time from its slots, from the ``first`` row on if that is known."""
 
     def parameters(rows: Rows) -> Callable[[], dict[str, Any]]:
         slots = rows.quantities(node.slots())
         return lambda: {slot: get() for slot, get in slots.items()}
 
-    return _forward(program, node, parameters)
+    return _forward(program, node, parameters, first)
 
 
 @maker("time", Draw)

@@ -1,0 +1,209 @@
+"""Rows that are a chain of gamma layers above Dirichlet loadings: kernels do all sweeps of a row.
+
+    n_j ~ Pois(Φ^(1) θ^(1)_j),  θ^(t)_j ~ Gam(Φ^(t+1) θ^(t+1)_j, c^(t+1)_j),  θ^(T)_j ~ Gam(r, c_j)
+
+with c^(2) = (1 − p)/p, p ~ Beta(a0, b0), the other c ~ Gam(e0, f0), and Φ and r given. The counts n
+are the data, or stand behind them. `find_chain` finds it in a graph, by its form alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.fused.gamma_layers import draws_as
+from pgbn.network.layers import Layer, layers_above
+from pgbn.network.network import Network
+from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
+from pgbn.nodes.beta import BetaOdds
+from pgbn.nodes.expression import Constant
+from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.poisson import Poisson
+from pgbn.nodes.poisson_gamma import PoissonGamma
+from pgbn.samplers.documents.counts import count_law
+from pgbn.samplers.documents.layers import pack_layers
+from pgbn.samplers.documents.moments import Moments
+from pgbn.samplers.documents.prepare import hash_documents, project_terms
+from pgbn.samplers.documents.scratch import Documents, HeldNetwork, Sweeps
+from pgbn.samplers.documents.sweeps import infer_documents
+from pgbn.samplers.executor import Executor
+from pgbn.samplers.random import stream_key, word_of
+
+__all__ = ["ChainPattern", "GammaChain", "find_chain"]
+
+Matrix = NDArray[np.float64]
+
+# How the counts behind the data of these types are drawn, and whether the data are integers.
+_LAWS: dict[type[Observed], tuple[str | None, bool]] = {
+    Poisson: (None, True),
+    BernoulliPoisson: ("truncated_poisson", True),
+    PoissonGamma: ("bessel", False),
+}
+
+
+@dataclass(frozen=True)
+class GammaChain:
+    """``phi[t]`` (K_t, K_{t-1}) has a unit a row, ``prior`` is (a0, b0, e0, f0); ``latent`` and
+    ``noise`` say how a count behind a datum is drawn (`count_law`), ``whole`` that data are
+    integers."""
+
+    phi: Sequence[Matrix]
+    r: Matrix
+    prior: tuple[float, ...]
+    latent: str | Callable[..., int] | None = None
+    noise: float = 1.0
+    whole: bool = True
+
+    def run(
+        self,
+        cells: Cells,
+        sweeps: Sweeps,
+        moments: Moments,
+        seed: int,
+        executor: Executor,
+        number: int = 0,
+    ) -> None:
+        """Fill the moments of all rows; ``number`` tells runs with the same seed apart."""
+        # Counts as integers and reals as floats, whatever the batch as a whole looks like.
+        values = cells.values.astype(np.int64 if self.whole else np.float64)
+        hashes = np.empty(cells.rows, np.uint64)
+        executor.rows(hash_documents, cells.rows, 0, cells.indptr, cells.indices,
+                 values.view(np.uint64), hashes)  # fmt: skip
+        # Φ^(1) of the terms that occur, a term a row, and the terms renumbered accordingly.
+        used, renumbered = np.unique(cells.indices, return_inverse=True)
+        phi, indices = np.ascontiguousarray(self.phi[0][:, used].T), renumbered.astype(np.int32)
+        layers = pack_layers(self.phi, self.r, self.prior)
+        projected = np.zeros((0, 0), np.float32)
+        if len(self.phi) > 1:
+            projected = np.zeros((phi.shape[0], int(layers.at[2] - layers.at[1])), np.float32)
+            executor.rows(project_terms, phi.shape[0], 0, phi, layers, projected)
+        documents = Documents(cells.indptr, indices, values.astype(np.float64), hashes)
+        law, network = count_law(self.latent, self.noise), HeldNetwork(phi, projected, layers)
+        key = stream_key(seed, word_of("infer"), *([number] if number else []))
+        executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
+
+    def layer_moments(
+        self, cells: Cells, sweeps: Sweeps, seed: int, executor: Executor, number: int = 0
+    ) -> list[tuple[Matrix, Matrix]]:
+        """First and second moments of θ^(t), (rows, K_t), for each layer."""
+        edges = np.concatenate(([0], np.cumsum([len(each) for each in self.phi])))
+        none, room = np.zeros((cells.rows, 0)), (cells.rows, int(edges[-1]))
+        moments = Moments(edges[:-1].astype(np.int64), none, none, np.zeros(room), np.zeros(room))
+        self.run(cells, sweeps, moments, seed, executor, number)
+        both = (moments.unit, moments.unit_square)
+        return [(both[0][:, start:stop], both[1][:, start:stop]) for start, stop in pairwise(edges)]
+
+    def explains(self, cells: Cells) -> bool:
+        """Whether every datum above 0 has a unit that could have caused it."""
+        return bool((self.phi[0].max(axis=0) > 0)[cells.indices].all())
+
+
+@dataclass(frozen=True)
+class ChainPattern:
+    """The nodes of a chain: data, scores and loadings from the first layer up, the shape of the
+    top, the noise of the data if they have some; and the priors of the rates."""
+
+    observed: str
+    scores: tuple[str, ...]
+    loadings: tuple[str, ...]
+    top: str
+    noise: str | None
+    prior: tuple[float, ...]
+    latent: str | None
+    whole: bool
+
+    def chain(self, values: Mapping[str, Matrix]) -> GammaChain:
+        """The chain with given values, each in the order of its node's dims."""
+        noise = float(values[self.noise]) if self.noise is not None else 1.0
+        phi = [values[name] for name in self.loadings]
+        return GammaChain(phi, values[self.top], self.prior, self.latent, noise, self.whole)
+
+
+class _NoChain(Exception):
+    """Why a network has another form."""
+
+
+def find_chain(network: Network, rows: str) -> ChainPattern | str:
+    """The chain of a network whose nodes without the plate are held, or the reason why not."""
+    try:
+        return _find(network, rows)
+    except _NoChain as reason:
+        return str(reason)
+
+
+def _need(holds: object, reason: str) -> None:
+    if not holds:
+        raise _NoChain(reason)
+
+
+def _find(network: Network, rows: str) -> ChainPattern:
+    _need(len(network.observed) == 1, "there are several observed nodes")
+    data = network[network.observed[0]]
+    _need(type(data) in _LAWS, f"{type(data).__name__} has no kernel")
+    latent, whole = _LAWS[type(data)]  # type: ignore[index]
+    layers = layers_above(network, data.name)
+    _need(layers, f"the rate of {data.name} is not loadings times scores")
+    below: Node = data
+    for layer in layers:
+        _check_layer(network, below, layer, rows)
+        below = network[layer.scores]
+    top = _only(network, below.name, "shape", network.held)
+    _need(network[top].axes == below.axes[1:], f"{top} varies over other dims")
+    rates = [_only(network, layer.scores, "rate", network.free) for layer in layers]
+    noise = _only(network, data.name, "noise", network.held) if "noise" in data.slots() else None
+    known = {layer.scores for layer in layers} | set(rates)
+    _need(known == set(network.free), "other nodes belong to the rows")
+    return ChainPattern(
+        data.name,
+        tuple(layer.scores for layer in layers),
+        tuple(layer.loadings for layer in layers),
+        top,
+        noise,
+        _prior(network, rates, rows),
+        latent,
+        whole,
+    )
+
+
+def _check_layer(network: Network, below: Node, layer: Layer, rows: str) -> None:
+    """below ← loadings · scores, with loadings that are given and sum to one over units below."""
+    scores, loadings = network[layer.scores], network[layer.loadings]
+    slot = "shape" if isinstance(below, Gamma) else "rate"
+    term = network.wiring.polynomials[below.name, slot].terms[0]
+    _need(below.axes[:-1] == (rows,) and term.coefficient == 1.0, f"{below.name} has another form")
+    _need(draws_as(network.wiring, scores, Gamma), f"{scores.name} is not drawn as a Gamma")
+    _need(loadings.name in network.held, f"{loadings.name} is not given")
+    _need(loadings.simplex == below.axes[-1], f"{loadings.name} does not sum to one")
+    _need(loadings.axes == (layer.dim, below.axes[-1]), f"{loadings.name} has other dims")
+    _need(scores.axes == (rows, layer.dim), f"{scores.name} has other dims")
+    _need(len(network.wiring.sources[scores.name]) == 1, f"{scores.name} has other children")
+
+
+def _only(network: Network, name: str, slot: str, known: Sequence[str]) -> str:
+    """The node that is a slot, alone."""
+    polynomial = network.wiring.polynomials[name, slot]
+    term = polynomial.terms[0]
+    plain = polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0
+    _need(plain and term.factors[0].name in known, f"the {slot} of {name} has another form")
+    return term.factors[0].name
+
+
+def _prior(network: Network, rates: list[str], rows: str) -> tuple[float, ...]:
+    """(a0, b0) of the odds of the first layer and (e0, f0) of the rates above it."""
+    found = []
+    for kind, name in zip((BetaOdds, *[Gamma] * len(rates)), rates, strict=False):
+        node = network[name]
+        slots = [getattr(node, slot) for slot in node.slots()]
+        numbers = [s for s in slots if isinstance(s, Constant) and not s.value.ndim]
+        _need(draws_as(network.wiring, node, kind), f"{name} is not drawn as a {kind.__name__}")
+        _need(node.axes == (rows,) and len(numbers) == 2, f"the prior of {name} is not two numbers")
+        _need(len(network.wiring.sources[name]) == 1, f"{name} has other children")
+        found.append(tuple(float(number.value) for number in numbers))
+    _need(len(set(found[1:])) <= 1, "the rates of the layers have different priors")
+    return (*found[0], *(found[1] if found[1:] else (1.0, 1.0)))
