@@ -207,7 +207,8 @@ def _page(runs: list[Any], panels: list[str], drift: str) -> str:
     hatch = (
         '<svg width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" '
         'height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" '
-        'height="6" fill="#fff"/><line x1="0" y1="0" x2="0" y2="6" stroke="#aab3c0" stroke-width="3"/>'
+        'height="6" fill="#fff"/><line x1="0" y1="0" x2="0" y2="6" stroke="#aab3c0" '
+        'stroke-width="3"/>'
         "</pattern></defs></svg>"
     )
     return (
