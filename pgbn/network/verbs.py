@@ -220,6 +220,19 @@ class Verbs:
 
         return plot(self._network)
 
+    def animate(
+        self,
+        data: Mapping[str, Any],
+        order: Iterable[str] | None = None,
+        seed: int = 0,
+        sweeps: int = 300,
+    ) -> Any:
+        """One sweep on tiny ``data`` as a page with a slider: what flows up and down, what is
+        stale, every equation with its numbers. ``order``, which is not checked, runs beside it."""
+        from pgbn.plot import animate
+
+        return animate(self._network, data, order, seed, sweeps)
+
     def schedule_for(self, layer1: str) -> Schedule:
         """The schedule with a sampler of the first layer (see `chain`)."""
         from pgbn.engine.first_layer.choice import schedule_for

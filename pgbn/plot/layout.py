@@ -15,6 +15,7 @@ import networkx as nx
 
 from pgbn.explain.formulas import to_unicode
 from pgbn.explain.symbols import Symbols
+from pgbn.network.terms import FIRST
 from pgbn.nodes.base import Node, Observed
 
 if TYPE_CHECKING:
@@ -103,8 +104,16 @@ def make_edges(network: Network, boxes: dict[str, Box]) -> list[Edge]:
         for above, below in pairwise(way):
             above.neighbours.append(below)
             below.neighbours.append(above)
-        edges.append(Edge(way, ", ".join(dict.fromkeys(data["slots"]))))
+        labels = [_role(network, parent, child, slot) for slot in dict.fromkeys(data["slots"])]
+        edges.append(Edge(way, ", ".join(labels)))
     return edges
+
+
+def _role(network: Network, parent: str, child: str, slot: str) -> str:
+    """The slot that a parent stands in; of a Markov chain, whether in its first row only."""
+    polynomial = network.wiring.polynomials[child, slot]
+    phases = {term.phase for term in polynomial.terms if parent in (f.name for f in term.factors)}
+    return f"{slot} at {polynomial.along} = 1" if phases == {FIRST} else slot
 
 
 # ---- where it stands --------------------------------------------------------------------

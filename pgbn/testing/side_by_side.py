@@ -19,7 +19,7 @@ class MutantTable:
     rows: dict[str, tuple[Mutant, GewekeResult, GewekeResult]]
 
     def _cells(self) -> list[tuple[str, ...]]:
-        cells = []
+        cells: list[tuple[str, ...]] = []
         for name, (mutant, right, wrong) in self.rows.items():
             seen = max(wrong.z, key=lambda statistic: abs(wrong.z[statistic]))
             cells.append((name, f"{abs(right.z.get(seen, 0.0)):.1f}", f"{right.worst:.1f}",

@@ -49,3 +49,9 @@ def test_the_plate_holds_its_nodes_and_no_others(network: pg.Network) -> None:
 def test_the_plate_is_that_of_the_documents() -> None:
     assert find_plate(pg.zoo.pgbn([3, 2])) == "doc"
     assert find_plate(COMPOSITIONS["multimodal"]()) == "doc"
+
+
+def test_what_stands_in_the_first_row_only_says_so() -> None:
+    picture = str(pg.zoo.gamma_markov_chain(2).plot())
+    assert ">shape at time = 1</text>" in picture
+    assert ">shape at time = 1</text>" not in str(pg.zoo.pgbn([2]).plot())

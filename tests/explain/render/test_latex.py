@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import pgbn as pg
+from pgbn.engine.first_layer.pattern import find_pattern
 from tests.helpers.compositions import COMPOSITIONS
+from tests.same_bits.networks import large_zoo
 
 
 @pytest.fixture(scope="module", params=COMPOSITIONS)
@@ -37,3 +39,31 @@ def test_latex_compiles(network: pg.Network, tmp_path: Path) -> None:
     wide = [float(width) for width in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log)]
     if all(name.isidentifier() for name in network.nodes):
         assert max(wide, default=0) < 30  # nothing runs off the page
+
+
+ZOO = [
+    (name, layer1)
+    for name, network in large_zoo().items()
+    for layer1 in ("blocked", "partial", "collapsed")
+    if layer1 == "blocked" or not isinstance(find_pattern(network.wiring), str)
+]
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")
+@pytest.mark.parametrize(("name", "layer1"), ZOO)
+def test_no_text_of_the_zoo_is_hidden(name: str, layer1: str, tmp_path: Path) -> None:
+    """No line is wider than the page, no label is given twice, no character is missing."""
+    text = large_zoo()[name].explain("latex", layer1)
+    (tmp_path / "explain.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "explain.tex"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)
+    log = run.stdout.decode("latin-1")
+    assert run.returncode == 0, log[-2000:]
+    assert not re.search(r"Overfull|Missing character|multiply defined", log)
+
+
+def test_equations_have_numbers_and_labels() -> None:
+    text = pg.zoo.pgbn([3, 2]).explain("latex")
+    labels = re.findall(r"\\label\{(.*?)\}", text)
+    assert len(labels) == len(set(labels)) > 30
+    assert {"eq:model-theta1", "eq:exposure-gamma0", "eq:step-9-p2", "eq:step-9-p2-2"} <= {*labels}

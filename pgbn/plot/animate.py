@@ -1,0 +1,227 @@
+"""A sweep as a page: one file, no request, for a browser, a projector or a notebook.
+
+The graph, a slider over the steps of one sweep, the equation of each step with its numbers, and
+the freshness table. With a second order, which is not checked, both run side by side.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from pgbn.checks import check_integer
+from pgbn.engine.compile.posterior import posterior_of
+from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.trace import TraceEvent
+from pgbn.errors import DataError
+from pgbn.explain.document import join
+from pgbn.explain.formulas import aligned_mathml
+from pgbn.explain.notation import Notation
+from pgbn.explain.sweep import step_lines
+from pgbn.explain.way import way_of_chain
+from pgbn.network.schedule import reorder
+from pgbn.plot.drift import drift_chart
+from pgbn.plot.layout import find_plate, make_boxes
+from pgbn.plot.picture import Picture, plot
+from pgbn.plot.schedule import freshness_table
+
+if TYPE_CHECKING:
+    from pgbn.network.network import Network
+
+__all__ = ["Animation", "animate"]
+
+_MOST = 12  # numbers of an array that are shown
+
+
+@dataclass(frozen=True)
+class Animation:
+    """A page; Jupyter shows it, ``str`` gives its text."""
+
+    html: str
+
+    def __str__(self) -> str:
+        return self.html
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{escape(self.html, quote=True)}" title="One sweep, step by step" '
+            'style="width: 100%; height: 900px; border: 0"></iframe>'
+        )
+
+    def save(self, path: Any) -> None:
+        """Write the page to a file, whole or not at all."""
+        Picture(self.html).save(path)
+
+
+def animate(
+    network: Network,
+    data: Mapping[str, Any],
+    order: Iterable[str] | None = None,
+    seed: int = 0,
+    sweeps: int = 300,
+    layer1: str = "composed",
+) -> Animation:
+    """One sweep of a tiny network on ``data``; with ``order``, another order beside it, and the
+    running means of both chains over ``sweeps`` sweeps. The order is not checked."""
+    sweeps = check_integer("sweeps", sweeps, 2)
+    chains = [network.chain(data, seed, layer1=layer1)]
+    titles = ["The order of the network"]
+    if order is not None:
+        if isinstance(order, str):
+            raise DataError(f"animate: order={order!r}: give a list of the names of steps")
+        other = network.chain(data, seed, layer1=layer1)
+        steps = {step.name: step for step in other.schedule}
+        other.follow(reorder(steps, order, check=False))
+        chains.append(other)
+        titles.append(
+            "The order that was given" + (", which is wrong" * bool(other.schedule.faults))
+        )
+    graph = _graph(network)
+    runs, panels = [], []
+    for chain, title in zip(chains, titles, strict=True):
+        chain.sweep()  # what is stale at the beginning is what a sweep leaves
+        events = list(_events(chain))
+        runs.append({"events": events})
+        panels.append(_panel(title, graph, chain))
+    drift = drift_chart(chains, titles, sweeps) if order is not None else ""
+    return Animation(_page(runs, panels, drift))
+
+
+def _events(chain: Chain) -> Iterable[dict[str, Any]]:
+    notation, way = Notation(chain.network), way_of_chain(chain)
+    for event in chain.trace():
+        step = event.step
+        yield {
+            "number": event.number,
+            "name": step.name,
+            "node": step.node,
+            "upward": step.upward,
+            "reads": sorted(read.name for read in step.reads),
+            "told": sorted(event.counts),
+            "stale": sorted(event.stale),
+            "faults": sorted(event.faults),
+            "equation": aligned_mathml(step_lines(notation, way, step)),
+            "numbers": _numbers(chain, event),
+            "words": _words(event),
+            "why": _why(chain, event),
+        }
+
+
+def _numbers(chain: Chain, event: TraceEvent) -> list[str]:
+    """The parameters of the draw, and what was drawn. The draw does not change what its own
+    parameters are made from, but in time, where a row reads the new row before."""
+    lines = [f"{name} ← {_short(counts)}" for name, counts in event.counts.items()]
+    if event.value is None:
+        return lines
+    program, node = chain.program, chain.network.nodes[event.step.node]
+    if not program.is_in_time(node.name):
+        updated = posterior_of(program, node)()
+        lines += [f"{slot} = {_short(np.squeeze(np.asarray(value)))}"
+                  for slot, value in updated.items()]  # fmt: skip
+    return [*lines, f"{node.name} = {_short(event.value)}"]
+
+
+def _short(array: Any) -> str:
+    values = np.asarray(array)
+    flat = [f"{value:.3g}" for value in values.reshape(-1)[:_MOST]]
+    more = " …" if values.size > _MOST else ""
+    size = f" ({' × '.join(map(str, values.shape))})" if values.ndim > 1 else ""
+    return f"{' '.join(flat)}{more}{size}"
+
+
+def _words(event: TraceEvent) -> list[str]:
+    way = "Counts go up." if event.step.upward else "A value comes down."
+    stale = sorted(name for name in event.stale if not name.startswith("counts("))
+    left = f"Stale after it: {join(stale)}." if stale else "After it all values are current."
+    return [f"{way} {left}"]
+
+
+def _why(chain: Chain, event: TraceEvent) -> str:
+    """What is wrong with a step that reads a stale value."""
+    faults = [fault for fault in chain.schedule.faults if fault[0] == event.step.name]
+    if not event.faults or not faults:
+        return ""
+    return " ".join(
+        f"Wrong: {name} reads {read}, which belongs to the old state: {culprit} was drawn with "
+        f"{read} integrated out, and {read} has not been redrawn since."
+        for name, read, culprit in faults
+    )
+
+
+# ---- the page ---------------------------------------------------------------------------
+
+
+def _graph(network: Network) -> str:
+    """The picture of the network, its nodes and edges named for the script."""
+    names = iter(make_boxes(network, find_plate(network)))
+    edges = iter(network.graph.edges)
+    svg = re.sub(
+        r'<g role="img"', lambda _: f"<g data-node={quoteattr(next(names))}", str(plot(network))
+    )
+    return re.sub(r'<path class="edge"', lambda match: _edge(edges, match[0]), svg)
+
+
+def _edge(edges: Any, tag: str) -> str:
+    pair = next(edges, None)
+    if pair is None:
+        return tag  # the loop of a chain
+    return f"{tag} data-parent={quoteattr(pair[0])} data-child={quoteattr(pair[1])}"
+
+
+def _panel(title: str, graph: str, chain: Chain) -> str:
+    return (
+        f'<section class="run" aria-label={quoteattr(title)}><h2>{escape(title)}</h2>'
+        f'<div class="graph">{graph}</div><div class="told" aria-live="polite"></div>'
+        f'<div class="scroll">{_table(chain)}</div></section>'
+    )
+
+
+def _table(chain: Chain) -> str:
+    """The freshness table, whose cells the script opens."""
+    steps = [step for step in chain.schedule if not step.on_demand]
+    head = "".join(f'<th scope="col">{number}</th>' for number in range(1, len(steps) + 1))
+    rows = []
+    for name, cells in freshness_table(steps).items():
+        tags = []
+        for number, cell in enumerate(cells, 1):
+            kind = "wrong" if cell.mark == "stale!" else "stale" if cell.stale else ""
+            tags.append(f'<td class="{kind}" data-at="{number}" data-mark="{cell.mark}"></td>')
+        rows.append(f'<tr><th scope="row">{escape(name)}</th>{"".join(tags)}</tr>')
+    caption = "<caption>Which values are current, after each step</caption>"
+    return f"<table>{caption}<tr><th></th>{head}</tr>{''.join(rows)}</table>"
+
+
+def _page(runs: list[Any], panels: list[str], drift: str) -> str:
+    assets = files("pgbn.plot") / "assets"
+    style = (assets / "animate.css").read_text("utf-8")
+    script = (assets / "animate.js").read_text("utf-8")
+    data = json.dumps(runs, ensure_ascii=False).replace("</", "<\\/")
+    hatch = (
+        '<svg width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" '
+        'height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" '
+        'height="6" fill="#fff"/><line x1="0" y1="0" x2="0" y2="6" stroke="#aab3c0" '
+        'stroke-width="3"/>'
+        "</pattern></defs></svg>"
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>One sweep, step by step</title>\n<style>{style}</style>\n</head>\n<body>\n{hatch}"
+        "<h1>One sweep, step by step</h1>\n"
+        '<div class="controls"><button id="back" type="button">Back</button>'
+        '<input id="step" type="range" min="0" max="1" value="0" aria-label="step of the sweep">'
+        '<button id="on" type="button">On</button><output id="count" for="step"></output></div>\n'
+        '<p><span class="up">Blue: counts go up.</span> <span class="down">Brown: values come down.'
+        "</span> Hatched: stale. Thick frame: read. Arrow keys move.</p>\n"
+        f'<div class="runs">{"".join(panels)}</div>\n{drift}\n'
+        f'<script id="runs" type="application/json">{data}</script>\n<script>{script}</script>\n'
+        "</body>\n</html>\n"
+    )

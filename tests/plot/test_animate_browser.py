@@ -1,0 +1,95 @@
+"""The page of a sweep in headless Chromium: slider, keys, colours, words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plot.test_animate import COUNTS, two_layers, wrong_order
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.chrome.service import Service  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+)
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None, reason="no Chromium with its driver on this machine"
+)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    path = tmp_path_factory.mktemp("animate") / "sweep.html"
+    network = two_layers()
+    network.animate(COUNTS, order=wrong_order(network), sweeps=200).save(path)
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1500,1500"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.get(path.as_uri())
+    yield driver
+    driver.quit()
+
+
+def nodes(page: Any, kind: str, run: int = 1) -> set[str]:
+    found = page.find_elements(By.CSS_SELECTOR, f".run:nth-child({run}) .{kind}[data-node]")
+    return {group.get_attribute("data-node") for group in found}
+
+
+def go(page: Any, step: int) -> None:
+    slider = page.find_element(By.ID, "step")
+    slider.send_keys(Keys.HOME)
+    for _ in range(step):
+        slider.send_keys(Keys.ARROW_RIGHT)
+
+
+def test_the_slider_walks_through_the_sweep(page: Any) -> None:
+    go(page, 1)
+    slider = page.find_element(By.ID, "step")
+    assert slider.get_attribute("aria-valuetext") == "step 1, counts(x)"
+    assert nodes(page, "is-up") == {"x"}
+    assert len(page.find_elements(By.CSS_SELECTOR, ".run:first-child .flows-up")) == 2
+    go(page, 10)
+    assert nodes(page, "is-down") == {"gamma0"}
+    assert nodes(page, "is-stale") == {"r", "theta1", "theta2"}
+    told = page.find_element(By.CSS_SELECTOR, ".run .told")
+    assert told.get_attribute("aria-live") == "polite"
+    assert "gamma0 = " in told.text
+    assert page.find_elements(By.CSS_SELECTOR, ".run .told math")
+    marks = page.find_elements(By.CSS_SELECTOR, ".run:first-child td.open")
+    assert len(marks) == 3 * 10
+
+
+def test_the_wrong_order_says_why(page: Any) -> None:
+    go(page, 11)
+    assert nodes(page, "is-fault", 2) == {"theta2"}
+    assert "has not been redrawn since" in page.find_element(By.CSS_SELECTOR, "p.fault").text
+    assert page.find_elements(By.CSS_SELECTOR, ".run:nth-child(2) td.open.wrong")
+    if folder := os.environ.get("PGBN_SCREENSHOTS"):
+        page.save_screenshot(str(Path(folder) / "animate.png"))
+
+
+def test_keys_and_buttons(page: Any) -> None:
+    go(page, 0)
+    body = page.find_element(By.TAG_NAME, "body")
+    page.execute_script("document.activeElement.blur()")
+    body.send_keys(Keys.ARROW_RIGHT)
+    page.find_element(By.ID, "on").click()
+    page.find_element(By.ID, "back").click()
+    assert page.find_element(By.ID, "count").text.startswith("1 of ")
+
+
+def test_nothing_is_asked_for_and_nothing_fails(page: Any) -> None:
+    assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"] == []
