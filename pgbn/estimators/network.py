@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgbn.checks import check_integer
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.engine.rows.independent import row_network
-from pgbn.errors import DataError, PgbnWarning, did_you_mean
+from pgbn.errors import DataError, PgbnWarning, did_you_mean, notify
 from pgbn.estimators.arguments import (
     blaming,
     read_seed,
@@ -32,6 +32,7 @@ from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
 from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
+from pgbn.training.settings import check_depth
 
 __all__ = ["NetworkTransformer"]
 
@@ -120,8 +121,9 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
                 "network=None: give a pgbn.Network, such as pgbn.zoo.pfa(20), or a function from "
                 "widths to one, such as pgbn.zoo.pgbn"
             )
-        given = isinstance(self.network, Network)
-        network: Any = self.network if given else Family(self.network).smallest  # type: ignore[arg-type]
+        network = self.network
+        if not isinstance(network, Network):
+            network = Family(network).example(check_depth(self.depth))
         if len(network.observed) > 1:
             raise DataError(
                 f"network: it has the observed nodes {', '.join(network.observed)}, and X is the "
@@ -177,6 +179,11 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
             min_width=self.min_width, seed=seed, threads=threads, progress=False,
         )  # type: ignore[arg-type]  # fmt: skip
         grown = self.training_.deepest
+        if grown.depth < self.depth:
+            told = f"the network has {grown.depth} of {self.depth} layers: {self.training_.stopped}"
+            if self.features is not None and self.features not in grown.network().latent:
+                raise DataError(f"features={self.features!r}: {told}; give a smaller min_width")
+            notify(told)
         beside = {name: grown.state[name] for name in self._beside(grown.network())}
         self._keep(grown.network(), dict(grown.draws), {**grown.means, **beside})
 

@@ -26,7 +26,7 @@ __all__ = ["check_resumed", "check_start", "find_start", "networks_of", "read_tr
 def read_training(X: Any, family: Family) -> dict[str, Cells]:
     """The data to train on, checked: a dict by the names of the observed nodes, or, where there is
     but one, its array, which errors then call X."""
-    network = family.smallest
+    network = family.example()
     if isinstance(X, Mapping):
         cells = read_data(network, X)
     elif len(network.observed) > 1:

@@ -58,10 +58,9 @@ class Family:
         except NetworkError as error:
             raise DataError(f"family: {self.name}: {error}") from None
 
-    @property
-    def smallest(self) -> Network:
-        """A network of one layer, to see which data it takes."""
-        return self.network(_small(1))
+    def example(self, depth: int = 1) -> Network:
+        """A small network of so many layers, to see which nodes and data it has."""
+        return self.network(_small(depth))
 
     def layers(self, depth: int) -> tuple[str, ...]:
         """The dim of the units of each layer; it is the same one in networks of any depth."""
@@ -81,7 +80,7 @@ class Family:
     def shared(self, network: Network) -> list[str]:
         """The latent nodes of a network of the family that all rows share; rows are the dims along
         which the first layer has scores beside its units, such as documents."""
-        small, units = self.smallest, self.units(1)
+        small, units = self.example(), self.units(1)
         scores, _ = summed_nodes(small, units)
         axes = {dim for name in scores for dim in small[name].axes}
         return global_nodes(network, axes - set(units.dims))
