@@ -22,6 +22,7 @@ from pgbn.estimators.arguments import (
     read_seed,
     read_sweeps,
     read_threads,
+    renaming,
     validate_documents,
 )
 from pgbn.estimators.fit import unchanged_on_failure
@@ -99,7 +100,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Sample the posterior given rows × columns, sparse or dense; a function is grown first.
         If `fit` fails, the estimator is what it was before."""
-        with unchanged_on_failure(self):
+        with unchanged_on_failure(self), renaming("family", "network"):
             network = self._example()
             read_sweeps(self)
             threads, seed = read_threads(self.n_jobs), read_seed(self.random_state)
