@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgbn.checks import check_integer
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.engine.rows.independent import row_network
-from pgbn.errors import DataError, PgbnWarning, did_you_mean, notify
+from pgbn.errors import DataError, PgbnWarning, notify
 from pgbn.estimators.arguments import (
     blaming,
     read_seed,
@@ -26,11 +26,15 @@ from pgbn.estimators.arguments import (
     validate_documents,
 )
 from pgbn.estimators.fit import unchanged_on_failure
-from pgbn.estimators.values import expected_rates, mean_log_likelihood, nodes_in_slots
+from pgbn.estimators.values import (
+    expected_rates,
+    feature_node,
+    mean_log_likelihood,
+    nodes_in_slots,
+)
 from pgbn.network.growth import global_nodes
-from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
-from pgbn.nodes.base import Observed
+from pgbn.training.beginning import only_data_node
 from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
 from pgbn.training.settings import check_depth
@@ -141,26 +145,11 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return network
 
     def _feature_node(self, network: Network) -> str:
-        """The name of the node whose values are the features."""
-        known = [n for n in network.latent if self.rows in network[n].axes]
-        if self.features is None:
-            layers = layers_above(network, network.observed[0])
-            if not layers or layers[0].scores not in known:
-                raise DataError(
-                    f"features=None: no layer of scores was found; give one of {', '.join(known)}"
-                )
-            return layers[0].scores
-        if self.features not in known:
-            raise DataError(
-                f"features={self.features!r}: no latent node of this name has the dim "
-                f"{self.rows!r}.{did_you_mean(str(self.features), known)}"
-            )
-        return self.features
+        return feature_node(network, self.rows, self.features)
 
     def _cells(self, network: Network, X: Any) -> Cells:
         """X as the data of the observed node, which errors call X."""
-        node: Any = network[network.observed[0]].model_copy(update={"name": "X"})
-        assert isinstance(node, Observed)
+        node = only_data_node(network)
         return read_array(node, X if node.axes[0] == self.rows else X.T)
 
     def _sample(self, network: Network, cells: Cells, seed: int, threads: int | None) -> None:
@@ -174,11 +163,12 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         self._keep(network, draws, means)
 
     def _grow(self, network: Network, cells: Cells, seed: int, threads: int | None) -> None:
+        family: Any = self.network
         self.training_ = train_layerwise(
-            {network.observed[0]: cells}, self.max_width, self.depth, family=self.network,
+            {network.observed[0]: cells}, self.max_width, self.depth, family=family,
             burn_in=self.burn_in, collect=self.draws * self.thin, keep_draws=self.draws,
             min_width=self.min_width, seed=seed, threads=threads, progress=False,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
         grown = self.training_.deepest
         if grown.depth < self.depth:
             told = f"the network has {grown.depth} of {self.depth} layers: {self.training_.stopped}"
@@ -223,12 +213,13 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return self._flat(name, self._infer(cells, [name])[name])
 
     def _infer(self, cells: Cells, nodes: list[str]) -> Any:
-        network = self.network_
+        network, sweeps = self.network_, read_sweeps(self)
         with warnings.catch_warnings():  # nodes above the draws are left out: that is meant
             warnings.filterwarnings("ignore", "infer: .* left out", PgbnWarning)
             return network.infer(
                 {network.observed[0]: cells}, given=self.draws_, rows=self.rows, nodes=nodes,
-                seed=self._seed, threads=read_threads(self.n_jobs), **read_sweeps(self),
+                burn_in=sweeps["burn_in"], samples=sweeps["samples"], seed=self._seed,
+                threads=read_threads(self.n_jobs),
             )  # fmt: skip
 
     def _flat(self, name: str, value: NDArray[np.float64]) -> NDArray[np.float64]:

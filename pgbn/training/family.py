@@ -96,15 +96,16 @@ class Family:
     def content(self) -> dict[str, Any]:
         """As JSON. A model of the zoo, with arguments that are JSON, can be read again; of another
         function only the name is kept, since nothing in a file is executed."""
-        build, arguments = self.build, {}
+        build: Any = self.build
+        arguments: dict[str, Any] = {}
         if isinstance(build, partial) and not build.args:
-            build, arguments = build.func, build.keywords
+            build, arguments = build.func, dict(build.keywords)
         known = next((name for name in zoo.__all__ if getattr(zoo, name) is build), None)
         try:
             same = known is not None and json.loads(json.dumps(arguments)) is not None
         except (TypeError, ValueError):
             same = False
-        return {"zoo": known, "arguments": dict(arguments)} if same else {"function": self.name}
+        return {"zoo": known, "arguments": arguments} if same else {"function": self.name}
 
 
 def _small(depth: int) -> tuple[int, ...]:
