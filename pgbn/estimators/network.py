@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -288,12 +287,6 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         found = self._infer(cells, own)
         values = {each: found[each] if each in own else self.means_[each] for each in nodes}
         return mean_log_likelihood(network, name, cells, self.rows, values)
-
-    def save(self, path: str | Path) -> None:
-        """Write everything to a folder, as `pgbn.save` does."""
-        from pgbn.storage.folders import save
-
-        save(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

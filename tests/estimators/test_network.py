@@ -155,7 +155,7 @@ def test_it_stands_in_a_pipeline() -> None:
 @pytest.mark.parametrize("name", ["model", "grown"])
 def test_saved_and_pickled(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     fitted: NetworkTransformer = request.getfixturevalue(name)
-    fitted.save(tmp_path / "it")
+    pg.save(fitted, tmp_path / "it")
     for again in (pg.load(tmp_path / "it"), pickle.loads(pickle.dumps(fitted))):
         np.testing.assert_array_equal(again.transform(X), fitted.transform(X))
         np.testing.assert_array_equal(again.inverse_transform(fitted.transform(X)),
