@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,22 +15,28 @@ from sklearn.utils.validation import check_is_fitted
 from pgbn.checks import check_integer
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.engine.rows.independent import row_network
-from pgbn.errors import DataError, PgbnWarning, did_you_mean
+from pgbn.errors import DataError, PgbnWarning, notify
 from pgbn.estimators.arguments import (
     blaming,
     read_seed,
     read_sweeps,
     read_threads,
+    renaming,
     validate_documents,
 )
 from pgbn.estimators.fit import unchanged_on_failure
-from pgbn.estimators.values import expected_rates, mean_log_likelihood, nodes_in_slots
+from pgbn.estimators.values import (
+    expected_rates,
+    feature_node,
+    mean_log_likelihood,
+    nodes_in_slots,
+)
 from pgbn.network.growth import global_nodes
-from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
-from pgbn.nodes.base import Observed
+from pgbn.training.beginning import only_data_node
 from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
+from pgbn.training.settings import check_depth
 
 __all__ = ["NetworkTransformer"]
 
@@ -98,7 +103,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Sample the posterior given rows × columns, sparse or dense; a function is grown first.
         If `fit` fails, the estimator is what it was before."""
-        with unchanged_on_failure(self):
+        with unchanged_on_failure(self), renaming("family", "network"):
             network = self._example()
             read_sweeps(self)
             threads, seed = read_threads(self.n_jobs), read_seed(self.random_state)
@@ -120,8 +125,9 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
                 "network=None: give a pgbn.Network, such as pgbn.zoo.pfa(20), or a function from "
                 "widths to one, such as pgbn.zoo.pgbn"
             )
-        given = isinstance(self.network, Network)
-        network: Any = self.network if given else Family(self.network).smallest  # type: ignore[arg-type]
+        network = self.network
+        if not isinstance(network, Network):
+            network = Family(network).example(check_depth(self.depth))
         if len(network.observed) > 1:
             raise DataError(
                 f"network: it has the observed nodes {', '.join(network.observed)}, and X is the "
@@ -138,26 +144,11 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return network
 
     def _feature_node(self, network: Network) -> str:
-        """The name of the node whose values are the features."""
-        known = [n for n in network.latent if self.rows in network[n].axes]
-        if self.features is None:
-            layers = layers_above(network, network.observed[0])
-            if not layers or layers[0].scores not in known:
-                raise DataError(
-                    f"features=None: no layer of scores was found; give one of {', '.join(known)}"
-                )
-            return layers[0].scores
-        if self.features not in known:
-            raise DataError(
-                f"features={self.features!r}: no latent node of this name has the dim "
-                f"{self.rows!r}.{did_you_mean(str(self.features), known)}"
-            )
-        return self.features
+        return feature_node(network, self.rows, self.features)
 
     def _cells(self, network: Network, X: Any) -> Cells:
         """X as the data of the observed node, which errors call X."""
-        node: Any = network[network.observed[0]].model_copy(update={"name": "X"})
-        assert isinstance(node, Observed)
+        node = only_data_node(network)
         return read_array(node, X if node.axes[0] == self.rows else X.T)
 
     def _sample(self, network: Network, cells: Cells, seed: int, threads: int | None) -> None:
@@ -171,12 +162,18 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         self._keep(network, draws, means)
 
     def _grow(self, network: Network, cells: Cells, seed: int, threads: int | None) -> None:
+        family: Any = self.network
         self.training_ = train_layerwise(
-            {network.observed[0]: cells}, self.max_width, self.depth, family=self.network,
+            {network.observed[0]: cells}, self.max_width, self.depth, family=family,
             burn_in=self.burn_in, collect=self.draws * self.thin, keep_draws=self.draws,
             min_width=self.min_width, seed=seed, threads=threads, progress=False,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
         grown = self.training_.deepest
+        if grown.depth < self.depth:
+            told = f"the network has {grown.depth} of {self.depth} layers: {self.training_.stopped}"
+            if self.features is not None and self.features not in grown.network().latent:
+                raise DataError(f"features={self.features!r}: {told}; give a smaller min_width")
+            notify(told)
         beside = {name: grown.state[name] for name in self._beside(grown.network())}
         self._keep(grown.network(), dict(grown.draws), {**grown.means, **beside})
 
@@ -215,12 +212,13 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return self._flat(name, self._infer(cells, [name])[name])
 
     def _infer(self, cells: Cells, nodes: list[str]) -> Any:
-        network = self.network_
+        network, sweeps = self.network_, read_sweeps(self)
         with warnings.catch_warnings():  # nodes above the draws are left out: that is meant
             warnings.filterwarnings("ignore", "infer: .* left out", PgbnWarning)
             return network.infer(
                 {network.observed[0]: cells}, given=self.draws_, rows=self.rows, nodes=nodes,
-                seed=self._seed, threads=read_threads(self.n_jobs), **read_sweeps(self),
+                burn_in=sweeps["burn_in"], samples=sweeps["samples"], seed=self._seed,
+                threads=read_threads(self.n_jobs),
             )  # fmt: skip
 
     def _flat(self, name: str, value: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -289,12 +287,6 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         found = self._infer(cells, own)
         values = {each: found[each] if each in own else self.means_[each] for each in nodes}
         return mean_log_likelihood(network, name, cells, self.rows, values)
-
-    def save(self, path: str | Path) -> None:
-        """Write everything to a folder, as `pgbn.save` does."""
-        from pgbn.storage.folders import save
-
-        save(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

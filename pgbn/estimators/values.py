@@ -1,4 +1,4 @@
-"""A network at given values: the slots of its data node, and the density of data."""
+"""What a transformer asks of a network: its features, its rates, and the density of data."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import complete_sizes
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.generate import to_storage
+from pgbn.errors import DataError, did_you_mean
+from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
 from pgbn.nodes.rules.registry import find_link
 
-__all__ = ["expected_rates", "mean_log_likelihood", "nodes_in_slots"]
+__all__ = ["expected_rates", "feature_node", "mean_log_likelihood", "nodes_in_slots"]
 
 Values = Mapping[str, NDArray[np.float64]]
 
@@ -25,6 +27,25 @@ def nodes_in_slots(network: Network, name: str) -> list[str]:
     """The nodes that stand in the slots of a node."""
     found = (network.wiring.polynomials[name, slot].names for slot in network[name].slots())
     return list(dict.fromkeys(each for names in found for each in names))
+
+
+def feature_node(network: Network, rows: str, features: str | None) -> str:
+    """The name of the node whose values are the features: the scores of the first layer, if none is
+    asked for."""
+    known = [name for name in network.latent if rows in network[name].axes]
+    if features is None:
+        layers = layers_above(network, network.observed[0])
+        if not layers or layers[0].scores not in known:
+            raise DataError(
+                f"features=None: no layer of scores was found; give one of {', '.join(known)}"
+            )
+        return layers[0].scores
+    if features not in known:
+        raise DataError(
+            f"features={features!r}: no latent node of this name has the dim {rows!r}."
+            f"{did_you_mean(str(features), known)}"
+        )
+    return features
 
 
 def expected_rates(

@@ -20,13 +20,20 @@ from pgbn.training.result import LayerwiseTraining
 from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork
 
-__all__ = ["check_resumed", "check_start", "find_start", "networks_of", "read_training"]
+__all__ = [
+    "check_resumed",
+    "check_start",
+    "find_start",
+    "networks_of",
+    "only_data_node",
+    "read_training",
+]
 
 
 def read_training(X: Any, family: Family) -> dict[str, Cells]:
     """The data to train on, checked: a dict by the names of the observed nodes, or, where there is
     but one, its array, which errors then call X."""
-    network = family.smallest
+    network = family.example()
     if isinstance(X, Mapping):
         cells = read_data(network, X)
     elif len(network.observed) > 1:
@@ -36,12 +43,16 @@ def read_training(X: Any, family: Family) -> dict[str, Cells]:
             f"by name: {{{names}}}"
         )
     else:
-        name = network.observed[0]
-        node = network[name].model_copy(update={"name": "X"})
-        assert isinstance(node, Observed)
-        cells = {name: read_array(node, X)}
+        cells = {network.observed[0]: read_array(only_data_node(network), X)}
     complete_sizes(network, {}, {name: each.shape for name, each in cells.items()})
     return cells
+
+
+def only_data_node(network: Network) -> Observed:
+    """The observed node of a network that has one, under the name X."""
+    node: Any = network[network.observed[0]]
+    renamed: Observed = node.model_copy(update={"name": "X"})
+    return renamed
 
 
 def find_start(start: Any) -> list[TrainedNetwork | GrownNetwork]:

@@ -58,10 +58,9 @@ class Family:
         except NetworkError as error:
             raise DataError(f"family: {self.name}: {error}") from None
 
-    @property
-    def smallest(self) -> Network:
-        """A network of one layer, to see which data it takes."""
-        return self.network(_small(1))
+    def example(self, depth: int = 1) -> Network:
+        """A small network of so many layers, to see which nodes and data it has."""
+        return self.network(_small(depth))
 
     def layers(self, depth: int) -> tuple[str, ...]:
         """The dim of the units of each layer; it is the same one in networks of any depth."""
@@ -81,7 +80,7 @@ class Family:
     def shared(self, network: Network) -> list[str]:
         """The latent nodes of a network of the family that all rows share; rows are the dims along
         which the first layer has scores beside its units, such as documents."""
-        small, units = self.smallest, self.units(1)
+        small, units = self.example(), self.units(1)
         scores, _ = summed_nodes(small, units)
         axes = {dim for name in scores for dim in small[name].axes}
         return global_nodes(network, axes - set(units.dims))
@@ -97,15 +96,16 @@ class Family:
     def content(self) -> dict[str, Any]:
         """As JSON. A model of the zoo, with arguments that are JSON, can be read again; of another
         function only the name is kept, since nothing in a file is executed."""
-        build, arguments = self.build, {}
+        build: Any = self.build
+        arguments: dict[str, Any] = {}
         if isinstance(build, partial) and not build.args:
-            build, arguments = build.func, build.keywords
+            build, arguments = build.func, dict(build.keywords)
         known = next((name for name in zoo.__all__ if getattr(zoo, name) is build), None)
         try:
             same = known is not None and json.loads(json.dumps(arguments)) is not None
         except (TypeError, ValueError):
             same = False
-        return {"zoo": known, "arguments": dict(arguments)} if same else {"function": self.name}
+        return {"zoo": known, "arguments": arguments} if same else {"function": self.name}
 
 
 def _small(depth: int) -> tuple[int, ...]:

@@ -27,7 +27,8 @@ class GrownNetwork:
     posterior means of the latent nodes that all rows share, by name: of proportions, given their
     counts; of others, the values of the last sweeps. ``traces``, ``state``, ``sweeps`` and
     ``draws`` (of the same nodes) are as in `pgbn.TrainedNetwork`, which a belief network has in
-    the place of this class.
+    the place of this class. New rows: ``grown.network().infer(data, given=grown.means)``, or
+    ``given=grown.draws`` where draws were kept.
     """
 
     model: Network

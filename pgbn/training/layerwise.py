@@ -162,7 +162,7 @@ def _sampler(
     It goes by the data and the width that training begins with, never by the threads or by widths
     after pruning: training at one go, resumed, or layer by layer are one and the same chain.
     """
-    layer1, pattern = settings.layer1, find_pattern(family.smallest.wiring)
+    layer1, pattern = settings.layer1, find_pattern(family.example().wiring)
     if not isinstance(layer1, str) or layer1 != "auto" or isinstance(pattern, str):
         return layer1
     if resume is not None:  # what was chosen, though another version might choose otherwise

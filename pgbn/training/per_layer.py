@@ -20,9 +20,9 @@ def budgets(name: str, value: Any, depth: int) -> int | tuple[int, ...]:
     numbers that do not grow, one for each layer (those beyond ``depth`` are not used)."""
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
+    if is_integral(value) and value >= 1:
+        return int(value)
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        if is_integral(value) and value >= 1:
-            return int(value)
         raise DataError(
             f"{name}={value!r} must be an integer of at least 1, or one such for each layer, as in "
             f"{name}=(100, 30, 10)"

@@ -151,6 +151,16 @@ def test_where_a_new_layer_begins(name: str) -> None:
     assert (second["scores2" if name == "own" else "theta2"] == 1 / 3).all()
 
 
+def test_new_rows_of_a_grown_network(grown: Any) -> None:
+    family, result = grown
+    deepest = result.deepest
+    new = {name: data[:5] for name, data in DATA.items()}
+    for given in (deepest.means, deepest.draws):
+        found = deepest.network().infer(new, given=given, burn_in=3, samples=4, threads=1)
+        name = "scores1" if family is own_family else "theta1"
+        assert found[name].shape == (5, result.widths[0])
+
+
 # ---- the same bits ------------------------------------------------------------------------
 
 
