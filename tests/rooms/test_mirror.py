@@ -32,6 +32,12 @@ TOGETHER = {
         for name in ("arguments", "bnbp", "gamma_markov_chain", "gated_pfa", "lda", "multimodal",
                      "pgbn", "pgds")
     },
+    "engine/compile/by_cell.py": "evaluation/test_prediction.py",
+    "engine/compile/conditional.py": "evaluation/test_held_out.py",
+    "engine/run/prior.py": "evaluation/test_prediction.py",
+    "engine/run/replay.py": "evaluation/test_prediction.py",
+    "engine/verbs.py": "evaluation/test_prediction.py",
+    "evaluation/gamma_mixture.py": "evaluation/test_held_out.py",
     "training/averages.py": "training/test_growing.py",
     "training/new_layer.py": "training/test_growing.py",
     "training/per_layer.py": "training/test_settings.py",
