@@ -10,9 +10,9 @@ import xarray as xr
 import pgbn as pg
 from pgbn.engine.data.coords import read_coords
 from tests.helpers.refusals import check_refused
-from tests.helpers.small_networks import two_modalities
 
 NET = pg.zoo.pfa(2)
+TWO = pg.zoo.multimodal([2], {"x": "poisson", "y": "poisson"})
 COUNTS = np.array([[1, 0, 2], [0, 3, 1]])
 FRAME = pd.DataFrame(
     COUNTS, index=pd.to_datetime(["2020-01-01", "2020-01-02"]), columns=list("abc")
@@ -59,7 +59,7 @@ REFUSED = {
     "data size": (lambda: _sample(coords={"term": ["a"]}), ["1 labels along 'term'", "3"]),
     "contradiction": (
         lambda: read_coords(
-            two_modalities(),
+            TWO,
             {
                 "x": pd.DataFrame(COUNTS, index=["a", "b"]),
                 "y": pd.DataFrame(COUNTS, index=["b", "a"]),
