@@ -7,7 +7,9 @@ others is that of the ratio of sums over samples:
 
 - of a joint run over training documents and seen tokens, samples 5 sweeps apart;
 - by document completion with a network trained on the training documents alone, given its one Φ;
-- and given the draws of Φ that it kept.
+- and given the draws of Φ that it kept;
+- the same with a network trained on all that the joint run sees: what is left is the difference
+  between sampling documents together and one by one.
 """
 
 import argparse
@@ -25,9 +27,8 @@ from pgbn.evaluation import HeldOutPerplexity, completion_perplexity, split_toke
 THIN = 5
 
 
-def joint(train, seen, held_out, topics, burn_in, samples, means=False):
+def joint(train, both, held_out, topics, burn_in, samples):
     """The perplexity of a run over the training documents and the seen tokens together."""
-    both = sp.vstack([train, seen]).tocsr()
     empty = sp.csr_array((train.shape[0], train.shape[1]), dtype=held_out.dtype)
     score = HeldOutPerplexity(sp.vstack([empty, held_out]).tocsr())
     chain = pgbn.zoo.pfa(topics).chain({"x": both}, seed=1).sweep(burn_in)
@@ -42,6 +43,7 @@ def main():
     parser.add_argument("--vocabulary", type=int, default=2000)
     parser.add_argument("--topics", type=int, default=128)
     parser.add_argument("--burn-in", type=int, default=400)
+    parser.add_argument("--collect", type=int, default=100)
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--sweeps", type=int, nargs=2, default=[100, 100], help="for new documents")
     arguments = parser.parse_args()
@@ -57,20 +59,19 @@ def main():
         clock = time.perf_counter()
 
     samples = arguments.samples
-    show(f"joint run, {samples} samples", joint(
-        corpus["train"], seen, held_out, arguments.topics, arguments.burn_in, samples))  # fmt: skip
-    training = pgbn.train_layerwise(
-        corpus["train"], arguments.topics, 1, burn_in=arguments.burn_in, collect=THIN * samples,
-        keep_draws=samples, progress=False, seed=1,
-    )  # fmt: skip
-    print(f"trained in {time.perf_counter() - clock:.1f} s")
-    clock = time.perf_counter()
+    both = sp.vstack([corpus["train"], seen]).tocsr()
+    found = joint(corpus["train"], both, held_out, arguments.topics, arguments.burn_in, samples)
+    show(f"joint run, {samples} samples", found)
     burn_in, of = arguments.sweeps
-    options = {"burn_in": burn_in, "samples": of}
-    one = replace(training.deepest, draws={})
-    for name, model in (("one Φ", one), (f"{samples} draws of Φ", training.deepest)):
-        found = completion_perplexity(model, seen, held_out, **options)
-        show(f"completion, {name}", found.perplexity())
+    for name, data in (("training documents", corpus["train"]), ("what the joint run sees", both)):
+        training = pgbn.train_layerwise(
+            data, arguments.topics, 1, burn_in=arguments.burn_in, collect=arguments.collect,
+            keep_draws=samples, progress=False, seed=1,
+        )  # fmt: skip
+        one = replace(training.deepest, draws={})
+        for what, model in (("one Φ", one), (f"{samples} draws of Φ", training.deepest)):
+            found = completion_perplexity(model, seen, held_out, burn_in=burn_in, samples=of)
+            show(f"{what}, of {name}", found.perplexity())
 
 
 if __name__ == "__main__":

@@ -18,8 +18,10 @@ from pgbn.errors import DataError, PgbnError
 from pgbn.evaluation.log_likelihood import log_joint, observed_array
 from pgbn.evaluation.prediction import SMALL, predict
 from pgbn.evaluation.row_likelihood import log_likelihood
+from pgbn.training.trained import unwrapped
+from pgbn.zoo import layers
 
-__all__ = ["draws_dataset", "inference_data", "need"]
+__all__ = ["draws_dataset", "inference_data", "kept_data", "need"]
 
 
 def need(*names: str) -> Any:
@@ -76,6 +78,22 @@ def inference_data(
     if small:
         groups["observed_data"] = {name: observed_array(draws, name) for name in small}
     return _to_tree(arviz, draws, groups, dims, by)
+
+
+def kept_data(model: Any) -> Any:
+    """The draws that a training kept, as the group posterior; see `Reportable.to_arviz`."""
+    trained = unwrapped(model)
+    if not getattr(trained, "draws", None):
+        raise DataError(
+            f"to_arviz: the {type(model).__name__} has no draws; train with keep_draws=20"
+        )
+    nodes = trained.network().nodes
+    names = getattr(trained, "vocabulary", None)
+    return inference_data(Draws(
+        {name: np.asarray(value)[None] for name, value in trained.draws.items()},
+        {name: ("chain", "draw", *nodes[name].axes) for name in trained.draws},
+        coords={layers.TERM: list(names)} if names is not None else {},
+    ))  # fmt: skip
 
 
 def _to_tree(

@@ -24,7 +24,7 @@ from pgbn.samplers.documents.prepare import hash_documents
 from pgbn.samplers.executor import SERIAL, executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.storage.memory import check_bytes
-from pgbn.training.kept_draws import each_draw
+from pgbn.training.kept_draws import each_draw, sweeps_each
 from pgbn.training.new_rows import infer, read_new_documents
 from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers
@@ -215,8 +215,8 @@ def completion_perplexity(
     Without ``held_out``, ``fraction`` of the tokens of X are seen and the rest is held out. In
     both, columns beyond the vocabulary are dropped. With Φ fixed, the ratio of sums over samples
     needs only the posterior means of θ^(1). Where the model kept draws of Φ (``keep_draws`` of
-    training), the sums are over these too: each has chains of its own, ``burn_in`` sweeps and its
-    share of the ``samples``.
+    training), the sums are over these too: each has chains of its own, with its share of the sweeps
+    (a burn-in of 10 at least).
     """
     model = trained_network(model)
     if not get_link(model.link).is_counts:
@@ -233,9 +233,9 @@ def completion_perplexity(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
         networks = each_draw(model)
+        burn_in_each, samples_each = sweeps_each(burn_in, samples, len(networks))
         for number, network in enumerate(networks):
-            found = infer(network, seen, layers=1, burn_in=burn_in,
-                          samples=-(-samples // len(networks)), seed=seed + number,
-                          threads=threads)  # fmt: skip
+            found = infer(network, seen, layers=1, burn_in=burn_in_each, samples=samples_each,
+                          seed=(seed + number) % 2**64, threads=threads)  # fmt: skip
             out.add(network.phi[0], found.units[1])
     return out

@@ -20,7 +20,7 @@ from pgbn.storage.memory import check_bytes
 from pgbn.training.trained import TrainedNetwork
 from pgbn.zoo import layers
 
-__all__ = ["check_draws_fit", "each_draw", "is_kept", "stacked"]
+__all__ = ["check_draws_fit", "each_draw", "is_kept", "stacked", "sweeps_each"]
 
 
 def is_kept(number: int, total: int, draws: int) -> bool:
@@ -37,6 +37,13 @@ def stacked(
 ) -> dict[str, NDArray[np.float64]]:
     """Draws of several nodes as one array for each node, with the draw as the first axis."""
     return {name: np.stack([draw[name] for draw in draws]) for name in (draws[0] if draws else ())}
+
+
+def sweeps_each(burn_in: int, samples: int, draws: int) -> tuple[int, int]:
+    """Sweeps for the rows at each of several draws: their shares of the samples and of the burn-in,
+    of which each has 10 at least, if that many were asked for; a row's counts forget their
+    beginning within fewer."""
+    return max(-(-burn_in // draws), min(burn_in, 10)), -(-samples // draws)
 
 
 def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:

@@ -25,7 +25,7 @@ from pgbn.errors import DataError, notify
 from pgbn.samplers.documents.moments import Moments
 from pgbn.samplers.documents.scratch import Sweeps
 from pgbn.samplers.executor import executor_of
-from pgbn.training.kept_draws import each_draw
+from pgbn.training.kept_draws import each_draw, sweeps_each
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.zoo.links import REALS, get_link
 
@@ -82,8 +82,8 @@ def infer(
     those of the model's (if left out, those that it was saved with), columns are matched by name;
     both are lists, or dicts from names to columns.
     ``units=False`` leaves out θ itself, keeping θ/θ_· only.
-    Where the model kept draws (``keep_draws`` of training), each of them runs its own chain of
-    ``burn_in`` sweeps and its share of the ``samples``: means and standard deviations are then over
+    Where the model kept draws (``keep_draws`` of training), each of them runs its own chain, with
+    its share of the sweeps (a burn-in of 10 at least): means and standard deviations are then over
     Φ and r too. One chain gave these draws, so that a topic is the same one in all of them.
     """
     model = trained_network(model)
@@ -99,7 +99,7 @@ def infer(
     unit = [np.zeros((rows, places if units else 0)) for _ in range(2)]
     moments = Moments(column, share[0], share[1], unit[0], unit[1])
     networks = each_draw(model)
-    sweeps = Sweeps(int(burn_in), -(-int(samples) // len(networks)))
+    sweeps = Sweeps(*sweeps_each(int(burn_in), int(samples), len(networks)))
     for number, network in enumerate(networks):
         chain, executor = gamma_chain(network), executor_of(threads)
         chain.run(cells, sweeps, moments, check_seed(seed), executor, number)

@@ -18,6 +18,13 @@ class Reportable:
 
         return write_report(self, path, X, **options)
 
+    def to_arviz(self) -> Any:
+        """The draws that training kept (``keep_draws``), as ArviZ takes them, with the names of the
+        terms as coords (needs the extra ``pgbn[arviz]``)."""
+        from pgbn.evaluation.inference_data import kept_data
+
+        return kept_data(self)
+
     def _repr_html_(self) -> str | None:
         from pgbn.report import summary_html
         from pgbn.training.trained import TrainedNetwork, unwrapped

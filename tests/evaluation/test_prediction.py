@@ -15,7 +15,7 @@ from tests.helpers.prediction import latent_only, sampled
 from tests.helpers.refusals import check_refused
 
 MODELS = zoo_models()
-DRAWS = 1500
+DRAWS = 400
 
 
 def check_moments(first, second) -> None:
@@ -80,12 +80,12 @@ def test_sparse_dense_and_statistics_are_one(monkeypatch) -> None:
 def test_blocks_of_rows_give_whole_replicates(monkeypatch) -> None:
     from pgbn.engine.compile import by_cell
 
-    draws = sampled(MODELS["pfa"], draws=600)
+    draws = sampled(MODELS["pfa"], draws=200)
     whole = draws.predict("x")
     monkeypatch.setattr(by_cell, "_BLOCK", 3)
     rows = draws.predict("x")
     assert rows.shape == whole.shape
-    error = np.sqrt((rows.var(axis=(0, 1)) + whole.var(axis=(0, 1))) / 600) + 1e-9
+    error = np.sqrt((rows.var(axis=(0, 1)) + whole.var(axis=(0, 1))) / 200) + 1e-9
     assert (np.abs(rows.mean(axis=(0, 1)) - whole.mean(axis=(0, 1))) / error < 4.5).all()
 
 

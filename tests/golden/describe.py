@@ -69,6 +69,8 @@ def _object(value: Any) -> dict[str, Any]:
     if not hasattr(value, "get_params"):
         return trained(value)
     parameters = {name: str(entry) for name, entry in value.get_params().items()}
+    if parameters.get("keep_draws") == "0":  # a parameter that the files are older than
+        del parameters["keep_draws"]
     if not hasattr(value, "training_"):
         return {"parameters": parameters}
     names = getattr(value, "feature_names_in_", None)

@@ -114,10 +114,8 @@ def sample(
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
     if callback is not None and not callable(callback):
         raise DataError(f"callback={callback!r}: give a function of one argument, a pgbn.Event")
-    if keep is not None and not np.iterable(keep):
-        raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
     kept, expressions = _read_keep(network, keep)
-    labels = check_coords(network, coords, network.sizes)
+    labels: Mapping[str, list[Any]] = check_coords(network, coords, network.sizes)
     rows = _Rows(kept, draws, chains, expressions)
     clock = Clock((burn_in + draws * thin) * chains)
     stopped: KeyboardInterrupt | None = None
@@ -136,6 +134,8 @@ def sample(
                 chain = rows.begin(
                     Chain(network, data, seed, number, None, layer1, threads, executor, held)
                 )
+                if not number:
+                    labels = read_coords(network, data, labels, chain.program.sizes)
                 for done in range(1, burn_in + 1):
                     stop.check(sweep(chain, "burn_in", done, burn_in))
                 for done in range(1, draws * thin + 1):
@@ -154,7 +154,7 @@ def sample(
             for n in kept}  # fmt: skip
     known: dict[str, Any] = {
         "network": network, "data": dict(chain.program.cells),
-        "coords": read_coords(network, data, labels, chain.program.sizes),
+        "coords": labels,
     }  # fmt: skip
     if stopped is None:
         return Draws(rows.complete(), dims, attributes, **known)
@@ -170,6 +170,12 @@ def sample(
 
 def _read_keep(network: Network, keep: Any) -> tuple[list[str], dict[str, Deterministic]]:
     """The names to keep, and the expressions among them."""
+    if not network.free:
+        raise DataError(
+            f"given: {', '.join(network.held)} leave nothing to draw; leave one of them out"
+        )
+    if keep is not None and not np.iterable(keep):
+        raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
     if isinstance(keep, Mapping):
         plain = {n: value for n, value in keep.items() if n not in network.nodes}
         expressions = {n: Deterministic(network, n, value) for n, value in plain.items()}

@@ -1,0 +1,77 @@
+"""Labels along dims, from data frames, xarray and ``coords=``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import pgbn as pg
+from pgbn.engine.data.coords import read_coords
+from tests.helpers.refusals import check_refused
+
+NET = pg.zoo.pfa(2)
+TWO = pg.zoo.multimodal([2], {"x": "poisson", "y": "poisson"})
+COUNTS = np.array([[1, 0, 2], [0, 3, 1]])
+FRAME = pd.DataFrame(
+    COUNTS, index=pd.to_datetime(["2020-01-01", "2020-01-02"]), columns=list("abc")
+)
+ARRAY = xr.DataArray(COUNTS.T, coords={"term": list("abc")}, dims=("term", "doc"))
+
+FOUND = {
+    "frame": (FRAME, {"doc": ["2020-01-01 00:00:00", "2020-01-02 00:00:00"], "term": list("abc")}),
+    "frame without names": (pd.DataFrame(COUNTS), {}),
+    "xarray": (ARRAY, {"term": list("abc")}),
+    "plain": (COUNTS, {}),
+    "numbers": (pd.DataFrame(COUNTS, index=[7, 9]), {"doc": [7, 9]}),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_labels_of_data(name: str) -> None:
+    data, expected = FOUND[name]
+    assert read_coords(NET, {"x": data}) == expected
+
+
+def test_given_labels_come_first() -> None:
+    assert read_coords(NET, {"x": ARRAY}, {"term": [1, 2, 3]}) == {"term": [1, 2, 3]}
+
+
+def test_draws_have_them() -> None:
+    draws = NET.sample(
+        {"x": FRAME}, burn_in=1, draws=1, progress=False, coords={"topic1": ["u", "v"]}
+    )
+    assert draws.coords["term"] == list("abc")
+    assert draws.coords["topic1"] == ["u", "v"]
+
+
+def _sample(**options):
+    return NET.sample({"x": COUNTS}, burn_in=1, draws=1, progress=False, **options)
+
+
+REFUSED = {
+    "no dict": (lambda: _sample(coords=["a"]), ["coords=['a']", "dict"]),
+    "dim": (lambda: _sample(coords={"word": list("abc")}), ["no node has a dim 'word'"]),
+    "text": (lambda: _sample(coords={"term": "abc"}), ["'term'", "list of labels"]),
+    "number": (lambda: _sample(coords={"term": 3}), ["'term'", "list of labels"]),
+    "known size": (lambda: _sample(coords={"topic1": ["a"]}), ["1 labels along 'topic1'", "2"]),
+    "data size": (lambda: _sample(coords={"term": ["a"]}), ["1 labels along 'term'", "3"]),
+    "contradiction": (
+        lambda: read_coords(
+            TWO,
+            {
+                "x": pd.DataFrame(COUNTS, index=["a", "b"]),
+                "y": pd.DataFrame(COUNTS, index=["b", "a"]),
+            },
+        ),
+        ["y: the labels along 'doc'", "'b' where the others have 'a'"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str, monkeypatch) -> None:
+    monkeypatch.setattr(pg.Chain, "sweep", lambda *_: pytest.fail("a sweep was run"))
+    build, words = REFUSED[name]
+    check_refused(build, (pg.DataError,), words)

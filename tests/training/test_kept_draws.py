@@ -1,0 +1,118 @@
+"""Draws that training keeps: which, where they go, and that they predict better."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn.evaluation import completion_perplexity, split_tokens
+from pgbn.storage import memory
+from pgbn.training.kept_draws import each_draw, is_kept, sweeps_each
+from tests.helpers.refusals import check_refused
+from tests.helpers.short_training import QUICK, X, cut_at
+
+
+def train(**options):
+    return pgbn.train_layerwise(X, 6, 2, **{**QUICK, "keep_draws": 2, **options})
+
+
+def test_kept_sweeps_are_evenly_spread_and_end_with_the_last() -> None:
+    assert [n for n in range(1, 11) if is_kept(n, 10, 3)] == [4, 7, 10]
+    assert [n for n in range(1, 6) if is_kept(n, 5, 5)] == [1, 2, 3, 4, 5]
+    assert not any(is_kept(n, 5, 0) for n in range(1, 6))
+
+
+def test_shares_of_sweeps() -> None:
+    assert sweeps_each(500, 500, 1) == (500, 500)
+    assert sweeps_each(100, 100, 20) == (10, 5)
+    assert sweeps_each(4, 3, 20) == (4, 1)
+    assert sweeps_each(1000, 1000, 20) == (50, 50)
+
+
+def test_draws_are_those_of_the_chain_and_change_nothing_else() -> None:
+    seen = []
+
+    def look(event):
+        if event.phase == "collect" and event.depth == 1 and is_kept(event.sweep, event.sweeps, 2):
+            seen.append(event.chain.select(["phi1"])["phi1"].copy())
+
+    kept, plain = train(callback=look), train(keep_draws=0)
+    np.testing.assert_array_equal(kept[1].draws["phi1"], seen)
+    assert kept[2].draws["phi2"].shape == (2, kept.widths[1], kept.widths[0])
+    assert {"r", "gamma0", "c0"} <= set(kept[2].draws)
+    assert "theta1" not in kept[2].draws
+    for one, other in zip(kept, plain, strict=True):
+        assert other.draws == {}
+        for first, second in zip(one.phi, other.phi, strict=True):
+            np.testing.assert_array_equal(first, second)
+        np.testing.assert_array_equal(one.r, other.r)
+
+
+def test_saved_stopped_and_resumed_with_their_draws(tmp_path) -> None:
+    whole = train()
+    pgbn.save(whole, tmp_path / "model")
+    again = pgbn.load(tmp_path / "model")
+    arguments = {**QUICK, "keep_draws": 2}
+    with pytest.raises(RuntimeError, match="power cut"):
+        pgbn.checkpoint.train(X, tmp_path / "run", 6, 2, sweeps=1, share=2.0,
+                              callback=cut_at(20), **arguments)  # fmt: skip
+    resumed = pgbn.resume(tmp_path / "run", progress=False, threads=1)
+    for found in (again, resumed):
+        for one, other in zip(whole, found, strict=True):
+            assert one.draws.keys() == other.draws.keys()
+            for name in one.draws:
+                np.testing.assert_array_equal(one.draws[name], other.draws[name])
+
+
+def test_each_draw_is_a_network_and_infer_averages_over_them() -> None:
+    model = train().deepest
+    networks = each_draw(model)
+    assert len(networks) == 2
+    np.testing.assert_array_equal(networks[1].phi[1], model.draws["phi2"][1])
+    both = pgbn.infer(model, X[:5], burn_in=300, samples=4000, threads=1)
+    each = [pgbn.infer(n, X[:5], burn_in=150, samples=2000, seed=9, threads=1) for n in networks]
+    mean = (each[0].units[1] + each[1].units[1]) / 2
+    np.testing.assert_allclose(both.units[1], mean, atol=0.15 * mean.max())
+    square = sum(e.units_sd[1] ** 2 + e.units[1] ** 2 for e in each) / 2
+    np.testing.assert_allclose(both.units_sd[1] ** 2 + both.units[1] ** 2, square,
+                               atol=0.2 * square.max())  # fmt: skip
+    alone = pgbn.infer(model, X[:1], burn_in=300, samples=4000, threads=1)
+    np.testing.assert_array_equal(alone.units[1], both.units[1][:1])  # whatever the batch
+
+
+def test_draws_predict_better_than_one() -> None:
+    generated = np.random.default_rng(1)
+    phi = generated.dirichlet(np.full(40, 0.1), 5)
+    counts = generated.poisson(generated.gamma(0.3, 12.0, (160, 5)) @ phi)
+    model = pgbn.train_layerwise(counts[:80], 12, 1, burn_in=60, collect=60, keep_draws=20,
+                                 progress=False, threads=1, trace_every=0).deepest  # fmt: skip
+    seen, held = split_tokens(counts[80:], 0.5)
+    options = {"burn_in": 50, "samples": 100, "threads": 1}
+    many = completion_perplexity(model, seen, held, **options)
+    one = completion_perplexity(each_draw(model)[-1], seen, held, **options)
+    assert many.samples == 20
+    assert many.perplexity() < one.perplexity()
+
+
+REFUSED = {
+    "negative": (lambda: train(keep_draws=-1), ["keep_draws=-1", "at least 0"]),
+    "too many": (lambda: train(keep_draws=6), ["keep_draws=6", "collect=5"]),
+    "shape": (
+        lambda: pgbn.TrainedNetwork(phi=(np.full((2, 2), 0.5),), r=np.ones(2), c=np.ones(1),
+                                    draws={"phi1": np.ones((3, 2, 2)), "r": np.ones((3, 1))}),
+        ["draws['r']", "(3, 2)"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    build, words = REFUSED[name]
+    check_refused(build, (pgbn.DataError,), words)
+
+
+def test_memory_is_asked_before_any_sweep(monkeypatch) -> None:
+    monkeypatch.setattr(memory, "memory", lambda: 200_000)
+    with pytest.raises(pgbn.DataError, match="keep_draws=500"):
+        pgbn.train_layerwise(X, 6, 1, collect=500, keep_draws=500, progress=False)
