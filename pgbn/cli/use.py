@@ -149,7 +149,8 @@ def transform_command(
     if to is not None:
         _write_features(to, features, names, corpus.labels)
         facts = {"output": str(to), "documents": features.shape[0], "features": features.shape[1]}
-        output.result(facts, lambda: output.say(f"{to}: {features.shape[0]} × {features.shape[1]}"))
+        size = f"{features.shape[0]} × {features.shape[1]}"
+        output.result(facts, lambda: output.say(f"{to}: {size}"))
         return
     rows = [
         {"document": name, "features": row}
