@@ -156,8 +156,9 @@ def transform_command(
         {"document": name, "features": row}
         for name, row in zip(corpus.labels, features, strict=True)
     ]
+    shown = _shown(corpus.labels)
     output.result({"columns": names, "rows": rows},
-                  lambda: _write_csv(sys.stdout, features, names, _shown(corpus.labels)))  # fmt: skip
+                  lambda: _write_csv(sys.stdout, features, names, shown))  # fmt: skip
 
 
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUnits:
