@@ -160,14 +160,16 @@ def transform_command(
     if to is not None:
         _write_features(to, features, names, corpus.labels)
         facts = {"output": str(to), "documents": features.shape[0], "features": features.shape[1]}
-        output.result(facts, lambda: output.say(f"{to}: {features.shape[0]} × {features.shape[1]}"))
+        size = f"{features.shape[0]} × {features.shape[1]}"
+        output.result(facts, lambda: output.say(f"{to}: {size}"))
         return
     rows = [
         {"document": name, "features": row}
         for name, row in zip(corpus.labels, features, strict=True)
     ]
+    shown = _shown(corpus.labels)
     output.result({"columns": names, "rows": rows},
-                  lambda: _write_csv(sys.stdout, features, names, _shown(corpus.labels)))  # fmt: skip
+                  lambda: _write_csv(sys.stdout, features, names, shown))  # fmt: skip
 
 
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUnits:

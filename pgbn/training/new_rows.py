@@ -89,6 +89,8 @@ def infer(
     model = trained_network(model)
     check_integer("burn_in", burn_in, 0)
     check_integer("samples", samples, 1)
+    if max(burn_in, samples) >= 2**63:
+        raise DataError("burn_in, samples: give numbers below 2^63")
     chosen = _layers(model, layers)
     cells, unknown_terms, unknown_tokens = read_new_documents(model, X, terms, vocabulary)
     rows = cells.rows

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("sklearn")
-xarray = pytest.importorskip("xarray")
 import pgbn
 from pgbn.errors import DataError
+
+pytest.importorskip("sklearn")
+xarray = pytest.importorskip("xarray")
 
 X = np.random.default_rng(0).poisson(1.0, (12, 9))
 

@@ -74,8 +74,8 @@ def _value(program: Program, path: str, name: str, array: NDArray[Any]) -> NDArr
             raise DataError(f"restore: {path} {complaint}")
     if value.size and value.max() > LARGEST:
         raise DataError(
-            f"restore: {path} has the value {value.max():g}, which no chain has; give numbers up to "
-            f"{LARGEST:g}"
+            f"restore: {path} has the value {value.max():g}, which no chain has; give numbers "
+            f"up to {LARGEST:g}"
         )
     return value
 
