@@ -42,6 +42,8 @@ def info_command(model: Folder) -> None:
       pgbn info model
     """
     from pgbn.cli.models import open_model
+    from pgbn.engine.run.run_store import KIND as RUN
+    from pgbn.engine.run.run_store import run_facts
     from pgbn.training.checkpoints.format import KIND, checkpoint_facts
 
     body = read_manifest(model)
@@ -49,6 +51,10 @@ def info_command(model: Folder) -> None:
     facts |= {"written": body["written"], "bytes": sum(e["bytes"] for e in body["files"].values())}
     if body["kind"] == KIND:
         facts |= {**checkpoint_facts(content), "resume": f"pgbn resume {model}"}
+    elif body["kind"] == RUN:
+        facts |= {**run_facts(content["object"]), "resume": f"pgbn resume {model}"}
+    elif body["kind"] == "draws":
+        facts |= {key: content["object"][key] for key in ("shapes", "attributes", "interrupted")}
     elif body["kind"] == "chain":
         chain = content["object"]
         facts |= {key: chain[key] for key in ("sweeps", "seed", "number", "layer1", "shapes")}

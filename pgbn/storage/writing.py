@@ -38,7 +38,7 @@ from pgbn.storage.part_files import part_of, sync_folder
 
 __all__ = ["as_json", "check_writable", "still_there", "write", "writing"]
 
-_PART = re.compile(r"\.(model\.json|[a-z]{1,20}\.npz)-[0-9]+\.part")
+_PART = re.compile(r"\.(model\.json|[a-z]{1,20}[0-9]*\.npz)-[0-9]+\.part")
 
 
 def write(
@@ -48,7 +48,8 @@ def write(
     arrays: Mapping[str, Arrays],
     keep: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Write groups of arrays and what they mean; returns the file name of each group.
+    """Write groups of arrays and what they mean; returns the file name of each group. The files of
+    "draws/theta/0" and other groups of draws are called draws-….npz.
 
     ``keep`` names groups whose files, written before, are still right.
     """
@@ -123,10 +124,11 @@ def _write(
     files: dict[str, Entry] = {name: old[name] for name in keep.values()}
     groups, parts = dict(keep), {}
     try:
-        for group, members in arrays.items():
-            part = part_of(folder / f"{group}.npz")
+        for number, (group, members) in enumerate(arrays.items()):
+            stem = group.partition("/")[0]
+            part = part_of(folder / f"{stem}{number}.npz")
             parts[part] = part.name  # until its content gives it another
-            parts[part], entry = _write_arrays(part, group, members)
+            parts[part], entry = _write_arrays(part, stem, members)
             groups[group], files[parts[part]] = parts[part], entry
         body = {
             "kind": kind,
@@ -155,14 +157,14 @@ def _write(
     return groups
 
 
-def _write_arrays(part: Path, group: str, arrays: Arrays) -> tuple[str, Entry]:
+def _write_arrays(part: Path, stem: str, arrays: Arrays) -> tuple[str, Entry]:
     """One .npz file, and the name that comes from its content."""
     with part.open("wb+") as file:
         write_npz(file, arrays)
         file.flush()
         os.fsync(file.fileno())
         digest, size = file_digest(file)
-    return f"{group}-{digest[:16]}.npz", {"sha256": digest, "bytes": size}
+    return f"{stem}-{digest[:16]}.npz", {"sha256": digest, "bytes": size}
 
 
 def _write_manifest(part: Path, body: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +14,16 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer
 from pgbn.engine.data.imputed import check_imputed
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.progress import Callback, Clock, Event, live, stop_gently
+from pgbn.engine.run.progress import Callback, Clock, Event, check_callback, live, stop_gently
 from pgbn.errors import DataError, PgbnError, did_you_mean, notify
+from pgbn.storage import folders
 from pgbn.storage.memory import check_bytes
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
     from pgbn.samplers.executor import Executor
 
-__all__ = ["Draws", "sample"]
+__all__ = ["Draws", "kept_names", "sample"]
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,15 @@ class Draws:
             return arviz.from_dict(posterior=self.values, dims=dims)
         return arviz.from_dict({"posterior": self.values}, dims=dims)
 
+    def save(self, path: str | Path) -> None:
+        """Write the draws to a folder; `pgbn.load` gives them back, each node when it is asked
+        for."""
+        folders.save(self, path)
+
     def __repr__(self) -> str:
-        rows = [f"  {n}{list(self.dims[n])} {v.shape}" for n, v in self.values.items()]
+        shapes = getattr(self.values, "shapes", None)  # of draws in a folder: none is read for it
+        shapes = shapes or {name: value.shape for name, value in self.values.items()}
+        rows = [f"  {name}{list(self.dims[name])} {shape}" for name, shape in shapes.items()]
         return "\n".join(["Draws (interrupted)" if self.interrupted else "Draws", *rows])
 
 
@@ -112,16 +121,8 @@ def sample(
     """
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
-    if callback is not None and not callable(callback):
-        raise DataError(f"callback={callback!r}: give a function of one argument, a pgbn.Event")
-    if keep is not None and not np.iterable(keep):
-        raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
-    kept = list(network.latent) if keep is None else [keep] if isinstance(keep, str) else list(keep)
-    for name in kept:
-        if name not in network.latent and name not in network.observed:
-            raise DataError(
-                f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
-            )
+    check_callback(callback)
+    kept = kept_names(network, keep)
     rows = _Rows(kept, draws, chains)
     clock = Clock((burn_in + draws * thin) * chains)
     stopped: KeyboardInterrupt | None = None
@@ -164,6 +165,19 @@ def sample(
     if not rows.whole:
         return Draws(rows.rest(), dims, attributes, True, chain=at)
     return Draws(rows.complete(), dims, attributes, True, rows.rest(), at)
+
+
+def kept_names(network: Network, keep: Iterable[str] | None) -> list[str]:
+    """The names of the nodes whose draws are kept: all latent nodes if none are given."""
+    if keep is not None and not np.iterable(keep):
+        raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
+    kept = list(network.latent) if keep is None else [keep] if isinstance(keep, str) else list(keep)
+    for name in kept:
+        if name not in network.latent and name not in network.observed:
+            raise DataError(
+                f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
+            )
+    return kept
 
 
 class _Rows:
