@@ -110,7 +110,8 @@ def read_folder(
     while True:
         body = read_manifest(folder)
         try:
-            return read(body, partial(read_arrays, folder, body))
+            # absolute: what is read when it is asked for is asked for from any folder
+            return read(body, partial(read_arrays, folder.absolute(), body))
         except StorageError:
             if read_manifest(folder)["files"] != body["files"]:
                 continue  # a writer replaced the files while we read them

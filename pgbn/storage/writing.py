@@ -99,13 +99,14 @@ def still_there(folder: Path, groups: Mapping[str, str]) -> dict[str, str]:
     """Those of some groups whose files the manifest names, and that nobody has removed."""
     try:
         files = read_manifest(folder)["files"]
-        return {
-            group: name
-            for group, name in groups.items()
-            if name in files and (folder / name).stat().st_size == files[name]["bytes"]
-        }
-    except (OSError, StorageError):
+    except StorageError:
         return {}
+    found = {}
+    for group, name in groups.items():
+        with suppress(OSError):
+            if name in files and (folder / name).stat().st_size == files[name]["bytes"]:
+                found[group] = name
+    return found
 
 
 def _write(

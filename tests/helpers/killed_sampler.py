@@ -41,12 +41,10 @@ def sample(folder: Path, chains: int, parallel: int) -> None:
     keep = ("theta1", "r", "phi2")
     plan = RunPlan(60, 40, 2, chains, 7, keep, parallel)
     if is_archive(folder) and read_manifest(folder)["kind"] == "run":
-        if all(
-            str(n) in read_manifest(folder)["content"]["object"]["chains"] for n in range(chains)
-        ):
-            resume_sampling(folder, OFTEN, 1, False)
-            return
-        shutil.rmtree(folder)  # killed before every chain had begun
+        resume_sampling(folder, OFTEN, 1, False)
+        return
+    if is_archive(folder):  # killed when all was done
+        return
     sample_saved(plan, lambda n: Chain(NETWORK, {"x": data()}, 7, n, threads=1), folder, OFTEN, 1,
                  False)  # fmt: skip
 

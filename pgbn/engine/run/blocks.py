@@ -66,6 +66,9 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
                 raise StorageError(f"the draws of {name} in chain {chain} end at {filled}: damaged")
         return out
 
+    def __reduce__(self) -> Any:
+        return BlockValues, (self.files, self.layout, self.shapes)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.layout)
 

@@ -7,7 +7,7 @@ one chain leaves the files of the others as they are. When all chains are done, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -100,6 +100,13 @@ def values_of(chain: Chain, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     return {name: values[name] for name in names}
 
 
+def _entries(chain: Chain, name: str) -> list[int]:
+    """The shape of one draw of a node."""
+    if name in chain.network.observed:
+        return list(chain.program.cells[name].shape)
+    return list(chain.select([name])[name].shape)
+
+
 def _described(chain: Chain, plan: RunPlan) -> dict[str, Any]:
     """What `Draws` has beside its values."""
     nodes = chain.network.nodes
@@ -174,13 +181,19 @@ class FolderStore:
 
         return read_folder(path, read)
 
-    def begin(self, number: int, chain: Chain) -> None:
-        """A chain at its beginning: from here on it can be resumed."""
-        if not number:
-            self.content |= _described(chain, self.plan)
-            values = values_of(chain, self.plan.keep)
-            self.content["entries"] = {name: list(np.shape(v)) for name, v in values.items()}
-        self._write(RunningChain(chain))
+    def begin(self, chains: Iterable[Chain]) -> None:
+        """All chains at their beginning, in one write: from here on the run can be resumed."""
+        arrays: dict[str, Group] = {}
+        for chain in chains:
+            if DATA not in arrays:
+                self.content |= _described(chain, self.plan)
+                self.content["entries"] = {n: _entries(chain, n) for n in self.plan.keep}
+                arrays[DATA] = chain_data(chain)
+            self.content["chains"][str(chain.number)] = chain_content(chain)
+            arrays[f"state/{chain.number}"] = chain_state(chain)
+            arrays[f"trace/{chain.number}"] = {}
+        self.content["layout"] = self.layout
+        self.groups = self._put(KIND, self.content, arrays, {})
 
     def sweeps(self, number: int) -> int:
         return int(self.content["chains"][str(number)]["sweeps"])
@@ -202,12 +215,18 @@ class FolderStore:
         """Commit if it is time to, or too many draws wait."""
         rhythm = self.rhythms[at.chain.number]
         if at.bytes >= 4 * BLOCK_BYTES or (at.bytes >= BLOCK_BYTES and not rhythm.failed):
-            rhythm.now(lambda: self._write(at))
+            rhythm.now(lambda: self.commit(at))
         else:
             rhythm.tick(lambda: self._write(at))
 
     def commit(self, at: RunningChain) -> None:
-        self._write(at)
+        """Commit now; if that fails, the commit before it stands."""
+        try:
+            self._write(at)
+        except StorageError as error:
+            raise StorageError(
+                f"{error}; when that is mended, go on with pgbn.resume({str(self.path)!r})"
+            ) from error
 
     def _write(self, at: RunningChain) -> None:
         """The state of one chain and its new draws; all else is kept."""
@@ -216,13 +235,12 @@ class FolderStore:
                 f"trace/{number}": {n: np.array(t) for n, t in at.trace.items()}}  # fmt: skip
         with self.lock:
             layout = {name: [list(starts) for starts in each] for name, each in self.layout.items()}
-            known = self.content["chains"].get(str(number))
-            start = self.plan.kept_after(known["sweeps"]) if known else 0
+            start = self.plan.kept_after(self.sweeps(number))
             for name, rows in at.waiting.items():
                 mine[block_group(name, number, start)] = rows_of(np.stack(rows))
                 layout[name][number].append(start)
             keep = {group: file for group, file in self.groups.items() if group not in mine}
-            there = still_there(self.path, keep) if keep else {}
+            there = still_there(self.path, keep)
             for group in set(keep) - set(there):
                 if group != DATA:
                     raise StorageError(f"{self.path}: the file {keep[group]} of this run is gone")
@@ -237,10 +255,7 @@ class FolderStore:
     def _put(
         self, kind: str, content: dict[str, Any], arrays: dict[str, Group], keep: dict[str, str]
     ) -> dict[str, str]:
-        least = min(
-            self.plan.kept_after(content["chains"].get(str(n), {"sweeps": 0})["sweeps"])
-            for n in range(self.plan.chains)
-        )
+        least = min(self.plan.kept_after(each["sweeps"]) for each in content["chains"].values())
         entries = content["entries"].items()
         shapes = {name: [self.plan.chains, least, *sizes] for name, sizes in entries}
         content = {**content, "shapes": shapes, "interrupted": kind == KIND}

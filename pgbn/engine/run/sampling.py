@@ -101,8 +101,7 @@ def sample_saved(
         )
     with writing(folder):
         store = FolderStore(folder, plan, timing, threads)
-        for number in range(plan.chains):
-            store.begin(number, _checked(make(number), plan))
+        store.begin(_checked(make(number), plan) for number in range(plan.chains))
         return _run_all(store, plan, progress, callback)
 
 
