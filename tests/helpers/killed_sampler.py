@@ -1,4 +1,4 @@
-"""Verbs that write, killed and gone on with: run by tests/engine/run/test_sampling_kills.py.
+"""Verbs that write, killed and gone on with: run by tests/engine/run/test_sampling.py.
 
 One process imports pgbn and forks a child for every kill, so that a kill costs milliseconds. Each
 round begins a verb in an empty folder, kills it at random moments (or in the n-th call of a write),
@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import shutil
-import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +27,7 @@ from pgbn.engine.run.run_store import RunPlan
 from pgbn.engine.run.sampling import resume_sampling, sample_saved
 from pgbn.engine.run.saving import Timing
 from pgbn.storage.archive import is_archive, read_manifest
-from tests.helpers.killed_trainer import data, die_in_call
+from tests.helpers.killed_trainer import data, die_in_call, forked
 
 OFTEN = Timing(sweeps=2, share=1e9)
 NETWORK = zoo.pgbn([6, 4])
@@ -87,28 +84,14 @@ def result(folder: Path) -> str:
 
 
 def child(verb: Callable[[Path], None], folder: Path, seconds: float, kill_at: int | None) -> bool:
-    """Whether a child was killed before it was done."""
-    process = os.fork()
-    if process == 0:
-        try:
-            if kill_at is not None:
-                die_in_call(kill_at)
-            verb(folder)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        done, status = os.waitpid(process, os.WNOHANG)
-        if done:
-            if os.WIFEXITED(status) and os.WEXITSTATUS(status):
-                raise SystemExit("a child failed")
-            return os.WIFSIGNALED(status)
-        time.sleep(0.001)
-    os.kill(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    return True
+    """Whether a verb was killed before it was done."""
+
+    def work() -> None:
+        if kill_at is not None:
+            die_in_call(kill_at)
+        verb(folder)
+
+    return forked(work, seconds)
 
 
 def campaign(name: str, folder: Path, kills: int, moments: random.Random) -> dict[str, Any]:
