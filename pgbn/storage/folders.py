@@ -51,7 +51,7 @@ def save(
     record: Mapping[str, Any] | None = None,
     data: Any = None,
 ) -> None:
-    """Save a Network, a Chain, Draws, a TrainedNetwork, the result of train_layerwise or an estimator.
+    """Save a Network, a Chain, Draws, a TrainedNetwork, a result of train_layerwise, an estimator.
 
     ``vocabulary`` names the terms (a list, or a dict from names to columns; if left out, the names
     that the model was loaded with, or those of the data frame that an estimator was fitted to):
