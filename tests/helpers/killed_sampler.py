@@ -108,7 +108,7 @@ def campaign(name: str, folder: Path, kills: int, moments: random.Random) -> dic
             kill_at = moments.randint(1, 60) if by_call else None
             killed = child(verb, folder, 1e9 if by_call else moments.uniform(0, seconds), kill_at)
             report["kills"] += killed
-            if is_archive(folder):
+            if killed and is_archive(folder):
                 named = read_manifest(folder)["files"]
                 report["mid_write"] += bool(
                     {p.name for p in folder.iterdir()} - {"model.json", *named}

@@ -64,16 +64,15 @@ def sample_beside(
     names = kept_names(network, keep)
     plan = RunPlan(burn_in, draws, thin, chains, seed, tuple(names), parallel)
     check_callback(callback)
-    if plan.parallel > 1 and executor is not None:
-        raise DataError(f"parallel={parallel!r}, executor={executor!r}: give one of them")
+    if executor is not None:  # a folder cannot hold it, and chains side by side have their threads
+        what = f"parallel={parallel!r}" if save is None else f"save={str(save)!r}"
+        raise DataError(f"{what}, executor={executor!r}: give one of them")
+    each = _threads_each(plan, threads)
 
     def make(number: int) -> Chain:
-        own = None if executor is not None else _threads_each(plan, threads)
-        return Chain(network, data, seed, number, None, layer1, own, executor)
+        return Chain(network, data, seed, number, None, layer1, each)
 
-    return sample_saved(
-        plan, make, save, Timing(minutes), _threads_each(plan, threads), progress, callback
-    )
+    return sample_saved(plan, make, save, Timing(minutes), each, progress, callback)
 
 
 def sample_saved(

@@ -161,11 +161,13 @@ def test_what_is_refused_before_any_work(
     assert not Path("new").exists()
 
 
-def test_an_executor_and_parallel_are_one_too_many() -> None:
-    with pytest.raises(pgbn.DataError, match="parallel=2, executor="):
+@pytest.mark.parametrize("option", [{"parallel": 2}, {"save": "never"}])
+def test_an_executor_is_one_too_many(option: dict[str, Any]) -> None:
+    with pytest.raises(pgbn.DataError, match=r"(parallel=2|save='never'), executor="):
         zoo.pfa(3).sample(
-            {"x": counts()}, 1, 1, chains=2, parallel=2, executor=pgbn.samplers.Threads(1)
+            {"x": counts()}, 1, 1, chains=2, executor=pgbn.samplers.Threads(1), **option
         )
+    assert not Path("never").exists()
 
 
 def kills(folder: Path, number: int, seed: int, seconds: float) -> dict[str, Any]:
