@@ -171,6 +171,8 @@ __all__ = [
 for _kind, _room in {
     "network": "pgbn.network",
     "chain": "pgbn.engine",
+    "draws": "pgbn.engine",
+    "run": "pgbn.engine",
     "trained": "pgbn.training",
     "training": "pgbn.training",
     "grown": "pgbn.training",

@@ -219,7 +219,7 @@ def resume_command(
     threads: Threads = None,
     minutes: Minutes = 5.0,
 ) -> None:
-    """Go on with a training that was stopped.
+    """Go on with a training, or a run of net.sample, that was stopped.
 
     It begins at the last checkpoint, and gives the very same chain as without the stop. Of a
     training that is finished it says so.
@@ -228,11 +228,15 @@ def resume_command(
 
       pgbn resume model
     """
+    from pgbn.engine.run.draws import Draws
     from pgbn.training.checkpoints.run import resume
 
     with interruptible():
-        resume(model, threads=threads, minutes=minutes)
-    _finished(model)
+        result = resume(model, threads=threads, minutes=minutes)
+    if isinstance(result, Draws):
+        output.result({"run": str(model), "nodes": list(result)}, lambda: print(result))
+    else:
+        _finished(model)
 
 
 def _finished(folder: Path) -> None:

@@ -44,6 +44,8 @@ def info_command(model: Folder) -> None:
       pgbn info model
     """
     from pgbn.cli.models import open_model
+    from pgbn.engine.run.run_store import KIND as RUN
+    from pgbn.engine.run.run_store import run_facts
     from pgbn.training.checkpoints.format import KIND, checkpoint_facts
 
     def read(body: Mapping[str, Any], files: Any) -> dict[str, Any]:
@@ -52,6 +54,11 @@ def info_command(model: Folder) -> None:
                  "bytes": sum(entry["bytes"] for entry in body["files"].values())}  # fmt: skip
         if body["kind"] == KIND:
             found |= {**checkpoint_facts(content), "resume": f"pgbn resume {model}"}
+        elif body["kind"] == RUN:
+            found |= {**run_facts(content["object"]), "resume": f"pgbn resume {model}"}
+        elif body["kind"] == "draws":
+            keys = ("shapes", "attributes", "interrupted")
+            found |= {key: content["object"][key] for key in keys}
         elif body["kind"] == "chain":
             chain = content["object"]
             found |= {key: chain[key] for key in ("sweeps", "seed", "number", "layer1", "shapes")}

@@ -5,7 +5,9 @@ from pgbn.engine.data import documents as documents
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.fused import gamma_layers as gamma_layers
 from pgbn.engine.plan import register_kernel
+from pgbn.engine.run import blocks as blocks
 from pgbn.engine.run import codec as codec
+from pgbn.engine.run import run_store as run_store
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Event

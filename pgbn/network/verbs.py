@@ -6,6 +6,7 @@ These verbs are the only way up from here. Each imports its room when it is call
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import networkx as nx
@@ -124,6 +125,9 @@ class Verbs:
         executor: Executor | None = None,
         given: Mapping[str, Any] | Draws | None = None,
         coords: Mapping[str, Any] | None = None,
+        parallel: int = 1,
+        save: str | Path | None = None,
+        minutes: float | None = 5.0,
     ) -> Draws:
         """Run chains and keep draws of the nodes in ``keep`` (if left out, all latent nodes that
         are not given). Of data with missing cells, the imputed counts can be kept too; of
@@ -132,10 +136,23 @@ class Verbs:
 
         ``given`` holds latent nodes at values, or at draws one after another, see `chain`.
 
+        So many chains as ``parallel`` says run side by side, on ``threads`` that they share. With
+        ``save`` the run is kept in a folder: every ``minutes`` each chain writes its state and its
+        new draws, which then need no memory, and `pgbn.resume` goes on after a stop of any kind.
+        None of this changes a bit of the draws.
+
         ``callback`` gets a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the draws
         that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
-        if there are none.
+        if there are none. With ``save`` it is always raised, and says how to go on. SIGTERM and
+        SIGHUP do the same.
         """
+        if save is not None or parallel != 1:
+            from pgbn.engine.run.sampling import sample_beside
+
+            return sample_beside(
+                self._network, data, burn_in, draws, thin, chains, seed, keep, progress, layer1,
+                threads, callback, executor, given, coords, parallel, save, minutes,
+            )  # fmt: skip
         from pgbn.engine.run.draws import sample
 
         return sample(self._network, data, burn_in, draws, thin, chains, seed, keep, progress,

@@ -8,7 +8,7 @@ again, and that is said once.
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 
@@ -16,25 +16,23 @@ from pgbn.errors import notify
 
 __all__ = ["njit"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 _said: list[str] = []
 
 
-def njit(**options: Any) -> Callable[[Function], Function]:
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """`numba.njit`, whose ``cache=True`` is a wish: nothing fails for want of a cache."""
 
-    def kernel_of(function: Function) -> Function:
+    def kernel_of(function: Callable[..., Any]) -> Any:
         try:
             kernel = numba.njit(**options)(function)
         except RuntimeError as error:  # numba knows no folder that it could write to
             _say(error)
             kernel = numba.njit(**{**options, "cache": False})(function)
-        cache = getattr(kernel, "_cache", None)
+        cache: Any = getattr(kernel, "_cache", None)
         if options.get("cache") and hasattr(cache, "flush"):  # it has not if numba is switched off
             cache.load_overload = _reading(cache.load_overload, cache.flush)
             cache.save_overload = _writing(cache.save_overload)
-        return kernel  # type: ignore[no-any-return]
+        return kernel
 
     return kernel_of
 

@@ -29,6 +29,7 @@ __all__ = [
     "encode",
     "encode_documents",
     "register_codec",
+    "register_decoder",
     "register_documents",
     "register_unloadable",
 ]
@@ -81,6 +82,11 @@ def register_codec(
     """Objects of the type ``owner`` are saved as ``kind``; ``article`` is what a list of all that
     can be saved calls them."""
     _types[owner] = (kind, article or f"a {owner.__name__}", encode)
+    _decoders[kind] = decode
+
+
+def register_decoder(kind: str, decode: Decode) -> None:
+    """Folders of this ``kind`` are read by ``decode``; no object is saved as one."""
     _decoders[kind] = decode
 
 

@@ -51,7 +51,7 @@ def save(
     record: Mapping[str, Any] | None = None,
     data: Any = None,
 ) -> None:
-    """Save a Network, a Chain, a TrainedNetwork, the result of train_layerwise or an estimator.
+    """Save a Network, a Chain, Draws, a TrainedNetwork, a result of train_layerwise, an estimator.
 
     ``vocabulary`` names the terms (a list, or a dict from names to columns; if left out, the names
     that the model was loaded with, or those of the data frame that an estimator was fitted to):
@@ -127,7 +127,8 @@ def read_folder(
     while True:
         body = read_manifest(folder)
         try:
-            return read(body, partial(read_arrays, folder, body))
+            # absolute: what is read when it is asked for is asked for from any folder
+            return read(body, partial(read_arrays, folder.absolute(), body))
         except StorageError as error:
             if read_manifest(folder)["files"] != body["files"]:
                 continue  # a writer replaced the files while we read them

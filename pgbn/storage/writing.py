@@ -39,7 +39,7 @@ from pgbn.storage.part_files import part_of, sync_folder
 
 __all__ = ["as_json", "check_writable", "still_there", "write", "writing"]
 
-_PART = re.compile(r"\.(model\.json|[a-z]{1,20}\.npz)-[0-9]+\.part")
+_PART = re.compile(r"\.(model\.json|[a-z]{1,20}[0-9]*\.npz)-[0-9]+\.part")
 
 
 def write(
@@ -49,7 +49,8 @@ def write(
     arrays: Mapping[str, Arrays],
     keep: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Write groups of arrays and what they mean; returns the file name of each group.
+    """Write groups of arrays and what they mean; returns the file name of each group. The files of
+    "draws/theta/0" and other groups of draws are called draws-….npz.
 
     ``keep`` names groups whose files, written before, are still right.
     """
@@ -99,13 +100,14 @@ def still_there(folder: Path, groups: Mapping[str, str]) -> dict[str, str]:
     """Those of some groups whose files the manifest names, and that nobody has removed."""
     try:
         files = read_manifest(folder)["files"]
-        return {
-            group: name
-            for group, name in groups.items()
-            if name in files and (folder / name).stat().st_size == files[name]["bytes"]
-        }
-    except (OSError, StorageError):
+    except StorageError:
         return {}
+    found = {}
+    for group, name in groups.items():
+        with suppress(OSError):
+            if name in files and (folder / name).stat().st_size == files[name]["bytes"]:
+                found[group] = name
+    return found
 
 
 def _write(
@@ -124,10 +126,11 @@ def _write(
     files: dict[str, Entry] = {name: old[name] for name in keep.values()}
     groups, parts = dict(keep), {}
     try:
-        for group, members in arrays.items():
-            part = part_of(folder / f"{group}.npz")
+        for number, (group, members) in enumerate(arrays.items()):
+            stem = group.partition("/")[0]
+            part = part_of(folder / f"{stem}{number}.npz")
             parts[part] = part.name  # until its content gives it another
-            parts[part], entry = _write_arrays(part, group, members)
+            parts[part], entry = _write_arrays(part, stem, members)
             groups[group], files[parts[part]] = parts[part], entry
         body = {
             "kind": kind,
@@ -156,21 +159,21 @@ def _write(
     return groups
 
 
-def _write_arrays(part: Path, group: str, arrays: Arrays) -> tuple[str, Entry]:
+def _write_arrays(part: Path, stem: str, arrays: Arrays) -> tuple[str, Entry]:
     """One .npz file, and the name that comes from its content."""
     with part.open("wb+") as file:
         write_npz(file, arrays)
         file.flush()
         os.fsync(file.fileno())
         digest, size = file_digest(file)
-    return f"{group}-{digest[:16]}.npz", {"sha256": digest, "bytes": size}
+    return f"{stem}-{digest[:16]}.npz", {"sha256": digest, "bytes": size}
 
 
 def _write_manifest(part: Path, body: Mapping[str, Any]) -> None:
     text = as_json(body)
     if len(text) > LARGEST_MANIFEST:
         raise StorageError(
-            f"{part.parent}: could not be written: the names and the record take {len(text)} bytes, "
+            f"{part.parent}: could not be written: names and record take {len(text)} bytes, "
             f"but at most {LARGEST_MANIFEST} can be read again; give shorter labels"
         )
     manifest = {"format": FORMAT, "version": VERSION, "sha256": body_digest(json.loads(text))}

@@ -10,8 +10,7 @@ from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.first_layer.choice import first_choice
 from pgbn.engine.first_layer.pattern import find_pattern
-from pgbn.engine.run.progress import Clock, live
-from pgbn.errors import DataError
+from pgbn.engine.run.progress import Clock, check_callback, live
 from pgbn.training.averages import Means
 from pgbn.training.beginning import (
     check_resumed,
@@ -33,7 +32,6 @@ from pgbn.training.verbs import Reportable
 __all__ = [
     "LayerwiseTraining",
     "Progress",
-    "check_callback",
     "train_layerwise",
     "train_settings",
     "trained_so_far",
@@ -145,12 +143,6 @@ def train_settings(
         plan.callbacks.append(meter)
         stopped = run_plan(plan, data, resume)
     return LayerwiseTraining(tuple(plan.networks), stopped)
-
-
-def check_callback(callback: Any) -> None:
-    """What is called after every sweep must be a function."""
-    if callback is not None and not callable(callback):
-        raise DataError(f"callback={callback!r}: give a function of one argument")
 
 
 def _sampler(

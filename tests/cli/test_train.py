@@ -123,3 +123,30 @@ def test_two_writers_in_one_folder(
         assert "another folder" in shown
     assert run(["fit", str(place / "nowhere"), "-o", str(tmp_path / "m")]) == 1
     assert "no such file" in capsys.readouterr().err
+
+
+def test_resume_and_info_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run of any network that was stopped, as the commands see it."""
+    X = np.random.default_rng(0).poisson(1.0, (12, 9))
+    network, folder = pgbn.zoo.lda(3), tmp_path / "run"
+    options: dict[str, Any] = {"burn_in": 2, "draws": 4, "chains": 2, "keep": ["phi"]}
+
+    def press(event: pgbn.Event) -> None:
+        if event.done == 9:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        network.sample({"x": X}, **options, save=folder, callback=press)
+    facts = ask(capsys, "info", folder)
+    assert (facts["kind"], facts["sweeps"], facts["of"]) == ("run", [6, 3], 6)
+    assert facts["draws so far"] == [4, 1]
+    assert facts["resume"] == f"pgbn resume {folder}"
+    assert ask(capsys, "resume", folder) == {"run": str(folder), "nodes": ["phi"]}
+    facts = ask(capsys, "info", folder)
+    assert (facts["kind"], facts["shapes"]) == ("draws", {"phi": [2, 4, 3, 9]})
+    assert run(["resume", str(folder)]) == 0
+    assert "finished already" in capsys.readouterr().err
+    assert run(["topics", str(folder)]) == 1
+    assert "holds a draws; this command needs a trained model" in capsys.readouterr().err
+    expected = network.sample({"x": X}, **options)
+    assert np.array_equal(pgbn.load(folder)["phi"], expected["phi"])

@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -89,12 +90,12 @@ def die_in_call(number: int) -> None:
     os.fsync, Path.replace, Path.unlink = map(deadly, (os.fsync, Path.replace, Path.unlink))
 
 
-def run(folder: Path, fresh: bool, seconds: float, kill_at: int | None = None) -> bool:
-    """Whether a child was killed before it was done."""
+def forked(work: Callable[[], None], seconds: float) -> bool:
+    """Whether a child that does some work was killed before it was done."""
     process = os.fork()
     if process == 0:
         try:
-            child(folder, fresh, kill_at)
+            work()
         except BaseException:
             traceback.print_exc()
             os._exit(1)
@@ -110,6 +111,11 @@ def run(folder: Path, fresh: bool, seconds: float, kill_at: int | None = None) -
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
     return True
+
+
+def run(folder: Path, fresh: bool, seconds: float, kill_at: int | None = None) -> bool:
+    """Whether a training was killed before it was done."""
+    return forked(lambda: child(folder, fresh, kill_at), seconds)
 
 
 def main(folder: Path, kills: int, seed: int) -> None:

@@ -19,7 +19,14 @@ from pgbn.nodes.base import Observed
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
 from pgbn.storage.sparse import check_rows, compact
 
-__all__ = ["chain_content", "chain_data", "chain_state", "decode_chain"]
+__all__ = [
+    "chain_content",
+    "chain_data",
+    "chain_state",
+    "data_arrays",
+    "decode_chain",
+    "read_data_arrays",
+]
 
 
 def chain_content(chain: Chain) -> dict[str, Any]:
@@ -43,8 +50,13 @@ def chain_state(chain: Chain) -> Group:
 
 def chain_data(chain: Chain) -> Group:
     """The data of all observed nodes, as cells."""
+    return data_arrays(chain.program.cells)
+
+
+def data_arrays(data: Mapping[str, Cells]) -> Group:
+    """The cells of data, by the names of their nodes."""
     out: Group = {}
-    for name, cells in chain.program.cells.items():
+    for name, cells in data.items():
         out[f"{name}/indptr"], out[f"{name}/indices"] = cells.indptr, compact(cells.indices)
         out[f"{name}/values"] = compact(cells.values)
         if cells.missing is not None:
@@ -71,15 +83,21 @@ def decode_chain(
 ) -> Chain:
     """A chain at the place where it was saved."""
     network = Network.from_json(json.dumps(content["network"]))
-    arrays = files("data")
-    data = {
-        name: _read_cells(network[name], tuple(content["shapes"][name]), name, arrays)
-        for name in network.observed
-    }
+    data = read_data_arrays(network, content["shapes"], files("data"))
     seed, number, layer1 = (content[name] for name in ("seed", "number", "layer1"))
     given = files("given") if network.held else None
     chain = Chain(network, data, seed, number, None, layer1, threads, given=given)
     return chain.restore(files("state"), content["sweeps"])
+
+
+def read_data_arrays(
+    network: Network, shapes: Mapping[str, Sequence[int]], arrays: Group
+) -> dict[str, Cells]:
+    """The cells that `data_arrays` wrote, checked."""
+    return {
+        name: _read_cells(network[name], tuple(shapes[name]), name, arrays)
+        for name in network.observed
+    }
 
 
 def _read_cells(node: Any, shape: tuple[int, ...], name: str, arrays: Group) -> Cells:

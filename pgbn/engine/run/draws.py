@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,16 +18,17 @@ from pgbn.engine.data.coords import check_coords, read_coords
 from pgbn.engine.data.imputed import check_imputed
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.given import hold_some
-from pgbn.engine.run.progress import Callback, Clock, Event, live, stop_gently
+from pgbn.engine.run.progress import Callback, Clock, Event, check_callback, live, stop_gently
 from pgbn.engine.verbs import DrawsVerbs
 from pgbn.errors import DataError, PgbnError, did_you_mean, notify
+from pgbn.storage import folders
 from pgbn.storage.memory import check_bytes
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
     from pgbn.samplers.executor import Executor
 
-__all__ = ["Draws", "sample"]
+__all__ = ["Draws", "read_keep", "sample"]
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,15 @@ class Draws(DrawsVerbs):
         """The posterior mean of a node."""
         return np.asarray(self[name].mean(axis=(0, 1)))
 
+    def save(self, path: str | Path) -> None:
+        """Write the draws to a folder; `pgbn.load` gives them back, each node when it is asked
+        for."""
+        folders.save(self, path)
+
     def __repr__(self) -> str:
-        rows = [f"  {n}{list(self.dims[n])} {v.shape}" for n, v in self.values.items()]
+        shapes = getattr(self.values, "shapes", None)  # of draws in a folder: none is read for it
+        shapes = shapes or {name: value.shape for name, value in self.values.items()}
+        rows = [f"  {name}{list(self.dims[name])} {shape}" for name, shape in shapes.items()]
         return "\n".join(["Draws (interrupted)" if self.interrupted else "Draws", *rows])
 
 
@@ -112,9 +121,8 @@ def sample(
     network, held = hold_some(network, given)
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)
-    if callback is not None and not callable(callback):
-        raise DataError(f"callback={callback!r}: give a function of one argument, a pgbn.Event")
-    kept, expressions = _read_keep(network, keep)
+    check_callback(callback)
+    kept, expressions = read_keep(network, keep)
     labels: Mapping[str, list[Any]] = check_coords(network, coords, network.sizes)
     rows = _Rows(kept, draws, chains, expressions)
     clock = Clock((burn_in + draws * thin) * chains)
@@ -168,7 +176,7 @@ def sample(
     return Draws(rows.complete(), dims, attributes, True, rows.rest(), at, **known)
 
 
-def _read_keep(network: Network, keep: Any) -> tuple[list[str], dict[str, Deterministic]]:
+def read_keep(network: Network, keep: Any) -> tuple[list[str], dict[str, Deterministic]]:
     """The names to keep, and the expressions among them."""
     if not network.free:
         raise DataError(

@@ -25,9 +25,19 @@ from typing import Any, Protocol
 
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.meters import Silent, choose_meter
+from pgbn.errors import DataError
 from pgbn.network.layers import layers_above
 
-__all__ = ["Callback", "Clock", "Event", "Interrupted", "Stop", "live", "stop_gently"]
+__all__ = [
+    "Callback",
+    "Clock",
+    "Event",
+    "Interrupted",
+    "Stop",
+    "check_callback",
+    "live",
+    "stop_gently",
+]
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,12 @@ class Callback(Protocol):
     """Anything that takes an event; what it raises stops the chain after this sweep."""
 
     def __call__(self, event: Any, /) -> None: ...
+
+
+def check_callback(callback: Any) -> None:
+    """What is called after every sweep must be a function."""
+    if callback is not None and not callable(callback):
+        raise DataError(f"callback={callback!r}: give a function of one argument, a pgbn.Event")
 
 
 class Clock:

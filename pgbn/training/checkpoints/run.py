@@ -19,6 +19,9 @@ from typing import Any
 
 from pgbn.checks import check_names
 from pgbn.engine.run.progress import stop_gently
+from pgbn.engine.run.run_store import KIND as RUN
+from pgbn.engine.run.sampling import resume_sampling
+from pgbn.engine.run.saving import Timing
 from pgbn.errors import DataError, StorageError, notify
 from pgbn.storage import folders, writing
 from pgbn.storage.archive import MANIFEST, read_manifest
@@ -36,7 +39,7 @@ from pgbn.training.settings import Settings, check_known
 __all__ = ["resume", "train"]
 
 
-_FINISHED = ("training", "trained", "estimator")
+_FINISHED = ("training", "trained", "estimator", "draws")
 _BESIDES = ("start_from", "vocabulary", "labels", "record")  # keywords of `train` itself
 
 
@@ -94,20 +97,26 @@ def _check_json(name: str, value: Any) -> None:
 
 
 @takes(Running)
-def resume(path: str | Path, *, family: Build | None = None, **options: Any) -> LayerwiseTraining:
-    """Go on with the training in a folder from its last checkpoint, and save the result there.
+def resume(path: str | Path, *, family: Build | None = None, **options: Any) -> Any:
+    """Go on with the training or the run of `net.sample` in a folder, from its last checkpoint,
+    and save the result there.
 
     ``family`` is that of `train_layerwise`, needed where it is no model of the zoo, since files
-    hold no functions. The options are those of `pgbn.checkpoint.train`. Of a training that is
-    finished, the result is loaded.
+    hold no functions. The options are those of `pgbn.checkpoint.train`. Of what is finished, the
+    result is loaded.
     """
     running, unknown = Running.among(options)
     for name in unknown:
         raise TypeError(f"resume() got an unexpected keyword argument {name!r}")
     path = Path(path).parent if Path(path).name == MANIFEST else Path(path)
-    if read_manifest(path)["kind"] in _FINISHED:
+    kind = read_manifest(path)["kind"]
+    if kind == RUN:
+        return resume_sampling(
+            path, Timing(**running.timing), running.threads, running.progress, running.callback
+        )
+    if kind in _FINISHED:
         notify(f"{path}: finished already, there is nothing left to do")
-        return folders.load(path)  # type: ignore[no-any-return]
+        return folders.load(path)
     with writing.writing(path):
         at = read_checkpoint(path, threads=running.threads)
         other = another_machine(at.machine)

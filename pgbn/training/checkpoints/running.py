@@ -5,51 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from inspect import Parameter, signature
-from numbers import Real
 from typing import Any, TypeVar
 
-from pgbn.checks import check_integer, is_finite_number
-from pgbn.errors import DataError
+from pgbn.engine.run.progress import check_callback
+from pgbn.engine.run.saving import Timing
 from pgbn.training.growing import Progress
-from pgbn.training.layerwise import check_callback
 
-__all__ = ["Listener", "Running", "Timing", "takes"]
+__all__ = ["Listener", "Running", "takes"]
 
 Listener = Callable[[Progress], None]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Timing:
-    """When checkpoints are written: every ``minutes``, or every ``sweeps``.
-
-    Writing takes at most ``share`` > 0 of the time: where a checkpoint took long, the next one
-    waits; a share of more than 1 sets no limit.
-    """
-
-    minutes: float | None = 5.0
-    sweeps: int | None = None
-    share: float = 0.05
-
-    def __post_init__(self) -> None:
-        minutes = self.minutes
-        number = isinstance(minutes, Real) and not isinstance(minutes, bool)
-        if minutes is not None and not (number and float(minutes) >= 0.0):
-            raise DataError(
-                f"minutes={minutes!r}: give a number of at least 0, or None for no checkpoints by "
-                "time"
-            )
-        if self.sweeps is not None:
-            check_integer("sweeps", self.sweeps, 1)
-        if not is_finite_number(self.share) or not self.share > 0:
-            raise DataError(
-                f"share={self.share!r}: give the part of the time that writing may take, above 0"
-            )
-
-
-@dataclass(frozen=True)
 class Running(Timing):
-    """The same, and who listens, on how many threads, and whether the live line is shown."""
+    """When checkpoints are written, who listens, on how many threads, and whether the live line is
+    shown."""
 
     callback: Listener | None = None
     threads: int | None = None

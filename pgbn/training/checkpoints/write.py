@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgbn.errors import StorageError, notify
+from pgbn.engine.run.saving import Rhythm, Timing
 from pgbn.storage import writing
 from pgbn.training.checkpoints.format import DATA, KIND, MODEL, encode_checkpoint
-from pgbn.training.checkpoints.running import Timing, takes
+from pgbn.training.checkpoints.running import takes
 from pgbn.training.growing import Progress
 
 __all__ = ["Checkpoints"]
@@ -35,39 +34,24 @@ class Checkpoints:
         **timing: Any,
     ) -> None:
         self.path, self.arguments, self.context = Path(path), dict(arguments), dict(context or {})
-        self.timing = Timing(**timing)
-        self.written, self.cost, self.count = time.monotonic(), 0.0, 0
+        self.rhythm = Rhythm(Timing(**timing))
         self.saved = False
         self._files: dict[str, str] = {}
         self._networks: Sequence[Any] = ()
 
     def __call__(self, progress: Progress, /) -> None:
-        self.count += 1
-        if not self._due():
-            return
-        try:
-            self.save(progress)
-        except StorageError as error:  # a full disk should not end a long training
-            self.written = time.monotonic()
-            notify(f"no checkpoint was written, training goes on: {error}")
-
-    def _due(self) -> bool:
-        waited = time.monotonic() - self.written
-        if waited * self.timing.share < self.cost:
-            return False
-        minutes, sweeps = self.timing.minutes, self.timing.sweeps
-        late = minutes is not None and waited >= 60 * minutes
-        return late or (sweeps is not None and self.count >= sweeps)
+        self.rhythm.tick(lambda: self._save(progress))
 
     def save(self, progress: Progress) -> None:
         """Write a checkpoint now. Data, and networks that are trained already, are kept."""
-        start = time.monotonic()
+        self.rhythm.now(lambda: self._save(progress))
+
+    def _save(self, progress: Progress) -> None:
         keep = {name: file for name, file in self._files.items() if self._is_kept(name, progress)}
         keep = writing.still_there(self.path, keep)
         content, arrays = encode_checkpoint(progress, self.arguments, self.context, keep)
         self._files = writing.write(self.path, KIND, content, arrays, keep)
-        self._networks, self.count, self.written = progress.networks, 0, time.monotonic()
-        self.cost, self.saved = self.written - start, True
+        self._networks, self.saved = progress.networks, True
 
     def _is_kept(self, group: str, progress: Progress) -> bool:
         """Whether the file of a group is still right."""

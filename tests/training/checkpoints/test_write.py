@@ -56,7 +56,7 @@ def test_a_full_disk_does_not_end_a_training(
 
     monkeypatch.setattr(writing, "write", write)
     options = {"burn_in": 3, "collect": 2, "sweeps": 1, "share": 1e9}
-    with pytest.warns(pgbn.PgbnWarning, match="training goes on: No space left"):
+    with pytest.warns(pgbn.PgbnWarning, match="the run goes on: No space left"):
         checkpoint.train(counts(), tmp_path / "m", 5, 1, **options)
     assert pgbn.load(tmp_path / "m").deepest.depth == 1
 

@@ -1,0 +1,161 @@
+"""Draws in a folder: blocks of rows, one file for each node, chain and stretch of the run.
+
+    draws/theta/0/0     rows 0, 1, … of chain 0; an array (draws, *dims of theta)
+    draws/theta/0/240   those from row 240 on
+
+A block is written once and never changed; a node is read when it is asked for, the others stay on
+the disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.run.codec import data_arrays, read_data_arrays
+from pgbn.engine.run.draws import Draws
+from pgbn.errors import StorageError
+from pgbn.network.network import Network
+from pgbn.storage.codecs import Files, Group, Parts, register_codec
+
+__all__ = ["DATA", "BlockValues", "Layout", "block_group", "decode_draws", "described", "rows_of"]
+
+Layout = dict[str, list[list[int]]]  # of each node and chain: the first row of every block
+DATA = "data"  # the group of what was sampled
+_ROWS = "rows"  # the array of a block
+
+
+def block_group(name: str, chain: int, start: int) -> str:
+    """What the rows of a node from ``start`` on are called."""
+    return f"draws/{name}/{chain}/{start}"
+
+
+class BlockValues(Mapping[str, NDArray[np.float64]]):
+    """The values of `Draws` that are read when they are asked for: (chain, draw, *dims).
+
+    ``shapes`` are theirs: of chains that are not equally long, as many draws as all have.
+    """
+
+    def __init__(self, files: Files, layout: Layout, shapes: Mapping[str, Sequence[int]]) -> None:
+        self.files, self.layout = files, layout
+        self.shapes = {name: tuple(map(int, shapes[name])) for name in layout}
+        self._read: WeakValueDictionary[str, NDArray[np.float64]] = WeakValueDictionary()
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        if name not in self.layout:
+            raise KeyError(name)
+        found = self._read.get(name)
+        if found is None:
+            found = self._read[name] = self._stack(name)
+        return found
+
+    def _stack(self, name: str) -> NDArray[np.float64]:
+        out = np.empty(self.shapes[name])
+        for chain, starts in enumerate(self.layout[name]):
+            filled = 0
+            for start in starts:
+                rows = self.files(block_group(name, chain, start))[_ROWS]
+                end = min(start + len(rows), out.shape[1])
+                if start > filled or rows.shape[1:] != out.shape[2:] or rows.dtype != np.float64:
+                    break
+                out[chain, start:end] = rows[: max(end - start, 0)]
+                filled = max(filled, end)
+            if filled < out.shape[1]:
+                raise StorageError(f"the draws of {name} in chain {chain} end at {filled}: damaged")
+        return out
+
+    def __reduce__(self) -> Any:
+        return BlockValues, (self.files, self.layout, self.shapes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.layout)
+
+    def __len__(self) -> int:
+        return len(self.layout)
+
+
+def rows_of(array: NDArray[Any]) -> Group:
+    """The arrays of a block."""
+    return {_ROWS: np.ascontiguousarray(array, np.float64)}
+
+
+def _encode(draws: Draws) -> Parts:
+    """Draws as one block for each node and chain."""
+    arrays: dict[str, Group] = {}
+    for name in draws:
+        for chain, rows in enumerate(draws[name]):
+            arrays[block_group(name, chain, 0)] = rows_of(rows)
+    content = {
+        "layout": {name: [[0]] * len(draws[name]) for name in draws},
+        "shapes": {name: list(draws[name].shape) for name in draws},
+        "dims": {name: list(dims) for name, dims in draws.dims.items()},
+        "attributes": draws.attributes,
+        "interrupted": draws.interrupted,
+        "coords": {dim: list(labels) for dim, labels in draws.coords.items()},
+    }
+    if draws.network is not None and draws.data:
+        content |= described(draws.network, draws.data)
+        arrays[DATA] = data_arrays(draws.data)
+    return Parts(content, arrays)
+
+
+def described(network: Network, data: Mapping[str, Cells]) -> dict[str, Any]:
+    """What was sampled, as `decode_draws` reads it."""
+    return {
+        "network": json.loads(network.to_json()),
+        "data shapes": {name: list(cells.shape) for name, cells in data.items()},
+    }
+
+
+def decode_draws(
+    content: Mapping[str, Any],
+    files: Files,
+    /,
+    *,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> Draws:
+    """Draws whose values stay in the folder until they are asked for."""
+    layout = {str(name): [list(map(int, starts)) for starts in chains]
+              for name, chains in content["layout"].items()}  # fmt: skip
+    dims = {name: tuple(map(str, content["dims"][name])) for name in layout}
+    shapes = content["shapes"]
+    for name, chains in layout.items():
+        if len(shapes[name]) != len(dims[name]) or shapes[name][0] != len(chains):
+            raise StorageError(f"the draws of {name} have dims {dims[name]} and {shapes[name]}")
+    values: Any = BlockValues(partial(_read_block, files), layout, shapes)
+    known: dict[str, Any] = {"coords": _labels(content.get("coords") or {}, dims, shapes)}
+    if "network" in content:
+        network = Network.from_json(json.dumps(content["network"]))
+        data = read_data_arrays(network, content["data shapes"], files(DATA))
+        known |= {"network": network, "data": data}
+    attributes = dict(content["attributes"])
+    return Draws(values, dims, attributes, bool(content["interrupted"]), **known)
+
+
+def _labels(
+    coords: Mapping[str, Any], dims: Mapping[str, Sequence[str]], shapes: Mapping[str, Any]
+) -> dict[str, list[Any]]:
+    """Labels along dims, as long as the draws that have the dim."""
+    sizes = {dim: size for name in dims for dim, size in zip(dims[name], shapes[name], strict=True)}
+    for dim, labels in coords.items():
+        if not isinstance(labels, list) or len(labels) != sizes.get(dim, len(labels)):
+            raise StorageError(f"the labels along {dim!r} are damaged")
+    return {str(dim): list(labels) for dim, labels in coords.items()}
+
+
+def _read_block(files: Files, group: str) -> Group:
+    block = files(group)
+    if _ROWS not in block or block[_ROWS].ndim < 1:
+        raise StorageError(f"{group}: damaged: no rows of draws")
+    return block
+
+
+register_codec("draws", Draws, _encode, decode_draws, "Draws")

@@ -1,0 +1,77 @@
+"""Draws in a folder."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn import zoo
+from pgbn.engine.run.blocks import block_group
+from pgbn.storage.archive import read_manifest
+from tests.helpers.saved import forge
+from tests.helpers.small_data import counts
+
+
+@pytest.fixture(scope="module")
+def draws() -> pgbn.Draws:
+    return zoo.pfa(3).sample({"x": counts()}, 1, 4, chains=2, seed=1)
+
+
+def test_saved_and_loaded(draws: pgbn.Draws, tmp_path: Path) -> None:
+    draws.save(tmp_path / "d")
+    again = pgbn.load(tmp_path / "d")
+    assert isinstance(again, pgbn.Draws)
+    assert list(again) == list(draws)
+    assert repr(again) == repr(draws)
+    assert (again.dims, again.attributes) == (draws.dims, draws.attributes)
+    for name in draws:
+        np.testing.assert_array_equal(again[name], draws[name])
+        np.testing.assert_array_equal(again.mean(name), draws.mean(name))
+    with pytest.raises(pgbn.PgbnError, match="Did you mean 'phi1'"):
+        again["phi"]
+    with pytest.raises(KeyError):
+        again.values["phi"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(again))["r"], draws["r"])
+
+
+def test_a_node_is_read_when_it_is_asked_for(
+    draws: pgbn.Draws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also from another folder; a file that is damaged harms its own node only, and is named."""
+    monkeypatch.chdir(tmp_path)
+    draws.save("d")
+    again = pgbn.load("d")
+    group = read_manifest("d")["groups"][block_group("theta1", 1, 0)]
+    with Path("d", group).open("r+b") as file:
+        file.seek(200)
+        file.write(b"xxxx")
+    os.chdir("/")
+    np.testing.assert_array_equal(again["r"], draws["r"])
+    with pytest.raises(pgbn.StorageError, match=rf"{group}: damaged"):
+        again["theta1"]
+    (tmp_path / "d" / group).unlink()
+    with pytest.raises(pgbn.StorageError, match=rf"{group}: this file of the model is missing"):
+        again["theta1"]
+    assert again.values["r"] is again.values["r"]
+
+
+@pytest.mark.parametrize("change", [
+    lambda content: content["shapes"].update(r=[2, 9, 3]),
+    lambda content: content["shapes"].update(r=[2, 4, 7]),
+    lambda content: content["shapes"].update(r=[1, 4, 3]),
+    lambda content: content["layout"].update(r=[[0], [2]]),
+    lambda content: content["layout"].update(r=[[0], []]),
+    lambda content: content["layout"].update(r=[[0], [-5]]),
+    lambda content: content["dims"].update(r=["chain"]),
+    lambda content: content["shapes"].pop("r"),
+])  # fmt: skip
+def test_senseless_manifests(draws: pgbn.Draws, tmp_path: Path, change: object) -> None:
+    draws.save(tmp_path)
+    forge(tmp_path, lambda body: change(body["content"]["object"]))  # type: ignore[operator]
+    with pytest.raises(pgbn.StorageError):
+        pgbn.load(tmp_path)["r"]

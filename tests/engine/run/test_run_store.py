@@ -1,0 +1,107 @@
+"""What a run keeps in its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn import zoo
+from pgbn.engine.run import run_store
+from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.run_store import FolderStore, RunningChain, RunPlan, run_facts
+from pgbn.engine.run.saving import Timing
+from pgbn.storage.archive import read_manifest
+from tests.helpers.small_data import counts
+
+NEVER = Timing(minutes=None)
+PLAN = RunPlan(2, 6, 1, 2, 1, ("r", "theta1"))
+
+
+def begun(folder: Path) -> FolderStore:
+    store = FolderStore(folder, PLAN, NEVER, 1)
+    chains = (Chain(zoo.pfa(3), {"x": counts()}, 1, n, threads=1) for n in range(2))
+    store.begin(chains, lambda chain: {})
+    return store
+
+
+def advance(store: FolderStore, at: RunningChain, sweeps: int) -> None:
+    for _ in range(sweeps):
+        at.chain.sweep()
+        at.keep_draw(store.plan)
+        store.after_sweep(at)
+
+
+def test_a_commit_keeps_what_others_wrote(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    first, second = store.open(0), store.open(1)
+    advance(store, first, 5)
+    store.commit(first)
+    assert (store.sweeps(0), store.sweeps(1)) == (5, 0)
+    assert first.waiting == {}
+    assert pgbn.load(tmp_path)["r"].shape == (2, 0, 3)
+    files = set(read_manifest(tmp_path)["files"])
+    advance(store, second, 4)
+    store.commit(second)
+    assert len(files & set(read_manifest(tmp_path)["files"])) == len(files) - 2  # state and trace
+    found = pgbn.load(tmp_path)
+    assert found.interrupted
+    expected = zoo.pfa(3).sample({"x": counts()}, 2, 2, chains=2, seed=1, threads=1)
+    np.testing.assert_array_equal(found["theta1"], expected["theta1"])
+    facts = run_facts(read_manifest(tmp_path)["content"]["object"])
+    assert (facts["sweeps"], facts["draws so far"], facts["of"]) == ([5, 4], [3, 2], 8)
+
+
+def test_draws_that_wait_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long run needs no memory for its draws, though no checkpoint is due."""
+    monkeypatch.setattr(run_store, "BLOCK_BYTES", 1000)
+    store = begun(tmp_path)
+    at = store.open(0)
+    most = 0
+    for _ in range(8):
+        advance(store, at, 1)
+        most = max(most, at.bytes)
+    assert most < 1000 + 8 * counts().shape[0] * 4
+    assert store.sweeps(0) > 2
+
+
+def test_files_that_are_gone(tmp_path: Path) -> None:
+    """The data are written again; of a lost block or state, the file is named."""
+    store = begun(tmp_path)
+    at = store.open(0)
+    groups = read_manifest(tmp_path)["groups"]
+    (tmp_path / groups["data"]).unlink()
+    advance(store, at, 3)
+    store.commit(at)
+    assert store.open(0).chain.sweeps == 3
+    (tmp_path / groups["state/1"]).unlink()
+    advance(store, at, 1)
+    with pytest.raises(
+        pgbn.StorageError, match=rf"{groups['state/1']} of this run is gone.*resume"
+    ):
+        store.commit(at)
+
+
+def test_a_full_disk_is_told_and_the_draws_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = begun(tmp_path)
+    store.timing = Timing(sweeps=1, share=1e9)
+    at, real, full = store.open(0), run_store.write, [True]
+
+    def write(*arguments: Any) -> Any:
+        if full[0]:
+            raise pgbn.StorageError("No space left on device")
+        return real(*arguments)
+
+    monkeypatch.setattr(run_store, "write", write)
+    with pytest.warns(pgbn.PgbnWarning, match="the run goes on: No space left"):
+        advance(store, at, 5)
+    assert len(at.waiting["r"]) == 3
+    full[0] = False
+    advance(store, at, 1)
+    assert store.sweeps(0) == 6
+    assert at.waiting == {}
