@@ -63,8 +63,9 @@ class FirstLayer(ABC):
         self.documents = self.rows // self.replicates  # that share a value of φ
         node = program.network.nodes[pattern.loadings]
         assert isinstance(node, Dirichlet)
-        number = isinstance(node.concentration, Constant) and not node.concentration.value.ndim
-        self.eta = float(node.concentration.value) if number else 1.0  # given: it is not read
+        self.eta = 1.0  # not read where φ is given
+        if isinstance(node.concentration, Constant) and not node.concentration.value.ndim:
+            self.eta = float(node.concentration.value)
         self._prior = program.slot(pattern.scores, pattern.slot).get
         # There are fewer than 2^31 tokens (`choice`), and counts of four bytes are read faster.
         self.m = np.zeros((self.rows, self.topics), np.int32)

@@ -50,7 +50,10 @@ def _without_unread(network: Network, node: Observed, rows: str) -> Observed:
         if slot in node.slots() and slot not in read and not field.is_required()
         if any(rows in term.dims for term in network.wiring.polynomials[node.name, slot].terms)
     }
-    return node.model_copy(update=unread) if unread else node
+    if not unread:
+        return node
+    fields = {f: getattr(node, f) for f in type(node).model_fields if f != "name"}
+    return type(node)(node.name, **(fields | unread))
 
 
 def check_independent(network: Network, rows: str) -> None:

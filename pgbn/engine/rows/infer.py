@@ -30,7 +30,7 @@ from pgbn.engine.rows.result import NewRows
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.generate import to_axes
 from pgbn.engine.run.given import Given
-from pgbn.errors import DataError, did_you_mean, notify
+from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.samplers.documents.scratch import Sweeps
 from pgbn.samplers.executor import Executor, executor_of
@@ -107,8 +107,6 @@ def infer_rows(
         part = {name: take_rows(each, padded) for name, each in cells.items()}
         chain = Chain.of_rows(local, part, held, hashes[padded], seed, layer1, worker)
         out.run(chain, chosen)
-    if local.left_out:
-        notify(f"infer: {', '.join(local.left_out)} matter only through what is given: left out")
     return out.result({"seed": seed, "burn_in": burn_in, "samples": samples})
 
 
