@@ -113,12 +113,9 @@ def train_settings(
         check_resumed(resume, cells, settings.depth)
     elif networks:
         check_start(networks[-1], cells, settings)
-    layer1 = settings.layer1
     plan = Plan(
         settings=settings,
-        layer1=_sampler(cells, settings.max_width, resume)
-        if _is_open(layer1, settings.link)
-        else layer1,
+        layer1=_sampler(cells, settings, resume),
         threads=threads,
         callbacks=[] if callback is None else [callback],
         clock=Clock(0),
@@ -139,21 +136,22 @@ def check_callback(callback: Any) -> None:
         raise DataError(f"callback={callback!r}: give a function of one argument")
 
 
-def _is_open(layer1: Any, link: str) -> bool:
-    """Whether the sampler of the first layer is to be chosen here; other links have but one."""
-    return isinstance(layer1, str) and layer1 == "auto" and get_link(link).is_counts
+def _sampler(cells: Cells, settings: Settings, resume: Progress | None) -> str:
+    """The sampler of the first layer, for the whole training.
 
-
-def _sampler(cells: Cells, width: int, resume: Progress | None) -> str:
-    """The sampler of the first layer for counts, for the whole training.
-
-    It goes by the data and the width that training begins with, never by the threads or by widths
-    after pruning: training at one go, resumed, or layer by layer are one and the same chain.
+    For counts it goes by the data and the width that training begins with, never by the threads or
+    by widths after pruning: training at one go, resumed, or layer by layer are one and the same
+    chain. Other links have but one.
     """
-    if resume is not None:  # what was chosen, though another version might choose otherwise
-        chosen = resume.chain.layer1
-        return "blocked" if chosen == "composed" else chosen
-    return first_choice(cells, width, MOST_TOKENS)
+    layer1 = settings.layer1
+    if not isinstance(layer1, str):
+        return layer1  # refused with the network and the data
+    if resume is not None and layer1 in ("auto", "blocked"):
+        # what was chosen, though another version might choose otherwise
+        return "general" if resume.chain.layer1 == "composed" else resume.chain.layer1
+    if layer1 == "auto" and get_link(settings.link).is_counts:
+        return first_choice(cells, settings.max_width, MOST_TOKENS)
+    return layer1
 
 
 def _check_room(settings: Settings, cells: Cells) -> None:

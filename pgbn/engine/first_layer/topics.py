@@ -25,12 +25,12 @@ class HeldTopics:
     def __init__(self, layer: FirstLayer) -> None:
         self.layer = layer
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
-        self.n = np.zeros(self.shape, np.int32)
+        self.n = np.zeros(self.shape, layer.count_type)
         value = layer.program.values[layer.pattern.loadings].copy()
         self.loadings = loadings_of(value, layer.executor)
         cells = layer.program.cells[layer.observed]
-        words = cells.total(cells.values, (cells.dims[-1],))
-        self._room = empty_loadings(words, layer.topics, layer.eta)
+        words = cells.total(cells.values, (cells.dims[-1],)).astype(np.int64)
+        self._room = empty_loadings(words, layer.topics, layer.typical_eta)
         self._key: int | None = None
 
     def draw(self, key: int) -> None:
@@ -66,4 +66,9 @@ class HeldTopics:
         """Bring φ and n into the program."""
         layer, name = self.layer, self.layer.pattern.loadings
         layer.program.values[name] = self.loadings.value * self.loadings.scale[:, None, :]
+        self.show_counts()
+
+    def show_counts(self) -> None:
+        """Bring n into the program."""
+        layer, name = self.layer, self.layer.pattern.loadings
         layer.program.counts[layer.observed, name] = self.n.astype(np.int64)

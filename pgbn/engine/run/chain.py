@@ -16,7 +16,7 @@ from pgbn.engine.data.cells import cells_of, read_data
 from pgbn.engine.data.imputed import imputed
 from pgbn.engine.data.possible import check_possible
 from pgbn.engine.first_layer.base import FirstLayer
-from pgbn.engine.first_layer.choice import choose, sampler_of
+from pgbn.engine.first_layer.choice import choose, samplers_of
 from pgbn.engine.run.generate import generate_into, prior_step, to_axes
 from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables
@@ -95,24 +95,31 @@ class Chain:
             self._redraws[name] = prior_step(self.program, name)
         value = self._redraws[name](key)
         self.program.cells[name] = cells_of(node, value, self.program.replicates)
-        if self.sampler is not None:
-            self.sampler.start(stream_key(key, 1))
+        if name in self.program.first_layers:
+            self.program.first_layers[name].start(stream_key(key, 1))
 
     def _begin(self, program: Program, layer1: str) -> None:
         self.program, self.sweeps = program, 0
         self.layer1, self.schedule = choose(program, layer1)
         program.kernels = layer1 != "composed"
-        program.first_layer = sampler_of(program, self.layer1)
+        program.first_layers = samplers_of(program, self.layer1)
         self._turns, self._later = arrange(program, self.schedule, self.seed, self.number)
         self._pending: set[str] = set()
         self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
-        if self.sampler is not None:
-            self.sampler.start(stream_key(self.seed, self.number, word_of("labels")))
+        for index, sampler in enumerate(self.samplers):
+            own = (index,) if index else ()
+            sampler.start(stream_key(self.seed, self.number, word_of("labels"), *own))
+
+    @property
+    def samplers(self) -> tuple[FirstLayer, ...]:
+        """The samplers of the first layer, one for an observed node; none where the general rules
+        draw it."""
+        return tuple(self.program.first_layers.values())
 
     @property
     def sampler(self) -> FirstLayer | None:
-        """The sampler of the first layer; None where the general rules draw it."""
-        return self.program.first_layer
+        """The first of the `samplers`, of most networks the only one; or None."""
+        return next(iter(self.samplers), None)
 
     def sweep(self, n: int = 1) -> Chain:
         """Run ``n`` sweeps."""
@@ -131,21 +138,28 @@ class Chain:
         for name in [name for name in self._later if name in wanted]:
             self._later[name](self.sweeps)
             self._pending.discard(name)
-        if self.sampler is not None and (names is None or self.sampler.pattern.loadings in names):
-            self.sampler.show()
+        for sampler in self.samplers:
+            if names is None or sampler.pattern.loadings in names:
+                sampler.show()
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all that the next sweep reads, by name, beside the network, the data, the
         seed and the numbers: `restore` goes on from there, bit for bit."""
-        program, own = self.program, "" if self.sampler is None else self.sampler.observed
+        program, samplers = self.program, self.samplers
+        own = {
+            (s.observed, name) for s in samplers for name in (s.pattern.loadings, s.pattern.scores)
+        }
         tables: dict[str, Mapping[Any, NDArray[Any]]] = {
             "values": {(n,): v for n, v in program.values.items() if n not in self._pending},
-            "counts": {pair: v for pair, v in program.counts.items() if pair[0] != own},
+            "counts": {pair: v for pair, v in program.counts.items() if pair not in own},
             "drawn": program.drawn,
             "latent_counts": {(n,): v for n, v in program.latent_counts.items()},
         }
-        if self.sampler is not None:
-            tables["sampler"] = {(n,): v for n, v in self.sampler.state().items()}
+        tables["sampler"] = {
+            (name if len(samplers) == 1 else f"{name} of {sampler.observed}",): value
+            for sampler in samplers
+            for name, value in sampler.state().items()
+        }
         return {
             "/".join((table, *key)): np.array(value, np.int64 if table == "counts" else None)
             for table, entries in tables.items()
@@ -164,8 +178,12 @@ class Chain:
         program.drawn.update(tables["drawn"])
         program.latent_counts.update(tables["latent_counts"])
         self._pending = {name for name in self._later if name not in tables["values"]}
-        if self.sampler is not None:
-            self.sampler.restore(tables["sampler"])
+        for sampler in self.samplers:
+            own = tables["sampler"]
+            if len(self.samplers) > 1:
+                end = f" of {sampler.observed}"
+                own = {name.removesuffix(end): v for name, v in own.items() if name.endswith(end)}
+            sampler.restore(own)
         return self
 
     @property
@@ -195,8 +213,8 @@ class Chain:
     def counts(self) -> dict[str, NDArray[np.int64]]:
         """The integer counts that every latent node heard in the last sweep, by name."""
         out = {}
-        if self.sampler is not None:
-            self.sampler.show()
+        for sampler in self.samplers:
+            sampler.show()
         for name in self.network.latent:
             pairs = [pair for pair in self.program.counts if pair[1] == name]
             if pairs:

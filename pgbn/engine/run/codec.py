@@ -24,14 +24,14 @@ __all__ = ["chain_content", "chain_data", "chain_state", "decode_chain"]
 
 def chain_content(chain: Chain) -> dict[str, Any]:
     """All but the arrays. The sampler of the first layer is named, since "auto" may choose
-    otherwise in another version; "blocked" stands for general rules with fused tables."""
+    otherwise in another version."""
     general = chain.layer1 == "composed" and chain.program.kernels
     return {
         "network": json.loads(chain.network.to_json()),
         "seed": chain.seed,
         "number": chain.number,
         "sweeps": chain.sweeps,
-        "layer1": "blocked" if general else chain.layer1,
+        "layer1": "general" if general else chain.layer1,
         "shapes": {name: list(cells.shape) for name, cells in chain.program.cells.items()},
     }
 
@@ -74,8 +74,11 @@ def decode_chain(
         for name in network.observed
     }
     seed, number, layer1 = (content[name] for name in ("seed", "number", "layer1"))
+    state = files("state")
+    if layer1 == "blocked" and not any(name.startswith("sampler/") for name in state):
+        layer1 = "general"  # what "blocked" stood for in older files, where it had no kernel
     chain = Chain(network, data, seed, number, None, layer1, threads)
-    return chain.restore(files("state"), content["sweeps"])
+    return chain.restore(state, content["sweeps"])
 
 
 def _read_cells(node: Any, shape: tuple[int, ...], name: str, arrays: Group) -> Cells:
