@@ -135,8 +135,13 @@ class Doubled(pgbn.Observed):
         return vectorised.poisson(stream, slots["rate"])
 
 
-class Waiting(Doubled):
+class Waiting(pgbn.Observed):
     """Times, which have no link to counts."""
+
+    rate: pgbn.Slot
+
+    def generate(self, stream: Any, **slots: Any) -> Any:
+        return vectorised.gamma(stream, 1.0, slots["rate"])
 
 
 @pytest.fixture
