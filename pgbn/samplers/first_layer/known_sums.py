@@ -10,6 +10,7 @@ of it.
 import numpy as np
 from numba import njit
 
+from pgbn.samplers.first_layer.loadings import Loadings
 from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.simd.lanes import (
@@ -33,7 +34,7 @@ _MANY = 4  # from this many counts a topic on, a cell is split by binomials
 _0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
 
 
-def padded_topics(loadings):
+def padded_topics(loadings: Loadings) -> np.ndarray:
     """φ of every word w = replicate · V + v, (R·V, K), with zeros up to whole lanes."""
     replicates, vocabulary, topics = loadings.value.shape
     out = np.zeros((replicates * vocabulary, topics + -topics % LANES))
