@@ -18,7 +18,7 @@ from scipy import sparse
 from benchmarks.networks import Sweeper, least, machine, measure, save
 from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import split_all_cells
-from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, word_topics
+from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, smoothing_of
 from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import (
@@ -28,6 +28,7 @@ from pgbn.samplers.first_layer.tokens import (
     expand,
     word_order,
 )
+from pgbn.samplers.first_layer.word_topics import word_topics
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.sparse import SparseCounts
 
@@ -130,7 +131,8 @@ class Collapsed(State):
 
     def sweep(self):
         labelling = Labelling(self.z, self.table, self.n_k, self.m)
-        allocate_collapsed(np.uint64(self.key()), 0, 1, self.tokens, labelling, self.priors, ETA)
+        allocate_collapsed(np.uint64(self.key()), 0, 1, self.tokens, labelling, self.priors,
+                           smoothing_of(ETA, 1, self.vocabulary))  # fmt: skip
 
 
 class Partial(State):

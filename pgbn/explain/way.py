@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgbn.engine.first_layer.choice import schedule_for
-from pgbn.engine.first_layer.pattern import Pattern, find_pattern
+from pgbn.engine.first_layer.marginal import plain_pattern
+from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.first_layer.registry import automatic, sampler_names
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
 from pgbn.network.schedule import Schedule
@@ -36,7 +37,7 @@ def way_of(network: Network, layer1: str = "auto") -> Way:
     if layer1 not in known:
         allowed, hint = ", ".join(map(repr, known)), did_you_mean(str(layer1), known)
         raise NetworkError(f"explain(layer1={layer1!r}): layer1 must be one of {allowed}.{hint}")
-    pattern = find_pattern(network.wiring)
+    pattern = plain_pattern(network.wiring)
     if isinstance(pattern, str) or layer1 == "composed":
         if layer1 not in ("auto", "blocked", "composed"):
             raise NetworkError(
@@ -55,9 +56,12 @@ def way_of(network: Network, layer1: str = "auto") -> Way:
 
 
 def way_of_chain(chain: Chain) -> Way:
-    """The way of a chain, with the data that it has."""
-    pattern = None if chain.sampler is None else chain.sampler.pattern
+    """The way of a chain, with the data that it has. Kernels of a first layer of another form than
+    φ·θ draw from the same law as the general rules, and these are explained."""
+    pattern = None if chain.sampler is None else plain_pattern(chain.network.wiring)
     missing = frozenset(
         name for name, cells in chain.program.cells.items() if cells.missing is not None
     )
+    if isinstance(pattern, str):
+        return Way("composed", chain.network.schedule, None, missing)
     return Way(chain.layer1, chain.schedule, pattern, missing)

@@ -93,6 +93,7 @@ class Verbs:
         - "partial": given φ, with θ integrated out, token by token;
         - "collapsed": with φ and θ integrated out, token by token;
         - "composed": as "blocked", by the general rules instead of kernels (slow, to compare);
+        - "general": the same for the first layer alone, with kernels elsewhere;
         - "auto": "collapsed" where the network allows it, unless counts are so large that cells
           are much cheaper than tokens.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.engine.first_layer.pattern import find_pattern
+from pgbn.engine.first_layer.marginal import plain_pattern
 from pgbn.engine.first_layer.registry import sampler_names
 from pgbn.engine.plan import Counts, Draw, make_step
 from pgbn.engine.run.chain import Chain
@@ -178,7 +178,7 @@ def _is_wrong(schedule: Schedule) -> bool:
 
 def _tokens(network: Network) -> Mutant | None:
     """The tokens of a cell are redrawn in the order of their labels."""
-    pattern = find_pattern(network.wiring)
+    pattern = plain_pattern(network.wiring)
     if isinstance(pattern, str) or "collapsed" not in sampler_names():
         return None
 

@@ -9,8 +9,9 @@ from typing import Any
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.first_layer.choice import first_choice
-from pgbn.engine.first_layer.pattern import find_pattern
+from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.engine.run.progress import Clock, check_callback, live
+from pgbn.nodes.rules.registry import find_link
 from pgbn.training.averages import Means
 from pgbn.training.beginning import (
     check_resumed,
@@ -149,18 +150,25 @@ def _sampler(
     settings: Settings, family: Family, data: Mapping[str, Cells], resume: Progress | None
 ) -> str:
     """The sampler of the first layer, for the whole training; "auto" is settled here, where the
-    network has a first layer of counts for it.
+    network has one first layer and its data are counts.
 
     It goes by the data and the width that training begins with, never by the threads or by widths
     after pruning: training at one go, resumed, or layer by layer are one and the same chain.
     """
-    layer1, pattern = settings.layer1, find_pattern(family.example().wiring)
-    if not isinstance(layer1, str) or layer1 != "auto" or isinstance(pattern, str):
+    layer1, wiring = settings.layer1, family.example().wiring
+    if not isinstance(layer1, str):
+        return layer1  # refused with the network and the data
+    if resume is not None and layer1 in ("auto", "blocked"):
+        # what was chosen, though another version might choose otherwise
+        return "general" if resume.chain.layer1 == "composed" else resume.chain.layer1
+    patterns = find_patterns(wiring)
+    if layer1 != "auto" or isinstance(patterns, str) or len(patterns) > 1:
         return layer1
-    if resume is not None:  # what was chosen, though another version might choose otherwise
-        chosen = resume.chain.layer1
-        return "blocked" if chosen == "composed" else chosen
-    return first_choice(data[pattern.observed], settings.budget(), MOST_TOKENS)
+    observed = patterns[0].observed
+    link = find_link(wiring.nodes[observed])
+    if link is None or link.counts is not None:  # one sampler serves these
+        return layer1
+    return first_choice(data[observed], settings.budget(), MOST_TOKENS)
 
 
 def _check_room(settings: Settings, family: Family, data: Mapping[str, Cells]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import pgbn as pg
 from pgbn import testing
-from pgbn.engine.first_layer.pattern import find_pattern
+from pgbn.engine.first_layer.marginal import plain_pattern
 from tests.helpers.printed import check_printed
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 
@@ -16,7 +16,7 @@ CASES = [
     (name, layer1)
     for name, network in ZOO.items()
     for layer1 in ("composed", "blocked", "partial", "collapsed")
-    if layer1 == "composed" or not isinstance(find_pattern(network.wiring), str)
+    if layer1 == "composed" or not isinstance(plain_pattern(network.wiring), str)
 ]
 
 

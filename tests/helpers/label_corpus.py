@@ -10,8 +10,7 @@ from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.collapsed import (
     Labelling,
     allocate_collapsed,
-    dense_counts,
-    word_topics,
+    smoothing_of,
 )
 from pgbn.samplers.first_layer.loadings import loadings_of
 from pgbn.samplers.first_layer.partial import allocate_partial
@@ -22,6 +21,7 @@ from pgbn.samplers.first_layer.tokens import (
     count_words,
     word_order,
 )
+from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
 from pgbn.samplers.random import stream_key
 
 ETA = 0.3
@@ -109,7 +109,13 @@ class Corpus:
         labelling = Labelling(self.z, self.table, self.n_k, self.m)
         priors = RowPriors(prior, share)
         Threads(threads).rows(
-            allocate_collapsed, self.replicates, key, self.tokens, labelling, priors, eta
+            allocate_collapsed,
+            self.replicates,
+            key,
+            self.tokens,
+            labelling,
+            priors,
+            smoothing_of(eta, self.replicates, self.vocabulary),
         )
 
     def partial(self, key, loadings, prior, share, threads=1):

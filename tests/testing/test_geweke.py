@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from pgbn.engine.first_layer.choice import Pattern, find_pattern
 from pgbn.testing import geweke
-from tests.helpers.models import LAYER1, algorithm1, interleaved, pgbn, sizes_of, zoo_models
+from tests.helpers.first_layers import samplers_of_network
+from tests.helpers.models import algorithm1, interleaved, pgbn, sizes_of, zoo_models
 
 MODELS = zoo_models() | {
     "pgbn, T=3, Algorithm 1": pgbn(3).with_order(algorithm1(3)),
@@ -18,15 +18,10 @@ MODELS = zoo_models() | {
 }
 
 
-def has_kernel(network) -> bool:
-    return isinstance(find_pattern(network.wiring), Pattern)
-
-
 CASES = [
     pytest.param(name, layer1, id=f"{name}, {layer1}")
     for name in MODELS
-    for layer1 in LAYER1
-    if layer1 == "composed" or has_kernel(MODELS[name])
+    for layer1 in samplers_of_network(MODELS[name])
 ]
 
 
@@ -52,9 +47,11 @@ def test_every_model_of_the_zoo_is_tested():
 
 
 def test_the_first_layer_has_kernels_where_they_apply():
-    kernels = {name for name in MODELS if has_kernel(MODELS[name])}
-    assert {"pfa", "pgbn, T=1", "pgbn, T=2", "pgbn, T=3", "lda", "hdp_lda"} <= kernels
-    assert not kernels & {"pgds", "multimodal", "bnbp", "pgbn, gamma, T=1"}
+    kernels = {name: samplers_of_network(MODELS[name]) for name in MODELS}
+    every = {name for name, samplers in kernels.items() if len(samplers) == 4}
+    held = {name for name, samplers in kernels.items() if samplers == ("blocked", "composed")}
+    assert {"pfa", "pgbn, T=1", "pgbn, T=2", "pgbn, T=3", "lda", "hdp_lda"} <= every
+    assert {"pgds", "multimodal", "bnbp", "pgbn, gamma, T=1"} <= held
 
 
 def test_empty_documents_occur():

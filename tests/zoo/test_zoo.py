@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from pgbn import NetworkError, zoo
-from pgbn.engine.first_layer.choice import Pattern, find_pattern
+from tests.helpers.first_layers import samplers_of_network
 from tests.helpers.models import LAYER1, zoo_models
 
 MODELS = zoo_models()
@@ -40,7 +40,7 @@ def data_for(network, counts):
 
 
 def variants(network):
-    return LAYER1 if isinstance(find_pattern(network.wiring), Pattern) else ("composed",)
+    return samplers_of_network(network)
 
 
 def same(first, second):

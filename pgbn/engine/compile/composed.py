@@ -27,10 +27,19 @@ from pgbn.nodes.rules.evidence import Evidence
 from pgbn.nodes.rules.registry import find_link, is_own
 from pgbn.nodes.rules.results import drawn_counts, link_counts
 from pgbn.samplers import vectorised
+from pgbn.samplers.content import ByContent
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.stream import Stream
 
-__all__ = ["count_step", "data_step", "draw_step", "prior_of", "slot_step", "splitter_of"]
+__all__ = [
+    "count_step",
+    "data_step",
+    "draw_step",
+    "latent_counts",
+    "prior_of",
+    "slot_step",
+    "splitter_of",
+]
 
 
 # ---- downward -------------------------------------------------------------------------
@@ -147,26 +156,44 @@ def _deliver(
 def data_step(program: Program, task: DataCounts) -> Run:
     """The function that draws the counts behind data, at their cells."""
     node = task.node
+    link = find_link(node)
+    assert link is not None
+    slot = link.slot
+    splitter = splitter_of(program, node, slot)
+
+    def share(key: int, cells: Cells, counts: NDArray[Any]) -> None:
+        if (node.name, slot) in program.wiring.rules:
+            _deliver(program, node, slot, splitter.cells(stream_key(key, 3), cells, counts))
+
+    return latent_counts(program, node.name, splitter.rates, share)
+
+
+def latent_counts(
+    program: Program,
+    name: str,
+    rates: Callable[[Cells], NDArray[np.float64]],
+    share: Callable[[int, Cells, NDArray[Any]], None],
+    width: int = 1,
+) -> Run:
+    """The function that draws the counts behind data, given the ``rates`` of their cells, and
+    lets ``share`` hand them to the factors of the rate. So many cells have one stream (``width``):
+    the link is quicker where they are many."""
+    node = program.network.nodes[name]
     assert isinstance(node, Observed)
     link = find_link(node)
     assert link is not None
-    name, slot = node.name, link.slot
-    splitter = splitter_of(program, node, slot)
-    beside = [
-        other
+    splitters = {
+        other: splitter_of(program, node, other)
         for other, rule in program.wiring.connections.rules_of(node).items()
-        if other != slot and rule.count == "count"
-    ]
-    splitters = {other: splitter_of(program, node, other) for other in beside}
-    latent = _LatentCounts(program, node, slot, link.counts, splitter)
+        if other != link.slot and rule.count == "count"
+    }
+    latent = _LatentCounts(program, node, link.slot, link.counts, rates, width)
 
     def run(key: int) -> None:
         cells = program.cells[name]
         counts = latent.draw(key, cells)
         program.latent_counts[name] = counts
-        if (name, slot) in program.wiring.rules:
-            shares = splitter.cells(stream_key(key, 3), cells, counts)
-            _deliver(program, node, slot, shares)
+        share(key, cells, counts)
         if cells.missing is not None:  # an unknown cell says nothing to the other slots
             counts = np.where(cells.missing, 0, counts)
         for other, part in splitters.items():
@@ -185,10 +212,13 @@ class _LatentCounts:
         node: Observed,
         slot: str,
         function: Callable[..., Any] | None,
-        splitter: Splitter,
+        rates: Callable[[Cells], NDArray[np.float64]],
+        width: int,
     ) -> None:
         self.program, self.node, self.slot = program, node, slot
-        self.function, self.splitter = function, splitter
+        # Rows that are known by their content draw cell by cell: no cells of two rows together.
+        self.function, self.rates = function, rates
+        self.width = 1 if isinstance(program.executor, ByContent) else width
         self.needed = tuple(inspect.signature(function).parameters) if function else ()
 
     def draw(self, key: int, cells: Cells) -> NDArray[Any]:
@@ -196,9 +226,9 @@ class _LatentCounts:
         if self.function is None and cells.missing is None:
             return counts
         shape = (1, 1, counts.size, 1)
-        rate = self.splitter.rates(cells)
+        rate = self.rates(cells).reshape(shape)
         if self.function is not None:
-            counts = self._behind(stream_key(key, 1), cells, rate, shape)
+            counts = self._behind(stream_key(key, 1), cells, rate)
         if cells.missing is not None:
             stream = Stream(stream_key(key, 2), shape, cell_executor(self.program.executor, cells))
             rate = rate * _exposure_at(self.program, self.node, self.slot, cells)
@@ -206,17 +236,25 @@ class _LatentCounts:
             counts = np.where(cells.missing, imputed, counts)
         return counts
 
-    def _behind(self, key: int, cells: Cells, rate: Any, shape: Any) -> NDArray[Any]:
+    def _behind(self, key: int, cells: Cells, rate: Any) -> NDArray[Any]:
         assert self.function is not None
-        known = {"value": cells.values.reshape(shape).astype(np.float64), self.slot: rate}
+        known = {"value": cells.values.astype(np.float64), self.slot: rate}
         known |= {slot: self.program.at_cells(self.node, slot, cells) for slot in self.needed
                   if slot not in ("stream", "value", self.slot)}  # fmt: skip
+        read = {name: self._in_rows(known[name]) for name in self.needed if name != "stream"}
+        shape = self._in_rows(cells.values).shape
         stream = Stream(key, shape, cell_executor(self.program.executor, cells))
-        read = {name: known[name] for name in self.needed if name != "stream"}
         counts = self.function(stream=stream, **read)
         if is_own(self.function):
             counts = link_counts(self.node, self.slot, self.function, counts, shape)
-        return np.asarray(counts).reshape(-1)
+        return np.asarray(counts).reshape(-1)[: cells.values.size]
+
+    def _in_rows(self, column: NDArray[Any]) -> NDArray[Any]:
+        """A number of every cell as rows of ``width``, the last one filled up with its last."""
+        flat, left = column.reshape(-1), -column.size % self.width
+        if left:
+            flat = np.pad(flat, (0, left), mode="edge")
+        return flat.reshape(1, 1, -1, self.width)
 
 
 def _exposure_at(program: Program, node: Observed, slot: str, cells: Cells) -> Any:

@@ -73,7 +73,7 @@ class Program:
         self.latent_counts: dict[str, NDArray[np.int64]] = {}
         self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
         self.kernels = True  # False: general rules only, the reference for the kernels
-        self.first_layer: FirstLayer | None = None  # its sampler, if it has one of its own
+        self.first_layers: dict[str, FirstLayer] = {}  # samplers of observed nodes, by name
         self._exposures: dict[str, Beside] = {}
         self._totals: dict[tuple[str, ...], tuple[ref[Any], NDArray[Any]]] = {}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import inf
 from typing import Any, ClassVar
 
@@ -12,18 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
+from pgbn.engine.first_layer.further import FurtherTerms, RowScale
 from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.fused.gamma_layers import LayerTables
 from pgbn.errors import DataError
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
-from pgbn.nodes.dirichlet import Dirichlet
-from pgbn.nodes.expression import Constant
+from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor
+from pgbn.samplers.first_layer.pseudo import PseudoTopics
 from pgbn.samplers.first_layer.tokens import RowPriors
+from pgbn.samplers.random import stream_key
 from pgbn.storage.memory import check_bytes
 
-__all__ = ["FirstLayer", "read_state", "without_scores"]
+__all__ = ["FirstLayer", "read_state"]
 
 
 def read_state(
@@ -44,12 +45,12 @@ def read_state(
 
 
 class FirstLayer(ABC):
-    """A way to draw the counts of a first layer x ~ Pois(φ·θ), around a kernel.
+    """A way to draw the counts of a first layer x ~ Pois(s φ·θ + …), around a kernel.
 
     The arrays of φ and its counts are (R, V, K), those of θ and its counts ``m`` (R·documents, K):
-    `storage_order` puts the topics last. A class says, before any array exists, what its step
-    reads and integrates out (`revise`), what a sweep costs (`nanoseconds`), and how many bytes it
-    keeps for a token.
+    `storage_order` puts the topics last. A class says, before any array exists, which patterns and
+    data it does not serve (`why_not`, `why_not_data`), what its step reads and integrates out
+    (`revise`), what a sweep costs (`nanoseconds`), and how many bytes it keeps for a token.
     """
 
     name: ClassVar[str] = ""
@@ -61,20 +62,31 @@ class FirstLayer(ABC):
         self.replicates, self.vocabulary, self.topics = program.shape[pattern.loadings]
         self.rows = int(np.prod(program.shape[pattern.scores][:-1], dtype=np.int64))
         self.documents = self.rows // self.replicates  # that share a value of φ
-        node = program.network.nodes[pattern.loadings]
-        assert isinstance(node, Dirichlet)
-        self.eta = 1.0  # not read where φ is given
-        if isinstance(node.concentration, Constant) and not node.concentration.value.ndim:
-            self.eta = float(node.concentration.value)
+        self.is_given = pattern.loadings in program.wiring.held  # then nobody reads its prior
+        self._eta = None if self.is_given else program.slot(pattern.loadings, "concentration")
         self._prior = program.slot(pattern.scores, pattern.slot).get
-        # There are fewer than 2^31 tokens (`choice`), and counts of four bytes are read faster.
-        self.m = np.zeros((self.rows, self.topics), np.int32)
+        self.row_scale, self.further = RowScale(program, pattern), FurtherTerms(program, pattern)
+        link = find_link(program.network.nodes[self.observed])
+        self.draws_counts = link is not None and link.counts is not None
+        # Where there are fewer than 2^31 tokens (`choice`), counts of four bytes are read faster.
+        self.count_type = np.dtype(np.int64 if self.draws_counts or self.is_masked else np.int32)
+        self.m = np.zeros((self.rows, self.topics), self.count_type)
         if self.token_bytes:
             tokens = int(program.cells[self.observed].values.sum())
             check_bytes(f"{self.observed}: labels of {tokens} tokens", self.token_bytes * tokens,
                         "use layer1='blocked', which needs no labels")  # fmt: skip
 
     # ---- what is known before any array -----------------------------------------------
+
+    @classmethod
+    def why_not(cls, wiring: Wiring, pattern: Pattern, patterns: Sequence[Pattern]) -> str:
+        """Why it does not serve one of the ``patterns`` of a network; "" if it does."""
+        return ""
+
+    @classmethod
+    def why_not_data(cls, is_masked: bool) -> str:
+        """Why it does not serve these data; "" if it does."""
+        return ""
 
     @classmethod
     def revise(cls, wiring: Wiring, pattern: Pattern, step: Step) -> Step:
@@ -110,9 +122,11 @@ class FirstLayer(ABC):
             part(own_key)
 
     def joins(self, part: LayerTables) -> bool:
-        """Whether tables have the rows of the scores, so that they can follow row by row."""
-        stored = self.program.storage
-        return stored[part.node][:-1] == stored[self.pattern.scores][:-1]
+        """Whether tables have the rows of the scores, which hear of these counts alone, so that
+        they can follow row by row."""
+        stored, scores = self.program.storage, self.pattern.scores
+        alone = len(self.program.wiring.sources[scores]) == 1
+        return alone and stored[part.node][:-1] == stored[scores][:-1]
 
     @abstractmethod
     def draw_loadings(self, key: int) -> None:
@@ -121,6 +135,10 @@ class FirstLayer(ABC):
     @abstractmethod
     def show(self) -> None:
         """Bring φ and its counts, where they are kept in another form, into the program."""
+
+    def show_counts(self) -> None:
+        """Bring the counts of φ into the program."""
+        self.show()
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
@@ -136,42 +154,77 @@ class FirstLayer(ABC):
     def executor(self) -> Executor:
         return self.program.executor
 
+    @property
+    def is_masked(self) -> bool:
+        """Whether cells are missing."""
+        return self.program.cells[self.observed].missing is not None
+
+    @property
+    def eta(self) -> Any:
+        """η of φ: a number, or an array (R or 1, V or 1, K or 1)."""
+        if self._eta is None:
+            return 1.0
+        value = self._eta.get()
+        return float(value) if self._eta.is_number else np.squeeze(value, axis=1)
+
+    @property
+    def typical_eta(self) -> float:
+        """η where it is a known number; ∞ where it may be anything."""
+        return float(self._eta.get()) if self._eta is not None and self._eta.is_number else inf
+
     def prior(self) -> RowPriors:
-        """a_jk as a matrix, and how many rows share a line of it."""
+        """a_jk as a matrix, and how many rows share a line of it; with the counts that θ has heard
+        from other data, which add to its shape."""
         value = np.asarray(self._prior(), np.float64)
         if value.ndim == 0:
             value = value.reshape(1, 1, 1, 1)
-        shared = value.shape[1] == value.shape[2] == 1
+        others = self.other_counts()
+        shared = value.shape[1] == value.shape[2] == 1 and others is None
         first = value.shape[0]
         if shared:
             full = np.broadcast_to(value, (first, 1, 1, self.topics))
             lines = np.ascontiguousarray(full.reshape(-1, self.topics))
             return RowPriors(lines, self.rows // first)
         shape = self.program.shape4[self.pattern.scores]
+        if others is not None:
+            value = value + others.reshape(shape)
         full = np.ascontiguousarray(np.broadcast_to(value, shape))
         return RowPriors(full.reshape(-1, self.topics), 1)
+
+    def other_counts(self) -> NDArray[Any] | None:
+        """The counts (rows, K) that θ has heard from other data; None if there are none."""
+        scores, total = self.pattern.scores, None
+        for source in self.program.wiring.sources[scores]:
+            if source.child.name != self.observed:
+                own = self.program.counts[source.child.name, scores].reshape(self.m.shape)
+                total = own if total is None else total + own
+        return total
 
     def scores(self) -> NDArray[np.float64]:
         """θ, a row for each document."""
         return self.program.values[self.pattern.scores].reshape(self.rows, self.topics)
+
+    def pseudo(self, held: bool) -> PseudoTopics | None:
+        """The weights of the further terms beside φ_vk θ_jk or, where θ is not ``held``, beside
+        φ_vk (m_jk + a_jk): s_j θ_jk has the mean (m_jk + a_jk) s_j / (c_j + q_j)."""
+        if not self.further.size:
+            return None
+        scale = 1.0 / np.maximum(self.row_scale.get(), 1e-200)
+        if not held:
+            name = self.pattern.scores
+            rate = self.program.slot(name, "rate").get() + self.program.exposure(name).get()
+            lines = (*self.program.shape4[name][:3], 1)
+            scale = scale * np.broadcast_to(rate, lines).reshape(-1)
+        return self.further.weights(scale)
 
     def deliver(self) -> None:
         """Hand the counts of the scores to the program."""
         shape = self.program.shape[self.pattern.scores]
         self.program.counts[self.observed, self.pattern.scores] = self.m.reshape(shape)
 
-
-def without_scores(
-    wiring: Wiring, pattern: Pattern, step: Step, method: str, equation: str, loadings: bool
-) -> Step:
-    """The step of the counts with θ integrated out, and φ too unless ``loadings`` are held."""
-    reads = wiring.reads.of_slot(wiring.nodes[pattern.scores], pattern.slot)
-    out = {pattern.scores: frozenset[str]()}
-    if loadings:
-        reads |= {read for read in step.reads if read.name == pattern.loadings}
-    else:
-        out[pattern.loadings] = frozenset()
-    marginalises = {**step.marginalises, **out}
-    return replace(
-        step, reads=frozenset(reads), marginalises=marginalises, equation=equation, method=method
-    )
+    def deliver_others(self, key: int) -> None:
+        """Hand the counts of what stands beside φ·θ to the program."""
+        heard: dict[str, NDArray[Any]] = {}
+        self.row_scale.share(stream_key(key, 1), self.m, heard)
+        self.further.share(heard)
+        self.program.counts.update({(self.observed, name): n for name, n in heard.items()})

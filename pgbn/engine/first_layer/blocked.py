@@ -8,22 +8,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.engine.compile.composed import latent_counts
+from pgbn.engine.data.cells import Cells
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.first_layer.topics import HeldTopics
+from pgbn.engine.plan import Run
 from pgbn.samplers.first_layer.blocked import split_all_cells
+from pgbn.samplers.first_layer.known_sums import cell_sums, padded_topics
 from pgbn.samplers.sparse import SparseCounts
 
 __all__ = ["Blocked"]
 
+_CELLS = 64  # with one stream, where a link draws their counts
+
 
 @register_sampler
 class Blocked(FirstLayer):
-    """(x_vj1, x_vj2, …) ~ Mult(x_vj; ∝ φ_vk θ_kj)."""
+    """(x_vj1, x_vj2, …) ~ Mult(x_vj; ∝ φ_vk θ_kj); counts behind data, and those of missing cells,
+    are drawn before."""
 
     name = "blocked"
     is_automatic = True
     topics_held: HeldTopics
+    _behind: Run | None
+    _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None
 
     @classmethod
     def nanoseconds(
@@ -40,16 +49,40 @@ class Blocked(FirstLayer):
 
     def start(self, key: int) -> None:
         self.topics_held = HeldTopics(self)
+        self._behind = self._known = None
+        if self.draws_counts or self.is_masked:
+            self._behind = latent_counts(self.program, self.observed, self._rates, self._split,
+                                         _CELLS)  # fmt: skip
 
     def loadings_changed(self, key: int) -> None:
         self.topics_held.take()
 
     def step(self, key: int) -> None:
-        cells, held = self.program.cells[self.observed], self.topics_held
-        counts = SparseCounts(cells.indptr, cells.indices, cells.values)
-        split_all_cells(key, counts, held.loadings, self.scores(), held.n, self.m, self.executor)
+        if self._behind is not None:
+            self._behind(key)
+        else:
+            cells = self.program.cells[self.observed]
+            self._split(key, cells, cells.values)
+
+    def _rates(self, cells: Cells) -> NDArray[np.float64]:
+        """The whole rate at every cell."""
+        out, phi = np.empty(cells.values.size), padded_topics(self.topics_held.loadings)
+        sparse = SparseCounts(cells.indptr, cells.indices, cells.values)
+        self.executor.rows(cell_sums, cells.rows, 0, sparse, self.documents, self.vocabulary, phi,
+                           self.scores(), self.pseudo(held=True), out)  # fmt: skip
+        self._known = (phi, out)
+        return out * np.repeat(self.row_scale.get(), np.diff(cells.indptr))
+
+    def _split(self, key: int, cells: Cells, counts: NDArray[np.int64]) -> None:
+        held = self.topics_held
+        sparse = SparseCounts(cells.indptr, cells.indices, counts)
+        further = self.further.counts if self.further.size else None
+        split_all_cells(key, sparse, held.loadings, self.scores(), held.n, self.m, self.executor,
+                        self.pseudo(held=True), further, self._known)  # fmt: skip
+        self._known = None
         held.counts_changed()
         self.deliver()
+        self.deliver_others(key)
 
     def draw_loadings(self, key: int) -> None:
         self.topics_held.draw(key)
@@ -57,12 +90,15 @@ class Blocked(FirstLayer):
     def show(self) -> None:
         self.topics_held.show()
 
+    def show_counts(self) -> None:
+        self.topics_held.show_counts()
+
     def state(self) -> dict[str, NDArray[Any]]:
         return {**self.topics_held.state(), "n": self.topics_held.n, "m": self.m}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        held = self.topics_held
-        held.n[...] = read_state(state, "n", held.n.shape, 2**31)
-        self.m[...] = read_state(state, "m", self.m.shape, 2**31)
+        held, most = self.topics_held, 2 ** (8 * self.count_type.itemsize - 1)
+        held.n[...] = read_state(state, "n", held.n.shape, most)
+        self.m[...] = read_state(state, "m", self.m.shape, most)
         self.deliver()
         held.restore(state)

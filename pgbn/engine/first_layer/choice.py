@@ -1,17 +1,19 @@
 """Which sampler draws the first layer: the one that is asked for, or the one that "auto" takes.
 
 All are exact. "composed" stands for the general rules: the readable reference that the kernels
-are tested against, and the only way for networks of another form.
+are tested against, and the only way for networks of another form. "general" takes these rules for
+the first layer alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.first_layer.base import FirstLayer
-from pgbn.engine.first_layer.pattern import Pattern, find_pattern
+from pgbn.engine.first_layer.pattern import Pattern, find_patterns
 from pgbn.engine.first_layer.registry import automatic, sampler_named, sampler_names
 from pgbn.errors import NetworkError, StaleReadError
 from pgbn.network.network import Network
@@ -19,7 +21,7 @@ from pgbn.network.schedule import Schedule
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 
-__all__ = ["choose", "first_choice", "quickest", "sampler_of", "schedule_for"]
+__all__ = ["choose", "first_choice", "quickest", "samplers_of", "schedule_for"]
 
 MOST_TOKENS = 2**31  # that are counted in four bytes
 MOST_TOPICS = 2**16  # that a label can tell apart
@@ -30,29 +32,41 @@ _WORTH = 4.0
 
 def schedule_for(network: Network, layer1: str) -> Schedule:
     """The schedule of a network with the sampler ``layer1``, or with the general rules where the
-    network has no such first layer."""
-    pattern = find_pattern(network.wiring)
-    if layer1 == "composed" or isinstance(pattern, str):
+    network has no first layer that it serves."""
+    patterns = find_patterns(network.wiring)
+    if layer1 in ("composed", "general") or isinstance(patterns, str):
         return network.schedule
     kind = sampler_named(layer1)
-    return network.schedule_with(partial(_revised, kind, pattern))
+    if _refusal(kind, network.wiring, patterns):
+        return network.schedule
+    return network.schedule_with(partial(_revised, kind, patterns))
 
 
-def _revised(kind: type[FirstLayer], pattern: Pattern, wiring: Wiring, step: Step) -> Step:
+def _revised(
+    kind: type[FirstLayer], patterns: Sequence[Pattern], wiring: Wiring, step: Step
+) -> Step:
     """The counts of the data as a sampler draws them; other steps are unchanged."""
-    if not step.upward or step.node != pattern.observed:
-        return step
-    return kind.revise(wiring, pattern, step)
+    for pattern in patterns:
+        if step.upward and step.node == pattern.observed:
+            return kind.revise(wiring, pattern, step)
+    return step
 
 
-def quickest(cells: Cells, topics: int) -> list[type[FirstLayer]]:
+def _refusal(kind: type[FirstLayer], wiring: Wiring, patterns: Sequence[Pattern]) -> str:
+    """Why a sampler does not serve all first layers of a network; "" if it does."""
+    return next(filter(None, (kind.why_not(wiring, p, patterns) for p in patterns)), "")
+
+
+def quickest(
+    cells: Cells, topics: int, kinds: Sequence[type[FirstLayer]] | None = None
+) -> list[type[FirstLayer]]:
     """The samplers that "auto" tries for these data, in order: those that mix best first, but one
     alone where it is much cheaper.
 
     The cost is a formula and not a clock, nor does it know the threads: the same data and widths
     give the same choice, and so the same chain, everywhere.
     """
-    best, *others = kinds = automatic()
+    best, *others = kinds = list(automatic() if kinds is None else kinds)
     cost = partial(_cost, cells=cells, topics=topics)
     cheap = [kind for kind in others if _WORTH * cost(kind) < cost(best)]
     return cheap[:1] or kinds
@@ -65,45 +79,64 @@ def _cost(kind: type[FirstLayer], cells: Cells, topics: int) -> float:
 def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
     """The sampler of the first layer and the schedule that goes with it."""
     network = program.network
-    if not isinstance(layer1, str) or layer1 not in ("auto", *sampler_names(), "composed"):
-        known = ", ".join(("auto", *sampler_names(), "composed"))
-        raise NetworkError(f"layer1={layer1!r}: must be one of {known}")
-    if layer1 == "composed":
-        return layer1, network.schedule
-    pattern = find_pattern(program.wiring)
-    if isinstance(pattern, str):
-        reason = pattern
-    else:
-        cells, topics = program.cells[pattern.observed], program.shape[pattern.loadings][-1]
-        reason = _why_not(cells, topics)
-    if reason:
-        if layer1 in ("auto", "blocked"):
-            return "composed", network.schedule
-        raise NetworkError(
-            f"layer1={layer1!r} is not available: {reason}; use layer1='auto' or 'blocked'"
-        )
+    names = ("auto", *sampler_names(), "general", "composed")
+    if not isinstance(layer1, str) or layer1 not in names:
+        raise NetworkError(f"layer1={layer1!r}: must be one of {', '.join(names)}")
+    if layer1 in ("composed", "general"):
+        return "composed", network.schedule
+    patterns = find_patterns(program.wiring)
+    if isinstance(patterns, str):
+        return _without_kernel(network, layer1, patterns)
     if layer1 == "auto":
-        for kind in quickest(cells, topics):
+        return _automatic(program, patterns)
+    reason = _why_not(sampler_named(layer1), program, patterns)
+    if reason:
+        return _without_kernel(network, layer1, reason)
+    return layer1, schedule_for(network, layer1)
+
+
+def _without_kernel(network: Network, layer1: str, reason: str) -> tuple[str, Schedule]:
+    """The general rules, where they are what was asked for."""
+    if layer1 in ("auto", "blocked"):
+        return "composed", network.schedule
+    raise NetworkError(
+        f"layer1={layer1!r} is not available: {reason}; use layer1='auto' or 'blocked'"
+    )
+
+
+def _automatic(program: Program, patterns: Sequence[Pattern]) -> tuple[str, Schedule]:
+    kinds = [kind for kind in automatic() if not _why_not(kind, program, patterns)]
+    if kinds:
+        largest = max(patterns, key=lambda p: program.cells[p.observed].values.size)
+        cells, topics = program.cells[largest.observed], program.shape[largest.loadings][-1]
+        for kind in quickest(cells, topics, kinds):
             try:
-                return kind.name, schedule_for(network, kind.name)
+                return kind.name, schedule_for(program.network, kind.name)
             except StaleReadError:  # the user's order needs more values than this one keeps
                 continue
-        return "composed", network.schedule
-    return layer1, schedule_for(network, layer1)
+    return "composed", program.network.schedule
 
 
 def first_choice(cells: Cells, topics: int, most_tokens: int) -> str:
     """The sampler that "auto" takes for data alone, for a training whose widths will change:
     "blocked", by the general rules if need be, where cells are missing or tokens are too many."""
-    if _why_not(cells, topics, most_tokens):
+    if cells.missing is not None or _too_many(cells, topics, most_tokens):
         return "blocked"
     return quickest(cells, topics)[0].name
 
 
-def _why_not(cells: Cells, topics: int, most_tokens: int = MOST_TOKENS) -> str:
-    """Why these data have no sampler of their own; "" if they have."""
-    if cells.missing is not None:
-        return "some cells are missing"
+def _why_not(kind: type[FirstLayer], program: Program, patterns: Sequence[Pattern]) -> str:
+    """Why a sampler does not serve the first layers of a network and these data; "" if it does."""
+    reasons = [_refusal(kind, program.wiring, patterns)]
+    for pattern in patterns:
+        cells, topics = program.cells[pattern.observed], program.shape[pattern.loadings][-1]
+        reasons.append(kind.why_not_data(cells.missing is not None))
+        reasons.append(_too_many(cells, topics))
+    return next(filter(None, reasons), "")
+
+
+def _too_many(cells: Cells, topics: int, most_tokens: int = MOST_TOKENS) -> str:
+    """Why there is no sampler for so many tokens or topics; "" if there is."""
     if cells.values.sum() >= most_tokens:
         return "there are 2^31 tokens or more"
     if topics >= MOST_TOPICS:
@@ -111,10 +144,11 @@ def _why_not(cells: Cells, topics: int, most_tokens: int = MOST_TOKENS) -> str:
     return ""
 
 
-def sampler_of(program: Program, layer1: str) -> FirstLayer | None:
-    """The sampler that `choose` named, or None where the general rules are used."""
-    if layer1 == "composed":
-        return None
-    pattern = find_pattern(program.wiring)
-    assert isinstance(pattern, Pattern)
-    return sampler_named(layer1)(program, pattern)
+def samplers_of(program: Program, layer1: str) -> dict[str, FirstLayer]:
+    """The sampler that `choose` named, for every observed node that has the pattern; none where
+    the general rules are used."""
+    patterns = find_patterns(program.wiring)
+    if layer1 == "composed" or isinstance(patterns, str):
+        return {}
+    kind = sampler_named(layer1)
+    return {pattern.observed: kind(program, pattern) for pattern in patterns}

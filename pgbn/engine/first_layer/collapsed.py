@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.splitting import blocks_of
-from pgbn.engine.first_layer.base import FirstLayer, read_state, without_scores
+from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.labels import TOKEN_BYTES, TokenLabels
+from pgbn.engine.first_layer.marginal import why_scores_stay, without_scores
 from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.fused.gamma_layers import LayerTables, find_mix
@@ -21,11 +22,11 @@ from pgbn.samplers.first_layer.collapsed import (
     Labelling,
     allocate_collapsed,
     allocate_rows,
-    dense_counts,
-    word_topics,
+    smoothing_of,
 )
 from pgbn.samplers.first_layer.loadings import draw_phi
 from pgbn.samplers.first_layer.tokens import RowPriors
+from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
 from pgbn.samplers.simd.contract import contract
 
 __all__ = ["Collapsed"]
@@ -41,6 +42,17 @@ class Collapsed(FirstLayer):
     is_automatic = True
     token_bytes = TOKEN_BYTES
     tokens: TokenLabels
+
+    @classmethod
+    def why_not(cls, wiring: Wiring, pattern: Pattern, patterns: Sequence[Pattern]) -> str:
+        loadings = wiring.nodes[pattern.loadings]
+        if pattern.topic in wiring.exposures.slot_dims(loadings, "concentration"):
+            return f"the concentration of {loadings.name} varies over {pattern.topic}"
+        return why_scores_stay(wiring, pattern, patterns)
+
+    @classmethod
+    def why_not_data(cls, is_masked: bool) -> str:
+        return "some cells are missing" if is_masked else ""
 
     @classmethod
     def revise(cls, wiring: Wiring, pattern: Pattern, step: Step) -> Step:
@@ -78,18 +90,21 @@ class Collapsed(FirstLayer):
 
     def step_before(self, key: int, tables: Sequence[tuple[LayerTables, int]]) -> None:
         mix = self.mix if self.replicates == 1 else None
-        tokens = self.tokens.tokens
+        tokens, pseudo, eta = self.tokens.tokens, self.pseudo(held=False), self.eta
+        eta = eta if isinstance(eta, float) else eta[:, :, 0]
+        smoothing = smoothing_of(eta, self.replicates, self.vocabulary)
         labelling = Labelling(self.tokens.labels, self.table, self.totals, self.m)
         if mix is None:
             self.executor.rows(allocate_collapsed, self.replicates, key, tokens, labelling,
-                     self.prior(), self.eta)  # fmt: skip
-            self.deliver()
+                     self.prior(), smoothing, pseudo)  # fmt: skip
+            self._deliver_all(key)
             for part, own_key in tables:
                 part(own_key)
             return
         values, shapes = self.program.values, self.shapes
         theta = values[mix.theta].reshape(1, self.rows, mix.topics)
         phi = values[mix.phi] if mix.coefficient == 1.0 else mix.coefficient * values[mix.phi]
+        others = self.other_counts()
         ranges = blocks_of(self.rows, min(self.rows, _BLOCKS) if self.executor.workers > 1 else 1)
         self.deliver()
         for part, own_key in tables:
@@ -97,10 +112,13 @@ class Collapsed(FirstLayer):
 
         def before(block: int) -> None:
             contract(np.uint64(0), *ranges[block], theta, phi, shapes, np.float32)
+            if others is not None:
+                rows = slice(*ranges[block])
+                shapes[0, rows] += others[rows]
 
         def middle(block: int) -> None:
             allocate_rows(np.uint64(key), *ranges[block], tokens, labelling,
-                          RowPriors(shapes[0], 1), self.eta)  # fmt: skip
+                          RowPriors(shapes[0], 1), smoothing, pseudo)  # fmt: skip
 
         def after(block: int) -> None:
             for part, _ in tables:
@@ -109,6 +127,12 @@ class Collapsed(FirstLayer):
         self.executor.behind(before, middle, after, len(ranges))
         for part, _ in tables:
             part.end()
+        self._deliver_all(key)
+
+    def _deliver_all(self, key: int) -> None:
+        self.deliver()
+        self.tokens.count_further()
+        self.deliver_others(key)
 
     def _places(self) -> NDArray[np.int64]:
         """Where the lists of the words are in the table, one after the other."""
@@ -145,4 +169,7 @@ class Collapsed(FirstLayer):
         self.program.values[self.pattern.loadings] = phi
 
     def show(self) -> None:
+        self.show_counts()
+
+    def show_counts(self) -> None:
         self.program.counts[self.observed, self.pattern.loadings] = self._dense().astype(np.int64)

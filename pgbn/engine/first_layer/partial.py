@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
-from pgbn.engine.first_layer.base import FirstLayer, without_scores
+from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.labels import TOKEN_BYTES, TokenLabels
+from pgbn.engine.first_layer.marginal import why_scores_stay, without_scores
 from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.first_layer.topics import HeldTopics
@@ -31,6 +32,14 @@ class Partial(FirstLayer):
     topics_held: HeldTopics
 
     @classmethod
+    def why_not(cls, wiring: Wiring, pattern: Pattern, patterns: Sequence[Pattern]) -> str:
+        return why_scores_stay(wiring, pattern, patterns)
+
+    @classmethod
+    def why_not_data(cls, is_masked: bool) -> str:
+        return "some cells are missing" if is_masked else ""
+
+    @classmethod
     def revise(cls, wiring: Wiring, pattern: Pattern, step: Step) -> Step:
         equation = r"P(z=k) \propto \phi_{vk}(m^{-}_{jk} + a_{jk})"
         return without_scores(wiring, pattern, step, cls.name, equation, loadings=True)
@@ -39,19 +48,23 @@ class Partial(FirstLayer):
         self.tokens = TokenLabels(self, key)
         self.tokens.count_into(self.m)
         self.topics_held = HeldTopics(self)
+        self.deliver()
 
     def loadings_changed(self, key: int) -> None:
         self.topics_held.take()
 
     def step(self, key: int) -> None:
         self.executor.rows(allocate_partial, self.rows, key, self.tokens.tokens,
-                 self.tokens.labels, self.topics_held.loadings, self.m, self.prior())  # fmt: skip
+                 self.tokens.labels, self.topics_held.loadings, self.m, self.prior(),
+                 self.pseudo(held=False))  # fmt: skip
         self._count_words()
         self.deliver()
+        self.deliver_others(key)
 
     def _count_words(self) -> None:
         self.topics_held.counts_changed()
-        if self.topics_held.is_given:  # it hears nothing
+        self.tokens.count_further()
+        if self.is_given:  # it hears nothing
             return
         words = self.replicates * self.vocabulary
         self.executor.rows(count_words, words, 0, *self.tokens.order, self.tokens.labels,
@@ -62,6 +75,9 @@ class Partial(FirstLayer):
 
     def show(self) -> None:
         self.topics_held.show()
+
+    def show_counts(self) -> None:
+        self.topics_held.show_counts()
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {"labels": self.tokens.labels, **self.topics_held.state()}

@@ -1,81 +1,121 @@
-"""The pattern of a first layer: counts x ~ Pois(φ·θ) (or multinomial), with φ ~ Dir(η) and θ a
-gamma or Dirichlet layer. Networks that have it may draw its counts by a sampler of their own."""
+"""The pattern of a first layer: counts
+
+    x_jv ~ Pois(s_j Σ_k φ_vk θ_jk + Σ_e b_je d_ve)
+
+(or multinomial), with φ ~ Dir(η) and θ a gamma or Dirichlet layer. The factor s_j of a row and the
+further terms may be missing; counts may stand behind data of another kind. Several observed nodes
+of a network may have the pattern, and share θ. The counts of those that have it may be drawn by a
+sampler of their own.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from pgbn.engine.fused.gamma_layers import draws_as
+from pgbn.network.terms import Factor, Term
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
-from pgbn.nodes.expression import Constant
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.rules.registry import find_link
 
-__all__ = ["Pattern", "find_pattern"]
+__all__ = ["Pattern", "find_patterns"]
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """counts of ``observed`` ~ Pois(``loadings`` · ``scores``): the names of the three nodes,
-    and the slot that holds the prior of the scores."""
+    """counts of ``observed`` ~ Pois(s · ``loadings`` · ``scores`` + …): the names of the three
+    nodes, the ``slot`` that holds the prior of the scores, the dim ``topic`` that is summed over,
+    and the ``number`` of the term of the rate that has the scores."""
 
     observed: str
     loadings: str
     scores: str
     slot: str
+    topic: str
+    number: int = 0
+
+    def terms(self, wiring: Wiring) -> tuple[Term, ...]:
+        """All terms of the rate."""
+        link = find_link(wiring.nodes[self.observed])
+        assert link is not None
+        return wiring.polynomials[self.observed, link.slot].terms
+
+    def further(self, wiring: Wiring) -> tuple[Term, ...]:
+        """The terms beside that with the scores."""
+        terms = self.terms(wiring)
+        return (*terms[: self.number], *terms[self.number + 1 :])
+
+    def scale(self, wiring: Wiring) -> Term:
+        """s_j: the term with the scores, without φ and θ."""
+        term = self.terms(wiring)[self.number]
+        factors = tuple(f for f in term.factors if f.name not in (self.loadings, self.scores))
+        summed = tuple(dim for dim in term.contracted if dim != self.topic)
+        return Term(term.coefficient, factors, summed)
 
 
-def find_pattern(wiring: Wiring) -> Pattern | str:
-    """The first layer of a network, or the reason why it has no kernel of its own."""
+def find_patterns(wiring: Wiring) -> tuple[Pattern, ...] | str:
+    """The first layers of a network, or the reason why it has none with a kernel of its own."""
     observed = [node for node in wiring.nodes.values() if isinstance(node, Observed)]
-    if len(observed) != 1:
-        return "there are several observed nodes"
-    node = observed[0]
+    found = [_pattern_of(wiring, node) for node in observed]
+    return tuple(each for each in found if isinstance(each, Pattern)) or str(found[0])
+
+
+def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
     link = find_link(node)
-    if link is None or link.counts is not None:
+    if link is None:
         return f"the data of {type(node).__name__} are not counts"
-    polynomial = wiring.polynomials[node.name, link.slot]
-    if len(polynomial.terms) != 1 or len(polynomial.terms[0].factors) != 2:
-        return f"the {link.slot} of {node.name} is not a product of two nodes"
-    term = polynomial.terms[0]
+    rule = wiring.rules.get((node.name, link.slot))
+    terms = wiring.polynomials[node.name, link.slot].terms
+    found = [_match(wiring, node, link.slot, term, number) for number, term in enumerate(terms)]
+    pattern = next((each for each in found if isinstance(each, Pattern)), None)
+    if pattern is None or rule is None:
+        return str(found[0])
+    if rule.count != "count":
+        return f"the rule of {type(node).__name__} for {link.slot} does not pass the counts on"
+    if pattern.loadings not in wiring.held and len(wiring.sources[pattern.loadings]) > 1:
+        return f"{pattern.loadings} has other children"
+    further = [factor for term in pattern.further(wiring) for factor in term.factors]
+    if any(factor.name == pattern.scores for factor in further):
+        return f"{pattern.scores} stands in several terms of the {link.slot} of {node.name}"
+    if any(_is_by_cell(factor, node) for factor in further):
+        return f"a further term of the {link.slot} of {node.name} varies from cell to cell"
+    return pattern
+
+
+def _is_by_cell(factor: Factor, node: Node) -> bool:
+    """Whether a factor varies along the last dim of the data and along another one."""
+    *rows, terms = node.axes
+    return terms in factor.dims and any(dim in factor.dims for dim in rows)
+
+
+def _match(wiring: Wiring, node: Node, slot: str, term: Term, number: int) -> Pattern | str:
+    """The pattern, if a term of the rate is s_j Σ_k φ_vk θ_jk."""
+    if len(term.factors) < 2 or not node.axes:
+        return f"the {slot} of {node.name} is not a product of two nodes"
+    *rows, terms = node.axes
     nodes = [wiring.nodes.get(factor.name) for factor in term.factors]
-    terms = node.axes[-1] if node.axes else ""
     loadings = next((n for n in nodes if isinstance(n, Dirichlet) and n.over == terms), None)
-    scores = next((n for n in nodes if n is not loadings), None)
-    if loadings is None or not isinstance(scores, (Gamma, Dirichlet)):
-        return f"the {link.slot} of {node.name} is not a Dirichlet times a Gamma or Dirichlet"
+    others = [n for n in nodes if isinstance(n, (Gamma, Dirichlet)) and n is not loadings]
+    if loadings is None or not others:
+        return f"the {slot} of {node.name} is not a Dirichlet times a Gamma or Dirichlet"
+    wanted = {(*rows, dim) for dim in term.contracted}
+    scores = next((n for n in others if n.axes in wanted), others[0])
     if scores.name in wiring.held:
         return f"{scores.name} is given"
     for part, built_in in ((loadings, Dirichlet), (scores, Gamma), (scores, Dirichlet)):
         given = part.name in wiring.held  # then it is not drawn
         if not given and isinstance(part, built_in) and not draws_as(wiring, part, built_in):
             return f"{part.name} ({type(part).__name__}) has rules or a generate of its own"
-    if wiring.rules[node.name, link.slot].count != "count":
-        return f"the rule of {type(node).__name__} for {link.slot} does not pass the counts on"
-    if len(term.contracted) != 1 or any(f.dims != f.own_dims for f in term.factors):
-        return f"the {link.slot} of {node.name} is not summed over one dim"
-    return _check(wiring, node, loadings, scores, term.contracted[0])
-
-
-def _check(
-    wiring: Wiring, node: Node, loadings: Dirichlet, scores: Node, topic: str
-) -> Pattern | str:
-    free = loadings.name not in wiring.held  # else its prior does not matter, nor who hears of it
-    sources = wiring.sources
-    if (free and len(sources[loadings.name]) > 1) or len(sources[scores.name]) > 1:
-        return f"{loadings.name} or {scores.name} has other children"
-    eta = loadings.concentration
-    if free and (not isinstance(eta, Constant) or eta.value.ndim):
-        return f"the concentration of {loadings.name} is not a number"
-    if loadings.axes != (topic, node.axes[-1]) or scores.axes != (*node.axes[:-1], topic):
+    own = [f for f in term.factors if f.name in (loadings.name, scores.name)]
+    if not term.contracted or any(f.dims != f.own_dims for f in own):
+        return f"the {slot} of {node.name} is not summed over one dim"
+    topic = scores.axes[-1] if scores.axes in wanted else ""
+    if loadings.axes != (topic, terms):
         return f"{loadings.name} or {scores.name} has other dims"
-    if isinstance(scores, Dirichlet):
-        return Pattern(node.name, loadings.name, scores.name, "concentration")
-    if wiring.polynomials[scores.name, "shape"].along is not None:
-        return f"{scores.name} is a chain"
-    heard = wiring.exposures.heard(scores.name)
-    if topic in wiring.exposures.slot_dims(scores, "rate") or any(topic in p.dims for p in heard):
-        return f"the rate of {scores.name} varies over {topic}"
-    return Pattern(node.name, loadings.name, scores.name, "shape")
+    for factor in term.factors:
+        if factor not in own and (topic in factor.dims or terms in factor.dims):
+            return f"{factor.name or 'a constant'} varies over {topic} or {terms}"
+    prior = "shape" if isinstance(scores, Gamma) else "concentration"
+    return Pattern(node.name, loadings.name, scores.name, prior, topic, number)

@@ -27,13 +27,12 @@ class HeldTopics:
     def __init__(self, layer: FirstLayer) -> None:
         self.layer = layer
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
-        self.n = np.zeros(self.shape, np.int32)
+        self.n = np.zeros(self.shape, layer.count_type)
         self.take()
-        self.is_given = layer.pattern.loadings in layer.program.wiring.held
-        if not self.is_given:
+        if not layer.is_given:
             cells = layer.program.cells[layer.observed]
-            words = cells.total(cells.values, (cells.dims[-1],))
-            self._room = empty_loadings(words, layer.topics, layer.eta)
+            words = cells.total(cells.values, (cells.dims[-1],)).astype(np.int64)
+            self._room = empty_loadings(words, layer.topics, layer.typical_eta)
 
     def take(self) -> None:
         """φ as the program has it."""
@@ -72,6 +71,12 @@ class HeldTopics:
     def show(self) -> None:
         """Bring φ and n into the program."""
         layer, name = self.layer, self.layer.pattern.loadings
-        if not self.is_given:
+        if not layer.is_given:
             layer.program.values[name] = self.loadings.value * self.loadings.scale[:, None, :]
+        self.show_counts()
+
+    def show_counts(self) -> None:
+        """Bring n into the program."""
+        layer, name = self.layer, self.layer.pattern.loadings
+        if not layer.is_given:
             layer.program.counts[layer.observed, name] = self.n.astype(np.int64)

@@ -22,7 +22,8 @@ from pgbn.engine.compile.sizes import complete_sizes
 from pgbn.engine.data.cells import Cells, read_data
 from pgbn.engine.data.stacked import given_arrays
 from pgbn.engine.first_layer.choice import MOST_TOPICS
-from pgbn.engine.first_layer.pattern import Pattern, find_pattern
+from pgbn.engine.first_layer.marginal import plain_pattern
+from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.rows.cells import by_row, count_rows_of, hash_rows, take_rows
 from pgbn.engine.rows.gamma_chain import find_chain
 from pgbn.engine.rows.independent import row_network
@@ -154,8 +155,8 @@ def _batches(
     so that it is the same in any batch: rows with missing cells or very many tokens, which have no
     labels, are drawn by the general rules."""
     number = count_rows_of(cells)
-    pattern, special = find_pattern(network.wiring), np.zeros(number, bool)
-    layer1, tokens = "blocked", np.zeros(number)
+    pattern, special = plain_pattern(network.wiring), np.zeros(number, bool)
+    layer1, tokens = "general", np.zeros(number)
     if isinstance(pattern, Pattern) and _topics(network, pattern, sizes) < MOST_TOPICS:
         layer1, own = "partial", cells[pattern.observed]
         edges = own.indptr[:: own.rows // own.replicates]

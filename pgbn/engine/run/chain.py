@@ -16,11 +16,11 @@ from pgbn.engine.data.cells import Cells, cells_of, read_data
 from pgbn.engine.data.imputed import imputed
 from pgbn.engine.data.possible import check_possible
 from pgbn.engine.first_layer.base import FirstLayer
-from pgbn.engine.first_layer.choice import choose, sampler_of
+from pgbn.engine.first_layer.choice import choose, samplers_of
 from pgbn.engine.run.generate import generate_into, prior_step, to_axes
 from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.initial import begin_values
-from pgbn.engine.run.state import read_tables
+from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.run.trace import TraceEvent, trace_turns
 from pgbn.engine.run.turns import arrange, joined
 from pgbn.engine.verbs import ChainVerbs
@@ -139,19 +139,26 @@ class Chain(ChainVerbs):
             self._redraws[name] = prior_step(self.program, name)
         value = self._redraws[name](key)
         self.program.cells[name] = cells_of(node, value, self.program.replicates)
-        if self.sampler is not None:
-            self.sampler.start(stream_key(key, 1))
+        if name in self.program.first_layers:
+            self.program.first_layers[name].start(stream_key(key, 1))
 
     def _begin(self, program: Program, layer1: str) -> None:
         self.program, self.sweeps, self._number = program, 0, 0
         self.layer1, self.schedule = choose(program, layer1)
         program.kernels = layer1 != "composed"
-        program.first_layer = sampler_of(program, self.layer1)
+        program.first_layers = samplers_of(program, self.layer1)
         self.follow(self.schedule)
         self._pending: set[str] = set()
         self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
-        if self.sampler is not None:
-            self.sampler.start(stream_key(self.seed, self.number, word_of("labels")))
+        for index, sampler in enumerate(self.samplers):
+            own = (index,) if index else ()
+            sampler.start(stream_key(self.seed, self.number, word_of("labels"), *own))
+
+    @property
+    def samplers(self) -> tuple[FirstLayer, ...]:
+        """The samplers of the first layer, one for an observed node; none where the general rules
+        draw it."""
+        return tuple(self.program.first_layers.values())
 
     def follow(self, schedule: Schedule) -> None:
         """Take the steps in the order of ``schedule``, which is not checked: with a wrong one
@@ -161,8 +168,8 @@ class Chain(ChainVerbs):
 
     @property
     def sampler(self) -> FirstLayer | None:
-        """The sampler of the first layer; None where the general rules draw it."""
-        return self.program.first_layer
+        """The first of the `samplers`, of most networks the only one; or None."""
+        return next(iter(self.samplers), None)
 
     def sweep(self, n: int = 1) -> Chain:
         """Run ``n`` sweeps."""
@@ -191,9 +198,11 @@ class Chain(ChainVerbs):
         if number != self._number:
             self.given.put(self.program, number)
             self._number = number
-            if self.sampler is not None and self.sampler.pattern.loadings in self.network.held:
-                key = stream_key(self.seed, self.number, word_of("labels"), self.sweeps)
-                self.sampler.loadings_changed(key)
+            for index, sampler in enumerate(self.samplers):
+                if sampler.is_given:
+                    own = (self.sweeps, index) if index else (self.sweeps,)
+                    key = stream_key(self.seed, self.number, word_of("labels"), *own)
+                    sampler.loadings_changed(key)
 
     def refresh(self, names: Iterable[str] | None = None) -> None:
         """Draw the nodes that no step reads (or those among ``names``), so that their values
@@ -202,30 +211,14 @@ class Chain(ChainVerbs):
         for name in [name for name in self._later if name in wanted]:
             self._later[name](self.sweeps)
             self._pending.discard(name)
-        if self.sampler is not None and (names is None or self.sampler.pattern.loadings in names):
-            self.sampler.show()
+        for sampler in self.samplers:
+            if names is None or sampler.pattern.loadings in names:
+                sampler.show()
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all that the next sweep reads, by name, beside the network, the data, the
         seed and the numbers: `restore` goes on from there, bit for bit."""
-        program, own = self.program, "" if self.sampler is None else self.sampler.observed
-        tables: dict[str, Mapping[Any, NDArray[Any]]] = {
-            "values": {
-                (n,): program.values[n]
-                for n in program.values
-                if n not in self._pending and n not in self.network.held
-            },
-            "counts": {pair: v for pair, v in program.counts.items() if pair[0] != own},
-            "drawn": program.drawn,
-            "latent_counts": {(n,): v for n, v in program.latent_counts.items()},
-        }
-        if self.sampler is not None:
-            tables["sampler"] = {(n,): v for n, v in self.sampler.state().items()}
-        return {
-            "/".join((table, *key)): np.array(value, np.int64 if table == "counts" else None)
-            for table, entries in tables.items()
-            for key, value in entries.items()
-        }
+        return take_state(self.program, {*self._pending, *self.network.held})
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
         """Put a chain of the same network, data, seed and number where `state` was taken."""
@@ -240,8 +233,7 @@ class Chain(ChainVerbs):
         program.drawn.update(tables["drawn"])
         program.latent_counts.update(tables["latent_counts"])
         self._pending = {name for name in self._later if name not in tables["values"]}
-        if self.sampler is not None:
-            self.sampler.restore(tables["sampler"])
+        restore_samplers(program, tables["sampler"])
         return self
 
     @property
@@ -271,8 +263,8 @@ class Chain(ChainVerbs):
     def counts(self) -> dict[str, NDArray[np.int64]]:
         """The integer counts that every latent node heard in the last sweep, by name."""
         out = {}
-        if self.sampler is not None:
-            self.sampler.show()
+        for sampler in self.samplers:
+            sampler.show()
         for name in self.network.free:
             pairs = [pair for pair in self.program.counts if pair[1] == name]
             if pairs:

@@ -31,14 +31,14 @@ __all__ = [
 
 def chain_content(chain: Chain) -> dict[str, Any]:
     """All but the arrays. The sampler of the first layer is named, since "auto" may choose
-    otherwise in another version; "blocked" stands for general rules with fused tables."""
+    otherwise in another version."""
     general = chain.layer1 == "composed" and chain.program.kernels
     return {
         "network": json.loads(chain.network.to_json()),
         "seed": chain.seed,
         "number": chain.number,
         "sweeps": chain.sweeps,
-        "layer1": "blocked" if general else chain.layer1,
+        "layer1": "general" if general else chain.layer1,
         "shapes": {name: list(cells.shape) for name, cells in chain.program.cells.items()},
     }
 
@@ -85,9 +85,11 @@ def decode_chain(
     network = Network.from_json(json.dumps(content["network"]))
     data = read_data_arrays(network, content["shapes"], files("data"))
     seed, number, layer1 = (content[name] for name in ("seed", "number", "layer1"))
-    given = files("given") if network.held else None
+    given, state = files("given") if network.held else None, files("state")
+    if layer1 == "blocked" and not any(name.startswith("sampler/") for name in state):
+        layer1 = "general"  # what "blocked" stood for in older files, where it had no kernel
     chain = Chain(network, data, seed, number, None, layer1, threads, given=given)
-    return chain.restore(files("state"), content["sweeps"])
+    return chain.restore(state, content["sweeps"])
 
 
 def read_data_arrays(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import prod
 from typing import Any
 
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from pgbn.checks import numbers
 from pgbn.engine.compile.program import Program
+from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.run.generate import to_axes
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Latent
 
-__all__ = ["Tables", "read_tables"]
+__all__ = ["Tables", "read_tables", "restore_samplers", "take_state"]
 
 Tables = dict[str, dict[Any, NDArray[Any]]]
 
@@ -24,6 +25,42 @@ LARGEST = 1e150  # products of two such numbers are finite
 
 # How many names follow each table in the paths of a state, such as "counts/x/phi".
 _NAMES = {"values": 1, "counts": 2, "drawn": 2, "latent_counts": 1, "sampler": 1}
+
+
+def take_state(program: Program, left_out: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Copies of all that the next sweep reads, but for the values of some nodes. What samplers of
+    the first layer count they keep in a form of their own."""
+    samplers = program.first_layers.values()
+    own = {(s.observed, name) for s in samplers for name in (s.pattern.loadings, s.pattern.scores)}
+    tables: dict[str, Mapping[Any, NDArray[Any]]] = {
+        "values": {(n,): program.values[n] for n in program.values if n not in left_out},
+        "counts": {pair: v for pair, v in program.counts.items() if pair not in own},
+        "drawn": program.drawn,
+        "latent_counts": {(n,): v for n, v in program.latent_counts.items()},
+        "sampler": {
+            (name + _of(program, sampler),): value
+            for sampler in samplers
+            for name, value in sampler.state().items()
+        },
+    }
+    return {
+        "/".join((table, *key)): np.array(value, np.int64 if table == "counts" else None)
+        for table, entries in tables.items()
+        for key, value in entries.items()
+    }
+
+
+def restore_samplers(program: Program, table: Mapping[str, NDArray[Any]]) -> None:
+    """Put each sampler of the first layer where its state was taken."""
+    for sampler in program.first_layers.values():
+        end = _of(program, sampler)
+        own = {name.removesuffix(end): v for name, v in table.items() if name.endswith(end)}
+        sampler.restore(own)
+
+
+def _of(program: Program, sampler: FirstLayer) -> str:
+    """What tells the states of several samplers apart."""
+    return f" of {sampler.observed}" if len(program.first_layers) > 1 else ""
 
 
 def read_tables(program: Program, state: Mapping[str, Any]) -> Tables:

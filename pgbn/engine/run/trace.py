@@ -65,16 +65,15 @@ def trace_turns(program: Program, turns: Sequence[Turn], sweep: int) -> Iterator
 
 
 def _value(program: Program, name: str) -> NDArray[Any]:
-    sampler = program.first_layer
-    if sampler is not None and name == sampler.pattern.loadings:
-        sampler.show()
+    for sampler in program.first_layers.values():
+        if name == sampler.pattern.loadings:
+            sampler.show()
     return np.array(to_axes(program, name, program.values[name])[0])
 
 
 def _counts(program: Program, node: str) -> dict[str, NDArray[Any]]:
-    sampler = program.first_layer
-    if sampler is not None and node == sampler.observed:
-        sampler.show()
+    if node in program.first_layers:
+        program.first_layers[node].show()
     return {
         parent: np.array(to_axes(program, parent, np.asarray(counts))[0])
         for (child, parent), counts in program.counts.items()

@@ -3,14 +3,18 @@
     (x_jw1, …, x_jwK) ~ Mult(x_jw; φ_wk θ_jk)
 
 for every non-zero cell, all cells independent (Zhou, Cong and Chen 2016, eq. (multinomial)).
-`allocate_blocked` splits cells, `draw_labels` draws the same law as a label a token.
+`allocate_blocked` splits cells, `draw_labels` draws the same law as a label a token. Further terms
+of the rate take part as pseudo-topics (`pseudo`).
 """
 
 import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
+from pgbn.samplers.first_layer.known_sums import allocate_known
+from pgbn.samplers.first_layer.pseudo import PseudoTopics, draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
+    BEYOND,
     ListedWord,
     draw_topic,
     held_values,
@@ -29,10 +33,11 @@ _MANY = 4  # from this many counts a topic on, a cell is split by binomials
 
 
 @njit(cache=True, nogil=True)
-def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m):
+def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=None, split_e=None):
     """Split the cells of rows start..stop; add to n_wk (R, V, K), write m (rows, K).
 
     Rows of one replicate add to the same n_wk: `split_all_cells` gives each thread its own.
+    ``split_e`` are the counts of the pseudo-topics, as `PseudoTopics`, which are treated likewise.
     """
     indptr, indices, data = cells
     rows, topics = theta.shape
@@ -41,11 +46,14 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m):
     values = held_values(loadings)
     rng, weight = np.empty(2, np.uint64), weights_room(topics)
     weights = weights_in(weight)
-    split = np.zeros(topics, np.int64)
+    further = 0 if pseudo is None else pseudo.row.shape[1]
+    product, split = np.empty(topics + further), np.zeros(topics + further, np.int64)
     for row in range(start, stop):
         replicate = row // documents
         counts = m[row]
         counts[:] = 0
+        if pseudo is not None:
+            split_e.row[row] = 0
         if indptr[row] == indptr[row + 1]:
             continue
         for k in range(topics):
@@ -57,17 +65,29 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m):
             count = data[cell]
             later = replicate * vocabulary + indices[min(cell + 4, indptr[row + 1] - 1)]
             prefetch_word(values, later)
+            slot = np.uint64(replicate * vocabulary + w)
             if count > _MANY * topics:
-                product = loadings.value[replicate, w] * weight[:topics]
+                product[:topics] = loadings.value[replicate, w] * weight[:topics]
+                if pseudo is not None:
+                    product[topics:] = pseudo.row[row] * pseudo.word[slot]
                 split[:] = 0
                 draw_multinomial(rng, count, product, split)
                 for k in range(topics):
                     n_wk[replicate, w, k] += split[k]
                     counts[k] += split[k]
+                if pseudo is not None:
+                    split_e.row[row] += split[topics:]
+                    split_e.word[slot] += split[topics:]
                 continue
-            word = listed_word(values, np.uint64(replicate * vocabulary + w), weights)
+            word = listed_word(values, slot, weights)
+            beyond = pseudo_weight(pseudo, row, slot)
             for _ in range(count):
-                k = draw_topic(pointer(rng), values, word, weights, total)
+                k = draw_topic(pointer(rng), values, word, weights, total, beyond)
+                if pseudo is not None and k == BEYOND:
+                    e = draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
+                    split_e.row[row, e] += 1
+                    split_e.word[slot, e] += 1
+                    continue
                 if k >= np.uint64(topics):  # all products underflowed
                     k = np.uint64(uniform(rng) * topics)
                 n_wk[replicate, w, k] += 1
@@ -75,27 +95,49 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m):
 
 
 def split_all_cells(
-    key, cells: SparseCounts, loadings, theta, n_wk, m, executor: Executor = SERIAL
+    key,
+    cells: SparseCounts,
+    loadings,
+    theta,
+    n_wk,
+    m,
+    executor: Executor = SERIAL,
+    pseudo: PseudoTopics | None = None,
+    split_e: PseudoTopics | None = None,
+    known=None,
 ) -> None:
-    """Split all cells; n_wk (R, V, K) and m (rows, K) are written anew."""
+    """Split all cells; n_wk (R, V, K) and m (rows, K), and the counts ``split_e`` of the
+    pseudo-topics, are written anew. ``known`` are `padded_topics` and `cell_sums`, if they are."""
     rows = cells.indptr.size - 1
     workers = executor.workers
     edges = [rows * part // workers for part in range(workers + 1)]
     n_wk[...] = 0
     parts = [n_wk] + [np.zeros_like(n_wk) for _ in range(workers - 1)]
+    others: list[PseudoTopics | None] = [split_e] * workers
+    if split_e is not None:
+        split_e.word[...] = 0
+        others[1:] = [split_e._replace(word=np.zeros_like(split_e.word)) for _ in parts[1:]]
 
     def split(_key, first, last):
         for part in range(first, last):
-            here = (edges[part], edges[part + 1])
-            allocate_blocked(np.uint64(key), *here, cells, loadings, theta, parts[part], m)
+            here = (np.uint64(key), edges[part], edges[part + 1])
+            given = (theta, parts[part], m, pseudo, others[part])
+            if known is None:
+                allocate_blocked(*here, cells, loadings, *given)
+            else:
+                phi, sums = known
+                allocate_known(*here, sums, cells, phi, *given)
 
     executor.rows(split, workers, key)
     for part in parts[1:]:
         n_wk += part
+    for other in others[1:]:
+        if split_e is not None and other is not None:
+            split_e.word[...] += other.word
 
 
 @njit(cache=True, nogil=True)
-def draw_labels(key, start, stop, tokens, loadings, theta, z):
+def draw_labels(key, start, stop, tokens, loadings, theta, z, pseudo=None):
     """P(z_i = k) ∝ φ_wk θ_jk for the tokens of rows start..stop."""
     rows, topics = theta.shape
     replicates, vocabulary, _ = loadings.value.shape
@@ -118,11 +160,14 @@ def draw_labels(key, start, stop, tokens, loadings, theta, z):
             w = words[token]
             later = replicate * vocabulary + words[min(token + 4, row_start[row + 1] - 1)]
             prefetch_word(values, later)
+            slot = np.uint64(replicate * vocabulary + w)
             if w != previous:
-                slot = np.uint64(replicate * vocabulary + w)
                 word = listed_word(values, slot, weights)
                 previous = w
-            k = draw_topic(pointer(rng), values, word, weights, total)
-            if k >= np.uint64(topics):  # all products underflowed
+            beyond = pseudo_weight(pseudo, row, slot)
+            k = draw_topic(pointer(rng), values, word, weights, total, beyond)
+            if k == BEYOND:
+                k = np.uint64(topics) + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
+            elif k >= np.uint64(topics):  # all products underflowed
                 k = np.uint64(uniform(rng) * topics)
             z[token] = k

@@ -8,7 +8,8 @@ q_k = (m_jk + a_jk) / (Vη + n_k), kept for the document at hand, this is the su
     n_wk q_k   over the topics that the word has (few: a list that is kept up to date)
   + η q_k      over all topics (Σ_k q_k is kept up to date; chosen in a few draws of a hundred).
 
-Both parts are exact, and the prior a_jk may differ from row to row at no cost.
+Both parts are exact, and the prior a_jk may differ from row to row at no cost, and η from word to
+word, with Σ_v η_v in place of Vη. Further terms of the rate have weights of their own (`pseudo`).
 """
 
 from typing import NamedTuple
@@ -16,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.first_layer.tokens import Tokens, WordOrder, word_order
+from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
+from pgbn.samplers.first_layer.topic_draw import BEYOND
 from pgbn.samplers.first_layer.topic_lists import (
     TopicLists,
-    padded,
     pick_in_list,
     pick_weight,
     prefetch_list,
@@ -28,36 +29,20 @@ from pgbn.samplers.first_layer.topic_lists import (
     weights_in,
     weights_room,
 )
+from pgbn.samplers.first_layer.word_topics import (
+    WordTopics,
+    add_to_list,
+    find_topic,
+    join_list,
+    leave_list,
+)
 from pgbn.samplers.random import mix, restart
 from pgbn.samplers.simd.lanes import pointer
 
-__all__ = [
-    "Labelling",
-    "WordTopics",
-    "allocate_collapsed",
-    "allocate_rows",
-    "dense_counts",
-    "word_topics",
-]
+__all__ = ["Labelling", "Smoothing", "allocate_collapsed", "allocate_rows", "smoothing_of"]
 
 _1 = np.uint64(1)
 _4 = np.uint64(4)
-
-
-class WordTopics(NamedTuple):
-    """The non-zero n_wk, a list a word (see `topic_lists`): sparse, since a word has few topics.
-
-    Word w = replicate · V + v has topics ``topic[start[w] : start[w] + length[w]]`` with counts
-    ``count`` at the same places, all positive. Room is min(K, tokens of the word), to a multiple
-    of eight. ``place[i]`` is where in its word's list the label of token i was last seen: a hint,
-    checked before use.
-    """
-
-    start: np.ndarray
-    length: np.ndarray
-    topic: np.ndarray
-    count: np.ndarray  # type: ignore[assignment]  # hides tuple.count, which nobody needs
-    place: np.ndarray
 
 
 class Labelling(NamedTuple):
@@ -70,198 +55,142 @@ class Labelling(NamedTuple):
     m: np.ndarray
 
 
-@njit(cache=True, nogil=True)
-def _fill(order, z, table, topics):
-    """Write the lists of all words from the labels, large counts first."""
-    token, topic, count = order.token, table.topic, table.count
-    counts = np.zeros(topics, np.int32)
-    where = np.empty(topics, np.uint16)
-    for slot in range(order.start.size - 1):
-        begin = table.start[slot]
-        size = 0
-        for index in range(order.start[slot], order.start[slot + 1]):
-            label = z[token[index]]
-            if counts[label] == 0:
-                topic[begin + size] = label
-                size += 1
-            counts[label] += 1
-        for position in range(size):
-            label = topic[begin + position]
-            free = position
-            while free > 0 and count[begin + free - 1] < counts[label]:
-                topic[begin + free] = topic[begin + free - 1]
-                count[begin + free] = count[begin + free - 1]
-                free -= 1
-            topic[begin + free] = label
-            count[begin + free] = counts[label]
-        for position in range(size):
-            where[topic[begin + position]] = position
-            counts[topic[begin + position]] = 0
-        for index in range(order.start[slot], order.start[slot + 1]):
-            table.place[token[index]] = where[z[token[index]]]
-        table.length[slot] = size
+class Smoothing(NamedTuple):
+    """η of the words, ``word`` (R, V), or (R, 1) where it is the same for all, and Σ_v η_v (R)."""
+
+    word: np.ndarray
+    total: np.ndarray
 
 
-def word_topics(
-    tokens: Tokens, z, documents: int, vocabulary: int, topics: int, order: WordOrder | None = None
-) -> WordTopics:
-    """The lists of non-zero n_wk that belong to the labels ``z``."""
-    if order is None:
-        order = word_order(tokens, documents, vocabulary)
-    room = padded(np.minimum(np.diff(order.start), topics))
-    start = np.concatenate(([0], np.cumsum(room)))
-    table = WordTopics(
-        start[:-1],
-        np.zeros(room.size, np.int32),
-        np.zeros(start[-1], np.uint16),
-        np.zeros(start[-1], np.int32),
-        np.zeros(tokens.word.size, np.uint16),
-    )
-    _fill(order, z, table, topics)
-    return table
-
-
-@njit(cache=True, nogil=True)
-def dense_counts(table, n_wk):
-    """Write the lists out as the dense array n_wk (R, V, K)."""
-    n_wk[...] = 0
-    vocabulary = n_wk.shape[1]
-    for slot in range(table.start.size):
-        counts = n_wk[slot // vocabulary, slot % vocabulary]
-        for place in range(table.start[slot], table.start[slot] + table.length[slot]):
-            counts[table.topic[place]] = table.count[place]
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _find(topic, place, end, wanted):
-    """The place from ``place`` on where ``wanted`` is listed; ``end`` if it is not."""
-    while place < end and topic[place] != wanted:
-        place += _1
-    return place
+def smoothing_of(eta, replicates: int, vocabulary: int) -> Smoothing:
+    """From η: a number, or an array (R or 1, V or 1)."""
+    eta = np.asarray(eta, np.float64).reshape((1, 1) if np.ndim(eta) == 0 else np.shape(eta))
+    word = np.ascontiguousarray(np.broadcast_to(eta, (replicates, eta.shape[1])))
+    total = vocabulary * word[:, 0] if word.shape[1] == 1 else word.sum(axis=1)
+    return Smoothing(word, total)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def _pick(lists, begin, length, weights, total, eta, u):
+def _pick(lists, begin, length, weights, total, eta, beyond, u):
     """k with probability ∝ (n_wk + η) q_k for a uniform u, and its place in the list or the end of
-    it; ``weights.size`` if all are 0. The weights are the q_k, ``total`` is their sum."""
+    it; `BEYOND` with that of the weight ``beyond``; ``weights.size`` if all are 0. The weights are
+    the q_k, ``total`` is their sum."""
     list_sum = sum_list(lists, begin, length, weights)
-    target = u * (list_sum + eta * total)
+    target = u * ((list_sum + eta * total) + beyond)
     if target < list_sum:
         place = pick_in_list(lists, begin, length, weights, target)
         k = np.uint64(lists.topic[place])
+    elif beyond > 0.0 and target >= list_sum + eta * total:
+        k, place = BEYOND, begin + length
     else:
         k = pick_weight(weights, (target - list_sum) / eta)
-        place = _find(lists.topic, begin, begin + length, k)
+        place = find_topic(lists.topic, begin, begin + length, k)
     return k, place
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _add_to_list(lists, begin, length, left, place, new):
-    """Count a token of the topic ``new``, listed at ``place`` or, at the end, not yet; ``left`` is
-    the place of the topic that lost the token, and is free if nothing is left there.
-
-    Returns the place of ``new`` and the length of the list.
-    """
-    topic, count = lists.topic, lists.value
-    if place == begin + length:
-        if count[left] == 0:
-            place = left
-        else:
-            length += _1
-        topic[place] = new
-        count[place] = 1
-    else:
-        count[place] += 1
-        if count[left] == 0:
-            length -= _1
-            last = begin + length
-            topic[left] = topic[last]
-            count[left] = count[last]
-            count[last] = 0
-            if place == last:
-                place = left
-    return place, length
+@njit(cache=True, nogil=True, error_model="numpy")
+def allocate_rows(key, low, high, tokens, labelling, priors, smoothing, pseudo=None):
+    """One sweep over the tokens of rows low..high, all of one replicate; the labels and their
+    counts change in place."""
+    replicates, topics = labelling.n_k.shape
+    replicate = low // (labelling.m.shape[0] // replicates)
+    rng, inverse, weight = np.empty(2, np.uint64), np.empty(topics), weights_room(topics)
+    totals = labelling.n_k[replicate]
+    for k in range(topics):
+        inverse[k] = 1.0 / (smoothing.total[replicate] + totals[k])
+    for row in range(low, high):
+        if tokens.row_start[row] == tokens.row_start[row + 1]:
+            continue
+        restart(rng, key, row)
+        shape = priors.shape[row // priors.share]
+        _allocate_row(rng, row, replicate, tokens, labelling, shape, smoothing, pseudo, inverse,
+                      weight)  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def allocate_rows(key, low, high, tokens, labelling, priors, eta):
-    """One sweep over the tokens of rows low..high, all of one replicate; the labels and their
-    counts change in place."""
+def _allocate_row(
+    rng, row, replicate, tokens, labelling, shape, smoothing, pseudo, inverse, weight
+):
+    """`allocate_rows` for one row, from its stream. ``inverse`` is 1 / (Vη + n_k), kept up to date;
+    ``weight`` is room for the q_k."""
     z, table, n_k, m = labelling
-    word = tokens.word
-    replicates, topics = n_k.shape
-    replicate = low // (m.shape[0] // replicates)
-    vocabulary = table.start.size // replicates
-    smoothing = vocabulary * eta
-    lists = TopicLists(pointer(table.topic), pointer(table.count))
+    word, counts, totals = tokens.word, m[row], n_k[replicate]
+    topics = np.uint64(totals.size)
+    prior_total, every_eta = smoothing.total[replicate], smoothing.word[replicate]
+    varies = np.uint64(every_eta.size > 1)
+    lists, weights = TopicLists(pointer(table.topic), pointer(table.count)), weights_in(weight)
     topic, count = lists.topic, lists.value
-    rng, inverse, weight = np.empty(2, np.uint64), np.empty(topics), weights_room(topics)
-    weights = weights_in(weight)
-    totals = n_k[replicate]
+    base = np.uint64(replicate * (table.start.size // n_k.shape[0]))
+    token, end = np.uint64(tokens.row_start[row]), np.uint64(tokens.row_start[row + 1])
     for k in range(topics):
-        inverse[k] = 1.0 / (smoothing + totals[k])
-    base = np.uint64(replicate * vocabulary)
-    for row in range(low, high):
-        token = np.uint64(tokens.row_start[row])
-        end = np.uint64(tokens.row_start[row + 1])
-        if token == end:
-            continue
-        counts = m[row]
-        shape = priors.shape[row // priors.share]
-        for k in range(topics):
-            weight[k] = (counts[k] + shape[k]) * inverse[k]
-        total = sum_weights(weights)
-        restart(rng, key, row)
-        state = rng[0]
-        step = rng[1]
-        while token < end:
-            # The lists are too many for the caches: fetch what will be read four tokens on.
-            later = np.uint64(table.start[base + np.uint64(word[min(token + _4, end - _1)])])
-            prefetch_list(lists, later)
+        weight[k] = (counts[k] + shape[k]) * inverse[k]
+    total = sum_weights(weights)
+    state, step = rng[0], rng[1]
+    while token < end:
+        # The lists are too many for the caches: fetch what will be read four tokens on.
+        later = np.uint64(table.start[base + np.uint64(word[min(token + _4, end - _1)])])
+        prefetch_list(lists, later)
+        slot = base + np.uint64(word[token])
+        begin, length = np.uint64(table.start[slot]), np.uint64(table.length[slot])
+        old = np.uint64(z[token])
+        is_topic = pseudo is None or old < topics
+        weight_before, total_before, inverse_old, left = 0.0, total, 0.0, begin
+        if is_topic:
             # The weights without this token, put back if its label does not change.
-            old = np.uint64(z[token])
             weight_before = weight[old]
-            total_before = total
-            inverse_old = 1.0 / (smoothing + (totals[old] - 1))
+            inverse_old = 1.0 / (prior_total + (totals[old] - 1))
             weight[old] = (counts[old] - 1 + shape[old]) * inverse_old
             total += weight[old] - weight_before
             if total < 1e-6 * weight_before:
                 # Nearly all was cancelled: sum anew, lest rounding decide.
                 total = sum_weights(weights)
-            slot = base + np.uint64(word[token])
-            begin = np.uint64(table.start[slot])
-            length = np.uint64(table.length[slot])
             left = begin + np.uint64(table.place[token])
             if left >= begin + length or topic[left] != old:
-                left = _find(topic, begin, begin + length, old)
+                left = find_topic(topic, begin, begin + length, old)
             count[left] -= 1
-            state += step
-            u = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
-            new, place = _pick(lists, begin, length, weights, total, eta, u)
-            if new == old or new == weights.size:  # the latter: no topic is possible without it
+        state += step
+        u = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
+        eta = every_eta[np.uint64(word[token]) * varies]
+        beyond = pseudo_weight(pseudo, row, slot)
+        new, place = _pick(lists, begin, length, weights, total, eta, beyond, u)
+        if pseudo is not None and new == BEYOND:
+            rng[0] = state
+            new = topics + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
+            state = rng[0]
+        elif new == weights.size:  # nothing is possible without this token
+            new = old
+        if new == old:
+            if is_topic:
                 count[left] += 1
                 weight[old] = weight_before
                 total = total_before
-                token += _1
-                continue
-            z[token] = new
+            token += _1
+            continue
+        z[token] = new
+        if is_topic:
             counts[old] -= 1
-            counts[new] += 1
             totals[old] -= 1
-            totals[new] += 1
             inverse[old] = inverse_old
-            inverse[new] = 1.0 / (smoothing + totals[new])
+        if pseudo is None or new < topics:
+            counts[new] += 1
+            totals[new] += 1
+            inverse[new] = 1.0 / (prior_total + totals[new])
             weight_new = (counts[new] + shape[new]) * inverse[new]
             total += weight_new - weight[new]
             weight[new] = weight_new
-            place, length = _add_to_list(lists, begin, length, left, place, new)
+            if is_topic:
+                place, length = add_to_list(lists, begin, length, left, place, new)
+            else:
+                length = join_list(lists, begin, length, place, new)
             table.place[token] = place - begin
-            table.length[slot] = length
-            token += _1
+        elif is_topic:
+            length = leave_list(lists, begin, length, left)
+        table.length[slot] = length
+        token += _1
 
 
 @njit(cache=True, nogil=True)
-def allocate_collapsed(key, start, stop, tokens, labelling, priors, eta):
+def allocate_collapsed(key, start, stop, tokens, labelling, priors, smoothing, pseudo=None):
     """`allocate_rows` for all rows of replicates start..stop.
 
     Replicates are independent, the documents of one are not: a thread takes whole replicates.
@@ -269,4 +198,4 @@ def allocate_collapsed(key, start, stop, tokens, labelling, priors, eta):
     documents = labelling.m.shape[0] // labelling.n_k.shape[0]
     for replicate in range(start, stop):
         low = replicate * documents
-        allocate_rows(key, low, low + documents, tokens, labelling, priors, eta)
+        allocate_rows(key, low, low + documents, tokens, labelling, priors, smoothing, pseudo)

@@ -2,7 +2,7 @@
 
     φ_k ~ Dir(η + n_1k, …, η + n_Vk),   φ_wk = g_wk / Σ_w g_wk,   g_wk ~ Gam(η + n_wk, 1)
 
-A block of words has one stream.
+A block of words has one stream. η may be a number, or an array (R or 1, V or 1, K or 1).
 """
 
 import math
@@ -49,14 +49,20 @@ class Loadings(NamedTuple):
     large: np.ndarray
 
 
+def _as_array(eta):
+    """η as an array of three dims."""
+    return np.asarray(eta, np.float64).reshape((1, 1, 1) if np.ndim(eta) == 0 else np.shape(eta))
+
+
 def empty_loadings(word_counts, topics: int, eta: float) -> Loadings:
-    """Loadings with room for words that occur ``word_counts`` (R, V) times, to be filled.
+    """Loadings with room for words that occur ``word_counts`` (R, V) times, to be filled; ``eta``
+    is a typical number, or ∞ for room for all topics.
 
     Where the room does not suffice, the list gets shorter and the bound higher: a matter of
     speed only. It suffices for the topics with counts and nearly always for the others.
     """
     replicates, vocabulary = word_counts.shape
-    others = topics * gammaincc(eta, _CUT)  # P(Gam(η, 1) > cut) for each
+    others = topics * float(gammaincc(eta, _CUT))  # P(Gam(η, 1) > cut) for each
     others = int(others + 4.0 * math.sqrt(others) + 8.0)
     room = padded(np.minimum(topics, np.minimum(word_counts.ravel(), topics) + others))
     value = np.empty((replicates, vocabulary, topics))
@@ -109,9 +115,9 @@ def _list_large(row, cut, slot, loadings, places):
 def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
     """Gammas and lists of the words of blocks start..stop, and the blocks' column sums."""
     _, vocabulary, topics = n_wk.shape
+    lines, columns = eta.shape[1], eta.shape[2]  # 1 where η does not vary
     rng = np.empty(2, np.uint64)
-    work, once = workspace(1, topics, np.float64), np.ones(_BLOCK)
-    work.shape[:] = eta
+    work, once = workspace(min(lines, _BLOCK), topics, np.float64), np.ones(_BLOCK)
     places = np.empty(topics + 1, np.int32)
     for block in range(start, stop):
         replicate = block // blocks
@@ -121,14 +127,19 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
         last = min(first + _BLOCK, vocabulary)
         values = loadings.value[replicate]
         flat = values.reshape(-1)
+        own = eta[min(replicate, eta.shape[0] - 1)]
+        for line in range(min(lines, last - first)):
+            for k in range(topics):
+                work.shape[line, k] = own[min(first + line, lines - 1), min(k, columns - 1)]
         restart(rng, key, block)
         fill_rows(rng, work, last - first, once, 0.0, first * topics, flat)
         for w in range(first, last):
             slot = replicate * vocabulary + w
             counts, row = n_wk[replicate, w], values[w]
+            prior = own[min(w, lines - 1)]
             for k in range(topics):
                 if counts[k] > 0:
-                    row[k] = draw_gamma(rng, eta + counts[k])
+                    row[k] = draw_gamma(rng, prior[min(k, columns - 1)] + counts[k])
             squares = tokens = 0  # integers: their sums may be vectorised
             for k in range(topics):
                 total[k] += row[k]
@@ -143,14 +154,15 @@ def _draw(key, n_wk, eta, out, executor):
     replicates, vocabulary, topics = n_wk.shape
     blocks = -(-vocabulary // _BLOCK)
     sums = np.empty((replicates * blocks, topics))
-    executor.rows(_draw_words, replicates * blocks, key, n_wk, float(eta), blocks, sums, out)
+    executor.rows(_draw_words, replicates * blocks, key, n_wk, eta, blocks, sums, out)
     np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
 
 
 def draw_loadings(key, n_wk, eta, out: Loadings, executor: Executor = SERIAL) -> Loadings:
     """Draw Φ given the counts n_wk (R, V, K) into ``out``, as gammas, scales and lists."""
+    eta = _as_array(eta)
     if _underflows(n_wk, eta):
-        executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, float(eta), out.value)
+        executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, eta, out.value)
         out.scale[...] = 1.0
         executor.rows(_list_words, out.length.size, key, out)
     else:
@@ -160,8 +172,9 @@ def draw_loadings(key, n_wk, eta, out: Loadings, executor: Executor = SERIAL) ->
 
 def draw_phi(key, n_wk, eta, out, executor: Executor = SERIAL):
     """Draw Φ given the counts n_wk (R, V, K) into ``out`` (R, V, K); columns sum to 1."""
+    eta = _as_array(eta)
     if _underflows(n_wk, eta):
-        executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, float(eta), out)
+        executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, eta, out)
         return out
     words = n_wk.shape[0] * n_wk.shape[1]
     without_lists = _blank(out, np.zeros(words + 1, np.int64))
@@ -196,7 +209,8 @@ def rebuild_loadings(value, scale, bound) -> Loadings:
 
 def _underflows(n_wk, eta):
     """Whether all gammas of a column without counts may be below 1e-300 (else: P < 1e-30)."""
-    return n_wk.shape[1] * eta < 0.1
+    total = n_wk.shape[1] * eta if eta.shape[1] == 1 else eta.sum(axis=1)
+    return total.min() < 0.1
 
 
 @njit(cache=True, nogil=True)
@@ -224,10 +238,13 @@ def _draw_logs(key, start, stop, n_wk, eta, out):
     rng = np.empty(2, np.uint64)
     for replicate in range(start, stop):
         phi = out[replicate]
+        own = eta[min(replicate, eta.shape[0] - 1)]
         for w in range(vocabulary):
             restart(rng, key, replicate * vocabulary + w)
+            prior = own[min(w, eta.shape[1] - 1)]
             for k in range(topics):
-                phi[w, k] = draw_log_gamma(rng, eta + n_wk[replicate, w, k])
+                shape = prior[min(k, eta.shape[2] - 1)] + n_wk[replicate, w, k]
+                phi[w, k] = draw_log_gamma(rng, shape)
         for k in range(topics):
             top = -math.inf
             for w in range(vocabulary):

@@ -3,13 +3,21 @@
     P(z_i = k | z_-i, Φ) ∝ φ_wk (m_jk + a_jk)
 
 with m the counts without token i (Zhou, Cong and Chen 2016, section 4). Given Φ the rows are
-independent: threads over rows draw from exactly this law.
+independent: threads over rows draw from exactly this law. Further terms of the rate have weights of
+their own (`pseudo`), beside those of the topics.
 """
 
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.first_layer.topic_draw import draw_topic, held_values, listed_word, prefetch_word
+from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
+from pgbn.samplers.first_layer.topic_draw import (
+    BEYOND,
+    draw_topic,
+    held_values,
+    listed_word,
+    prefetch_word,
+)
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.random import restart
 from pgbn.samplers.simd.lanes import pointer
@@ -21,7 +29,7 @@ _4 = np.uint64(4)
 
 
 @njit(cache=True, nogil=True)
-def allocate_partial(key, start, stop, tokens, z, loadings, m, priors):
+def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=None):
     """One sweep over the tokens of rows start..stop; z and m change in place."""
     rows, topics = m.shape
     replicates, vocabulary, _ = loadings.value.shape
@@ -46,23 +54,35 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors):
         restart(rng, key, row)
         while token < end:
             prefetch_word(values, base + np.uint64(word[min(token + _4, end - _1)]))
-            # q_k = (m_jk + a_jk) · scale_k without this token.
+            slot = base + np.uint64(word[token])
             old = np.uint64(z[token])
-            weight_before = weight[old]
-            total_before = total
-            weight[old] = (counts[old] - 1 + shape[old]) * scale[old]
-            total += weight[old] - weight_before
-            if total < 1e-6 * weight_before:
-                # Nearly all was cancelled: sum anew, lest rounding decide.
-                total = sum_weights(weights)
-            here = listed_word(values, base + np.uint64(word[token]), weights)
-            new = draw_topic(pointer(rng), values, here, weights, total)
-            if new == old or new == weights.size:  # the latter: no topic is possible
-                weight[old] = weight_before
-                total = total_before
-            else:
-                z[token] = new
+            is_topic = old < np.uint64(topics)
+            weight_before, total_before = 0.0, total
+            if is_topic:
+                # q_k = (m_jk + a_jk) · scale_k without this token.
+                weight_before = weight[old]
+                weight[old] = (counts[old] - 1 + shape[old]) * scale[old]
+                total += weight[old] - weight_before
+                if total < 1e-6 * weight_before:
+                    # Nearly all was cancelled: sum anew, lest rounding decide.
+                    total = sum_weights(weights)
+            here = listed_word(values, slot, weights)
+            beyond = pseudo_weight(pseudo, row, slot)
+            new = draw_topic(pointer(rng), values, here, weights, total, beyond)
+            if new == BEYOND:
+                new = np.uint64(topics) + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
+            elif new == weights.size:  # nothing is possible without this token
+                new = old
+            if new == old:
+                if is_topic:
+                    weight[old] = weight_before
+                    total = total_before
+                token += _1
+                continue
+            z[token] = new
+            if is_topic:
                 counts[old] -= 1
+            if new < np.uint64(topics):
                 counts[new] += 1
                 weight_new = (counts[new] + shape[new]) * scale[new]
                 total += weight_new - weight[new]

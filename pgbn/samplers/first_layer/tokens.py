@@ -85,21 +85,25 @@ def word_order(tokens: Tokens, documents: int, vocabulary: int) -> WordOrder:
 def count_words(key, start, stop, word_start, token, z, n_wk):
     """n_wk = Σ_i 1(w_i = w, z_i = k) for words start..stop of replicates × V; no randomness.
 
-    A thread owns its words, so the integers need no reduction; ``n_wk`` is (R, V, K).
+    A thread owns its words, so the integers need no reduction; ``n_wk`` is (R, V, K), and labels
+    from K on are left out.
     """
     vocabulary = n_wk.shape[1]
     for slot in range(start, stop):
         counts = n_wk[slot // vocabulary, slot % vocabulary]
         counts[:] = 0
         for index in range(word_start[slot], word_start[slot + 1]):
-            counts[z[token[index]]] += 1
+            if z[token[index]] < counts.size:
+                counts[z[token[index]]] += 1
 
 
 @njit(cache=True, nogil=True)
 def count_rows(key, start, stop, row_start, z, m):
-    """m_jk = Σ_i 1(z_i = k) over the tokens of row j, for rows start..stop; no randomness."""
+    """m_jk = Σ_i 1(z_i = k) over the tokens of row j, for rows start..stop; no randomness. Labels
+    from K on are left out."""
     for row in range(start, stop):
         counts = m[row]
         counts[:] = 0
         for index in range(row_start[row], row_start[row + 1]):
-            counts[z[index]] += 1
+            if z[index] < counts.size:
+                counts[z[index]] += 1

@@ -3,6 +3,8 @@
     P(k) ∝ value_wk · weight_k
 
 The large values of a word are listed; the others are below a bound and are found by rejection.
+Beside the topics there may be something else of a known weight, ``beyond``: a draw of it is
+`BEYOND` the topics.
 """
 
 from typing import NamedTuple
@@ -23,7 +25,17 @@ from pgbn.samplers.first_layer.topic_lists import (
 from pgbn.samplers.random import uniform
 from pgbn.samplers.simd.lanes import pointer
 
-__all__ = ["HeldValues", "ListedWord", "draw_topic", "held_values", "listed_word", "prefetch_word"]
+__all__ = [
+    "BEYOND",
+    "HeldValues",
+    "ListedWord",
+    "draw_topic",
+    "held_values",
+    "listed_word",
+    "prefetch_word",
+]
+
+BEYOND = np.uint64(2**32)  # no topic has this number
 
 
 class HeldValues(NamedTuple):
@@ -78,49 +90,59 @@ def listed_word(values, slot, weights):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def draw_topic(rng, values, word, weights, total):
-    """k with probability ∝ value_k · weight_k; ``weights.size`` if all products are 0.
+def draw_topic(rng, values, word, weights, total, beyond):
+    """k with probability ∝ value_k · weight_k, `BEYOND` with that of the weight ``beyond``;
+    ``weights.size`` if all of these are 0.
 
     ``total`` is the sum of the weights, ``rng`` a pointer. A candidate comes from the list or, with
     bound · weight_k, from all topics.
     """
-    target = uniform(rng) * (word.list_sum + word.bound * total)
+    target = uniform(rng) * ((word.list_sum + word.bound * total) + beyond)
     if target < word.list_sum:
         place = pick_in_list(values, word.begin, word.length, weights, target)
         k = np.uint64(values.topic[place])
+    elif beyond > 0.0 and target >= word.list_sum + word.bound * total:
+        k = BEYOND
     else:
-        k = _draw_beyond_list(rng, values, word, weights, total, target)
+        k = _draw_beyond_list(rng, values, word, weights, total, beyond, target)
     return k
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _draw_beyond_list(rng, values, word, weights, total, target):
-    """`draw_topic` for a ``target`` that lies beyond the sum of the list.
+def _draw_beyond_list(rng, values, word, weights, total, beyond, target):
+    """`draw_topic` for a ``target`` that lies between the sum of the list and what is beyond.
 
     A candidate that is not from the list is accepted with probability value_k / bound, and never
     if k is listed. If it is refused, the next target may be anywhere. That is rejection sampling:
     exact for any bound.
     """
     bound, list_sum, first = word.bound, word.list_sum, word.slot * values.topics
+    topics = list_sum + bound * total
     for _ in range(32):
         if target < list_sum:
             place = pick_in_list(values, word.begin, word.length, weights, target)
             return np.uint64(values.topic[place])
+        if beyond > 0.0 and target >= topics:
+            return BEYOND
         k = pick_weight(weights, (target - list_sum) / bound)
         if k < values.topics:
             value = values.dense[first + k]
             if value <= bound and uniform(rng) * bound < value:
                 return k
-        target = uniform(rng) * (list_sum + bound * total)
+        target = uniform(rng) * (topics + beyond)
     # Nearly all candidates are refused here: sum all products instead.
-    return _draw_by_products(rng, values, word, weights, weights_room(values.topics))
+    return _draw_by_products(rng, values, word, weights, beyond, weights_room(values.topics))
 
 
 @njit(cache=True, nogil=True)
-def _draw_by_products(rng, values, word, weights, room):
+def _draw_by_products(rng, values, word, weights, beyond, room):
     """`draw_topic` from all products, which are written to ``room``."""
     first = word.slot * values.topics
     for k in range(values.topics):
         room[k] = values.dense[first + k] * weights.weight[k]
     products = weights_in(room)
-    return pick_weight(products, uniform(rng) * sum_weights(products))
+    total = sum_weights(products)
+    target = uniform(rng) * (total + beyond)
+    if beyond > 0.0 and target >= total:
+        return BEYOND
+    return pick_weight(products, target)

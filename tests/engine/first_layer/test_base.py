@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.first_layer.base import FirstLayer, read_state, without_scores
-from pgbn.engine.first_layer.pattern import Pattern, find_pattern
+from pgbn.engine.first_layer.base import FirstLayer, read_state
+from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.fused.gamma_layers import fused_tables
 from pgbn.engine.plan import SlotCounts
 from pgbn.errors import DataError
@@ -108,24 +108,12 @@ def test_only_tables_with_the_rows_of_the_scores_follow() -> None:
     assert joins == {"theta1": True, "phi2": False}
 
 
-@pytest.mark.parametrize(("loadings", "reads"), [(True, {"r", "phi1"}), (False, {"r"})])
-def test_a_step_with_the_scores_integrated_out(loadings: bool, reads: set[str]) -> None:
-    wiring = pgbn.zoo.pfa(2).wiring
-    pattern = find_pattern(wiring)
-    assert isinstance(pattern, Pattern)
-    step = without_scores(
-        wiring, pattern, steps_of(wiring)["counts(x)"], "mine", "equation", loadings
-    )
-    assert {read.name for read in step.reads} == reads
-    assert set(step.marginalises) >= ({"theta1"} if loadings else {"theta1", "phi1"})
-    assert ("phi1" in step.marginalises) is not loadings
-    assert (step.method, step.equation) == ("mine", "equation")
-
-
 def test_what_a_sampler_need_not_say() -> None:
     step = steps_of(pgbn.zoo.pfa(2).wiring)["counts(x)"]
     assert (
-        FirstLayer.revise(pgbn.zoo.pfa(2).wiring, Pattern("x", "phi1", "theta1", "shape"), step)
+        FirstLayer.revise(
+            pgbn.zoo.pfa(2).wiring, Pattern("x", "phi1", "theta1", "shape", "topic1"), step
+        )
         is step
     )
     assert FirstLayer.nanoseconds(np.ones(1, int), 1, 1, 1) == np.inf

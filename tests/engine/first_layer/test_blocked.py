@@ -59,3 +59,18 @@ def test_its_cost() -> None:
     assert few == pytest.approx(3 * 10.4 + 2 * 71.0 + 11 * 10 * 2)
     many = Blocked.nanoseconds(np.array([10**6, 2]), 1, 1, 10)
     assert many == pytest.approx(42 * 10.4 + 2 * 71.0 + 11 * 10 * 2)
+
+
+def test_missing_cells_are_imputed_as_by_the_rules() -> None:
+    x = np.array([[2, 0, 3], [1, 4, 0], [0, 1, 2]])
+    hidden = np.eye(3, dtype=bool)
+    network = pgbn.zoo.pfa(2, 0.5, (2.0, 4.0), (4.0, 4.0), (4.0, 4.0))
+    means = {}
+    for layer1 in ("blocked", "composed"):
+        chain = network.chain({"x": np.ma.masked_array(x, hidden)}, seed=1, layer1=layer1)
+        assert chain.layer1 == layer1
+        drawn = [chain.sweep().imputed("x") for _ in range(1500)]
+        assert all(np.array_equal(each[~hidden], x[~hidden]) for each in drawn[::100])
+        means[layer1] = np.log1p([each[hidden] for each in drawn]).mean(axis=0)
+    assert np.allclose(means["blocked"], means["composed"], atol=0.1)
+    assert means["blocked"].min() > 0.1

@@ -10,7 +10,7 @@ import pytest
 
 import pgbn as pg
 from pgbn import DataError, NetworkError, StaleReadError
-from pgbn.engine.first_layer.choice import choose, quickest, sampler_of, schedule_for
+from pgbn.engine.first_layer.choice import choose, quickest, samplers_of, schedule_for
 from pgbn.engine.first_layer.registry import automatic
 from tests.helpers.models import pgbn
 from tests.helpers.refusals import check_refused
@@ -57,7 +57,7 @@ def test_layer1_that_does_not_apply_is_refused_with_the_reason(documents) -> Non
     net = pg.zoo.pgbn([3], link="bernoulli")
     with pytest.raises(pg.NetworkError, match="BernoulliPoisson"):
         net.chain({"x": documents > 0}, layer1="collapsed")
-    assert net.chain({"x": documents > 0}).layer1 == "composed"
+    assert net.chain({"x": documents > 0}).layer1 == "blocked"
     with pytest.raises(pg.NetworkError, match="layer1"):
         net.chain({"x": documents > 0}, layer1="colapsed")
 
@@ -85,10 +85,8 @@ def test_collapsed_layer_needs_neither_phi1_nor_theta1():
 @pytest.mark.parametrize(
     ("layer1", "network", "data", "reason"),
     [
-        ("collapsed", pg.zoo.pfa(2), np.ma.masked_array(X, X == 1), "some cells are missing"),
         ("partial", pg.zoo.pfa(2), np.full((2, 2), 2**30), r"there are 2\^31 tokens or more"),
         ("collapsed", pg.zoo.pfa(2**16), X, "there are more than 65,535 topics"),
-        ("partial", pg.zoo.pfa(2, link="gamma"), X, "the data of PoissonGamma are not counts"),
     ],
 )
 def test_data_without_a_sampler(layer1: str, network: Any, data: Any, reason: str) -> None:
@@ -99,7 +97,30 @@ def test_data_without_a_sampler(layer1: str, network: Any, data: Any, reason: st
         name, schedule = choose(program, other)
         assert name == "composed"
         assert schedule is network.schedule
-        assert sampler_of(program, name) is None
+        assert samplers_of(program, name) == {}
+
+
+@pytest.mark.parametrize(
+    ("layer1", "network", "data", "reason"),
+    [
+        ("collapsed", pg.zoo.pfa(2), np.ma.masked_array(X, X == 1), "some cells are missing"),
+        ("partial", pg.zoo.pfa(2, link="gamma"), X, "the data of PoissonGamma are not counts"),
+        ("partial", pg.zoo.bnbp(2), X, "the rate of theta varies over topic"),
+        ("collapsed", pg.zoo.pgds(2), X, "theta is a chain"),
+    ],
+)
+def test_what_only_the_blocked_sampler_serves(
+    layer1: str, network: Any, data: Any, reason: str
+) -> None:
+    with pytest.raises(NetworkError, match=f"layer1='{layer1}' is not available: {reason}"):
+        network.chain({network.observed[0]: data}, layer1=layer1)
+    for other in ("auto", "blocked"):
+        assert network.chain({network.observed[0]: data}, layer1=other).layer1 == "blocked"
+
+
+def test_the_general_rules_can_be_asked_for_the_first_layer_alone() -> None:
+    chain = pg.zoo.pfa(2).chain({"x": X}, layer1="general")
+    assert (chain.layer1, chain.program.kernels, chain.samplers) == ("composed", True, ())
 
 
 @pytest.mark.parametrize(
@@ -126,9 +147,9 @@ def test_auto_takes_the_first_that_the_order_of_a_user_allows() -> None:
 
 def test_the_named_sampler_is_made() -> None:
     program = pg.zoo.pfa(2).chain({"x": X}, layer1="blocked").program
-    sampler = sampler_of(program, "partial")
-    assert sampler is not None
-    assert (sampler.name, sampler.observed) == ("partial", "x")
+    samplers = samplers_of(program, "partial")
+    assert list(samplers) == ["x"]
+    assert (samplers["x"].name, samplers["x"].observed) == ("partial", "x")
 
 
 def test_schedules_of_networks_without_a_first_layer_are_their_own() -> None:

@@ -1,15 +1,16 @@
-"""The pattern x ~ Pois(φ·θ), and every reason why a network has it not."""
+"""The pattern x ~ Pois(s φ·θ + …), and every reason why a network has it not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pgbn
 from pgbn import Dirichlet, Gamma, Multinomial, Network, Poisson, Self, Shift
-from pgbn.engine.first_layer.pattern import Pattern, find_pattern
+from pgbn.engine.first_layer.pattern import Pattern, find_patterns
 from pgbn.nodes.rules import registry
 from pgbn.samplers import vectorised
 
@@ -49,7 +50,55 @@ def counts(rate: Any, dims: Any = DIMS) -> Network:
     ids=["poisson", "turned", "scaled", "three dims", "multinomial"],
 )  # fmt: skip
 def test_first_layers(network: Callable[[], Network], slot: str) -> None:
-    assert find_pattern(network().wiring) == Pattern("x", "phi", "theta", slot)
+    assert find_patterns(network().wiring) == (Pattern("x", "phi", "theta", slot, "topic"),)
+
+
+SIZE = Gamma("s", 1, 1, dims="doc")
+USUAL = Gamma("b", 1, 1, dims="term")
+
+
+@pytest.mark.parametrize(
+    ("rate", "number", "scale", "further"),
+    [
+        (lambda: SIZE * (phi() @ theta()), 0, ["s"], []),
+        (lambda: phi(concentration=Gamma("eta", 1, 1)) @ theta(), 0, [], []),
+        (lambda: phi() @ theta(rate=Gamma("c", 1, 1, dims="topic")), 0, [], []),
+        (lambda: phi() @ theta(Shift(Self(), along="doc", initial=1.0)), 0, [], []),
+        (lambda: phi() @ theta() + USUAL, 0, [], [["b"]]),
+        (lambda: USUAL * SIZE + SIZE * (phi() @ theta()) + 2.0, 1, ["s"], [["b", "s"], []]),
+    ],
+    ids=["size", "eta", "rates of topics", "time", "background", "all"],
+)
+def test_what_stands_beside_the_topics(
+    rate: Callable[[], Any], number: int, scale: list[str], further: list[list[str]]
+) -> None:
+    wiring = counts(rate()).wiring
+    (pattern,) = find_patterns(wiring)
+    assert isinstance(pattern, Pattern)
+    assert pattern.number == number
+    assert [factor.name for factor in pattern.scale(wiring).factors] == scale
+    found = [sorted(f.name for f in term.factors) for term in pattern.further(wiring)]
+    assert found == further
+
+
+def test_each_observed_node_has_a_pattern_of_its_own() -> None:
+    scores = theta()
+    tags = Dirichlet("psi", 1, over="tag", dims="topic")
+    network = Network(
+        Poisson("x", phi() @ scores, dims=DIMS),
+        pgbn.BernoulliPoisson("y", tags @ scores, dims=("doc", "tag")),
+    )
+    found = find_patterns(network.wiring)
+    assert found == (
+        Pattern("x", "phi", "theta", "shape", "topic"),
+        Pattern("y", "psi", "theta", "shape", "topic"),
+    )
+
+
+def test_data_of_another_form_are_left_to_the_rules() -> None:
+    (pattern,) = find_patterns(two_kinds_of_data().wiring)
+    assert isinstance(pattern, Pattern)
+    assert pattern.observed == "x"
 
 
 def two_kinds_of_data() -> Network:
@@ -65,11 +114,12 @@ def shared_scores() -> Network:
     return counts(phi() @ scores + scores @ Gamma("w", 1, 1, dims=("topic", "term")))
 
 
-def another_child() -> Network:
-    """θ is also in the shape of the gamma that is the concentration of φ."""
-    scores = theta()
-    total = pgbn.Mix(factors=(scores,), over=("doc", "topic"))
-    return counts(phi(concentration=Gamma("w", total, 1)) @ scores)
+def shared_loadings() -> Network:
+    topics, other = phi(), Gamma("w", 1, 1, dims=("note", "topic"))
+    return Network(
+        Poisson("x", topics @ theta(), dims=DIMS),
+        Poisson("y", topics @ other, dims=("note", "term")),
+    )
 
 
 class Own(Gamma):
@@ -85,11 +135,23 @@ class Doubled(pgbn.Observed):
         return vectorised.poisson(stream, slots["rate"])
 
 
+class Waiting(pgbn.Observed):
+    """Times, which have no link to counts."""
+
+    rate: pgbn.Slot
+
+    def generate(self, stream: Any, **slots: Any) -> Any:
+        return vectorised.gamma(stream, 1.0, slots["rate"])
+
+
 @pytest.fixture
 def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_evidence", "_draws", "_links"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
     pgbn.draw_rule(Own)(lambda count, shape: {"shape": shape + count})
+    pgbn.evidence_rule(Waiting, "rate", relation="held", exposure="value")(
+        lambda value: np.ones_like(value)
+    )
     pgbn.counts_are_data(Doubled, "rate")
     pgbn.evidence_rule(Doubled, "rate", relation="held", exposure=1.0)(
         lambda stream, count: 2 * count
@@ -98,11 +160,15 @@ def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 REASONS: dict[str, tuple[Callable[[], Network], str]] = {
     "no counts": (
-        lambda: Network(pgbn.BernoulliPoisson("x", phi() @ theta(), dims=DIMS)),
-        "the data of BernoulliPoisson are not counts",
+        lambda: Network(Waiting("x", rate=theta(dims=DIMS), dims=DIMS)),
+        "the data of Waiting are not counts",
     ),
     "one factor": (lambda: counts(theta(dims=DIMS)), "the rate of x is not a product of two nodes"),
-    "two terms": (shared_scores, "the rate of x is not a product of two nodes"),
+    "two terms": (shared_scores, "theta stands in several terms of the rate of x"),
+    "a term of cells": (
+        lambda: counts(phi() @ theta() + Gamma("b", 1, 1, dims=DIMS)),
+        "a further term of the rate of x varies from cell to cell",
+    ),
     "no Dirichlet": (
         lambda: counts(theta() @ Gamma("w", 1, 1, dims=("topic", "term"))),
         "the rate of x is not a Dirichlet times a Gamma or Dirichlet",
@@ -123,32 +189,19 @@ REASONS: dict[str, tuple[Callable[[], Network], str]] = {
         lambda: counts(phi(dims="k").rename(k="topic") @ theta()),
         "the rate of x is not summed over one dim",
     ),
-    "concentration": (
-        lambda: counts(phi(concentration=Gamma("eta", 1, 1)) @ theta()),
-        "the concentration of phi is not a number",
-    ),
-    "concentrations": (
-        lambda: counts(phi(concentration=[0.1, 0.2]) @ theta()),
-        "the concentration of phi is not a number",
-    ),
     "other dims": (
         lambda: counts(phi(dims=("doc", "topic")) @ theta()),
         "phi or theta has other dims",
     ),
-    "time": (
-        lambda: counts(phi() @ theta(Shift(Self(), along="doc", initial=1.0))),
-        "theta is a chain",
-    ),
-    "rates of topics": (
-        lambda: counts(phi() @ theta(rate=Gamma("c", 1, 1, dims="topic"))),
-        "the rate of theta varies over topic",
+    "a weight of topics": (
+        lambda: counts((phi() * Gamma("w", 1, 1, dims="topic")) @ theta()),
+        "w varies over topic or term",
     ),
     "scores over another dim": (
         lambda: counts(phi() @ Dirichlet("theta", 1, over="doc", dims="topic")),
         "phi or theta has other dims",
     ),
-    "another child": (another_child, "phi or theta has other children"),
-    "several data": (two_kinds_of_data, "there are several observed nodes"),
+    "shared loadings": (shared_loadings, "phi has other children"),
 }
 
 
@@ -156,4 +209,4 @@ REASONS: dict[str, tuple[Callable[[], Network], str]] = {
 @pytest.mark.parametrize("name", REASONS)
 def test_reasons(name: str) -> None:
     build, reason = REASONS[name]
-    assert find_pattern(build().wiring) == reason
+    assert find_patterns(build().wiring) == reason

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pgbn import Chain, StorageError, zoo
-from pgbn.engine.run.codec import chain_content, chain_data, chain_state
+from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
 from pgbn.storage.codecs import Parts, decode, encode
 from tests.helpers.small_data import NET, X, equal_arrays
 
@@ -57,13 +57,22 @@ def test_what_is_written() -> None:
     assert chain_state(chain)["sampler/labels"].dtype == np.uint8
 
 
-def test_general_rules_with_fused_tables_are_called_blocked() -> None:
-    """What "auto" falls back on is not what layer1="composed" asks for."""
+def test_general_rules_are_told_from_those_of_the_reference() -> None:
+    """What "auto" falls back on has fused tables, and layer1="composed" has none."""
     network = zoo.pgbn([3], link="bernoulli")
-    for layer1, written in (("auto", "blocked"), ("composed", "composed")):
+    for layer1 in ("general", "composed"):
         chain = network.chain({"x": X > 0}, layer1=layer1)
         assert chain.layer1 == "composed"
-        assert chain_content(chain)["layer1"] == written
+        assert chain_content(chain)["layer1"] == layer1
+
+
+def test_blocked_without_a_sampler_in_an_older_file_means_the_general_rules() -> None:
+    chain = zoo.pgbn([3], link="bernoulli").chain({"x": X > 0}, layer1="general").sweep(2)
+    content = {**chain_content(chain), "layer1": "blocked"}
+    groups = {"data": chain_data(chain), "state": chain_state(chain)}
+    other = decode_chain(content, groups.__getitem__)
+    assert (other.layer1, other.samplers) == ("composed", ())
+    assert np.array_equal(other.sweep().values["r"], chain.sweep().values["r"])
 
 
 @pytest.mark.parametrize(

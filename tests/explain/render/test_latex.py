@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pgbn as pg
-from pgbn.engine.first_layer.pattern import find_pattern
+from pgbn.engine.first_layer.marginal import plain_pattern
 from tests.helpers.compositions import COMPOSITIONS
 from tests.same_bits.networks import large_zoo
 
@@ -45,7 +45,7 @@ ZOO = [
     (name, layer1)
     for name, network in large_zoo().items()
     for layer1 in ("blocked", "partial", "collapsed")
-    if layer1 == "blocked" or not isinstance(find_pattern(network.wiring), str)
+    if layer1 == "blocked" or not isinstance(plain_pattern(network.wiring), str)
 ]
 
 

@@ -1,0 +1,149 @@
+"""Layer-1 cells whose rate is needed before their counts: data behind which counts are drawn.
+
+    λ_jv = Σ_k φ_vk θ_jk,   then   (x_jv1, …, x_jvK) ~ Mult(x_jv; φ_vk θ_jk / λ_jv)
+
+The sums visit all topics, so that the split may do so too, without the lists of large values.
+Products are added in sixteen lanes, topic k in lane k mod 16: first a lane is picked, then a topic
+of it.
+"""
+
+import numpy as np
+from numba import njit
+
+from pgbn.samplers.first_layer.loadings import Loadings
+from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
+from pgbn.samplers.random import restart, uniform
+from pgbn.samplers.simd.lanes import (
+    LANES,
+    above,
+    add_product,
+    broadcast,
+    last,
+    load_lanes,
+    lowest_bit,
+    pointer,
+    running_sum,
+    store_lanes,
+    zeros,
+)
+from pgbn.samplers.variates.multinomial import draw_multinomial
+
+__all__ = ["allocate_known", "cell_sums", "padded_topics"]
+
+_MANY = 4  # from this many counts a topic on, a cell is split by binomials
+_0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
+
+
+def padded_topics(loadings: Loadings) -> np.ndarray:
+    """φ of every word w = replicate · V + v, (R·V, K), with zeros up to whole lanes."""
+    replicates, vocabulary, topics = loadings.value.shape
+    out = np.zeros((replicates * vocabulary, topics + -topics % LANES))
+    np.multiply(loadings.value, loadings.scale[:, None, :],
+                out=out.reshape(replicates, vocabulary, -1)[:, :, :topics])  # fmt: skip
+    return out
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _weigh(phi, begin, weight, size, reached, lanes):
+    """Σ_k φ_k weight_k; reached[k] becomes the running sum within the lane of topic k, and
+    lanes[1 + i] that over the lanes 0 … i."""
+    total, k = zeros(weight), _0
+    while k < size:
+        total = add_product(total, load_lanes(phi, begin + k), load_lanes(weight, k))
+        store_lanes(reached, k, total)
+        k += _LANES
+    total = running_sum(total)
+    store_lanes(lanes, _1, total)
+    return last(total)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _pick(rng, target, total, size, reached, lanes):
+    """The topic where the running sum, lane after lane, passes the ``target``; see `_weigh`.
+
+    Rounding may lead beyond the end of the lanes or of a lane, or before its beginning: then
+    another target is drawn.
+    """
+    while True:
+        passed = above(load_lanes(lanes, _1), broadcast(target))
+        if passed:
+            chosen = k = lowest_bit(passed)
+            rest = target - lanes[chosen]
+            while k < size:
+                chosen += _LANES * np.uint64(rest >= reached[k])
+                k += _LANES
+            if chosen < size and rest >= 0.0:
+                return chosen
+        target = uniform(rng) * total
+
+
+@njit(cache=True, nogil=True)
+def cell_sums(key, start, stop, cells, documents, vocabulary, phi, theta, pseudo, out):
+    """out = Σ_k φ_vk θ_jk, and the pseudo-topics, for the cells of rows start..stop; ``phi`` are
+    `padded_topics` of a ``vocabulary`` for every so many ``documents``."""
+    topics = theta.shape[1]
+    weight, reached, lanes = np.zeros(phi.shape[1]), np.empty(phi.shape[1]), np.zeros(2 * LANES)
+    size, places, sums = np.uint64(phi.shape[1]), pointer(reached), pointer(lanes)
+    value, weights = pointer(phi), pointer(weight)
+    for row in range(start, stop):
+        base = row // documents * vocabulary
+        for k in range(topics):
+            weight[k] = theta[row, k]
+        for cell in range(cells.indptr[row], cells.indptr[row + 1]):
+            slot = np.uint64(base + cells.indices[cell])
+            total = _weigh(value, slot * size, weights, size, places, sums)
+            out[cell] = total + pseudo_weight(pseudo, row, slot)
+    lanes[0] = reached[0]  # keeps the arrays until here
+
+
+@njit(cache=True, nogil=True)
+def allocate_known(key, start, stop, sums, cells, phi, theta, n_wk, m, pseudo=None, split_e=None):
+    """As `allocate_blocked`, given `padded_topics` and the `cell_sums`."""
+    indptr, indices, data = cells
+    rows, topics = theta.shape
+    vocabulary, further = n_wk.shape[1], 0 if pseudo is None else pseudo.row.shape[1]
+    rng, product = np.empty(2, np.uint64), np.empty(topics + further)
+    split = np.zeros(topics + further, np.int64)
+    weight, reached, lanes = np.zeros(phi.shape[1]), np.empty(phi.shape[1]), np.zeros(2 * LANES)
+    size, places, running = np.uint64(phi.shape[1]), pointer(reached), pointer(lanes)
+    value, weights = pointer(phi), pointer(weight)
+    for row in range(start, stop):
+        replicate = row // (rows // n_wk.shape[0])
+        counts = m[row]
+        counts[:] = 0
+        weight[:topics] = theta[row]
+        if pseudo is not None:
+            split_e.row[row] = 0
+        restart(rng, key, row)
+        for cell in range(indptr[row], indptr[row + 1]):
+            w, count = indices[cell], data[cell]
+            slot = np.uint64(replicate * vocabulary + w)
+            if count > _MANY * topics:
+                product[:topics] = phi[slot, :topics] * theta[row]
+                if pseudo is not None:
+                    product[topics:] = pseudo.row[row] * pseudo.word[slot]
+                split[:] = 0
+                draw_multinomial(rng, count, product, split)
+                for k in range(topics):
+                    n_wk[replicate, w, k] += split[k]
+                    counts[k] += split[k]
+                if pseudo is not None:
+                    split_e.row[row] += split[topics:]
+                    split_e.word[slot] += split[topics:]
+                continue
+            total = _weigh(value, slot * size, weights, size, places, running)
+            for _ in range(count):
+                target = uniform(rng) * sums[cell]
+                if pseudo is not None and target >= total and sums[cell] > total:
+                    beyond = pseudo_weight(pseudo, row, slot)
+                    e = draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
+                    split_e.row[row, e] += 1
+                    split_e.word[slot, e] += 1
+                    continue
+                if total > 0.0:
+                    k = _pick(pointer(rng), target, total, size, places, running)
+                else:  # all products underflowed
+                    k = np.uint64(uniform(rng) * topics)
+                n_wk[replicate, w, k] += 1
+                counts[k] += 1
+    lanes[0] = reached[0]  # keeps the arrays until here

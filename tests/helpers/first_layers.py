@@ -1,0 +1,25 @@
+"""Which samplers of the first layer serve a network."""
+
+from __future__ import annotations
+
+from pgbn import Network
+from pgbn.engine.first_layer.pattern import find_patterns
+from pgbn.engine.first_layer.registry import sampler_named
+
+__all__ = ["samplers_of_network"]
+
+
+def samplers_of_network(network: Network) -> tuple[str, ...]:
+    """Those of pgbn, and "composed", which serves all."""
+    patterns, names = find_patterns(network.wiring), ("collapsed", "partial", "blocked")
+    if isinstance(patterns, str):
+        return ("composed",)
+    kinds = [sampler_named(name) for name in names]
+    return (
+        *(
+            k.name
+            for k in kinds
+            if not any(k.why_not(network.wiring, p, patterns) for p in patterns)
+        ),
+        "composed",
+    )
