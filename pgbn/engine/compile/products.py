@@ -81,7 +81,9 @@ def _matrix_product(
     left, right = a.dims[:-1], b.dims[:-1]
     if a.dims[-1:] != (inner,) or b.dims[-1:] != (inner,) or set(left) & set(right):
         return None
-    if prod(sizes[dim] for dim in left) < prod(sizes[dim] for dim in right):
+    # the rows of the kernel are those of a: one matrix b that all replicates share is loaded once
+    rows_of_a = (a.replicates, prod(sizes[dim] for dim in left))
+    if rows_of_a < (b.replicates, prod(sizes[dim] for dim in right)):
         a, b, left, right = b, a, right, left
     get_a, get_b = a.get, b.get
     replicates = max(a.replicates, b.replicates)
