@@ -83,8 +83,8 @@ if TYPE_CHECKING:
         draw_rule,
         evidence_rule,
         link_rule,
-        rules,
     )
+    from pgbn.nodes.rules.table import rules
     from pgbn.storage import load, save
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pgbn.engine.run.draws import Draws
     from pgbn.network.network import Network
 
-__all__ = ["RunData", "Simplex", "label_free", "run_data"]
+__all__ = ["RunData", "Simplex", "label_free_series", "run_data"]
 
 Coords = Mapping[str, Sequence[Any]]
 
@@ -76,7 +76,7 @@ def run_data(
         title=title,
         nodes=tuple(_row(network, draws, name) for name in network.nodes),
         simplexes=tuple(_simplexes(network, draws, coords or {})),
-        series=label_free(network, draws),
+        series=label_free_series(network, draws),
         derivation=derivation(network),
         settings={"chains": shape[0], "draws of each": shape[1], **kept, **used_versions(),
                   **(settings or {})},
@@ -85,7 +85,7 @@ def run_data(
     )  # fmt: skip
 
 
-def label_free(network: Network, draws: Draws) -> tuple[Series, ...]:
+def label_free_series(network: Network, draws: Draws) -> tuple[Series, ...]:
     """Traces of what does not depend on the numbering of units."""
     number = next(iter(draws.values.values())).shape[1]
     sweeps = draws.attributes.get("burn_in", 0) + np.arange(1.0, number + 1) * draws.attributes.get(

@@ -44,25 +44,28 @@ def _log1p(x, out):
 
 def exp_of(x: ArrayLike) -> Any:
     """exp x of each number; a number for a number."""
-    return _each(_exp, x)
+    return _each(_exp, np.exp, x)
 
 
 def expm1_of(x: ArrayLike) -> Any:
     """exp(x) - 1 of each number; a number for a number."""
-    return _each(_expm1, x)
+    return _each(_expm1, np.expm1, x)
 
 
 def log_of(x: ArrayLike) -> Any:
     """ln x of each number, -inf of 0; a number for a number."""
-    return _each(_log, x)
+    return _each(_log, np.log, x)
 
 
 def log1p_of(x: ArrayLike) -> Any:
     """ln(1 + x) of each number; a number for a number."""
-    return _each(_log1p, x)
+    return _each(_log1p, np.log1p, x)
 
 
-def _each(kernel: Callable[..., None], x: ArrayLike) -> Any:
+def _each(kernel: Callable[..., None], function: np.ufunc, x: Any) -> Any:
+    """Formulas, as derivations put them in place of numbers, answer to the functions of numpy."""
+    if hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic)):
+        return function(x)
     numbers = np.asarray(x, np.float64, order="C")
     out = np.empty(numbers.shape)
     kernel(numbers.reshape(-1), out.reshape(-1))

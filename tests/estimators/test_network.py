@@ -203,7 +203,7 @@ def test_what_files_hold(tmp_path: Path) -> None:
         ({"network": pg.zoo.pgbn, "depth": 0}, "depth=0 must be"),
         ({"network": pg.zoo.pgbn, "max_width": (3, 4)}, "max_width=.3, 4.: 4 is more than"),
     ],
-    ids=str,
+    ids=lambda case: case if isinstance(case, str) else ", ".join(case),
 )
 def test_wrong_settings_are_refused_before_any_work(arguments: Any, message: str) -> None:
     model = NetworkTransformer(**{"network": pg.zoo.pfa(3), **FAST, **arguments})

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pgbn
-from pgbn.storage.archive import _digest
+from pgbn.storage.archive import body_digest
 from pgbn.storage.corpus import read_corpus
 
 __all__ = ["FOUND", "TARGETS", "archive", "corpus", "feed", "network"]
@@ -44,7 +44,12 @@ def archive(data: bytes, place: Path) -> None:
     if data and data[0] % 2:
         try:
             body = json.loads(data[1:])
-            document = {"format": "pgbn-model", "version": 1, "body": body, "sha256": _digest(body)}
+            document = {
+                "format": "pgbn-model",
+                "version": 1,
+                "body": body,
+                "sha256": body_digest(body),
+            }
             text = json.dumps(document).encode("utf-8", "surrogatepass")
         except (ValueError, RecursionError):
             text = data[1:]

@@ -106,7 +106,7 @@ class Models:
         else:
             for _ in range(choice.choice((1, 1, 2))):
                 _replace(choice, body, choice.choice(self.ways[folder]))
-        document = {"format": "pgbn-model", "version": 1, "sha256": archive._digest(body)}
+        document = {"format": "pgbn-model", "version": 1, "sha256": archive.body_digest(body)}
         (target / "model.json").write_text(json.dumps({**document, "body": body}))
         use_model(target)
 

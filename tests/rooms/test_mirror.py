@@ -37,7 +37,6 @@ TOGETHER = {
     "engine/compile/conditional.py": "evaluation/test_held_out.py",
     "engine/run/prior.py": "evaluation/test_prediction.py",
     "engine/run/replay.py": "evaluation/test_prediction.py",
-    "engine/verbs.py": "evaluation/test_prediction.py",
     "evaluation/gamma_mixture.py": "evaluation/test_held_out.py",
     "training/averages.py": "training/test_growing.py",
     "training/grown.py": "training/test_family.py",

@@ -12,9 +12,8 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from pgbn.errors import MissingRuleError, NetworkError
-from pgbn.nodes.base import Latent, Node, Observed, node_types
+from pgbn.nodes.base import Latent, Node, node_types
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule, Function, LinkRule, names_read
-from pgbn.nodes.verbs import plain_formula
 
 __all__ = [
     "counts_are_data",
@@ -29,7 +28,7 @@ __all__ = [
     "kinds_heard",
     "link_rule",
     "load_plugins",
-    "rules",
+    "registered",
     "seal",
 ]
 
@@ -270,44 +269,7 @@ def load_plugins() -> None:
         _loaded = True
 
 
-class _Table(str):
-    """Text that a prompt shows as it is, and a notebook as a table with formulas."""
-
-    markdown: str
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-
-def rules() -> str:
-    """The table of all rules; it shows itself at a prompt and, with formulas, in a notebook."""
+def registered() -> tuple[list[EvidenceRule], list[LinkRule], list[DrawRule]]:
+    """All rules, those of other packages too, in the order in which they were registered."""
     load_plugins()
-    evidence = [(f"{r.child.__name__}.{r.slot}", r.relation, r.kind, r.equation)
-                for r in _evidence.values()]  # fmt: skip
-    links = [(f"{link.node.__name__}.{link.slot}", "", "", link.equation)
-             for link in _links.values()]  # fmt: skip
-    draws = [(draw.node.__name__, "", draw.kind, draw.equation) for draw in _draws.values()]
-    parts = {
-        "Evidence: what a node tells a slot": evidence,
-        "Links: the counts behind data": links,
-        "Draws: a node given the evidence it hears": draws,
-    }
-    lines, tables = [], []
-    for title, rows in parts.items():
-        lines.append(title)
-        tables.append(f"**{title}**\n\n| | relation | kind | equation |\n|---|---|---|---|")
-        for place, relation, kind, equation in rows:
-            plain = plain_formula(equation) if equation else "the data are the counts"
-            lines.append(f"  {place:<26}{relation:<11}{kind:<13}{plain}")
-            formula = f"${equation}$".replace("|", r"\vert ") if equation else plain
-            tables[-1] += f"\n| `{place}` | {relation} | {kind} | {formula} |"
-    types = ", ".join(
-        sorted(cls.__name__ for cls in node_types().values() if issubclass(cls, Latent | Observed))
-    )
-    lines.append(f"Node types: {types}")
-    table = _Table("\n".join(lines))
-    table.markdown = "\n\n".join([*tables, f"Node types: {types}"]) + "\n"
-    return table
+    return list(_evidence.values()), list(_links.values()), list(_draws.values())
