@@ -209,7 +209,8 @@ def fit_command(
         with interruptible():
             train(
                 corpus.counts, to, **vars(settings), threads=threads, minutes=minutes,
-                vocabulary=corpus.vocabulary, labels=corpus.labels, record={"data": str(data), "vectorizer": corpus.options},
+                vocabulary=corpus.vocabulary, labels=corpus.labels,
+                record={"data": str(data), "vectorizer": corpus.options},
             )  # fmt: skip
     _finished(to)
 
@@ -258,8 +259,8 @@ def _describe(corpus: Corpus) -> None:
     documents, terms = corpus.counts.shape
     output.note(f"documents: {documents}, terms: {terms}, total count: {corpus.counts.sum():.10g}")
     if corpus.texts is not None and terms < FEW_TERMS:
-        output.note("pgbn: note: few terms are left; --min-df 1, --max-df 1.0 and --stop-words none "
-                    "leave out fewer")  # fmt: skip
+        output.note("pgbn: note: few terms are left; --min-df 1, --max-df 1.0 and --stop-words "
+                    "none leave out fewer")  # fmt: skip
     if not corpus.counts.sum():
         output.note("pgbn: note: all counts are zero; there are no topics to find")
 

@@ -145,11 +145,16 @@ class Node(Expression):
 class Latent(Node):
     """A node whose value is unknown and is drawn."""
 
+    # values above it are refused: products of two of them would not be finite
+    largest: ClassVar[float] = 1e150
+
     def refuses(self, value: Array) -> str | None:
         """What keeps these values (in the order of the axes) from being possible, or None."""
         if not np.isfinite(value).all() or (value < 0).any():
             bad = value[~(np.isfinite(value) & (value >= 0))].flat[0]
             return f"has the value {bad:g}; give finite values of at least 0"
+        if value.size and value.max() > self.largest:
+            return f"has the value {value.max():g}; give values of at most {self.largest:g}"
         if self.simplex is not None:
             sums = value.sum(axis=self.axes.index(self.simplex))
             if not np.allclose(sums, 1.0):
@@ -157,7 +162,7 @@ class Latent(Node):
                 return f"sums to {worst:g} over {self.simplex!r}; divide by the sum, to make it 1"
         return None
 
-    def mean(self, **slots: Any) -> Array | None:
+    def expectation(self, **slots: Any) -> Array | None:
         """The expectation given the slots, where it is known; with a simplex, ``axis`` is its."""
         return None
 

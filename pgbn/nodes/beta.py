@@ -55,6 +55,7 @@ class BetaOdds(_BetaParameters):
     """
 
     tag: ClassVar[str] = "beta_odds"
+    largest: ClassVar[float] = np.inf  # p may be as small as numbers are
 
     def begin(self, value: Array) -> Array:
         return np.clip(value, 0.01, 100.0)

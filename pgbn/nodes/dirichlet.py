@@ -44,7 +44,7 @@ class Dirichlet(Latent):
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.dirichlet(stream, slots["concentration"], stream.simplex)
 
-    def mean(self, **slots: Any) -> Array:
+    def expectation(self, **slots: Any) -> Array:
         concentration, axis = np.asarray(slots["concentration"]), slots["axis"]
         return np.asarray(concentration / concentration.sum(axis=axis, keepdims=True))
 

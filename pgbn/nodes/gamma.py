@@ -40,7 +40,7 @@ class Gamma(Latent):
         an exact 0 is a gamma that is switched off, and stays."""
         return np.where(value > 0, np.clip(value, 0.01, 100.0), value)
 
-    def mean(self, **slots: Any) -> Array:
+    def expectation(self, **slots: Any) -> Array:
         return np.asarray(slots["shape"]) / np.asarray(slots["rate"])
 
     def log_density(self, value: Array, **slots: Any) -> Array:

@@ -33,10 +33,9 @@ def check_parts(model: Any) -> None:
     _check_traces(model.traces)
     for name, value in model.state.items():
         array = np.asarray(value)
-        if array.dtype.kind not in "biuf" or not (np.abs(array) <= LARGEST).all():
+        if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
             raise DataError(
-                f"TrainedNetwork: state[{name!r}] has values that no chain has; give numbers up to "
-                f"{LARGEST:g}"
+                f"TrainedNetwork: state[{name!r}] has values that no chain has; give finite numbers"
             )
 
 

@@ -106,7 +106,7 @@ def test_a_finished_network_trains_more(trained):
 
 
 def test_start_from_is_checked(trained):
-    with pytest.raises(DataError, match="60 documents, but X has 59"):
+    with pytest.raises(DataError, match="60 entries along 'doc', but X has 59"):
         train_layerwise(X[:59], 12, 4, start_from=trained, **QUICK)
     with pytest.raises(DataError, match="no state"):
         train_layerwise(X, 12, 4, start_from=trained.deepest.without_state(), **QUICK)

@@ -32,7 +32,7 @@ def averaged_nodes(network: Network, name: str, slot: str) -> list[str]:
     for each in dict.fromkeys(f.name for term in terms for f in term.factors if not f.constant):
         node = network.nodes.get(each)
         once = all(sum(f.name == each for f in term.factors) <= 1 for term in terms)
-        known = isinstance(node, Latent) and type(node).mean is not Latent.mean
+        known = isinstance(node, Latent) and type(node).expectation is not Latent.expectation
         if not (once and known and each in steps and each in network.wiring.draws):
             continue
         reads = {read.name for read in steps[each].reads}
@@ -92,7 +92,7 @@ class ConditionalMeans:
             if node.simplex is not None:
                 shape = self.program.shape4[name]
                 slots |= {s: np.broadcast_to(v, shape) for s, v in slots.items() if s != "axis"}
-            means[name] = self.full(name, node.mean(**slots))
+            means[name] = self.full(name, node.expectation(**slots))
         values.update(means)
         try:
             yield

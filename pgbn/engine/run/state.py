@@ -21,8 +21,6 @@ __all__ = ["Tables", "read_tables", "restore_samplers", "take_state"]
 
 Tables = dict[str, dict[Any, NDArray[Any]]]
 
-LARGEST = 1e150  # products of two such numbers are finite
-
 # How many names follow each table in the paths of a state, such as "counts/x/phi".
 _NAMES = {"values": 1, "counts": 2, "drawn": 2, "latent_counts": 1, "sampler": 1}
 
@@ -109,11 +107,6 @@ def _value(program: Program, path: str, name: str, array: NDArray[Any]) -> NDArr
         complaint = node.refuses(np.asarray(replicate))
         if complaint:
             raise DataError(f"restore: {path} {complaint}")
-    if value.size and value.max() > LARGEST:
-        raise DataError(
-            f"restore: {path} has the value {value.max():g}, which no chain has; give numbers "
-            f"up to {LARGEST:g}"
-        )
     return value
 
 

@@ -16,7 +16,7 @@ from pgbn.training.checkpoints.format import (
 from tests.helpers.short_training import QUICK, X
 
 NAMES = {"arguments", "context", "chain", "networks", "names", "depth", "phase", "sweep", "sweeps",
-         "done", "total", "trace"}  # fmt: skip
+         "done", "total", "trace", "machine"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
