@@ -244,7 +244,6 @@ def renamed(widths: Sequence[int]) -> pg.Network:
         (own_family, {**DATA, "words": -WORDS}, "words: the data have"),
         (pg.zoo.pgbn, -WORDS, "X: the data have"),
     ],
-    ids=str,
 )
 def test_families_and_data_that_cannot_be(family: Any, data: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
