@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pgbn.errors import DataError
 from pgbn.explain import derivation
 from pgbn.explain.document import Block
-from pgbn.nodes.dirichlet import Dirichlet
+from pgbn.nodes.base import Latent, Node
 from pgbn.report.data import Matrix, Series
 from pgbn.report.facts import used_versions
 
@@ -59,8 +60,8 @@ class RunData:
 
 
 def run_data(
-    network: Network,
     draws: Draws,
+    network: Network | None = None,
     *,
     coords: Coords | None = None,
     title: str = "Posterior draws",
@@ -68,21 +69,54 @@ def run_data(
     repeat: str = "",
     picture: str = "",
 ) -> RunData:
-    """What the report shows of ``draws`` of ``network``; ``coords`` names the places of dims, and
-    ``picture`` is the network as `Network.plot` draws it."""
+    """What the report shows of ``draws``. ``network`` is what was drawn from, ``coords`` are the
+    names of the places of dims; the draws of `Network.sample` have both. ``picture`` is the network
+    as `Network.plot` draws it."""
+    network = _known_network(draws, network)
     kept = {name: value for name, value in draws.attributes.items() if value is not None}
-    shape = next(iter(draws.values.values())).shape
+    chains, number = _drawn(draws)
+    if draws.interrupted:
+        kept["unfinished"] = "the run was stopped or still goes on; these are the draws so far"
+    names = {**draws.coords, **(coords or {})}
     return RunData(
         title=title,
         nodes=tuple(_row(network, draws, name) for name in network.nodes),
-        simplexes=tuple(_simplexes(network, draws, coords or {})),
+        simplexes=tuple(_simplexes(network, draws, names)),
         series=label_free(network, draws),
         derivation=derivation(network),
-        settings={"chains": shape[0], "draws of each": shape[1], **kept, **used_versions(),
-                  **(settings or {})},
+        settings={"chains": chains, "draws of each": number, **_data_sizes(draws), **kept,
+                  **used_versions(), **(settings or {})},
         repeat=repeat,
         picture=picture,
     )  # fmt: skip
+
+
+def _known_network(draws: Draws, network: Network | None) -> Network:
+    found = draws.network if network is None else network
+    if found is None:
+        raise DataError(
+            "draws: they do not tell which network they are of; give network=, or draw them with "
+            "net.sample, whose draws know it, in files too"
+        )
+    return found
+
+
+def _drawn(draws: Draws) -> tuple[int, int]:
+    """The chains, and the draws of each; refused if there are none."""
+    shapes: Mapping[str, Any] = getattr(draws.values, "shapes", None) or {
+        name: np.shape(value) for name, value in draws.values.items()
+    }
+    chains, number = next(iter(shapes.values()), (0, 0))[:2]
+    if not number:
+        raise DataError("draws: none was kept so far, and there is nothing to show; let it go on")
+    return int(chains), int(number)
+
+
+def _data_sizes(draws: Draws) -> dict[str, str]:
+    return {
+        f"data {name}": " × ".join(f"{n} {d}" for d, n in zip(cells.dims, cells.shape, strict=True))
+        for name, cells in draws.data.items()
+    }
 
 
 def label_free(network: Network, draws: Draws) -> tuple[Series, ...]:
@@ -97,14 +131,19 @@ def label_free(network: Network, draws: Draws) -> tuple[Series, ...]:
         axes = tuple(range(2, 2 + len(dims)))
         if not dims:
             out.append(Series(name, sweeps, np.asarray(value)))
-        elif isinstance(node, Dirichlet):
-            along = 2 + dims.index(node.over)
+        elif (over := _summed(node)) is not None:
+            along = 2 + dims.index(over)
             rest = tuple(axis for axis in axes[:-1])  # the others, once `over` is summed
             squares = np.square(value).sum(axis=along)
             out.append(Series(f"mean Σp² of {name}", sweeps, squares.mean(axis=rest)))
         else:
             out.append(Series(f"total of {name}", sweeps, np.asarray(value).sum(axis=axes)))
     return tuple(out)
+
+
+def _summed(node: Node | None) -> str | None:
+    """The dim over which a latent node sums to one, if it does."""
+    return node.simplex if isinstance(node, Latent) else None
 
 
 def _row(network: Network, draws: Draws, name: str) -> tuple[str, str, str, str]:
@@ -124,22 +163,24 @@ def _row(network: Network, draws: Draws, name: str) -> tuple[str, str, str, str]
 def _simplexes(network: Network, draws: Draws, coords: Coords) -> Iterable[Simplex]:
     """Means of the first chain: in another chain the same topic has another number."""
     for name, value in draws.values.items():
-        node = network.nodes.get(name)
-        if not isinstance(node, Dirichlet):
+        over = _summed(network.nodes.get(name))
+        if over is None:
             continue
         dims = list(draws.dims[name][2:])
         mean = np.asarray(value[0]).mean(axis=0)
-        mean = np.moveaxis(mean, dims.index(node.over), -1)
-        dims.remove(node.over)
+        mean = np.moveaxis(mean, dims.index(over), -1)
+        dims.remove(over)
         places = [_names(coords, dim, size) for dim, size in zip(dims, mean.shape, strict=False)]
         rows = [
             ", ".join(f"{dim} {place[i]}" for dim, place, i in zip(dims, places, at, strict=True))
             for at in np.ndindex(*mean.shape[:-1])
         ]
-        yield Simplex(name, node.over, mean.reshape(-1, mean.shape[-1]), tuple(rows),
-                      _names(coords, node.over, mean.shape[-1]))  # fmt: skip
+        yield Simplex(name, over, mean.reshape(-1, mean.shape[-1]), tuple(rows),
+                      _names(coords, over, mean.shape[-1]))  # fmt: skip
 
 
 def _names(coords: Coords, dim: str, size: int) -> tuple[str, ...]:
-    given = coords.get(dim)
-    return tuple(map(str, range(size) if given is None else given))
+    given = coords.get(dim, range(size))
+    if len(given) != size:
+        raise DataError(f"coords: {len(given)} labels along {dim!r}, but its size is {size}")
+    return tuple(map(str, given))

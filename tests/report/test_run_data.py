@@ -5,6 +5,7 @@ import pytest
 
 import pgbn
 from pgbn.engine.run.draws import Draws
+from pgbn.errors import DataError
 from pgbn.report.run_data import label_free, run_data
 
 
@@ -44,7 +45,7 @@ def test_numbers_totals_and_squares(run):
 def test_simplex_nodes_have_names_from_coords(run):
     network, draws = run
     terms = ["ant", "bee", "cow", "dog"]
-    data = run_data(network, draws, coords={"term": terms})
+    data = run_data(draws, network, coords={"term": terms})
     simplexes = {each.name: each for each in data.simplexes}
     phi = simplexes["phi"]
     assert phi.columns == tuple(terms)
@@ -56,7 +57,7 @@ def test_simplex_nodes_have_names_from_coords(run):
 
 def test_every_node_has_a_row_and_settings_are_told(run):
     network, draws = run
-    data = run_data(network, draws, settings={"source": "letters"})
+    data = run_data(draws, network, settings={"source": "letters"})
     assert [row[0] for row in data.nodes] == list(network.nodes)
     assert {row[0]: row[3] for row in data.nodes}["x"] == "observed"
     assert data.settings["chains"] == 2
@@ -65,4 +66,35 @@ def test_every_node_has_a_row_and_settings_are_told(run):
     only = network.sample(
         {"x": np.ones((2, 3), int)}, burn_in=0, draws=2, keep="phi", progress=False
     )
-    assert {row[0]: row[3] for row in run_data(network, only).nodes}["theta"] == "not kept"
+    assert {row[0]: row[3] for row in run_data(only, network).nodes}["theta"] == "not kept"
+
+
+def test_draws_bring_their_network_and_names(tmp_path):
+    network, terms = pgbn.zoo.lda(2), list("abc")
+    x = np.random.default_rng(0).poisson(1.0, (4, 3))
+    draws = network.sample({"x": x}, burn_in=1, draws=3, coords={"term": terms}, progress=False)
+    data = run_data(draws)
+    assert [row[0] for row in data.nodes] == list(network.nodes)
+    assert {each.name: each.columns for each in data.simplexes}["phi"] == ("a", "b", "c")
+    assert data.settings["data x"] == "4 doc × 3 term"
+    assert "unfinished" not in data.settings
+    renamed = run_data(draws, coords={"topic": ["one", "two"]}).simplexes
+    assert {each.name: each.rows for each in renamed}["phi"] == ("topic one", "topic two")
+    page = draws.report(tmp_path / "page.html", title="Letters", settings={"from": "<a> box"})
+    text = page.read_text("utf-8")
+    assert '<h1 dir="auto">Letters</h1>' in text
+    assert "data:image/svg+xml;base64," in text
+    assert "&lt;a&gt; box" in text
+
+
+def test_what_cannot_be_shown_is_refused(run):
+    network, draws = run
+    with pytest.raises(DataError, match=r"which network.*give network="):
+        run_data(Draws(draws.values, draws.dims))
+    with pytest.raises(DataError, match=r"coords: 2 labels along 'term', but its size is 4"):
+        run_data(draws, coords={"term": ["a", "b"]})
+    none = {name: value[:, :0] for name, value in draws.values.items()}
+    with pytest.raises(DataError, match="none was kept so far"):
+        run_data(Draws(none, draws.dims), network)
+    stopped = Draws(draws.values, draws.dims, draws.attributes, interrupted=True)
+    assert "the draws so far" in run_data(stopped, network).settings["unfinished"]
