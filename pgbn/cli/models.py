@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from pgbn.cli.options import Reading
 from pgbn.engine.run.draws import Draws
-from pgbn.errors import DataError, notify
+from pgbn.errors import DataError, PgbnError, notify
 from pgbn.evaluation import Topic
 from pgbn.network.network import Network
 from pgbn.storage.archive import MANIFEST
@@ -60,11 +60,15 @@ def open_draws(path: Path) -> tuple[Draws, Network]:
 
 def read_network(path: Path) -> Network:
     """A network: of a JSON file, or of whatever is saved in a folder."""
-    if path.is_file() and path.suffix == ".json" and path.name != MANIFEST:
+    if path.suffix == ".json" and path.name != MANIFEST and not path.is_dir():
         try:
             return Network.from_json(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"{path}: no such file; net.to_json() is what goes into it") from None
         except UnicodeDecodeError:
             raise DataError(f"{path}: not a network in JSON") from None
+        except PgbnError as error:
+            raise DataError(f"{path}: {error}") from error
     trained = unwrapped(load(path))
     found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
     if found is None:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from pgbn.engine.data.coords import check_coords
 from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.network.network import Network
-from pgbn.storage.bounded import open_text
+from pgbn.storage.corpus import text_lines
 from pgbn.storage.number_files import Numbers, read_numbers
 from pgbn.training.new_rows import align_terms, amount
 
-__all__ = ["Labels", "data_labels", "files_of", "known_columns", "read_labels", "read_nodes"]
+__all__ = ["Labels", "data_labels", "files_of", "in_run_order", "read_labels", "read_nodes"]
 
 Labels = dict[str, list[str]]  # of each dim
 
@@ -86,20 +87,30 @@ def read_labels(words: Iterable[str], network: Network) -> Labels:
         if dim not in network.dims:
             raise DataError(f"{word!r}: no node has this dim.{did_you_mean(dim, network.dims)}")
         try:
-            with open_text(Path(file), "utf-8-sig", newline="\n") as lines:
-                out[dim] = [line.rstrip("\r\n") for line in lines]
+            out[dim] = list(text_lines(Path(file)))
         except (OSError, EOFError, UnicodeError) as error:
             raise DataError(f"{word!r}: cannot be read ({error})") from None
+    check_coords(network, out, network.sizes)
     return out
 
 
-def known_columns(name: str, numbers: Numbers, labels: Sequence[Any] | None) -> Any:
-    """The numbers with the columns of a run, which go by name where both have names."""
-    names = None if labels is None else list(map(str, labels))
-    if names is None or numbers.columns is None or numbers.columns == names:
-        return numbers.values
-    matrix, columns, total = align_terms(numbers.values, len(names), numbers.columns, names, name)
-    if columns:
-        notify(f"{name}: {columns} columns with {amount(total)} that the run does not know were "
-               "dropped")  # fmt: skip
-    return matrix
+def in_run_order(
+    name: str, numbers: Numbers, axes: Sequence[str], plate: str, coords: Mapping[str, Any]
+) -> Any:
+    """New rows of a node in the order of the run, along the dim that is not theirs: where file and
+    run have names along it, columns go by name."""
+    for dim, labels in zip(axes, (numbers.rows, numbers.columns), strict=False):
+        if dim == plate or labels is None or dim not in coords:
+            continue
+        known = list(map(str, coords[dim]))
+        if labels == known:
+            continue
+        if dim == axes[0]:
+            raise DataError(f"{name}: the names along {dim!r} are not those of the run; bring them "
+                            "into its order")  # fmt: skip
+        matrix, columns, total = align_terms(numbers.values, len(known), labels, known, name)
+        if columns:
+            notify(f"{name}: {columns} of {dim!r} with {amount(total)} that the run does not know "
+                   "were dropped")  # fmt: skip
+        return matrix
+    return numbers.values

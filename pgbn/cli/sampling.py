@@ -136,7 +136,7 @@ def infer_command(
       pgbn infer run new.mtx --nodes theta -o rows.csv
     """
     from pgbn.cli.models import open_draws
-    from pgbn.cli.node_data import data_labels, files_of, known_columns, read_nodes
+    from pgbn.cli.node_data import data_labels, files_of, in_run_order, read_nodes
     from pgbn.engine.rows.independent import row_network
     from pgbn.engine.rows.infer import infer_rows
 
@@ -159,15 +159,12 @@ def infer_command(
         files = files_of(data, local.observed)
     given = _given(run, found, local.held, chain)
     read = read_nodes(local, files)
-    values = {
-        name: known_columns(name, each, found.coords.get((*local[name].axes, "", "")[1]))
-        for name, each in read.items()
-    }
+    values = {name: in_run_order(name, each, local[name].axes, plate, found.coords)
+              for name, each in read.items()}  # fmt: skip
     result = infer_rows(network, values, given, plate, burn_in, samples, seed, wanted,
                         threads=threads)  # fmt: skip
-    count = next(iter(read.values())).values.shape[0]
-    labels = data_labels(local, read).get(plate) or [str(row) for row in range(count)]
     columns, table = _flat(result, plate, found.coords)
+    labels = data_labels(local, read).get(plate) or [str(row) for row in range(len(table))]
     _tell(to, result, plate, labels, columns, table)
 
 
@@ -220,8 +217,8 @@ def _tell(
     table: NDArray[Any],
 ) -> None:
     if to is None:
-        document = [{plate: n, "values": row} for n, row in zip(labels, table, strict=True)]
-        output.result({"columns": columns, "rows": document},
+        rows = [{"name": n, "values": row} for n, row in zip(labels, table, strict=True)]
+        output.result({"columns": columns, "rows": rows},
                       lambda: print_table(table, columns, labels, plate))  # fmt: skip
         return
     with cannot_write(to):

@@ -205,15 +205,18 @@ def resume_command(
 
 
 def _finished(folder: Path) -> None:
-    from pgbn.cli.models import open_model
+    from pgbn.storage.folders import load
+    from pgbn.training.trained import TrainedNetwork, unwrapped
 
-    model = open_model(folder)
-    widths = list(model.network.widths)
-    stopped = getattr(model.result, "stopped", "")
+    result = load(folder)
+    network = unwrapped(result)
+    widths = list(getattr(network, "widths", ()))
+    stopped = getattr(getattr(result, "training_", result), "stopped", "")
+    use = "topics" if isinstance(network, TrainedNetwork) else "info"
     output.result(
         {"model": str(folder), "widths": widths, "stopped": stopped},
         lambda: output.say(
-            f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn topics {folder}"
+            f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn {use} {folder}"
         ),
     )
 

@@ -18,7 +18,7 @@ from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, che
 from pgbn.cli.tables import print_table, save_table
 from pgbn.errors import PgbnWarning, notify
 from pgbn.storage.archive import read_manifest
-from pgbn.storage.folders import read_folder
+from pgbn.storage.folders import open_saved, read_folder
 from pgbn.storage.part_files import new_file
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def info_command(model: Folder) -> None:
 
       pgbn info model
     """
-    from pgbn.cli.models import open_model
     from pgbn.engine.run.run_store import KIND as RUN
     from pgbn.engine.run.run_store import run_facts
     from pgbn.training.checkpoints.format import KIND, checkpoint_facts
+    from pgbn.training.trained import unwrapped
 
     def read(body: Mapping[str, Any], files: Any) -> dict[str, Any]:
         content = body["content"]
@@ -64,16 +64,16 @@ def info_command(model: Folder) -> None:
 
     facts = read_folder(model, read)
     if facts["kind"] in ("training", "trained", "estimator") and read_manifest(model)["groups"]:
-        opened = open_model(model)
-        network = opened.network
+        saved = open_saved(model)
+        network = unwrapped(saved.object)  # of a family of its own, it has no terms and no link
         facts |= {
-            "widths": list(network.widths),
-            "terms": network.vocabulary_size,
-            "documents": None if opened.saved.data is None else opened.saved.data.shape[0],
-            "link": network.link,
-            "sweeps": network.sweeps,
-            "stopped": getattr(opened.result, "stopped", None),
-            **opened.saved.record,
+            "widths": list(getattr(network, "widths", ())) or None,
+            "terms": getattr(network, "vocabulary_size", None),
+            "documents": None if saved.data is None else saved.data.shape[0],
+            "link": getattr(network, "link", None),
+            "sweeps": getattr(network, "sweeps", None),
+            "stopped": getattr(getattr(saved.object, "training_", saved.object), "stopped", None),
+            **saved.record,
         }
     rows = [
         (key, json.dumps(value) if isinstance(value, (dict, list)) else value)
