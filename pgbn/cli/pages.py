@@ -55,7 +55,9 @@ def report_command(
     ),
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
 ) -> None:  # fmt: skip
-    """Write one self-contained HTML page about a model, or a run of any network.
+    """Write an HTML page about a model or a run.
+
+    It holds all that it needs.
 
     Of several chains (the same data and options, other seeds) it shows the topics of the first,
     and R-hat and the effective sample size of all.

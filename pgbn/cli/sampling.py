@@ -59,7 +59,7 @@ def sample_command(
     threads: Threads = None,
     minutes: Minutes = 5.0,
 ) -> None:  # fmt: skip
-    """Draw from the posterior of any network, and save the run as it goes.
+    """Sample from the posterior of any network.
 
     A checkpoint is written now and then; Ctrl-C and SIGTERM stop and save, and pgbn resume goes on.
     Python's net.to_json() is what goes into the JSON file.
@@ -125,11 +125,11 @@ def infer_command(
     seed: Seed = 0,
     threads: Threads = None,
 ) -> None:  # fmt: skip
-    """Write means and standard deviations of what belongs to new rows.
+    """Infer what belongs to new rows of any network.
 
-    The nodes without the rows, such as topics, are held at the draws of the run, one after another.
-    In another chain the same topic has another number: the draws of one chain are given, unless you
-    say all.
+    Means and standard deviations are written. The nodes without the rows, such as topics, are held
+    at the draws of the run, one after another. In another chain the same topic has another number:
+    the draws of one chain are given, unless you say all.
 
     Example:
 

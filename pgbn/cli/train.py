@@ -183,7 +183,7 @@ def resume_command(
     threads: Threads = None,
     minutes: Minutes = 5.0,
 ) -> None:
-    """Go on with a training, or a run of net.sample, that was stopped.
+    """Go on with a training or a run that was stopped.
 
     It begins at the last checkpoint, and gives the very same chain as without the stop. Of a
     training that is finished it says so.

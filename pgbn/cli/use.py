@@ -33,6 +33,8 @@ __all__ = [
     "transform_command",
 ]
 
+_MODELS = ("training", "trained", "grown", "estimator", "transformer")
+
 
 def info_command(model: Folder) -> None:
     """Say what a folder holds.
@@ -63,7 +65,7 @@ def info_command(model: Folder) -> None:
         return found
 
     facts = read_folder(model, read)
-    if facts["kind"] in ("training", "trained", "estimator") and read_manifest(model)["groups"]:
+    if facts["kind"] in _MODELS and read_manifest(model)["groups"]:
         saved = open_saved(model)
         network = unwrapped(saved.object)  # of a family of its own, it has no terms and no link
         facts |= {
