@@ -73,7 +73,7 @@ def read_network(path: Path) -> Network:
     found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
     if found is None:
         raise DataError(f"{path}: no network in it; an estimator that was not fitted has none yet")
-    return found if isinstance(found, Network) else found()  # type: ignore[no-any-return]
+    return found if isinstance(found, Network) else found()
 
 
 def topic_row(topic: Topic) -> dict[str, Any]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pgbn.engine.run.draws import Draws
     from pgbn.network.network import Network
 
-__all__ = ["RunData", "Simplex", "label_free", "run_data"]
+__all__ = ["RunData", "Simplex", "label_free_traces", "run_data"]
 
 Coords = Mapping[str, Sequence[Any]]
 
@@ -82,7 +82,7 @@ def run_data(
         title=title,
         nodes=tuple(_row(network, draws, name) for name in network.nodes),
         simplexes=tuple(_simplexes(network, draws, names)),
-        series=label_free(network, draws),
+        series=label_free_traces(network, draws),
         derivation=derivation(network),
         settings={"chains": chains, "draws of each": number, **_data_sizes(draws), **kept,
                   **used_versions(), **(settings or {})},
@@ -119,7 +119,7 @@ def _data_sizes(draws: Draws) -> dict[str, str]:
     }
 
 
-def label_free(network: Network, draws: Draws) -> tuple[Series, ...]:
+def label_free_traces(network: Network, draws: Draws) -> tuple[Series, ...]:
     """Traces of what does not depend on the numbering of units."""
     number = next(iter(draws.values.values())).shape[1]
     sweeps = draws.attributes.get("burn_in", 0) + np.arange(1.0, number + 1) * draws.attributes.get(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import pgbn as pg
 from pgbn.cli.node_data import data_labels, files_of, in_run_order, read_labels, read_nodes
 from pgbn.errors import DataError, PgbnWarning
 from pgbn.storage.number_files import Numbers
+from tests.helpers.small_networks import words_and_sizes
 
 
 def test_which_file_is_whose(tmp_path: Path) -> None:
@@ -34,37 +34,31 @@ def test_words_that_are_refused(words: list[str], observed: list[str], message: 
         files_of(words, observed)
 
 
-def network() -> pg.Network:
-    theta = pg.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
-    phi = pg.Dirichlet("phi", 0.1, over="term", dims="topic")
-    size = pg.Gamma("size", 1.0, 1.0, dims="doc")
-    return pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")),
-                      pg.Poisson("y", size, dims="doc"), sizes={"topic": 2})  # fmt: skip
-
-
 def test_nodes_are_read_with_their_names(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("doc,sea,oven\n1,2,3\n4,5,6\n")
     (tmp_path / "y.csv").write_text("doc,visits\n1,7\n4,8\n")
-    read = read_nodes(network(), {"x": tmp_path / "x.csv", "y": tmp_path / "y.csv"})
+    read = read_nodes(words_and_sizes(), {"x": tmp_path / "x.csv", "y": tmp_path / "y.csv"})
     assert np.array_equal(read["x"].values, [[2, 3], [5, 6]])
     assert np.array_equal(read["y"].values, [7, 8])
-    assert data_labels(network(), read) == {"doc": ["1", "4"], "term": ["sea", "oven"]}
+    assert data_labels(words_and_sizes(), read) == {"doc": ["1", "4"], "term": ["sea", "oven"]}
     (tmp_path / "y.csv").write_text("doc,visits\n4,7\n1,8\n")
-    read = read_nodes(network(), {"x": tmp_path / "x.csv", "y": tmp_path / "y.csv"})
+    read = read_nodes(words_and_sizes(), {"x": tmp_path / "x.csv", "y": tmp_path / "y.csv"})
     with pytest.raises(DataError, match="y: the names along 'doc' are not those of the other data"):
-        data_labels(network(), read)
+        data_labels(words_and_sizes(), read)
 
 
 def test_names_along_dims(tmp_path: Path) -> None:
     (tmp_path / "terms.txt").write_text("sea\noven\n\n", "utf-8")
-    assert read_labels([f"term={tmp_path / 'terms.txt'}"], network()) == {"term": ["sea", "oven"]}
+    assert read_labels([f"term={tmp_path / 'terms.txt'}"], words_and_sizes()) == {
+        "term": ["sea", "oven"]
+    }
     for word, message in (("term", "give DIM=FILE"), ("trm=a", "Did you mean 'term'"),
                           (f"term={tmp_path / 'gone'}", "cannot be read")):  # fmt: skip
         with pytest.raises(DataError, match=message):
-            read_labels([word], network())
+            read_labels([word], words_and_sizes())
     (tmp_path / "terms.txt").write_text("a\nb\nc\n")
     with pytest.raises(DataError, match="3 labels along 'topic', but its size is 2"):
-        read_labels([f"topic={tmp_path / 'terms.txt'}"], network())
+        read_labels([f"topic={tmp_path / 'terms.txt'}"], words_and_sizes())
 
 
 def test_new_rows_in_the_order_of_the_run() -> None:

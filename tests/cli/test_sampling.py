@@ -17,6 +17,7 @@ pytest.importorskip("typer")
 import pgbn
 from pgbn.cli import run_command as run
 from tests.helpers.commands import ask
+from tests.helpers.small_networks import words_and_sizes
 
 X = np.random.default_rng(0).poisson(1.0, (12, 6))
 NEW = np.random.default_rng(1).poisson(1.0, (3, 6))
@@ -56,7 +57,7 @@ def test_sample_is_net_sample(here: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_several_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    net = _two()
+    net = words_and_sizes()
     (tmp_path / "net.json").write_text(net.to_json())
     np.save(tmp_path / "x.npy", X)
     (tmp_path / "y.csv").write_text("\n".join(map(str, X.sum(axis=1))))
@@ -68,14 +69,6 @@ def test_several_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     told = ask(capsys, "infer", tmp_path / "run", *files, "--nodes", "size", "--burn-in", 1,
                "--samples", 4)  # fmt: skip
     assert told["columns"] == ["size", "size_sd"]
-
-
-def _two() -> pgbn.Network:
-    theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
-    phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
-    size = pgbn.Gamma("size", 1.0, 1.0, dims="doc")
-    return pgbn.Network(pgbn.Poisson("x", phi @ theta, dims=("doc", "term")),
-                        pgbn.Poisson("y", size, dims="doc"), sizes={"topic": 2})  # fmt: skip
 
 
 def test_stopped_and_gone_on_with(

@@ -6,7 +6,7 @@ import pytest
 import pgbn
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError
-from pgbn.report.run_data import label_free, run_data
+from pgbn.report.run_data import label_free_traces, run_data
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,8 @@ def test_traces_do_not_depend_on_the_numbering_of_topics(run):
     network, draws = run
     order = [2, 0, 1]
     swapped = {"phi": draws["phi"][:, :, order], "theta": draws["theta"][..., order]}
-    for one, two in zip(label_free(network, draws),
-                        label_free(network, Draws(swapped, draws.dims, draws.attributes)),
+    for one, two in zip(label_free_traces(network, draws),
+                        label_free_traces(network, Draws(swapped, draws.dims, draws.attributes)),
                         strict=True):  # fmt: skip
         assert one.name == two.name
         np.testing.assert_allclose(one.values, two.values)
@@ -29,7 +29,7 @@ def test_traces_do_not_depend_on_the_numbering_of_topics(run):
 
 def test_numbers_totals_and_squares(run):
     network, draws = run
-    by_name = {each.name: each for each in label_free(network, draws)}
+    by_name = {each.name: each for each in label_free_traces(network, draws)}
     assert set(by_name) == {"mean Σp² of theta", "mean Σp² of phi"}
     squares = (draws["theta"] ** 2).sum(axis=-1).mean(axis=-1)
     np.testing.assert_allclose(by_name["mean Σp² of theta"].values, squares)
@@ -37,7 +37,7 @@ def test_numbers_totals_and_squares(run):
     net = pgbn.zoo.pfa(2)
     x = np.random.default_rng(0).poisson(1.0, (5, 4))
     draws = net.sample({"x": x}, burn_in=0, draws=3, progress=False)
-    by_name = {each.name: each for each in label_free(net, draws)}
+    by_name = {each.name: each for each in label_free_traces(net, draws)}
     np.testing.assert_array_equal(by_name["gamma0"].values, draws["gamma0"])
     np.testing.assert_allclose(by_name["total of r"].values, draws["r"].sum(axis=-1))
 
