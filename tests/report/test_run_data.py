@@ -98,3 +98,19 @@ def test_what_cannot_be_shown_is_refused(run):
         run_data(Draws(none, draws.dims), network)
     stopped = Draws(draws.values, draws.dims, draws.attributes, interrupted=True)
     assert "the draws so far" in run_data(stopped, network).settings["unfinished"]
+
+
+def test_a_run_in_a_folder_is_read_block_by_block(tmp_path, monkeypatch):
+    """Never a node whole: it may be larger than the memory."""
+    network, x = pgbn.zoo.pfa(2), np.random.default_rng(0).poisson(1.0, (5, 4))
+    options = {"burn_in": 1, "draws": 7, "chains": 2, "progress": False}
+    network.sample({"x": x}, **options, save=tmp_path / "run", minutes=0)
+    saved = pgbn.load(tmp_path / "run")
+    assert all(len(starts) > 1 for starts in saved.values.layout["phi1"])
+    monkeypatch.setattr(type(saved.values), "_stack", lambda *_: pytest.fail("read whole"))
+    one, two = run_data(saved), run_data(network.sample({"x": x}, **options))
+    assert one.nodes == two.nodes
+    for a, b in zip(one.series, two.series, strict=True):
+        np.testing.assert_allclose(a.values, b.values)
+    for a, b in zip(one.simplexes, two.simplexes, strict=True):
+        np.testing.assert_allclose(a.mean, b.mean)
