@@ -104,7 +104,8 @@ def test_a_run_in_a_folder_is_read_block_by_block(tmp_path, monkeypatch):
     """Never a node whole: it may be larger than the memory."""
     network, x = pgbn.zoo.pfa(2), np.random.default_rng(0).poisson(1.0, (5, 4))
     options = {"burn_in": 1, "draws": 7, "chains": 2, "progress": False}
-    network.sample({"x": x}, **options, save=tmp_path / "run", minutes=0)
+    monkeypatch.setattr("pgbn.engine.run.run_store.BLOCK_BYTES", 1)  # a block for each draw
+    network.sample({"x": x}, **options, save=tmp_path / "run")
     saved = pgbn.load(tmp_path / "run")
     assert all(len(starts) > 1 for starts in saved.values.layout["phi1"])
     monkeypatch.setattr(type(saved.values), "_stack", lambda *_: pytest.fail("read whole"))
