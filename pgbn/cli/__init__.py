@@ -1,4 +1,4 @@
-"""The command ``pgbn``: fit, resume and use belief networks without writing Python.
+"""The command ``pgbn``: fit, sample, resume and use networks without writing Python.
 
 A command imports what it needs when it runs, so that the help is there at once.
 """
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pgbn.cli import pages, train, use
+from pgbn.cli import pages, sampling, train, use
 from pgbn.cli.console import guarded, output
 from pgbn.cli.options import in_groups
 from pgbn.versions import __version__
@@ -32,9 +32,11 @@ app = typer.Typer(
 _COMMANDS: dict[str, Callable[..., None]] = {
     "demo": train.demo_command,
     "fit": train.fit_command,
+    "sample": sampling.sample_command,
     "resume": train.resume_command,
     "info": use.info_command,
     "topics": use.topics_command,
+    "infer": sampling.infer_command,
     "transform": use.transform_command,
     "perplexity": use.perplexity_command,
     "generate": use.generate_command,

@@ -18,7 +18,15 @@ import typer
 
 from pgbn.errors import DataError, PgbnError, PgbnWarning, printable
 
-__all__ = ["Output", "check_target", "guarded", "interruptible", "output", "wrong_usage"]
+__all__ = [
+    "Output",
+    "cannot_write",
+    "check_target",
+    "guarded",
+    "interruptible",
+    "output",
+    "wrong_usage",
+]
 
 OK, FAILED, USAGE, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
@@ -151,12 +159,13 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def wrong_usage() -> Iterator[None]:
-    """What the library's own checks say of an option is wrong usage, with its exit code."""
+def wrong_usage(option: str | None = None) -> Iterator[None]:
+    """What the library's own checks say of an option is wrong usage, with its exit code; the
+    ``option`` is named where they do not name it."""
     try:
         yield
     except PgbnError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise typer.BadParameter(str(error), param_hint=option) from None
 
 
 def _complain(error: Exception, output: Output) -> int:
@@ -193,3 +202,12 @@ def check_target(to: Path) -> None:
         raise DataError(f"{to}: could not be written (it is a folder); name a file")
     if not to.parent.is_dir():
         raise DataError(f"{to}: could not be written (no folder {to.parent}); make it first")
+
+
+@contextmanager
+def cannot_write(to: Path) -> Iterator[None]:
+    """What the system says of a file that is being written, with its name."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{to}: could not be written ({error.strerror or error})") from error

@@ -1,4 +1,4 @@
-"""Saved models, and new documents for them, as the commands use them.
+"""Saved models, runs and networks, and new documents for them, as the commands use them.
 
 It imports what a model needs: commands import it when they run.
 """
@@ -12,14 +12,17 @@ from typing import Any
 import scipy.sparse as sp
 
 from pgbn.cli.options import Reading
-from pgbn.errors import DataError, notify
+from pgbn.engine.run.draws import Draws
+from pgbn.errors import DataError, PgbnError, notify
 from pgbn.evaluation import Topic
+from pgbn.network.network import Network
+from pgbn.storage.archive import MANIFEST
 from pgbn.storage.corpus import Corpus, read_corpus
-from pgbn.storage.folders import Saved, open_saved
+from pgbn.storage.folders import Saved, load, open_saved
 from pgbn.training.new_rows import align_terms, amount
-from pgbn.training.trained import TrainedNetwork
+from pgbn.training.trained import TrainedNetwork, unwrapped
 
-__all__ = ["Model", "open_model", "read_for", "topic_row"]
+__all__ = ["Model", "open_draws", "open_model", "read_for", "read_network", "topic_row"]
 
 
 class Model:
@@ -41,6 +44,36 @@ class Model:
 def open_model(path: Path) -> Model:
     """The trained model in a folder."""
     return Model(path, open_saved(path))
+
+
+def open_draws(path: Path) -> tuple[Draws, Network]:
+    """The run of `pgbn.Network.sample` in a folder, finished or not, and its network."""
+    saved = open_saved(path)
+    if not isinstance(saved.object, Draws):
+        raise DataError(
+            f"{path}: holds a {saved.kind}; this command needs a run of pgbn sample or net.sample"
+        )
+    if saved.object.network is None:
+        raise DataError(f"{path}: these draws do not tell which network they are of; sample again")
+    return saved.object, saved.object.network
+
+
+def read_network(path: Path) -> Network:
+    """A network: of a JSON file, or of whatever is saved in a folder."""
+    if path.suffix == ".json" and path.name != MANIFEST and not path.is_dir():
+        try:
+            return Network.from_json(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"{path}: no such file; net.to_json() is what goes into it") from None
+        except UnicodeDecodeError:
+            raise DataError(f"{path}: not a network in JSON") from None
+        except PgbnError as error:
+            raise DataError(f"{path}: {error}") from error
+    trained = unwrapped(load(path))
+    found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
+    if found is None:
+        raise DataError(f"{path}: no network in it; an estimator that was not fitted has none yet")
+    return found if isinstance(found, Network) else found()
 
 
 def topic_row(topic: Topic) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.corpus import FORMATS
 
 __all__ = [
+    "Counting",
     "Data",
     "Folder",
     "Minutes",
@@ -116,6 +117,31 @@ def layer_budgets(text: str, depth: int) -> int | tuple[int, ...]:
     return budgets("--max-width", values[0] if len(values) == 1 else values, depth)
 
 
+def _share(name: str, text: str) -> int | float:
+    """Of documents: "5" is a number of them, "0.5" a share."""
+    try:
+        value = int(text) if text.isdigit() else float(text)
+    except ValueError:
+        raise DataError(f"--{name} {text!r}: give a number, such as 5 or 0.5") from None
+    if not (value >= 1 if isinstance(value, int) else 0 <= value <= 1):
+        raise DataError(
+            f"--{name} {text}: give a number of documents from 1 on, or a share of them from 0.0 "
+            "to 1.0"
+        )
+    if name == "max-df" and not value:
+        raise DataError(f"--{name} {text} leaves out all terms; give a share above 0, such as 0.5")
+    return value
+
+
+def _stop_words(text: str) -> str | list[str] | None:
+    if text in ("english", "none"):
+        return None if text == "none" else text
+    try:
+        return Path(text).read_text("utf-8").split()
+    except (OSError, ValueError) as error:
+        raise DataError(f"--stop-words {text}: give english, none or a file ({error})") from None
+
+
 # ---- options, each declared once ----------------------------------------------------------
 
 _FORMATS = ("folder", *sorted(set(FORMATS.values())))
@@ -176,6 +202,45 @@ class Sampling:
     samples: Samples = 100
     seed: Seed = 0
     threads: Threads = None
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How the terms of texts are counted."""
+
+    min_df: Annotated[
+        str,
+        typer.Option(help="Leave out terms in fewer documents; a number, or a share below 1."),
+    ] = "2"
+    max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = "0.5"
+    max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None
+    stop_words: Annotated[
+        str, typer.Option(help="english, none, or a file with a word a line.")
+    ] = "english"
+    token_pattern: Pattern = None
+    ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1
+    keep_case: Annotated[bool, typer.Option(help="Do not turn texts to lower case.")] = False
+
+    def options(self) -> dict[str, Any]:
+        """The same as `pgbn.corpus.read_corpus` takes them."""
+        return {
+            "min_df": _share("min-df", self.min_df),
+            "max_df": _share("max-df", self.max_df),
+            "max_features": self.max_features,
+            "stop_words": _stop_words(self.stop_words),
+            "token_pattern": self.token_pattern,
+            "ngram_range": (1, self.ngrams),
+            "lowercase": not self.keep_case,
+        }
+
+    def refuse_for_counts(self, data: Path) -> None:
+        """Refuse what would do nothing: there are counts already."""
+        for field in fields(self):
+            if getattr(self, field.name) != field.default:
+                option = field.name.replace("_", "-")
+                raise DataError(
+                    f"--{option}: only for texts, but {data} holds counts; leave it out"
+                )
 
 
 def in_groups(command: Callable[..., None]) -> Callable[..., None]:

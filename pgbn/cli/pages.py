@@ -15,7 +15,7 @@ from pgbn.errors import DataError, PgbnError
 
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
-    from pgbn.report import ReportData, Series
+    from pgbn.report import ReportData, RunData, Series
 
 __all__ = ["explain_command", "page_data", "report_command"]
 
@@ -38,35 +38,26 @@ def explain_command(
 
       pgbn explain model --format latex > derivation.tex
     """
-    from pgbn.network.network import Network
-    from pgbn.storage.folders import load
-    from pgbn.training.trained import unwrapped
+    from pgbn.cli.models import read_network
 
-    if model.is_file() and model.suffix == ".json" and model.name != "model.json":
-        try:
-            network = Network.from_json(model.read_text("utf-8"))
-        except UnicodeDecodeError:
-            raise DataError(f"{model}: not a network in JSON") from None
-    else:
-        trained = unwrapped(load(model))
-        found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
-        if found is None:
-            raise DataError(f"{model}: an estimator that was not fitted has no network yet")
-        network = found if isinstance(found, Network) else found()
+    network = read_network(model)
     text = network.explain(format)
     output.result({"format": format, "text": text}, lambda: output.say(text))
 
 
 def report_command(
     models: Annotated[list[Path], typer.Argument(
-        help="The folder of a saved model; of several, if they are chains with different seeds.",
+        help="The folder of a saved model or run; of several, if they are models that are chains "
+        "with different seeds.",
         show_default=False)],
     to: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path(
         "report.html"
     ),
-    title: Annotated[str, typer.Option(help="The title of the page.")] = "Topics by layer",
+    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
 ) -> None:  # fmt: skip
-    """Write one self-contained HTML page about a model.
+    """Write an HTML page about a model or a run.
+
+    It holds all that it needs.
 
     Of several chains (the same data and options, other seeds) it shows the topics of the first,
     and R-hat and the effective sample size of all.
@@ -80,28 +71,54 @@ def report_command(
       pgbn fit texts/ -o chain2 --seed 2
 
       pgbn report chain1 chain2
+
+      pgbn report run -o run.html   (of pgbn sample or net.sample, finished or not)
     """
-    from pgbn.cli.models import open_model
-    from pgbn.report import write_report
+    from pgbn.cli.models import Model
+    from pgbn.engine.run.draws import Draws
+    from pgbn.report import RunData, write_report
+    from pgbn.storage.folders import open_saved
 
     check_target(to)
-    data = page_data([open_model(model) for model in models], title=title)
+    saved = [open_saved(model) for model in models]
+    data: ReportData | RunData
+    if any(isinstance(each.object, Draws) for each in saved):
+        data = _run_of(models, title or "Posterior draws")
+    else:
+        opened = [Model(path, each) for path, each in zip(models, saved, strict=True)]
+        data = page_data(opened, title=title or "Topics by layer")
+    chains = data.series[0].values.shape[0] if isinstance(data, RunData) else len(models)
     page = write_report(data, to)
     facts = {
         "report": str(page),
         "bytes": page.stat().st_size,
-        "chains": len(models),
+        "chains": chains,
         "quantities": [
             {"name": series.name, "rhat": series.rhat, "ess": series.ess} for series in data.series
         ],
     }
 
     def text() -> None:
-        for series in data.series if len(models) > 1 else ():
+        for series in data.series if chains > 1 else ():
             output.say(_judgement(series))
         output.say(page)
 
     output.result(facts, text)
+
+
+def _run_of(folders: list[Path], title: str) -> RunData:
+    """What a report shows of the run in a folder."""
+    from pgbn.cli.models import open_draws
+    from pgbn.plot import plot
+    from pgbn.report import run_data
+
+    if len(folders) > 1:
+        raise DataError(
+            f"{', '.join(map(str, folders))}: one run has all its chains (pgbn sample --chains), "
+            "and a report is of one; give one folder"
+        )
+    draws, network = open_draws(folders[0])
+    return run_data(draws, network, title=title, picture=str(plot(network)))
 
 
 def _judgement(series: Series) -> str:

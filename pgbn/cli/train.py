@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pgbn.checks import MOST_LAYERS
 from pgbn.cli.console import interruptible, output, wrong_usage
 from pgbn.cli.options import (
+    Counting,
     Data,
     Folder,
     Minutes,
-    Pattern,
     Reading,
     Seed,
     Threads,
@@ -23,12 +23,12 @@ from pgbn.cli.options import (
     layer_budgets,
     layer_numbers,
 )
-from pgbn.errors import DataError, StorageError
+from pgbn.errors import StorageError
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import Corpus, count_terms, read_corpus
 from pgbn.storage.writing import writing
 
-__all__ = ["Counting", "demo_command", "fit_command", "resume_command"]
+__all__ = ["demo_command", "fit_command", "resume_command"]
 
 DEMO = "pgbn demo"
 FEW_TERMS = 20
@@ -111,45 +111,6 @@ def demo_command(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Counting:
-    """How the terms of texts are counted."""
-
-    min_df: Annotated[
-        str,
-        typer.Option(help="Leave out terms in fewer documents; a number, or a share below 1."),
-    ] = "2"
-    max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = "0.5"
-    max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None
-    stop_words: Annotated[
-        str, typer.Option(help="english, none, or a file with a word a line.")
-    ] = "english"
-    token_pattern: Pattern = None
-    ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1
-    keep_case: Annotated[bool, typer.Option(help="Do not turn texts to lower case.")] = False
-
-    def options(self) -> dict[str, Any]:
-        """The same as `pgbn.corpus.read_corpus` takes them."""
-        return {
-            "min_df": _share("min-df", self.min_df),
-            "max_df": _share("max-df", self.max_df),
-            "max_features": self.max_features,
-            "stop_words": _stop_words(self.stop_words),
-            "token_pattern": self.token_pattern,
-            "ngram_range": (1, self.ngrams),
-            "lowercase": not self.keep_case,
-        }
-
-    def refuse_for_counts(self, data: Path) -> None:
-        """Refuse what would do nothing: there are counts already."""
-        for field in fields(self):
-            if getattr(self, field.name) != field.default:
-                option = field.name.replace("_", "-")
-                raise DataError(
-                    f"--{option}: only for texts, but {data} holds counts; leave it out"
-                )
-
-
 def fit_command(
     data: Data,
     to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.",
@@ -163,6 +124,8 @@ def fit_command(
     eta: Annotated[str, typer.Option(help="Dirichlet parameter of the topics, likewise.")] = "0.05",
     link: Annotated[str, typer.Option(help="poisson (counts), bernoulli (0/1) or gamma "
                                       "(non-negative reals).")] = "poisson",
+    keep_draws: Annotated[int, typer.Option(min=0, help="Draws of the topics that are kept, over "
+                                            "which transform and perplexity average.")] = 0,
     seed: Seed = 0,
     threads: Threads = None,
     reading: Reading,
@@ -195,6 +158,7 @@ def fit_command(
             collect=layer_numbers("collect", collect, int, depth),
             eta=layer_numbers("eta", eta, float, depth),
             link=check_link(link, "--link"),
+            keep_draws=keep_draws,
             seed=seed,
         )
         options = counting.options()
@@ -220,7 +184,7 @@ def resume_command(
     threads: Threads = None,
     minutes: Minutes = 5.0,
 ) -> None:
-    """Go on with a training, or a run of net.sample, that was stopped.
+    """Go on with a training or a run that was stopped.
 
     It begins at the last checkpoint, and gives the very same chain as without the stop. Of a
     training that is finished it says so.
@@ -229,27 +193,31 @@ def resume_command(
 
       pgbn resume model
     """
+    from pgbn.cli.sampling import show_run
     from pgbn.engine.run.draws import Draws
     from pgbn.training.checkpoints.run import resume
 
     with interruptible():
         result = resume(model, threads=threads, minutes=minutes)
     if isinstance(result, Draws):
-        output.result({"run": str(model), "nodes": list(result)}, lambda: print(result))
+        show_run(model, result)
     else:
         _finished(model)
 
 
 def _finished(folder: Path) -> None:
-    from pgbn.cli.models import open_model
+    from pgbn.storage.folders import load
+    from pgbn.training.trained import TrainedNetwork, unwrapped
 
-    model = open_model(folder)
-    widths = list(model.network.widths)
-    stopped = getattr(model.result, "stopped", "")
+    result = load(folder)
+    network = unwrapped(result)
+    widths = list(getattr(network, "widths", ()))
+    stopped = getattr(getattr(result, "training_", result), "stopped", "")
+    use = "topics" if isinstance(network, TrainedNetwork) else "info"
     output.result(
         {"model": str(folder), "widths": widths, "stopped": stopped},
         lambda: output.say(
-            f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn topics {folder}"
+            f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn {use} {folder}"
         ),
     )
 
@@ -272,28 +240,3 @@ def _command(folder: Path) -> str | None:
         inner = content.get(name, content if name == "context" else None)
         content = inner if isinstance(inner, dict) else {"": inner}
     return str(content.get(""))
-
-
-def _share(name: str, text: str) -> int | float:
-    """Of documents: "5" is a number of them, "0.5" a share."""
-    try:
-        value = int(text) if text.isdigit() else float(text)
-    except ValueError:
-        raise DataError(f"--{name} {text!r}: give a number, such as 5 or 0.5") from None
-    if not (value >= 1 if isinstance(value, int) else 0 <= value <= 1):
-        raise DataError(
-            f"--{name} {text}: give a number of documents from 1 on, or a share of them from 0.0 "
-            "to 1.0"
-        )
-    if name == "max-df" and not value:
-        raise DataError(f"--{name} {text} leaves out all terms; give a share above 0, such as 0.5")
-    return value
-
-
-def _stop_words(text: str) -> str | list[str] | None:
-    if text in ("english", "none"):
-        return None if text == "none" else text
-    try:
-        return Path(text).read_text("utf-8").split()
-    except (OSError, ValueError) as error:
-        raise DataError(f"--stop-words {text}: give english, none or a file ({error})") from None

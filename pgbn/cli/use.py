@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,11 +13,12 @@ import typer
 from numpy.typing import NDArray
 
 from pgbn.checks import term_names
-from pgbn.cli.console import check_target, output
+from pgbn.cli.console import cannot_write, check_target, output
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
-from pgbn.errors import DataError, PgbnWarning, notify, printable
+from pgbn.cli.tables import print_table, save_table
+from pgbn.errors import PgbnWarning, notify
 from pgbn.storage.archive import read_manifest
-from pgbn.storage.folders import read_folder
+from pgbn.storage.folders import open_saved, read_folder
 from pgbn.storage.part_files import new_file
 
 if TYPE_CHECKING:
@@ -35,6 +33,8 @@ __all__ = [
     "transform_command",
 ]
 
+_MODELS = ("training", "trained", "grown", "estimator", "transformer")
+
 
 def info_command(model: Folder) -> None:
     """Say what a folder holds.
@@ -43,10 +43,10 @@ def info_command(model: Folder) -> None:
 
       pgbn info model
     """
-    from pgbn.cli.models import open_model
     from pgbn.engine.run.run_store import KIND as RUN
     from pgbn.engine.run.run_store import run_facts
     from pgbn.training.checkpoints.format import KIND, checkpoint_facts
+    from pgbn.training.trained import unwrapped
 
     def read(body: Mapping[str, Any], files: Any) -> dict[str, Any]:
         content = body["content"]
@@ -65,17 +65,17 @@ def info_command(model: Folder) -> None:
         return found
 
     facts = read_folder(model, read)
-    if facts["kind"] in ("training", "trained", "estimator") and read_manifest(model)["groups"]:
-        opened = open_model(model)
-        network = opened.network
+    if facts["kind"] in _MODELS and read_manifest(model)["groups"]:
+        saved = open_saved(model)
+        network = unwrapped(saved.object)  # of a family of its own, it has no terms and no link
         facts |= {
-            "widths": list(network.widths),
-            "terms": network.vocabulary_size,
-            "documents": None if opened.saved.data is None else opened.saved.data.shape[0],
-            "link": network.link,
-            "sweeps": network.sweeps,
-            "stopped": getattr(opened.result, "stopped", None),
-            **opened.saved.record,
+            "widths": list(getattr(network, "widths", ())) or None,
+            "terms": getattr(network, "vocabulary_size", None),
+            "documents": None if saved.data is None else saved.data.shape[0],
+            "link": getattr(network, "link", None),
+            "sweeps": getattr(network, "sweeps", None),
+            "stopped": getattr(getattr(saved.object, "training_", saved.object), "stopped", None),
+            **saved.record,
         }
     rows = [
         (key, json.dumps(value) if isinstance(value, (dict, list)) else value)
@@ -174,9 +174,8 @@ def transform_command(
         {"document": name, "features": row}
         for name, row in zip(corpus.labels, features, strict=True)
     ]
-    shown = _shown(corpus.labels)
     output.result({"columns": names, "rows": rows},
-                  lambda: _write_csv(sys.stdout, features, names, shown))  # fmt: skip
+                  lambda: print_table(features, names, corpus.labels, "document"))  # fmt: skip
 
 
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUnits:
@@ -197,31 +196,16 @@ def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUn
 
 
 def _write_features(to: Path, features: NDArray[Any], names: list[str], labels: list[str]) -> None:
-    try:
+    with cannot_write(to):
+        if to.suffix == ".csv":
+            save_table(to, features, names, labels, "document")
+            return
         with new_file(to) as file:
-            if to.suffix == ".csv":
-                text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-                _write_csv(text, features, names, labels)
-                text.detach()
-            elif to.suffix == ".npy":
+            if to.suffix == ".npy":
                 np.save(file, features)
             else:
                 np.savez(file, features=features, columns=np.array(names),
                          documents=np.array(labels))  # fmt: skip
-    except OSError as error:
-        raise DataError(f"{to}: could not be written ({error.strerror or error})") from error
-
-
-def _shown(labels: list[str]) -> list[str]:
-    """Names as they are for a file or a program, and harmless for a terminal."""
-    return [printable(name) for name in labels] if sys.stdout.isatty() else labels
-
-
-def _write_csv(file: Any, features: NDArray[Any], names: list[str], labels: list[str]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["document", *names])
-    for name, row in zip(labels, features, strict=True):
-        writer.writerow([name, *(f"{value:.6g}" for value in row)])
 
 
 def perplexity_command(

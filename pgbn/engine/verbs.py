@@ -1,5 +1,5 @@
 """What draws and chains offer of the rooms above the engine: prediction, likelihoods, ArviZ,
-explanations.
+explanations, reports.
 
 These verbs are the only way up from here. Each imports its room when it is called.
 """
@@ -7,6 +7,7 @@ These verbs are the only way up from here. Each imports its room when it is call
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -105,6 +106,26 @@ class DrawsVerbs:
         from pgbn.evaluation.inference_data import inference_data
 
         return inference_data(self._draws, predict, log_likelihood, seed)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        title: str = "Posterior draws",
+        coords: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Path:
+        """Write one self-contained HTML page: the graph of the network, tables of all nodes and of
+        every node whose vectors sum to one, traces and R-hat of what does not depend on the
+        numbering of units, the derivation, and the settings, with ``settings`` of your own.
+        ``coords`` names the places of dims, beside the names that the draws have."""
+        from pgbn.plot import plot
+        from pgbn.report import run_data, write_report
+
+        draws = self._draws
+        picture = "" if draws.network is None else str(plot(draws.network))
+        data = run_data(draws, coords=coords, title=title, settings=settings, picture=picture)
+        return write_report(data, path)
 
     @property
     def _draws(self) -> Draws:

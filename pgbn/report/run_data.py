@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pgbn.errors import DataError
 from pgbn.explain import derivation
 from pgbn.explain.document import Block
-from pgbn.nodes.dirichlet import Dirichlet
+from pgbn.nodes.base import Latent, Node
 from pgbn.report.data import Matrix, Series
 from pgbn.report.facts import used_versions
 
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from pgbn.engine.run.draws import Draws
     from pgbn.network.network import Network
 
-__all__ = ["RunData", "Simplex", "label_free_series", "run_data"]
+__all__ = ["RunData", "Simplex", "label_free_traces", "run_data"]
 
 Coords = Mapping[str, Sequence[Any]]
+_SWEEPS = (("burn_in", 0), ("thin", 1))  # attributes of draws, and what they are if not told
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class RunData:
 
 
 def run_data(
-    network: Network,
     draws: Draws,
+    network: Network | None = None,
     *,
     coords: Coords | None = None,
     title: str = "Posterior draws",
@@ -68,78 +70,165 @@ def run_data(
     repeat: str = "",
     picture: str = "",
 ) -> RunData:
-    """What the report shows of ``draws`` of ``network``; ``coords`` names the places of dims, and
-    ``picture`` is the network as `Network.plot` draws it."""
+    """What the report shows of ``draws``. ``network`` is what was drawn from, ``coords`` are the
+    names of the places of dims; the draws of `Network.sample` have both. ``picture`` is the network
+    as `Network.plot` draws it."""
+    network = _known_network(draws, network)
     kept = {name: value for name, value in draws.attributes.items() if value is not None}
-    shape = next(iter(draws.values.values())).shape
+    chains, number = _drawn(draws)
+    if draws.interrupted:
+        kept["unfinished"] = "the run was stopped or still goes on; these are the draws so far"
+    names = {**draws.coords, **(coords or {})}
+    found = _summaries(network, draws)
     return RunData(
         title=title,
-        nodes=tuple(_row(network, draws, name) for name in network.nodes),
-        simplexes=tuple(_simplexes(network, draws, coords or {})),
-        series=label_free_series(network, draws),
+        nodes=tuple(_row(network, found, name) for name in network.nodes),
+        simplexes=tuple(_simplexes(draws, found, names)),
+        series=_series(draws, found),
         derivation=derivation(network),
-        settings={"chains": shape[0], "draws of each": shape[1], **kept, **used_versions(),
-                  **(settings or {})},
+        settings={"chains": chains, "draws of each": number, **_data_sizes(draws), **kept,
+                  **used_versions(), **(settings or {})},
         repeat=repeat,
         picture=picture,
     )  # fmt: skip
 
 
-def label_free_series(network: Network, draws: Draws) -> tuple[Series, ...]:
+def _known_network(draws: Draws, network: Network | None) -> Network:
+    found = draws.network if network is None else network
+    if found is None:
+        raise DataError(
+            "draws: they do not tell which network they are of; give network=, or draw them with "
+            "net.sample, whose draws know it, in files too"
+        )
+    return found
+
+
+def _drawn(draws: Draws) -> tuple[int, int]:
+    """The chains, and the draws of each; refused if there are none."""
+    name = next(iter(draws.values), None)
+    chains, number = (0, 0) if name is None else _shape(draws, name)[:2]
+    if not number:
+        raise DataError("draws: none was kept so far, and there is nothing to show; let it go on")
+    return chains, number
+
+
+def _shape(draws: Draws, name: str) -> tuple[int, ...]:
+    """The shape of the draws of a node; those in a folder are not read for it."""
+    known = getattr(draws.values, "shapes", None)
+    return tuple(np.shape(draws.values[name]) if known is None else known[name])
+
+
+def _data_sizes(draws: Draws) -> dict[str, str]:
+    return {
+        f"data {name}": " × ".join(f"{n} {d}" for d, n in zip(cells.dims, cells.shape, strict=True))
+        for name, cells in draws.data.items()
+    }
+
+
+def label_free_traces(network: Network, draws: Draws) -> tuple[Series, ...]:
     """Traces of what does not depend on the numbering of units."""
-    number = next(iter(draws.values.values())).shape[1]
-    sweeps = draws.attributes.get("burn_in", 0) + np.arange(1.0, number + 1) * draws.attributes.get(
-        "thin", 1
-    )
-    out = []
-    for name, value in draws.values.items():
-        node, dims = network.nodes.get(name), draws.dims[name][2:]
-        axes = tuple(range(2, 2 + len(dims)))
-        if not dims:
-            out.append(Series(name, sweeps, np.asarray(value)))
-        elif isinstance(node, Dirichlet):
-            along = 2 + dims.index(node.over)
-            rest = tuple(axis for axis in axes[:-1])  # the others, once `over` is summed
-            squares = np.square(value).sum(axis=along)
-            out.append(Series(f"mean Σp² of {name}", sweeps, squares.mean(axis=rest)))
+    return _series(draws, _summaries(network, draws))
+
+
+@dataclass
+class _Summary:
+    """What the page shows of a node, gathered block by block: a run in a folder may be larger than
+    the memory."""
+
+    over: str | None  # the dim over which it sums to one
+    trace: Matrix  # (chain, draw): the label-free quantity
+    first: Any = 0.0  # the mean of the first chain
+    total: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+    entries: int = 0
+
+    def add(self, chain: int, start: int, rows: Matrix, vectors: int) -> None:
+        flat = rows.reshape(len(rows), -1)
+        if self.over is None:
+            each = flat.sum(axis=1)
         else:
-            out.append(Series(f"total of {name}", sweeps, np.asarray(value).sum(axis=axes)))
+            each = np.einsum("di,di->d", flat, flat) / vectors
+        self.trace[chain, start : start + len(rows)] = each
+        if chain == 0:
+            self.first = self.first + rows.sum(axis=0) / self.trace.shape[1]
+        self.total += float(flat.sum())
+        self.low = float(np.minimum(self.low, flat.min()))
+        self.high = float(np.maximum(self.high, flat.max()))
+        self.entries += flat.size
+
+
+def _summaries(network: Network, draws: Draws) -> dict[str, _Summary]:
+    out = {}
+    for name in draws.values:
+        over, (chains, number, *sizes) = _summed(network.nodes.get(name)), _shape(draws, name)
+        vectors = 1
+        for dim, size in zip(draws.dims[name][2:], sizes, strict=True):
+            vectors *= 1 if dim == over else size
+        out[name] = _Summary(over, np.empty((chains, number)))
+        for chain, start, rows in _blocks(draws, name):
+            out[name].add(chain, start, rows, vectors)
+    return out
+
+
+def _blocks(draws: Draws, name: str) -> Iterable[tuple[int, int, Matrix]]:
+    """The draws of a node in pieces: (chain, number of the first draw, draws)."""
+    in_folder = getattr(draws.values, "blocks", None)
+    if in_folder is not None:
+        yield from in_folder(name)
+        return
+    for chain, rows in enumerate(draws.values[name]):
+        yield chain, 0, np.asarray(rows)
+
+
+def _series(draws: Draws, found: Mapping[str, _Summary]) -> tuple[Series, ...]:
+    out = []
+    for name, each in found.items():
+        begin, step = (draws.attributes.get(key, default) for key, default in _SWEEPS)
+        sweeps = begin + np.arange(1.0, each.trace.shape[1] + 1) * step
+        total = f"total of {name}" if draws.dims[name][2:] else name
+        title = total if each.over is None else f"mean Σp² of {name}"
+        out.append(Series(title, sweeps, each.trace))
     return tuple(out)
 
 
-def _row(network: Network, draws: Draws, name: str) -> tuple[str, str, str, str]:
-    node = network.nodes[name]
+def _summed(node: Node | None) -> str | None:
+    """The dim over which a latent node sums to one, if it does."""
+    return node.simplex if isinstance(node, Latent) else None
+
+
+def _row(network: Network, found: Mapping[str, _Summary], name: str) -> tuple[str, str, str, str]:
+    node, each = network.nodes[name], found.get(name)
     slots = ", ".join(f"{slot}={getattr(node, slot)}" for slot in node.slots())
-    if name not in draws.values:
+    if each is None:
         shown = "observed" if name in network.observed else "not kept"
     elif node.axes:
-        value = np.asarray(draws.values[name])
-        shown = f"{value.min():.3g} … {value.max():.3g}, mean {value.mean():.4g}"
+        shown = f"{each.low:.3g} … {each.high:.3g}, mean {each.total / each.entries:.4g}"
     else:
-        value = np.asarray(draws.values[name])
-        shown = f"{value.mean():.4g} ± {value.std():.2g}"
+        shown = f"{each.trace.mean():.4g} ± {each.trace.std():.2g}"
     return name, f"{type(node).__name__}({slots})", ", ".join(node.axes) or "–", shown
 
 
-def _simplexes(network: Network, draws: Draws, coords: Coords) -> Iterable[Simplex]:
+def _simplexes(draws: Draws, found: Mapping[str, _Summary], coords: Coords) -> Iterable[Simplex]:
     """Means of the first chain: in another chain the same topic has another number."""
-    for name, value in draws.values.items():
-        node = network.nodes.get(name)
-        if not isinstance(node, Dirichlet):
+    for name, each in found.items():
+        over = each.over
+        if over is None:
             continue
         dims = list(draws.dims[name][2:])
-        mean = np.asarray(value[0]).mean(axis=0)
-        mean = np.moveaxis(mean, dims.index(node.over), -1)
-        dims.remove(node.over)
+        mean = np.moveaxis(each.first, dims.index(over), -1)
+        dims.remove(over)
         places = [_names(coords, dim, size) for dim, size in zip(dims, mean.shape, strict=False)]
         rows = [
             ", ".join(f"{dim} {place[i]}" for dim, place, i in zip(dims, places, at, strict=True))
             for at in np.ndindex(*mean.shape[:-1])
         ]
-        yield Simplex(name, node.over, mean.reshape(-1, mean.shape[-1]), tuple(rows),
-                      _names(coords, node.over, mean.shape[-1]))  # fmt: skip
+        yield Simplex(name, over, mean.reshape(-1, mean.shape[-1]), tuple(rows),
+                      _names(coords, over, mean.shape[-1]))  # fmt: skip
 
 
 def _names(coords: Coords, dim: str, size: int) -> tuple[str, ...]:
-    given = coords.get(dim)
-    return tuple(map(str, range(size) if given is None else given))
+    given = coords.get(dim, range(size))
+    if len(given) != size:
+        raise DataError(f"coords: {len(given)} labels along {dim!r}, but its size is {size}")
+    return tuple(map(str, given))

@@ -27,7 +27,7 @@ from pgbn.storage.bounded import open_text
 from pgbn.storage.count_files import MATRICES, read_matrix
 from pgbn.storage.memory import check_bytes, memory
 
-__all__ = ["FORMATS", "Corpus", "count_terms", "read_corpus"]
+__all__ = ["FORMATS", "Corpus", "count_terms", "read_corpus", "text_lines"]
 
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "lines",
@@ -83,7 +83,7 @@ def read_corpus(
     try:
         if kind in MATRICES:
             counts, inside = read_matrix(path, kind)
-            names = list(_lines(Path(terms), encoding)) if terms is not None else inside
+            names = list(text_lines(Path(terms), encoding)) if terms is not None else inside
             if names is not None and len(names) != counts.shape[1]:
                 raise DataError(
                     f"{terms or path}: {len(names)} names of terms, but the matrix has "
@@ -183,7 +183,7 @@ def _read_texts(
     if kind == "folder":
         rows = _read_folder(path, encoding)
     elif kind == "lines":
-        rows = ((str(n), line) for n, line in enumerate(_lines(path, encoding), 1))
+        rows = ((str(n), line) for n, line in enumerate(text_lines(path, encoding), 1))
     elif kind == "csv":
         rows = _read_table(path, column, label, encoding)
     else:
@@ -223,7 +223,7 @@ def _read_folder(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
             ) from None
 
 
-def _lines(path: Path, encoding: str) -> Iterator[str]:
+def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
     """The lines of a file that are not empty."""
     with open_text(path, _marked(encoding), newline="\n") as file:
         for line in file:

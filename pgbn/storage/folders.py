@@ -84,8 +84,8 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
     """The object and everything that was saved beside it."""
 
     def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Saved:
+        check_loadable(body["kind"], Path(path))  # a checkpoint, say, holds something else
         content = check_content(body["content"])
-        check_loadable(body["kind"], Path(path))
         documents = read_rows(files("documents")) if "documents" in body["groups"] else None
         return Saved(
             decode(body["kind"], content["object"], files, threads, content["vocabulary"]),

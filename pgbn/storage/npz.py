@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from pgbn.errors import StorageError
 
-__all__ = ["Arrays", "check_entries", "file_digest", "is_plain", "read_npz", "write_npz"]
+__all__ = ["Arrays", "check_entries", "file_digest", "is_plain", "read_npy", "read_npz",
+           "write_npz"]  # fmt: skip
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -44,7 +45,7 @@ def read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise StorageError(f"{path}: an entry is compressed")
                 with archive.open(info) as member:
-                    out[info.filename.removesuffix(".npy")] = _read_npy(member, info.file_size)
+                    out[info.filename.removesuffix(".npy")] = read_npy(member, info.file_size)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
             ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:  # fmt: skip
         if isinstance(error, StorageError):
@@ -75,8 +76,9 @@ def is_plain(dtype: np.dtype[Any]) -> bool:
     return bool(dtype.isnative) and dtype.itemsize in sizes.get(dtype.kind, ())
 
 
-def _read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
-    """One array; its shape is believed only if so many bytes are there, and no objects."""
+def read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
+    """One array in ``size`` bytes; its shape is believed only if so many are there, and no
+    objects."""
     version = np.lib.format.read_magic(member)
     if version != (1, 0):
         raise ValueError(f"array format {version}")

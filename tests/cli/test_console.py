@@ -44,7 +44,7 @@ from tests.helpers.commands import FAST
     (["demo", "-o", "NEW", "--sweeps", "0"], 2, "'--sweeps'"),
     (["report", "MODEL", "MODEL"], 1, "the same chain as"),
     (["fit", "TEXTS", "-o", "NEW", "--depth", "0"], 2, "'--depth'"),
-    (["fit", "TEXTS", "-o", "NEW", "--max-width", "-3"], 2, "'--max-width'"),
+    (["fit", "TEXTS", "-o", "NEW", "--max-width", "-3"], 2, "--max-width=-3 must be"),
     (["fit", "TEXTS", "-o", "NEW", "--eta", "-1"], 2, "--eta -1: give finite numbers above 0"),
     (["fit", "TEXTS", "-o", "NEW", "--link", "cauchy"], 2, "--link='cauchy'"),
     (["fit", "TEXTS", "-o", "NEW", "--seed", "-1"], 2, "seed=-1"),

@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("typer")
 pytest.importorskip("sklearn")
+import pgbn
 from pgbn.cli import run_command as run
-from pgbn.report import report_data
+from pgbn.report import report_data, run_data
 from pgbn.storage import open_saved
 from tests.helpers.commands import FAST, ask
 
@@ -53,3 +54,27 @@ def test_report_of_several_chains(
     assert run(counts) == 0
     assert run(["report", str(place / "model"), str(tmp_path / "d")]) == 1
     assert "other terms or documents" in capsys.readouterr().err
+
+
+def test_report_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of any network: a folder of a run or of draws."""
+    x = np.random.default_rng(0).poisson(1.0, (6, 3))
+    network = pgbn.zoo.pfa(2)
+    draws = network.sample({"x": x}, burn_in=1, draws=8, chains=2, coords={"term": list("abc")})
+    draws.save(tmp_path / "draws")
+    found = ask(capsys, "report", tmp_path / "draws", "-o", tmp_path / "r.html")
+    assert (found["chains"], found["bytes"]) == (2, (tmp_path / "r.html").stat().st_size)
+    assert [q["name"] for q in found["quantities"]] == [s.name for s in run_data(draws).series]
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert '<h1 dir="auto">Posterior draws</h1>' in page
+    assert "<bdi>a</bdi>" in page
+    assert "data:image/svg+xml;base64," in page
+    words = ["report", str(tmp_path / "draws"), "-o", str(tmp_path / "r.html")]
+    assert run([*words, "--title", "Mine"]) == 0
+    assert "total of r: R-hat" in capsys.readouterr().out
+    assert '<h1 dir="auto">Mine</h1>' in (tmp_path / "r.html").read_text("utf-8")
+    assert run([*words, str(tmp_path / "draws")]) == 1
+    assert "give one folder" in capsys.readouterr().err
+    pgbn.save(network, tmp_path / "network")
+    assert run(["report", str(tmp_path / "network")]) == 1
+    assert "holds a network" in capsys.readouterr().err

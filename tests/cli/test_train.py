@@ -32,6 +32,15 @@ def test_fit_and_what_is_saved(place: Path) -> None:
     assert saved.object.deepest.depth == 2
 
 
+def test_draws_are_kept_on_demand(place: Path, tmp_path: Path) -> None:
+    words = ["fit", str(place / "texts"), "-o", str(tmp_path / "m"), *FAST, "--max-df", "1.0"]
+    assert run([*words, "--keep-draws", "3"]) == 0
+    kept, without = pgbn.load(tmp_path / "m"), pgbn.load(place / "model")
+    assert len(kept.deepest.draws["r"]) == 3
+    assert not without.deepest.draws
+    assert np.array_equal(kept.deepest.phi[0], without.deepest.phi[0])
+
+
 def test_resume(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A training stopped by Ctrl-C in the middle of the second layer."""
     corpus = read_corpus(place / "texts", stop_words="english", min_df=2, max_df=1.0)
@@ -68,7 +77,7 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     "--link foo", "--seed -1", "--threads 0", "--minutes -1", "--max-df much", "--max-features 0",
     "--min-df 0", "--min-df 1.5", "--min-df nan", "--min-df -1", "--max-df 0.0", "--max-df 0",
     "--token-pattern [", "--token-pattern (a)(b)", "--format xyz", "--encoding nonsense",
-    "--encoding hex",
+    "--encoding hex", "--keep-draws -1", "--keep-draws 201",
 ])  # fmt: skip
 def test_nothing_is_read_before_the_options_are_right(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str

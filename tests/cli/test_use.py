@@ -101,6 +101,23 @@ def test_other_kinds_of_models(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "not fitted" in capsys.readouterr().err
 
 
+def test_info_of_what_is_no_belief_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X = np.random.default_rng(0).poisson(1.0, (8, 5))
+    grown = pgbn.train_layerwise({"x": X}, 3, 1, burn_in=2, collect=2, family=pgbn.zoo.pgbn)
+    pgbn.save(grown, tmp_path / "grown")
+    facts = ask(capsys, "info", tmp_path / "grown")
+    assert (facts["kind"], facts["widths"]) == ("training", list(grown.widths))
+    assert (facts["sweeps"], facts["link"]) == (4, None)
+    assert run(["resume", str(tmp_path / "grown")]) == 0
+    assert "next: pgbn info" in capsys.readouterr().out
+    transformer = pgbn.NetworkTransformer(pgbn.zoo.lda(2), features="theta", burn_in=2, draws=2)
+    transformer.fit(X)
+    pgbn.save(transformer, tmp_path / "transformer")
+    assert ask(capsys, "info", tmp_path / "transformer")["kind"] == "transformer"
+
+
 def test_empty_documents_are_called_as_in_the_results(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

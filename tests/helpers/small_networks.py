@@ -20,6 +20,7 @@ __all__ = [
     "topics_of_gammas",
     "two_kinds",
     "two_modalities",
+    "words_and_sizes",
 ]
 
 
@@ -91,3 +92,11 @@ def topics_of_gammas() -> Network:
     phi1 = Dirichlet("phi1", 0.1, over="term", dims="topic1")
     x = Poisson("x", rate=phi1 @ theta1, dims=("doc", "term"))
     return Network(x, sizes={"topic1": 5, "topic2": 3})
+
+
+def words_and_sizes() -> Network:
+    """Two observed nodes, one of them a vector."""
+    scores = Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    words = Poisson("x", phi() @ scores, dims=("doc", "term"))
+    sizes = Poisson("y", Gamma("size", 1.0, 1.0, dims="doc"), dims="doc")
+    return Network(words, sizes, sizes={"topic": 2})

@@ -12,7 +12,7 @@ from pgbn.report.run_page import run_html
 
 def page_of(network, data, **options):
     draws = network.sample(data, burn_in=1, draws=4, chains=2, progress=False)
-    return run_html(run_data(network, draws, picture=str(network.plot()), **options))
+    return run_html(run_data(draws, network, picture=str(network.plot()), **options))
 
 
 def test_every_part_is_there():
@@ -48,7 +48,7 @@ def test_constant_traces_and_gaps_are_drawn(tmp_path):
     draws = network.sample({"x": np.ones((3, 3), int)}, burn_in=0, draws=5, progress=False)
     draws.values["phi"][:] = 1 / 3
     draws.values["theta"][0, 2] = np.nan
-    data = run_data(network, draws)
+    data = run_data(draws, network)
     page = report_html(data)
     paths = re.findall(r'class="trace c0" d="([^"]*)"', page)
     assert [path.count("M") for path in paths] in ([1, 2], [2, 1])

@@ -56,19 +56,27 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
             found = self._read[name] = self._stack(name)
         return found
 
-    def _stack(self, name: str) -> NDArray[np.float64]:
-        out = np.empty(self.shapes[name])
+    def blocks(self, name: str) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
+        """The rows of a node, block after block: the chain, the number of the first row, and the
+        rows. Whoever takes them one by one needs no memory for all."""
+        _, most, *entries = self.shapes[name]
         for chain, starts in enumerate(self.layout[name]):
             filled = 0
             for start in starts:
                 rows = self.files(block_group(name, chain, start))[_ROWS]
-                end = min(start + len(rows), out.shape[1])
-                if start > filled or rows.shape[1:] != out.shape[2:] or rows.dtype != np.float64:
+                end = min(start + len(rows), most)
+                if start > filled or rows.shape[1:] != (*entries,) or rows.dtype != np.float64:
                     break
-                out[chain, start:end] = rows[: max(end - start, 0)]
-                filled = max(filled, end)
-            if filled < out.shape[1]:
+                if end > filled:
+                    yield chain, filled, rows[filled - start : end - start]
+                    filled = end
+            if filled < most:
                 raise StorageError(f"the draws of {name} in chain {chain} end at {filled}: damaged")
+
+    def _stack(self, name: str) -> NDArray[np.float64]:
+        out = np.empty(self.shapes[name])
+        for chain, start, rows in self.blocks(name):
+            out[chain, start : start + len(rows)] = rows
         return out
 
     def __reduce__(self) -> Any:

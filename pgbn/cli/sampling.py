@@ -1,0 +1,233 @@
+"""The commands for any network: sample, infer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from pgbn.cli.console import cannot_write, check_target, interruptible, output, wrong_usage
+from pgbn.cli.options import Minutes, Seed, Threads, one_of
+from pgbn.cli.tables import print_table, save_table
+from pgbn.errors import DataError, StorageError, did_you_mean
+from pgbn.storage.archive import is_archive, read_manifest
+from pgbn.storage.npz import write_npz
+from pgbn.storage.part_files import new_file
+from pgbn.storage.writing import writing
+
+if TYPE_CHECKING:
+    from pgbn.engine.rows.result import NewRows
+    from pgbn.engine.run.draws import Draws
+
+__all__ = ["infer_command", "sample_command", "show_run"]
+
+Files = Annotated[list[str], typer.Argument(
+    help="Numbers in a .csv, .tsv, .npy, .npz, .mtx or .svmlight file; NAME=FILE for each observed "
+    "node if there are several.", show_default=False)]  # fmt: skip
+
+
+def _samplers() -> Iterable[str]:
+    from pgbn.engine.first_layer.registry import sampler_names
+
+    return ("auto", *sampler_names(), "composed")
+
+
+def sample_command(
+    network: Annotated[Path, typer.Argument(help="A network in a JSON file, or in a folder.",
+                                            show_default=False)],
+    data: Files,
+    to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the run.",
+                                     show_default=False)],
+    *,
+    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before draws are kept.")] = 1000,
+    draws: Annotated[int, typer.Option(min=1, help="Draws that each chain keeps.")] = 500,
+    thin: Annotated[int, typer.Option(min=1, help="Sweeps for each of them.")] = 1,
+    chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 1,
+    parallel: Annotated[int, typer.Option(min=1, help="Chains side by side.")] = 1,
+    keep: Annotated[str | None, typer.Option(
+        help="The nodes whose draws are kept (phi,theta); all latent ones if left out.")] = None,
+    layer1: Annotated[str, typer.Option(callback=one_of(table=_samplers), help="How the counts of "
+                                        "the first layer are drawn, see Network.chain.")] = "auto",
+    coords: Annotated[list[str] | None, typer.Option(
+        help="DIM=FILE: names along a dim, a line each; once for each dim.")] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    minutes: Minutes = 5.0,
+) -> None:  # fmt: skip
+    """Sample from the posterior of any network.
+
+    A checkpoint is written now and then; Ctrl-C and SIGTERM stop and save, and pgbn resume goes on.
+    Python's net.to_json() is what goes into the JSON file.
+
+    Examples:
+
+      pgbn sample network.json counts.mtx -o run --chains 4 --parallel 4
+
+      pgbn sample network.json x=words.npz y=labels.csv -o run --keep phi,beta
+    """
+    from pgbn.cli.models import read_network
+    from pgbn.cli.node_data import data_labels, files_of, read_labels, read_nodes
+    from pgbn.engine.run.draws import read_keep
+    from pgbn.engine.run.run_store import KIND
+    from pgbn.engine.run.sampling import sample_beside
+
+    if is_archive(to):
+        hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "another folder"
+        raise StorageError(f"{to}: there is something saved already; use {hint}")
+    net = read_network(network)
+    with wrong_usage("DATA"):
+        files = files_of(data, net.observed)
+    names = None if keep is None else [name.strip() for name in keep.split(",")]
+    with wrong_usage("--keep"):
+        read_keep(net, names)
+    with wrong_usage("--coords"):
+        given = read_labels(coords or (), net)
+    with writing(to):  # what cannot be written is known before the data are read
+        read = read_nodes(net, files)
+        with interruptible():
+            result = sample_beside(
+                net, {name: each.values for name, each in read.items()}, burn_in, draws, thin,
+                chains, seed, names, progress=True, layer1=layer1, threads=threads, callback=None,
+                executor=None, given=None, coords=data_labels(net, read) | given,
+                parallel=parallel, save=to, minutes=minutes,
+            )  # fmt: skip
+    show_run(to, result)
+
+
+def show_run(folder: Path, draws: Draws) -> None:
+    """What a run that is done has kept."""
+    output.result(
+        {"run": str(folder), "nodes": list(draws)},
+        lambda: output.say(f"{draws}\nnext: pgbn report {folder}"),
+    )
+
+
+def infer_command(
+    run: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
+    data: Files,
+    *,
+    to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv or .npz file; CSV on "
+                                            "standard output if left out.")] = None,
+    nodes: Annotated[str | None, typer.Option(help="The nodes that are told (theta,c); all of the "
+                                              "rows if left out.")] = None,
+    rows: Annotated[str | None, typer.Option(help="The dim of the new rows; the first one of the "
+                                             "data if left out.")] = None,
+    chain: Annotated[str, typer.Option(help="Whose draws are given: the number of a chain, from 0, "
+                                       "or all.")] = "0",
+    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before samples are taken.")] = 200,
+    samples: Annotated[int, typer.Option(min=1, help="Samples for each row, at least; one or more "
+                                         "given each draw of the run.")] = 200,
+    seed: Seed = 0,
+    threads: Threads = None,
+) -> None:  # fmt: skip
+    """Infer what belongs to new rows of any network.
+
+    Means and standard deviations are written. The nodes without the rows, such as topics, are held
+    at the draws of the run, one after another. In another chain the same topic has another number:
+    the draws of one chain are given, unless you say all.
+
+    Example:
+
+      pgbn infer run new.mtx --nodes theta -o rows.csv
+    """
+    from pgbn.cli.models import open_draws
+    from pgbn.cli.node_data import data_labels, files_of, in_run_order, read_nodes
+    from pgbn.engine.rows.independent import row_network
+    from pgbn.engine.rows.infer import infer_rows
+
+    if to is not None and to.suffix not in (".csv", ".npz"):
+        raise typer.BadParameter(f"--output {to}: the name must end in .csv or .npz")
+    if to is not None:
+        check_target(to)
+    found, network = open_draws(run)
+    plate = (*network[network.observed[0]].axes, "")[0] if rows is None else rows
+    if plate not in network.dims:
+        raise typer.BadParameter(f"--rows {plate}: no node has this dim."
+                                 f"{did_you_mean(plate, network.dims)}")  # fmt: skip
+    local = row_network(network, plate)
+    wanted = None if nodes is None else [name.strip() for name in nodes.split(",")]
+    for name in wanted or ():
+        if name not in local.free:
+            raise typer.BadParameter(f"--nodes: {name!r} does not belong to the rows."
+                                     f"{did_you_mean(name, local.free)}")  # fmt: skip
+    with wrong_usage("DATA"):
+        files = files_of(data, local.observed)
+    given = _given(run, found, local.held, chain)
+    read = read_nodes(local, files)
+    values = {name: in_run_order(name, each, local[name].axes, plate, found.coords)
+              for name, each in read.items()}  # fmt: skip
+    result = infer_rows(network, values, given, plate, burn_in, samples, seed, wanted,
+                        threads=threads)  # fmt: skip
+    columns, table = _flat(result, plate, found.coords)
+    labels = data_labels(local, read).get(plate) or [str(row) for row in range(len(table))]
+    _tell(to, result, plate, labels, columns, table)
+
+
+def _given(run: Path, draws: Draws, held: Iterable[str], chain: str) -> dict[str, NDArray[Any]]:
+    """The draws of what new rows depend on, of one chain or of all."""
+    given: dict[str, NDArray[Any]] = {}
+    for name in held:
+        if name not in draws:
+            raise DataError(
+                f"{run}: no draws of {name!r}, on which new rows depend, are in it; sample with "
+                f"--keep {','.join(held)}"
+            )
+        value = draws[name]
+        if not value.shape[1]:
+            raise DataError(f"{run}: there are no draws so far; go on with pgbn resume {run}")
+        numbers = [str(number) for number in range(len(value))]
+        if chain not in (*numbers, "all"):
+            raise typer.BadParameter(f"--chain {chain}: the run has the chains "
+                                     f"{', '.join(numbers)}; give one of them, or all")  # fmt: skip
+        given[name] = value if chain == "all" else value[int(chain)]
+    return given
+
+
+def _flat(
+    result: NewRows, plate: str, coords: Mapping[str, list[Any]]
+) -> tuple[list[str], NDArray[Any]]:
+    """All means and standard deviations with a line for each row: theta[0], …, theta_sd[0], …"""
+    columns, parts = [], []
+    for name in result:
+        dims = list(result.dims[name])
+        axis = dims.index(plate)
+        dims.remove(plate)
+        for title, array in ((name, result[name]), (f"{name}_sd", result.sd[name])):
+            each = np.moveaxis(array, axis, 0)
+            places = [coords.get(d, range(n)) for d, n in zip(dims, each.shape[1:], strict=True)]
+            columns += [
+                f"{title}[{','.join(map(str, place))}]" if dims else title
+                for place in product(*places)
+            ]
+            parts.append(each.reshape(len(each), -1))
+    return columns, np.concatenate(parts, axis=1)
+
+
+def _tell(
+    to: Path | None,
+    result: NewRows,
+    plate: str,
+    labels: list[str],
+    columns: list[str],
+    table: NDArray[Any],
+) -> None:
+    if to is None:
+        rows = [{"name": n, "values": row} for n, row in zip(labels, table, strict=True)]
+        output.result({"columns": columns, "rows": rows},
+                      lambda: print_table(table, columns, labels, plate))  # fmt: skip
+        return
+    with cannot_write(to):
+        if to.suffix == ".csv":
+            save_table(to, table, columns, labels, plate)
+        else:
+            arrays = {name: result[name] for name in result}
+            arrays |= {f"{name}_sd": result.sd[name] for name in result}
+            with new_file(to) as file:
+                write_npz(file, {**arrays, f"{plate}_names": np.array(labels)})
+    facts = {"output": str(to), "rows": len(labels), "nodes": list(result)}
+    output.result(facts, lambda: output.say(f"{to}: {len(labels)} rows of {', '.join(result)}"))

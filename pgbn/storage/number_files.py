@@ -1,0 +1,121 @@
+"""Numbers in files, for the data of any node: tables, arrays of numpy, matrices of counts.
+
+    numbers = read_numbers("visits.csv")
+    numbers.values, numbers.rows, numbers.columns
+
+A table (.csv, .tsv) may name its columns in its first line, and its rows in its first column: if
+that has no title, or the title ``rows``, or holds texts. A cell that is empty or NaN is missing,
+and masked.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import DataError
+from pgbn.storage.bounded import check_regular, open_text
+from pgbn.storage.corpus import FORMATS
+from pgbn.storage.count_files import MATRICES, read_matrix
+from pgbn.storage.npz import read_npy
+
+__all__ = ["NUMBER_FILES", "Numbers", "read_numbers"]
+
+NUMBER_FILES = (".csv", ".tsv", ".npy", *(end for end, kind in FORMATS.items() if kind in MATRICES))
+_MISSING = ("", "na", "nan")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """An array, or a sparse matrix where the file is one, and the names of rows and columns."""
+
+    values: Any
+    rows: list[str] | None = None
+    columns: list[str] | None = None
+
+
+def read_numbers(path: str | Path, rows: str = "") -> Numbers:
+    """The numbers in a file, whose kind its name tells; ``rows`` is what a column is called that
+    names the rows of a table."""
+    path = Path(path)
+    ends = [end.lower() for end in path.suffixes if end.lower() != ".gz"][-1:]
+    if not ends or ends[0] not in NUMBER_FILES:
+        raise DataError(f"{path}: no kind of file that has numbers: {', '.join(NUMBER_FILES)}")
+    try:
+        check_regular(path)
+        if ends[0] == ".npy":
+            with path.open("rb") as file:
+                return Numbers(read_npy(file, path.stat().st_size))
+        if ends[0] in (".csv", ".tsv"):
+            return _read_table(path, "\t" if ends[0] == ".tsv" else ",", rows)
+        counts, names = read_matrix(path, FORMATS[ends[0]])
+        return Numbers(counts, columns=names)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not utf-8 at byte {error.start}") from None
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from None
+    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path}: not an array of numbers ({error})") from None
+
+
+def _read_table(path: Path, separator: str, title: str) -> Numbers:
+    """Numbers row by row; names where the first line or the first column have them."""
+    with open_text(path, "utf-8-sig") as file:
+        lines = _lines(path, csv.reader(file, delimiter=separator))
+        first = next(lines, None)
+        if first is None:
+            raise DataError(f"{path}: nothing in it")
+        head = None if all(_is_number(cell) for cell in first) else first
+        cells = [*([] if head else [first]), *lines]
+    if not cells:
+        raise DataError(f"{path}: names of columns, and no row of numbers")
+    titled = head is not None and head[0].strip() in ("", title)
+    named = titled or not all(_is_number(row[0]) for row in cells)
+    rows = [row[0] for row in cells] if named else None
+    if len(cells[0]) == named:
+        raise DataError(f"{path}: one column, and no numbers in it")
+    table = np.empty((len(cells), len(cells[0]) - named))
+    for number, row in enumerate(cells):
+        table[number] = _numbers(path, number + 1 + (head is not None), row[named:])
+    unknown = np.isnan(table)
+    values: NDArray[Any] = np.ma.masked_array(table, unknown) if unknown.any() else table
+    return Numbers(values, rows, head[named:] if head else None)
+
+
+def _lines(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Lines that are not empty, all of them as long as the first."""
+    length = 0
+    for number, row in enumerate(reader, 1):
+        if not row:
+            continue
+        length = length or len(row)
+        if len(row) != length:
+            raise DataError(f"{path}: line {number} has {len(row)} cells, the first has {length}")
+        yield row
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.strip() or "nan")
+    except ValueError:
+        return cell.strip().lower() in _MISSING
+    return True
+
+
+def _numbers(path: Path, number: int, row: list[str]) -> list[float]:
+    for cell in row:
+        if not _is_number(cell):
+            raise DataError(f"{path}: row {number} has {cell!r:.40}, which is no number")
+    return [math.nan if c.strip().lower() in _MISSING else float(c) for c in row]

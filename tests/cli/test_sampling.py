@@ -1,0 +1,194 @@
+"""The commands for any network."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+pytest.importorskip("typer")
+import pgbn
+from pgbn.cli import run_command as run
+from tests.helpers.commands import ask
+from tests.helpers.small_networks import words_and_sizes
+
+X = np.random.default_rng(0).poisson(1.0, (12, 6))
+NEW = np.random.default_rng(1).poisson(1.0, (3, 6))
+TERMS = list("abcdef")
+SHORT = ["--burn-in", "2", "--draws", "4"]
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network, data, new rows with their columns in another order, and a run of two chains."""
+    here = tmp_path_factory.mktemp("run")
+    (here / "net.json").write_text(pgbn.zoo.lda(2).to_json())
+    scipy.io.mmwrite(here / "x.mtx", sp.csr_array(X))
+    (here / "terms.txt").write_text("\n".join(TERMS))
+    lines = [",".join(["doc", *reversed(TERMS)])]
+    lines += [f"new {i},{','.join(map(str, reversed(row.tolist())))}" for i, row in enumerate(NEW)]
+    (here / "new.csv").write_text("\n".join(lines))
+    words = ["sample", here / "net.json", here / "x.mtx", "-o", here / "run", *SHORT, "--chains",
+             "2", "--parallel", "2", "--seed", "3", "--coords", f"term={here / 'terms.txt'}"]  # fmt: skip
+    assert run(list(map(str, words))) == 0
+    return here
+
+
+def test_sample_is_net_sample(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = pgbn.zoo.lda(2).sample({"x": X}, burn_in=2, draws=4, chains=2, seed=3)
+    draws = pgbn.load(here / "run")
+    assert list(draws) == ["phi", "theta"]
+    assert all(np.array_equal(draws[name], expected[name]) for name in expected)
+    assert draws.coords == {"term": TERMS}
+    assert ask(capsys, "info", here / "run")["shapes"]["phi"] == [2, 4, 2, 6]
+    words = ["sample", here / "run", f"x={here / 'x.mtx'}", "-o", here / "phi", *SHORT,
+             "--keep", "phi", "--thin", 2, "--layer1", "blocked", "--threads", 1]  # fmt: skip
+    assert ask(capsys, *words) == {"run": str(here / "phi"), "nodes": ["phi"]}
+    expected = pgbn.zoo.lda(2).sample({"x": X}, burn_in=2, draws=4, thin=2, layer1="blocked")
+    assert np.array_equal(pgbn.load(here / "phi")["phi"], expected["phi"])
+    assert run(["infer", str(here / "phi"), str(here / "x.mtx")]) == 0
+
+
+def test_several_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = words_and_sizes()
+    (tmp_path / "net.json").write_text(net.to_json())
+    np.save(tmp_path / "x.npy", X)
+    (tmp_path / "y.csv").write_text("\n".join(map(str, X.sum(axis=1))))
+    files = [f"y={tmp_path / 'y.csv'}", f"x={tmp_path / 'x.npy'}"]
+    ask(capsys, "sample", tmp_path / "net.json", *files, "-o", tmp_path / "run", *SHORT)
+    expected = net.sample({"x": X, "y": X.sum(axis=1)}, burn_in=2, draws=4)
+    found = pgbn.load(tmp_path / "run")
+    assert all(np.array_equal(found[name], expected[name]) for name in expected)
+    told = ask(capsys, "infer", tmp_path / "run", *files, "--nodes", "size", "--burn-in", 1,
+               "--samples", 4)  # fmt: skip
+    assert told["columns"] == ["size", "size_sd"]
+
+
+def test_stopped_and_gone_on_with(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SIGTERM after a sweep; a report of what is there; and the same bits in the end."""
+    from pgbn.engine.run import sampling
+
+    tell = sampling._Runner._tell
+
+    def press(runner: Any, at: Any) -> None:
+        tell(runner, at)
+        if runner.clock.done == stop_at:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(sampling._Runner, "_tell", press)
+    words = ["sample", str(here / "net.json"), str(here / "x.mtx"), *SHORT, "--seed", "3"]
+    stop_at = 1
+    assert run([*words, "-o", str(tmp_path / "early")]) == 143
+    assert run(["report", str(tmp_path / "early"), "-o", str(tmp_path / "r.html")]) == 1
+    assert "none was kept so far" in capsys.readouterr().err
+    assert run(["infer", str(tmp_path / "early"), str(here / "x.mtx")]) == 1
+    assert "no draws so far; go on with pgbn resume" in capsys.readouterr().err
+
+    stop_at, folder = 4, str(tmp_path / "run")
+    assert run([*words, "-o", folder]) == 143
+    assert f"pgbn resume {folder}" in capsys.readouterr().err
+    assert run([*words, "-o", folder]) == 1
+    assert f"use pgbn resume {folder}" in capsys.readouterr().err
+    assert ask(capsys, "info", folder)["draws so far"] == [2]
+    assert ask(capsys, "report", folder, "-o", tmp_path / "r.html")["chains"] == 1
+    assert "the draws so far" in (tmp_path / "r.html").read_text("utf-8")
+    stop_at = -1
+    assert ask(capsys, "resume", folder)["nodes"] == ["phi", "theta"]
+    whole = pgbn.load(here / "run")["phi"][:1]
+    assert np.array_equal(pgbn.load(folder)["phi"], whole)
+
+
+def test_infer_is_net_infer(here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net, draws = pgbn.zoo.lda(2), pgbn.load(here / "run")
+    words = ["infer", here / "run", here / "new.csv", "--burn-in", 2, "--samples", 8, "--seed", 5]
+    one = {"phi": draws["phi"][1]}
+    for chain, given in (("1", one), ("all", {"phi": draws["phi"]})):
+        found = ask(capsys, *words, "--chain", chain)
+        expected = net.infer({"x": NEW}, given=given, burn_in=2, samples=8, seed=5)
+        assert found["columns"] == ["theta[0]", "theta[1]", "theta_sd[0]", "theta_sd[1]"]
+        assert [row["name"] for row in found["rows"]] == ["new 0", "new 1", "new 2"]
+        values = np.array([row["values"] for row in found["rows"]])
+        assert np.array_equal(values, np.hstack([expected["theta"], expected.sd["theta"]]))
+    for name in ("rows.csv", "rows.npz"):
+        facts = ask(capsys, *words, "--chain", "all", "--nodes", "theta", "-o", tmp_path / name)
+        assert facts == {"output": str(tmp_path / name), "rows": 3, "nodes": ["theta"]}
+    with np.load(tmp_path / "rows.npz", allow_pickle=False) as file:
+        assert np.array_equal(file["theta"], expected["theta"])
+        assert np.array_equal(file["theta_sd"], expected.sd["theta"])
+        assert file["doc_names"].tolist() == ["new 0", "new 1", "new 2"]
+    rows = list(csv.reader((tmp_path / "rows.csv").open(encoding="utf-8")))
+    assert rows[0] == ["doc", *found["columns"]]
+    assert np.allclose(np.array(rows[1:])[:, 1:].astype(float), values, atol=1e-5)
+
+
+@pytest.mark.parametrize(("words", "option"), [
+    ("--keep phy", "--keep"), ("--keep ,", "--keep"), ("--layer1 quick", "--layer1"),
+    ("--coords term", "--coords"), ("--draws 0", "--draws"), ("--thin 0", "--thin"),
+    ("--chains 0", "--chains"), ("--parallel 0", "--parallel"), ("--burn-in -1", "--burn-in"),
+    ("--seed -1", "--seed"), ("--minutes -1", "--minutes"), ("--threads 0", "--threads"),
+    ("y=x.mtx", "DATA"), ("x.mtx", "DATA"),
+])  # fmt: skip
+def test_wrong_options_of_sample(
+    here: Path, tmp_path: Path, words: str, option: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """They are told before the data are read."""
+    monkeypatch.setattr("pgbn.cli.node_data.read_numbers", lambda *_, **__: pytest.fail("read"))
+    begin = ["sample", str(here / "net.json"), str(here / "x.mtx"), "-o", str(tmp_path / "r")]
+    assert run([*begin, *words.split()]) == 2
+    assert option in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(("words", "option"), [
+    ("--nodes phi", "--nodes"), ("--rows dc", "--rows"), ("--chain 2", "--chain"),
+    ("--samples 0", "--samples"), ("-o rows.txt", "--output"), ("y=x.mtx", "DATA"),
+])  # fmt: skip
+def test_wrong_options_of_infer(
+    here: Path, words: str, option: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("pgbn.cli.node_data.read_numbers", lambda *_, **__: pytest.fail("read"))
+    assert run(["infer", str(here / "run"), str(here / "x.mtx"), *words.split()]) == 2
+    assert option in capsys.readouterr().err
+
+
+def test_what_is_there_or_cannot_be(
+    here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net, data = str(here / "net.json"), str(here / "x.mtx")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "time.json").write_text(pgbn.zoo.pgds(2).to_json())
+    assert (
+        run(["sample", str(tmp_path / "time.json"), data, "-o", str(tmp_path / "t"), *SHORT]) == 0
+    )
+    keep = ["--keep", "theta"]
+    assert run(["sample", net, data, "-o", str(tmp_path / "theta"), *SHORT, *keep]) == 0
+    for words, message in (
+        (["sample", net, data, "-o", str(here / "run")], "something saved already"),
+        (["sample", net, data, "-o", str(tmp_path / "file")], "is a file"),
+        (
+            ["sample", str(tmp_path / "bad.json"), data, "-o", str(tmp_path / "r")],
+            "bad.json: not a",
+        ),
+        (["sample", str(tmp_path / "no.json"), data, "-o", str(tmp_path / "r")], "no such file"),
+        (["sample", net, str(tmp_path / "no.csv"), "-o", str(tmp_path / "r")], "no such file"),
+        (["infer", str(tmp_path / "t"), data], "net.forecast"),
+        (["infer", str(tmp_path / "theta"), data], "no draws of 'phi', on which new rows depend"),
+        (["infer", str(here / "run"), data, "-o", str(tmp_path / "no" / "a.csv")], "no folder"),
+    ):
+        capsys.readouterr()
+        assert run(words) == 1
+        assert message in capsys.readouterr().err
+    assert (tmp_path / "file").read_text() == "mine"
+    assert not (tmp_path / "r").exists()
