@@ -123,7 +123,12 @@ def _cells_at(
         rows = rows * size + numbers
     order = np.lexsort((index[-1], rows))
     rows, columns = rows[order], index[-1][order]
-    found = np.array([_value(data, row, column) for row, column in zip(rows, columns, strict=True)])
+    found = np.array(
+        [
+            _value(data, row, column)
+            for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+        ]
+    )
     per_row = np.bincount(rows, minlength=by_cell.rows)
     indptr = np.concatenate(([0], np.cumsum(per_row))).astype(np.int64)
     return Cells(
