@@ -44,11 +44,12 @@ def main():
     parser.add_argument("--topics", type=int, default=128)
     parser.add_argument("--burn-in", type=int, default=400)
     parser.add_argument("--collect", type=int, default=100)
+    parser.add_argument("--every", type=int, default=1, help="of the test documents, every n-th")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--sweeps", type=int, nargs=2, default=[100, 100], help="for new documents")
     arguments = parser.parse_args()
     corpus = load_newsgroups(arguments.data, arguments.vocabulary)
-    seen, held_out = split_tokens(corpus["test"], 0.8, seed=0)
+    seen, held_out = split_tokens(corpus["test"][:: arguments.every], 0.8, seed=0)
     print(f"{machine()}; {seen.sum()} test tokens seen, {held_out.sum()} scored", flush=True)
     clock = time.perf_counter()
 

@@ -68,17 +68,19 @@ class DrawsVerbs:
         particles: int = 10,
         seed: int = 0,
         threads: int | None = None,
+        data: Mapping[str, Any] | None = None,
     ) -> NDArray[np.float64]:
         """log p(x_i | θ^s) for every draw and every cell of the data or, ``by="row"``, every row,
         with the latent values of the row integrated out.
 
         Given them, to leave a row out is to leave out data that its own values have seen. How the
         integral is done, and on which side it errs: `pgbn.evaluation.row_log_likelihood`.
+        ``data={"x": new}`` are rows that the draws have not seen (by row).
         """
         from pgbn.evaluation.row_likelihood import log_likelihood
 
         return log_likelihood(self._draws, name, by, rows=rows, particles=particles, seed=seed,
-                              threads=threads)  # fmt: skip
+                              threads=threads, data=data)  # fmt: skip
 
     def log_likelihood_function(self, name: str) -> Callable[[Any, Any], Any]:
         """The log likelihood by cell as a function, for data too large for an array: give it to

@@ -9,6 +9,11 @@ masked in the data of the chain, and
 
     perplexity = exp(−mean of ln p(x_i)),       p(x_i) = 1/S Σ_s p(x_i | λ^s)
 
+by="rows": whole rows are held out, which no chain has seen. Their own latent values are integrated
+out (`pgbn.evaluation.row_likelihood`), and with V cells in a row, so that rows compare with cells,
+
+    perplexity = exp(−mean of ln p(x_j) / V),       p(x_j) = 1/S Σ_s p̂(x_j | what no row has)
+
 Instead of sampled values, λ^s may be the mean of the rate given the counts of the sweep, and
 p(x_i | λ^s) its mean: the same limit from fewer samples (Rao–Blackwell; docs/howto/criticism.md
 has figures). For cells that is exact where the rate is Σ_k w_k θ_k with θ a gamma node, since then
@@ -17,6 +22,7 @@ x is a sum of negative binomials given the counts and w.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,11 +32,13 @@ from pgbn.engine.compile.by_cell import ByCell
 from pgbn.engine.compile.conditional import ConditionalMeans, averaged_nodes, mixed_gamma
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.rows.result import NewRows
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.replay import Replay
 from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.evaluation.gamma_mixture import log_negative_binomials, term_weights
+from pgbn.evaluation.row_likelihood import row_log_likelihood
 from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
@@ -41,6 +49,7 @@ from pgbn.nodes.rules.registry import find_link
 __all__ = ["HeldOut"]
 
 _FLOOR = np.finfo(np.float64).tiny
+_WAYS = ("tokens", "cells", "rows")
 _TYPES = (Poisson, Multinomial, BernoulliPoisson)
 
 
@@ -49,7 +58,8 @@ class HeldOut:
     `perplexity`.
 
     ``held_out`` are the held-out tokens, an array as the data of the node, or for ``by="cells"`` a
-    masked array in which all cells but the held-out ones are masked.
+    masked array in which all cells but the held-out ones are masked, or for ``by="rows"`` the data
+    of new rows, along the first dim of the node.
     """
 
     def __init__(self, network: Network, name: str, held_out: Any, by: str = "tokens") -> None:
@@ -59,11 +69,11 @@ class HeldOut:
             )
         node = network.nodes[name]
         assert isinstance(node, Observed)
-        if not isinstance(node, _TYPES) or by not in ("tokens", "cells"):
+        if not isinstance(node, _TYPES) or by not in _WAYS:
             kinds = ", ".join(kind.__name__ for kind in _TYPES)
             raise DataError(
                 f"HeldOut: {name!r} is a {type(node).__name__}, by={by!r}: nodes of the types "
-                f"{kinds} are scored by='tokens' or 'cells'"
+                f"{kinds} are scored by='tokens', 'cells' or 'rows'"
             )
         if by == "tokens" and isinstance(node, BernoulliPoisson):
             raise DataError(f"HeldOut: {name!r} is binary and has no tokens; give by='cells'")
@@ -72,15 +82,16 @@ class HeldOut:
         self.network, self.name, self.by, self.node = network, name, by, node
         link = find_link(node)
         self.slot = link.slot if link is not None else node.slots()[0]
-        self.cells = self._tokens(held_out) if by == "tokens" else self._masked(held_out)
-        if not self.cells.values.size:
-            raise DataError("HeldOut: nothing is held out; give at least one token or cell")
+        self.cells = self._masked(held_out) if by == "cells" else self._read(held_out)
+        if not (self.cells.rows if by == "rows" else self.cells.values.size):
+            raise DataError("HeldOut: nothing is held out; give at least one token, cell or row")
         self.samples = 0
         self._rates = np.zeros(self.cells.values.size)
         self._totals = np.zeros(self.cells.rows)
-        self._logs = np.full(self.cells.values.size, -np.inf)
+        scores = self.cells.shape[0] if by == "rows" else self.cells.values.size
+        self._logs = np.full(scores, -np.inf)
 
-    def _tokens(self, held_out: Any) -> Cells:
+    def _read(self, held_out: Any) -> Cells:
         return read_array(self.node, held_out, imputed=False)
 
     def _masked(self, held_out: Any) -> Cells:
@@ -104,6 +115,8 @@ class HeldOut:
 
     def add_chain(self, chain: Chain, means: bool = False) -> None:
         """The current sample of a chain; ``means``: given its counts, not its sampled values."""
+        if self.by == "rows":
+            raise DataError("HeldOut: by='rows' takes draws; give add_draws(net.sample(...))")
         if chain.network.nodes.keys() != self.network.nodes.keys():
             raise DataError("HeldOut: the chain is one of another network")
         program = chain.program
@@ -132,8 +145,19 @@ class HeldOut:
         with ConditionalMeans(program, names).in_place():
             self._add(program)
 
-    def add_draws(self, draws: Draws) -> None:
-        """All draws that were kept, by their values."""
+    def add_draws(self, draws: Draws | NewRows, *, particles: int = 10, seed: int = 0) -> None:
+        """All draws that were kept, by their values: of `Network.sample`, or what `Network.infer`
+        found for new rows with ``keep="draws"``. By rows, ``particles`` and ``seed`` are those of
+        `row_log_likelihood`, and draws of what no row has are enough."""
+        if isinstance(draws, NewRows):
+            draws = draws.to_draws()
+        if self.by == "rows":
+            found = row_log_likelihood(
+                draws, self.name, particles=particles, seed=seed, data={self.name: self.cells}
+            )
+            for logs in found.reshape(-1, found.shape[-1]):
+                self._add_logs(logs)
+            return
         replay = Replay(draws, self.name, "HeldOut")
         for _ in replay:
             self._add(replay.program)
@@ -188,13 +212,15 @@ class HeldOut:
     # ---- results ----------------------------------------------------------------------
 
     def perplexity(self) -> float:
-        """Over all held-out tokens or cells."""
+        """Over all held-out tokens, cells or rows."""
         logs, weight = self._scores()
         return float(np.exp(-(weight * logs).sum() / weight.sum()))
 
     def per_row(self) -> NDArray[np.float64]:
         """The perplexity of each row; NaN where nothing is held out."""
         logs, weight = self._scores()
+        if self.by == "rows":
+            return np.asarray(np.exp(-logs))
         rows, number = self.cells.cell_rows(), self.cells.rows
         with np.errstate(invalid="ignore"):
             mean = np.bincount(rows, weight * logs, number) / np.bincount(rows, weight, number)
@@ -203,6 +229,9 @@ class HeldOut:
     def _scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if not self.samples:
             raise DataError("HeldOut: no samples yet: call add_chain() or add_draws() first")
+        if self.by == "rows":
+            logs = (self._logs - np.log(self.samples)) / prod(self.cells.shape[1:])
+            return logs, np.ones(logs.size)
         if self.by == "cells":
             logs = self._logs - np.log(self.samples)
             return np.maximum(logs, np.log(_FLOOR)), np.ones(logs.size)

@@ -12,6 +12,9 @@ Since p(h | x, g) = E q_m(h) over the counts of the posterior, q comes close to 
 the weights become equal. With the prior among the q_m no weight exceeds (M + 1)·p(x | h). The
 estimate of p is unbiased for every M; that of log p is, by Jensen's inequality, too low on average,
 by about half the squared relative error of p̂.
+
+New rows have no draws to begin at. They begin at the prior, and some sweeps come first: where the
+sweeps begin changes how good q is, not what is estimated.
 """
 
 from __future__ import annotations
@@ -27,6 +30,9 @@ from pgbn.checks import check_integer, check_seed
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.posterior import posterior_of
 from pgbn.engine.compile.program import Program
+from pgbn.engine.data.cells import Cells, read_data
+from pgbn.engine.rows.independent import row_network
+from pgbn.engine.rows.known import known_data, row_coords, seen_network
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import prior_step, to_storage
@@ -39,6 +45,7 @@ from pgbn.samplers.random import stream_key, word_of
 
 __all__ = ["log_likelihood", "row_log_likelihood"]
 
+SETTLE, AGAIN = 20, 5  # sweeps of new rows before the first draw of the rest, and before others
 _TINY = 1e-300  # a gamma of tiny shape underflows to 0, where its density has no value
 
 
@@ -51,14 +58,21 @@ def log_likelihood(
     particles: int = 10,
     seed: int = 0,
     threads: int | None = None,
+    data: Mapping[str, Any] | None = None,
 ) -> NDArray[np.float64]:
     """By cell or by row; see `Draws.log_likelihood`."""
     if by == "cell":
+        if data is not None:
+            raise DataError(
+                "log_likelihood: data= are new rows, whose own values are integrated out: give "
+                "by='row'; by cell, given their draws, net.infer(data, draws, keep='draws')"
+                ".to_draws().log_likelihood(...)"
+            )
         return cell_log_likelihood(draws, name, threads)
     if by != "row":
         raise DataError(f"by={by!r} must be 'cell' or 'row'")
     return row_log_likelihood(draws, name, rows=rows, particles=particles, seed=seed,
-                              threads=threads)  # fmt: skip
+                              threads=threads, data=data)  # fmt: skip
 
 
 def row_log_likelihood(
@@ -69,38 +83,52 @@ def row_log_likelihood(
     particles: int = 10,
     seed: int = 0,
     threads: int | None = None,
+    data: Mapping[str, Any] | None = None,
 ) -> NDArray[np.float64]:
     """(chain, draw, rows): log p̂ of all data of each row given the draws of what no row has.
 
     ``rows`` is the dim of the rows, the first of the node if left out; where several observed nodes
     have it, their data together are the row. ``particles`` is M: the cost grows with its square,
     the error falls with it. Rows must be independent given the rest, and all latent nodes kept.
+    ``data`` are those of new rows, of one or more observed nodes; draws of what no row has do then.
     """
-    network = _network(draws, name)
+    network = _network(draws, name, data is not None)
     plate = network.nodes[name].axes[0] if rows is None and network.nodes[name].axes else rows
     if plate not in network.nodes[name].axes:
         raise DataError(f"rows={rows!r}: {name!r} has the dims {network.nodes[name].axes}")
     _check_independent(network, plate)
-    missing = [each for each in network.latent if each not in draws.values]
+    check_integer("particles", particles, 1)
+    cells = dict(draws.data)
+    if data is not None:
+        whole = row_network(network, plate)
+        known = known_data(network, whole, data)
+        network = seen_network(network, whole, known, plate)
+        cells = read_data(network, known)
+        row_coords(network, known, draws, plate)
+    elif any(each not in cells for each in network.observed):
+        network = row_network(network, plate, cells)
+    needed = network.held if data is not None else network.latent
+    missing = [each for each in needed if each not in draws.values]
     if missing:
         raise DataError(
-            f"log_likelihood: by='row' needs draws of all latent nodes, and {', '.join(missing)} "
-            "were not kept; sample without keep="
+            f"log_likelihood: by='row' needs draws of {', '.join(needed)}, and "
+            f"{', '.join(missing)} were not kept; sample with "
+            f"keep=[{', '.join(map(repr, [*draws.values, *missing]))}]"
         )
     chains, number = next(iter(draws.values.values())).shape[:2]
-    local = _Local(draws, plate, check_integer("particles", particles, 1), check_seed(seed),
+    local = _Local(network, cells, draws, plate, data is not None, particles, check_seed(seed),
                    threads)  # fmt: skip
     out = [[local.estimate(chain, draw) for draw in range(number)] for chain in range(chains)]
     return np.array(out)
 
 
-def _network(draws: Draws, name: str) -> Network:
+def _network(draws: Draws, name: str, new: bool) -> Network:
     if draws.network is None:
         raise PgbnError(
             "log_likelihood: these draws do not know their network; take those that "
             "Network.sample returned"
         )
-    if name not in draws.network.observed or name not in draws.data:
+    if name not in draws.network.observed or not (new or name in draws.data):
         known = did_you_mean(name, draws.network.observed)
         raise DataError(f"log_likelihood: {name!r} is not an observed node.{known}")
     return draws.network
@@ -119,16 +147,28 @@ def _check_independent(network: Network, plate: str) -> None:
 
 
 class _Local:
-    """The steps of the rows of one plate, with everything else held at a draw."""
+    """The steps of the rows of one plate, with everything else held at a draw. ``new`` rows go on
+    from one draw to the next."""
 
     def __init__(
-        self, draws: Draws, plate: str, particles: int, seed: int, threads: int | None
+        self,
+        network: Network,
+        data: Mapping[str, Cells],
+        draws: Draws,
+        plate: str,
+        new: bool,
+        particles: int,
+        seed: int,
+        threads: int | None,
     ) -> None:
-        network = draws.network
-        assert network is not None
-        self.draws, self.network, self.plate, self.particles = draws, network, plate, particles
-        first = {name: draws.values[name][0, 0] for name in network.latent}
-        chain = Chain(network, draws.data, seed, 0, first, "composed", threads)
+        self.new, self.settle = new, SETTLE
+        self.network, self.plate, self.particles = network, plate, particles
+        self.values = {
+            name: draws.values[name] for name in (network.held if new else network.latent)
+        }
+        held, first = ({name: self.values[name][0, 0] for name in names if name in self.values}
+                       for names in (network.held, network.free))  # fmt: skip
+        chain = Chain(network, data, seed, 0, first, "composed", threads, None, held or None)
         self.program: Program = chain.program
         turns, later = arrange(self.program, network.schedule, seed, 0)
         own = [turn for turn in (*turns, *later.values()) if self._has_plate(turn.step.node)]
@@ -147,11 +187,15 @@ class _Local:
     def estimate(self, chain: int, draw: int) -> NDArray[np.float64]:
         """log p̂ of every row at one draw."""
         program = self.program
-        for name in self.network.latent:
-            value = np.asarray(self.draws.values[name][chain, draw])[None]
+        for name, stack in self.values.items():
+            value = np.asarray(stack[chain, draw])[None]
             program.values[name] = np.array(to_storage(program, name, value), np.float64)
         if not self.nodes:  # nothing to integrate out
             return np.asarray(self._joint({})[1])
+        if self.new:
+            for _ in range(self.settle):
+                self._sweep()
+            self.settle = AGAIN
         states = [self._sweep() for _ in range(self.particles)]
         samples = [self._from_prior(), *(self._sample(state) for state in states)]
         pairs = [self._joint(sample) for sample in samples]

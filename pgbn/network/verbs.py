@@ -180,8 +180,9 @@ class Verbs:
         ``given`` has the values of these: posterior means, one draw, or many draws (a dict of
         arrays, or `Draws`), so that their uncertainty is in the answer. Of n draws, each is held
         for its share of the ``samples``, after ``burn_in`` sweeps given the first and burn_in / n
-        given each further one. What only given nodes depend on is left out. Values in ``given`` of
-        nodes with the plate belong to other rows, and are not read.
+        given each further one. What only given nodes depend on is left out, and so is an observed
+        node without ``data``: it tells nothing, and `NewRows.to_draws` predicts it. Values in
+        ``given`` of nodes with the plate belong to other rows, and are not read.
 
         Works for every network whose rows are independent given the rest; others are refused with
         the reason. A row draws from streams keyed by the seed and its own data: it gets the same
@@ -191,7 +192,7 @@ class Verbs:
         The result has means and standard deviations of ``nodes`` (all with the plate if left out),
         ``quantiles`` of these levels, and with ``keep="draws"`` all draws. Where the rows are a
         chain of gamma layers above Dirichlet loadings, and moments of layers are all that is asked
-        for (``nodes=["theta1"]``), kernels made for it do the work; ``kernels=False`` leaves it to
+        for (``nodes=["theta"]``), kernels made for it do the work; ``kernels=False`` leaves it to
         the general rules, to compare.
         """
         from pgbn.engine.rows.infer import infer_rows

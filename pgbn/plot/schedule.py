@@ -147,7 +147,7 @@ def _svg(
 
 
 def _spoken(name: str, cells: list[Cell], steps: Sequence[Step]) -> str:
-    """theta1 is stale after phi2, p2."""
+    """scores is stale after loadings, rate."""
     stale = [step.name for cell, step in zip(cells, steps, strict=True) if cell.stale]
     wrong = [step.name for cell, step in zip(cells, steps, strict=True) if cell.mark == "stale!"]
     words = f"{name} is stale after {', '.join(stale)}"

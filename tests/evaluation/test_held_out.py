@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from scipy.stats import nbinom
 
 import pgbn as pg
@@ -128,10 +129,37 @@ def test_a_network_of_ones_own_with_a_background() -> None:
     assert np.isfinite(score.perplexity())
 
 
+def test_tokens_of_new_rows_given_draws_of_the_rest() -> None:
+    """20 draws of Φ, two of θ given each: the ratio of sums over all 40."""
+    net = pg.zoo.pfa(3, 0.5)
+    past = net.sample({"x": COUNTS[:20]}, burn_in=5, draws=20, keep=["phi1", "r"], progress=False)
+    rows = net.infer({"x": SEEN[20:]}, past, "doc", burn_in=20, samples=40, keep="draws")
+    score, by_hand = HeldOut(net, "x", HELD[20:]), HeldOutPerplexity(HELD[20:])
+    score.add_draws(rows)
+    for number, theta in enumerate(rows.draws["theta1"]):
+        by_hand.add(past["phi1"][0, number // 2], theta)
+    assert score.samples == 40
+    assert score.perplexity() == pytest.approx(by_hand.perplexity(), rel=1e-12)
+
+
+def test_whole_rows_that_no_chain_has_seen() -> None:
+    net = pg.zoo.pfa(2, 1.0, (2.0, 3.0), (4.0, 2.0), (2.0, 2.0))
+    past = net.sample({"x": COUNTS[:20]}, burn_in=5, draws=3, keep=["phi1", "r"], progress=False)
+    score = HeldOut(net, "x", COUNTS[20:], by="rows")
+    score.add_draws(past, particles=5)
+    logs = past.log_likelihood("x", by="row", particles=5, data={"x": COUNTS[20:]})[0]
+    each = (logsumexp(logs, axis=0) - np.log(3)) / 15
+    np.testing.assert_allclose(score.per_row(), np.exp(-each))
+    assert score.perplexity() == pytest.approx(np.exp(-each.mean()))
+    empty = HeldOut(net, "x", np.zeros((2, 15), int), by="rows")  # no tokens, and still rows
+    empty.add_draws(past)
+    assert 1 < empty.perplexity() < score.perplexity()
+
+
 NET = pg.zoo.pfa(2)
 REFUSED = {
     "name": (lambda: HeldOut(NET, "y", HELD), ["'y' is not an observed node"]),
-    "by": (lambda: HeldOut(NET, "x", HELD, by="rows"), ["by='rows'", "tokens"]),
+    "by": (lambda: HeldOut(NET, "x", HELD, by="pages"), ["by='pages'", "tokens", "rows"]),
     "binary": (
         lambda: HeldOut(pg.zoo.pgbn([2], link="bernoulli"), "x", HELD),
         ["binary", "by='cells'"],
@@ -142,6 +170,10 @@ REFUSED = {
     "shape": (
         lambda: HeldOut(NET, "x", HELD).add_chain(NET.chain({"x": COUNTS[:4]})),
         ["(30, 15)", "(4, 15)"],
+    ),
+    "rows of a chain": (
+        lambda: HeldOut(NET, "x", COUNTS, by="rows").add_chain(NET.chain({"x": COUNTS})),
+        ["by='rows'", "add_draws"],
     ),
     "gamma": (
         lambda: HeldOut(pg.zoo.pgbn([2], link="gamma"), "x", HELD),

@@ -49,6 +49,21 @@ def test_exact_for_one_layer() -> None:
         assert each.mean() < exact + 0.06  # the bias of the log is downward
 
 
+def test_exact_for_new_rows() -> None:
+    """Rows that no draw has seen begin at the prior; draws of Φ and r are enough."""
+    prior = (2.0, 3.0)
+    net = pg.zoo.pfa(2, eta=1.0, p_prior=prior, c0_prior=(2.0, 2.0), gamma0_prior=(4.0, 2.0))
+    past, new = np.array([[2, 0, 1], [0, 4, 0]]), np.array([[1, 3, 2], [0, 0, 0], [5, 0, 1]])
+    draws = net.sample({"x": past}, burn_in=5, draws=2, keep=["phi1", "r"], progress=False)
+    found = np.stack([draws.log_likelihood("x", by="row", particles=25, seed=s, data={"x": new})
+                      for s in range(4)])  # fmt: skip
+    assert found.shape == (4, 1, 2, 3)
+    for draw, row in product(range(2), range(3)):
+        exact = exact_pfa(new[row], draws["phi1"][0, draw], draws["r"][0, draw], prior)
+        each = found[:, 0, draw, row]
+        assert logsumexp(each) - np.log(4) == pytest.approx(exact, abs=0.1)
+
+
 def test_exact_for_a_multinomial() -> None:
     """LDA of two topics: p(x | φ) by a sum over the shares, with a Dirichlet–multinomial each."""
     net = pg.zoo.lda(2, alpha=0.7)
@@ -108,6 +123,11 @@ REFUSED = {
     "rows": (lambda: WHOLE.log_likelihood("x", by="row", rows="page"), ["rows='page'", "doc"]),
     "particles": (lambda: WHOLE.log_likelihood("x", by="row", particles=0), ["particles=0"]),
     "not kept": (lambda: KEPT.log_likelihood("x", by="row"), ["theta1", "not kept"]),
+    "new cells": (lambda: WHOLE.log_likelihood("x", data={"x": [[1, 2, 3]]}), ["by='row'"]),
+    "new name": (
+        lambda: WHOLE.log_likelihood("x", by="row", data={"y": [[1]]}),
+        ["data: no node 'y'", "Known: x"],
+    ),
     "name": (lambda: WHOLE.log_likelihood("z", by="row"), ["'z' is not an observed node"]),
 }
 

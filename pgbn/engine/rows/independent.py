@@ -6,6 +6,8 @@ every node depends on the same row, alone, of what stands in its slots.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pgbn.errors import DataError, NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.network.terms import Polynomial
@@ -16,15 +18,17 @@ from pgbn.nodes.rules.types import names_read
 __all__ = ["check_independent", "couples", "row_network"]
 
 
-def row_network(network: Network, rows: str) -> Network:
-    """The data that have the plate and all that they depend on; what has no plate is held, and what
-    stands above that is left out. Refused if the rows are not independent given it."""
+def row_network(network: Network, rows: str, names: Collection[str] | None = None) -> Network:
+    """The data that have the plate (or those of them in ``names``) and all that they depend on;
+    what has no plate is held, and what stands above that is left out. Refused if the rows are not
+    independent given it."""
     if rows not in network.dims:
         raise DataError(f"rows={rows!r}: no node has this dim.{did_you_mean(rows, network.dims)}")
     observed = [
         _without_unread(network, node, rows)
         for node in network
         if isinstance(node, Observed) and rows in node.axes
+        if names is None or node.name in names
     ]
     if not observed:
         raise DataError(

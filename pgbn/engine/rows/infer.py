@@ -27,6 +27,7 @@ from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.rows.cells import by_row, count_rows_of, hash_rows, take_rows
 from pgbn.engine.rows.gamma_chain import find_chain
 from pgbn.engine.rows.independent import row_network
+from pgbn.engine.rows.known import beside, known_data, row_coords, seen_network
 from pgbn.engine.rows.result import NewRows
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.generate import to_axes
@@ -90,25 +91,30 @@ def infer_rows(
     check_integer("samples", samples, 1)
     seed, worker = check_seed(seed), executor_of(threads, executor)
     plate = network[network.observed[0]].axes[0] if rows is None else rows
-    local = row_network(network, plate)
+    whole = row_network(network, plate)
+    known = known_data(network, whole, data)
+    local = seen_network(network, whole, known, plate)
     wanted = _wanted(local, nodes, quantiles, keep)
-    held = _held(local, given)
+    held = _held(network, local, given)
     held.plan(burn_in, samples)
-    known = {name: value for name, value in data.items() if name in local.observed} if isinstance(
-        data, Mapping
-    ) else data  # fmt: skip
-    cells = {name: by_row(each, plate) for name, each in read_data(local, known).items()}
+    read = read_data(local, known)
+    cells = {name: by_row(each, plate) for name, each in read.items()}
     sizes = complete_sizes(local, {plate: 1}, {n: c.shape for n, c in cells.items()} | held.shapes)
     out = _Collected(local, wanted, sizes, plate, count_rows_of(cells), held)
+    about = {
+        "network": whole, "data": read, "coords": row_coords(whole, known, given, plate),
+        "held": held.stacks | beside(whole, held, given),
+        "attributes": {"seed": seed, "burn_in": burn_in, "samples": samples},
+    }  # fmt: skip
     if kernels and out.by_kernels(cells, seed, worker):
-        return out.result({"seed": seed, "burn_in": burn_in, "samples": samples})
+        return out.result(about)
     hashes = hash_rows(cells)
     for layer1, chosen in _batches(local, cells, sizes, wanted, held):
         padded = np.repeat(chosen, 2) if chosen.size == 1 else chosen  # sums as in any batch
         part = {name: take_rows(each, padded) for name, each in cells.items()}
         chain = Chain.of_rows(local, part, held, hashes[padded], seed, layer1, worker)
         out.run(chain, chosen)
-    return out.result({"seed": seed, "burn_in": burn_in, "samples": samples})
+    return out.result(about)
 
 
 def _wanted(
@@ -129,12 +135,12 @@ def _wanted(
     return Wanted(tuple(names), tuple(map(float, levels)), keep == "draws")
 
 
-def _held(network: Network, given: Any) -> _Blocks:
+def _held(whole: Network, network: Network, given: Any) -> _Blocks:
     """The values of the nodes without the plate; those of nodes with it belong to other rows."""
     values = given_arrays(given)
     for name in values:
-        if name not in network.declared and isinstance(given, Mapping):
-            raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.declared)}")
+        if name not in whole.declared and isinstance(given, Mapping):
+            raise DataError(f"given: no node {name!r}.{did_you_mean(name, whole.declared)}")
     for name in network.held:
         if name not in values:
             raise DataError(
@@ -272,8 +278,8 @@ class _Collected:
         value = to_axes(chain.program, name, chain.program.values[name])[:number]
         return np.moveaxis(value.take(0, axis + 1), 0, axis)
 
-    def result(self, attributes: Mapping[str, Any]) -> NewRows:
-        """All of it."""
+    def result(self, about: Mapping[str, Any]) -> NewRows:
+        """All of it, and what is known beside."""
         names, network = self.wanted.names, self.network
         return NewRows(
             self.mean,
@@ -284,5 +290,5 @@ class _Collected:
             self.wanted.levels,
             network.held,
             network.left_out,
-            dict(attributes),
+            **about,
         )

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.run.draws import Draws
 from pgbn.errors import PgbnError, did_you_mean
+from pgbn.network.network import Network
+from pgbn.storage.memory import check_bytes
 
 __all__ = ["NewRows"]
 
@@ -23,7 +27,9 @@ class NewRows:
 
     ``quantiles[name]`` has the dim "quantile" before these, ``draws[name]`` the dim "draw", if
     they were asked for. ``given`` are the nodes that were held, ``left_out`` those that only given
-    ones depend on. ``result[name]``, ``name in result``, ``list(result)`` speak of the means.
+    ones depend on. ``network`` and ``data`` are of the rows, ``held`` has the draws of what was
+    given, ``coords`` labels along dims. ``result[name]``, ``name in result``, ``list(result)``
+    speak of the means.
     """
 
     values: Mapping[str, Array]
@@ -35,6 +41,10 @@ class NewRows:
     given: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    network: Network | None = None
+    data: Mapping[str, Cells] = field(default_factory=dict)
+    held: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    coords: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.values:
@@ -49,6 +59,28 @@ class NewRows:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def to_draws(self) -> Draws:
+        """The draws of the rows, each beside the draw of the rest that it was drawn given: with
+        them all verbs of `pgbn.Draws` speak of the new rows, as ``predict`` does of the data of
+        these rows, of nodes without data too. Needs ``keep="draws"``."""
+        if not self.draws or self.network is None:
+            raise PgbnError('to_draws: no draws were kept; infer with keep="draws"')
+        count = len(next(iter(self.draws.values())))
+        need = 8 * sum(count * stack[0].size for stack in self.held.values() if len(stack) > 1)
+        check_bytes(f"to_draws: {count} draws of {', '.join(self.held)}", need,
+                    "infer with fewer samples, or given fewer draws")  # fmt: skip
+        values = {name: np.asarray(value)[None] for name, value in self.draws.items()}
+        for name, stack in self.held.items():
+            many = np.broadcast_to(stack, (count, *stack.shape[1:])) if len(stack) == 1 else (
+                np.repeat(stack, count // len(stack), axis=0))  # fmt: skip
+            values[name] = many[None]
+        axes = {name: self.network[name].axes for name in values}
+        return Draws(
+            values, {name: ("chain", "draw", *dims) for name, dims in axes.items()},
+            {**self.attributes, "given": list(self.held)},
+            network=self.network, data=self.data, coords=self.coords,
+        )  # fmt: skip
 
     def to_xarray(self) -> Any:
         """An `xarray.Dataset` (needs the extra ``pgbn[arviz]``): the means under the names of the
@@ -65,7 +97,9 @@ class NewRows:
                 out[f"{name}_quantile"] = (("quantile", *self.dims[name]), self.quantiles[name])
             if name in self.draws:
                 out[f"{name}_draw"] = (("draw", *self.dims[name]), self.draws[name])
-        coords = {"quantile": list(self.levels)} if self.levels else {}
+        used = {dim for dims in self.dims.values() for dim in dims}
+        coords = {dim: labels for dim, labels in self.coords.items() if dim in used}
+        coords |= {"quantile": list(self.levels)} if self.levels else {}
         return xarray.Dataset(out, coords=coords, attrs=dict(self.attributes))
 
     def __repr__(self) -> str:

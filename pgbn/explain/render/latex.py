@@ -71,7 +71,7 @@ def _equations(lines: Sequence[str], labels: Sequence[str], known: set[str]) -> 
 
 
 def _label(text: str, known: set[str]) -> str:
-    """eq:step-9-p2, and eq:step-9-p2-2 for the next line of the same name."""
+    """eq:step-9-scores, and eq:step-9-scores-2 for the next line of the same name."""
     base = "eq:" + re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
     label, number = base, 1
     while label in known:

@@ -1,0 +1,162 @@
+"""Every model of the zoo, by the verbs that all networks have.
+
+The laws are compared elsewhere, for every model too: predictive moments against simulation in
+tests/evaluation/test_prediction.py, rows against brute force in test_row_likelihood.py beside it,
+`infer` against a joint run with the rest given in tests/engine/rows/test_infer.py. Here each model
+is taken through given values, new rows, prediction, held-out data and a run that is stopped.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pgbn
+from pgbn import Draws, Event, Network
+from pgbn.evaluation import HeldOut
+from tests.engine.rows import test_infer
+from tests.evaluation import test_prediction, test_row_likelihood
+from tests.helpers.models import sizes_of, zoo_models
+
+MODELS = zoo_models()
+IN_TIME = ("gamma_markov_chain", "pgds")
+# closed gates give held-out cells the probability 0, which is told
+pytestmark = pytest.mark.filterwarnings("ignore:.*probability 0:pgbn.PgbnWarning")
+SHAPE: dict[str, Any] = {"burn_in": 2, "draws": 3, "thin": 2, "chains": 2, "seed": 4}
+
+
+def data_of(network: Network) -> dict[str, Any]:
+    """Tiny data, drawn from the model itself."""
+    drawn = network.generate(seed=5, sizes=sizes_of(network))
+    return {name: drawn[name] for name in network.observed}
+
+
+def coords_of(network: Network) -> dict[str, list[str]]:
+    """A name for every row and column of the data."""
+    sizes = {**sizes_of(network), **network.sizes}
+    dims = {dim for name in network.observed for dim in network[name].axes}
+    return {dim: [f"{dim} {i}" for i in range(sizes[dim])] for dim in sorted(dims)}
+
+
+def frame(network: Network, name: str, value: Any) -> pd.DataFrame:
+    """The data of a node with their names."""
+    index, columns = (coords_of(network)[dim] for dim in network[name].axes)
+    return pd.DataFrame(value, index, columns)
+
+
+def same(one: Draws, two: Draws) -> None:
+    assert (list(one), one.dims, one.attributes) == (list(two), two.dims, two.attributes)
+    assert one.coords == two.coords
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name])
+
+
+def test_the_laws_are_compared_for_every_model() -> None:
+    """The tests that the docstring names leave none out but those that have no such law."""
+    assert {*test_infer.LOCAL, *IN_TIME} == set(MODELS)
+    assert list(test_prediction.MODELS) == list(MODELS)
+    exact = {"lda"}  # a multinomial, compared with exact sums there
+    assert {*test_row_likelihood.BY_ROW, *IN_TIME, *exact, "hdp_lda"} == set(MODELS)
+
+
+def held_node(network: Network) -> str:
+    """The first latent node that can be held alone."""
+    for name in network.latent:
+        try:
+            network.holding(name)
+        except pgbn.MissingRuleError:
+            continue
+        return name
+    raise AssertionError("no node can be held")
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_given(case: str) -> None:
+    network = MODELS[case]
+    name, drawn = held_node(network), network.generate(seed=6, sizes=sizes_of(network))
+    chain = network.chain(data_of(network), given={name: drawn[name]}).sweep(2)
+    np.testing.assert_allclose(chain.values[name], drawn[name])
+    draws = network.sample(
+        data_of(network), 1, 2, given={name: drawn[name]}, progress=False, keep=network.latent
+    )
+    assert draws.attributes["given"] == [name]
+    assert (draws[name] == draws[name][0, 0]).all()
+    x = network.observed[0]
+    assert draws.predict(x).shape == draws.log_likelihood(x).shape or network[x].simplex
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_new_rows_prediction_and_held_out(case: str) -> None:
+    network, data = MODELS[case], data_of(MODELS[case])
+    draws = network.sample(data, 2, 3, coords=coords_of(network), progress=False)
+    if case in IN_TIME:
+        with pytest.raises(pgbn.NetworkError, match=r"net\.forecast"):
+            network.infer(data, draws, "time")
+        assert network.forecast(draws, 2)["x"].shape[:3] == (1, 3, 2)
+        speaking = [draws]
+    else:
+        frames = {name: frame(network, name, value) for name, value in data.items()}
+        rows = network.infer(frames, draws, "doc", burn_in=3, samples=6, keep="draws")
+        assert rows.coords["doc"] == ["doc 0", "doc 1", "doc 2"]
+        speaking = [draws, rows.to_draws()]
+    for each in speaking:
+        tree = each.to_arviz(predict=network.observed, log_likelihood=network.observed)
+        for name in network.observed:
+            replicates = tree["posterior_predictive"][name]
+            assert replicates.shape[2:] == data[name].shape
+            for dim in network[name].axes:
+                assert list(replicates.coords[dim].values) == coords_of(network)[dim]
+            assert np.isfinite(tree["log_likelihood"][name]).all()
+        assert np.isfinite(tree["sample_stats"]["lp"]).all()
+        for name in network.observed:
+            check_held_out(network, name, data[name], each)
+
+
+def check_held_out(network: Network, name: str, data: Any, draws: Draws) -> None:
+    """By the way that the type of the node has; others are refused in words."""
+    kind = type(network[name]).__name__
+    if kind == "PoissonGamma":
+        with pytest.raises(pgbn.DataError, match="PoissonGamma"):
+            HeldOut(network, name, data)
+        return
+    if kind == "BernoulliPoisson":
+        chosen = np.ma.masked_array(data, np.indices(data.shape).sum(axis=0) % 2 == 0)
+        score = HeldOut(network, name, chosen, by="cells")
+    else:
+        score = HeldOut(network, name, data + 1)
+    score.add_draws(draws)
+    assert 1.0 <= score.perplexity() < np.inf
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_stopped_and_resumed_is_whole(case: str, tmp_path: Path) -> None:
+    """Ctrl-C in either chain; what is loaded knows its network, its data and its names."""
+    network, data = MODELS[case], data_of(MODELS[case])
+    options: dict[str, Any] = {**SHAPE, "coords": coords_of(network), "progress": False}
+    whole = network.sample(data, **options)
+    stops = iter([3, 11])
+
+    def stop(event: Event) -> None:
+        if event.done == at:
+            raise KeyboardInterrupt
+
+    at = next(stops)
+    with pytest.raises(KeyboardInterrupt):
+        network.sample(data, **options, save=tmp_path / "run", minutes=0, callback=stop)
+    at = next(stops)
+    with pytest.raises(KeyboardInterrupt):
+        pgbn.resume(tmp_path / "run", progress=False, callback=stop)
+    assert pgbn.load(tmp_path / "run").interrupted
+    same(pgbn.resume(tmp_path / "run", progress=False), whole)
+    whole.save(tmp_path / "draws")
+    for folder in ("run", "draws"):
+        loaded = pgbn.load(tmp_path / folder)
+        same(loaded, whole)
+        assert loaded.network.to_json() == network.to_json()
+        for name in network.observed:
+            np.testing.assert_array_equal(loaded.data[name].dense()[0], data[name])
+            np.testing.assert_array_equal(loaded.predict(name), whole.predict(name))
