@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pgbn
-from pgbn.storage.archive import _digest
+from pgbn.storage.archive import body_digest, read_arrays
 from pgbn.storage.corpus import read_corpus
 
 __all__ = ["FOUND", "TARGETS", "archive", "corpus", "feed", "network"]
@@ -44,7 +44,12 @@ def archive(data: bytes, place: Path) -> None:
     if data and data[0] % 2:
         try:
             body = json.loads(data[1:])
-            document = {"format": "pgbn-model", "version": 1, "body": body, "sha256": _digest(body)}
+            document = {
+                "format": "pgbn-model",
+                "version": 1,
+                "body": body,
+                "sha256": body_digest(body),
+            }
             text = json.dumps(document).encode("utf-8", "surrogatepass")
         except (ValueError, RecursionError):
             text = data[1:]
@@ -55,8 +60,6 @@ def archive(data: bytes, place: Path) -> None:
         (folder / name).write_bytes(arrays)
         body = {"kind": "network", "content": {}, "groups": {"model": name},
                 "files": {name: {"sha256": sha, "bytes": len(arrays)}}}  # fmt: skip
-        from pgbn.storage.archive import read_arrays
-
         _named((folder.name,), lambda: read_arrays(folder, body, "model"))
         return
     manifest.write_bytes(text)

@@ -33,7 +33,7 @@ import scipy.sparse as sp
 import pgbn
 from pgbn.cli import run_command
 from pgbn.corpus import read_corpus
-from pgbn.storage import archive
+from pgbn.storage import archive, writing
 from tests.helpers.saved import QUICK, counts
 
 __all__ = ["Corpora", "Models", "campaign_of"]
@@ -106,7 +106,7 @@ class Models:
         else:
             for _ in range(choice.choice((1, 1, 2))):
                 _replace(choice, body, choice.choice(self.ways[folder]))
-        document = {"format": "pgbn-model", "version": 1, "sha256": archive._digest(body)}
+        document = {"format": "pgbn-model", "version": 1, "sha256": archive.body_digest(body)}
         (target / "model.json").write_text(json.dumps({**document, "body": body}))
         use_model(target)
 
@@ -119,7 +119,7 @@ class Models:
             return
         name = choice.choice(sorted(arrays))
         arrays[name] = _damaged(choice, arrays[name])
-        body["groups"][group], entry = archive._write_arrays(target, group, arrays)
+        body["groups"][group], entry = writing._write_arrays(target, group, arrays)
         body["files"][body["groups"][group]] = entry
 
 
