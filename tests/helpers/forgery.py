@@ -119,8 +119,10 @@ class Models:
             return
         name = choice.choice(sorted(arrays))
         arrays[name] = _damaged(choice, arrays[name])
-        body["groups"][group], entry = writing._write_arrays(target, group, arrays)
-        body["files"][body["groups"][group]] = entry
+        part = target / ".part"
+        name, entry = writing._write_arrays(part, group, arrays)
+        part.rename(target / name)
+        body["groups"][group], body["files"][name] = name, entry
 
 
 def _replace(choice: random.Random, body: Any, path: tuple[Any, ...]) -> None:
