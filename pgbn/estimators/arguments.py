@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 DOCUMENTS = ("doc", "term")
+MOST_SWEEPS = 10**6  # of a document; hundreds are usual
 
 
 def validate_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> Any:
@@ -83,11 +84,16 @@ def read_threads(n_jobs: int | None) -> int | None:
 
 
 def read_sweeps(estimator: Any) -> dict[str, int]:
-    """The sweeps for the hidden units of a document."""
-    return {
-        "burn_in": check_integer("transform_burn_in", estimator.transform_burn_in, 0),
-        "samples": check_integer("transform_samples", estimator.transform_samples, 1),
-    }
+    """The sweeps for the hidden units of a document, at most `MOST_SWEEPS`: a stranger's file must
+    not keep `transform` busy for ever."""
+    found = {}
+    for name, least in (("burn_in", 0), ("samples", 1)):
+        argument = f"transform_{name}"
+        value = check_integer(argument, getattr(estimator, argument), least)
+        if value > MOST_SWEEPS:
+            raise DataError(f"{argument}={value} must be at most {MOST_SWEEPS}")
+        found[name] = value
+    return found
 
 
 def check_settings(estimator: Any) -> None:

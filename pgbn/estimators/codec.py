@@ -11,6 +11,7 @@ import numpy as np
 
 from pgbn.checks import check_seed
 from pgbn.errors import StorageError
+from pgbn.estimators.arguments import read_sweeps
 from pgbn.estimators.fit import fixed_parameters
 from pgbn.estimators.network import NetworkTransformer
 from pgbn.estimators.pgbn import PFA, PGBN
@@ -61,6 +62,7 @@ def _decode_estimator(
         parameters["priors"] = read_priors(parameters["priors"])
     estimator = known[content["class"]](**parameters)
     if "networks" in content:
+        read_sweeps(estimator)
         networks = decode_networks(content["networks"], files("model"), names)
         fixed = dict(content.get("fixed") or fixed_parameters(estimator))
         if "feature_names" in content:
@@ -118,6 +120,7 @@ def _decode_transformer(
     estimator = NetworkTransformer(**parameters)
     if fitted is None:
         return estimator
+    read_sweeps(estimator)
     arrays = files("model")
     draws, means = (
         {n.removeprefix(part): a for n, a in arrays.items() if n.startswith(part)}

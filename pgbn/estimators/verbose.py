@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pgbn.errors import DataError
+from pgbn.errors import DataError, printable
 from pgbn.network.layers import layers_above
 from pgbn.training.growing import Progress
 
@@ -26,6 +26,6 @@ class Reporter:
         if progress.sweep == progress.sweeps or (self.verbose > 1 and progress.sweep % 50 == 0):
             network = progress.chain.network
             top = layers_above(network, network.observed[0])[-1]
-            print(f"[pgbn] layer {progress.depth}, {progress.phase} "
-                  f"{progress.sweep}/{progress.sweeps}, "
-                  f"width {network.sizes[top.dim]}")  # fmt: skip
+            where = f"{progress.phase} {progress.sweep}/{progress.sweeps}"
+            line = f"[pgbn] layer {progress.depth}, {where}, width {network.sizes[top.dim]}"
+            print(printable(line, one_line=True))

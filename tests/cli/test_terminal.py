@@ -33,6 +33,40 @@ def test_commands(
         assert set(json.loads(shown.out)[0]["terms"]) <= set(names)
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_commands_that_read_documents(
+    form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels, terms and paths of a stranger: fit, transform, perplexity, report, demo."""
+    pytest.importorskip("sklearn")
+    table, model = tmp_path / "texts\x1b[31m.csv", tmp_path / "model\x1b[31m"
+    texts = ["ship wave storm sail", "butter flour oven", "ship sail butter", "flour oven storm"]
+    rows = "".join(f'"{EVIL}{n}","{text} {EVIL}x"\n' for n, text in enumerate(texts))
+    table.write_bytes(f"{EVIL.rstrip()}id,text\n{rows}".encode())
+    few = ["--label", f"{EVIL.rstrip()}id", "--burn-in", "2", "--collect", "1", "--max-width", "3",
+           "--depth", "1", "--min-df", "1", "--max-df", "1.0",
+           "--token-pattern", r"(?u)\S+"]  # fmt: skip
+    label = ["--label", f"{EVIL.rstrip()}id"]
+    codes = [
+        run_command([*words, *form])
+        for words in (
+            ["fit", str(table), "-o", str(model), *few],
+            ["transform", str(model), str(table), *label, "-o", str(tmp_path / "h\x1b[2J.csv")],
+            ["perplexity", str(model), str(table), *label],
+            ["report", str(model), "-o", str(tmp_path / "page\x1b[2J.html")],
+            ["demo", "-o", str(table)],  # a file where a folder is to be
+            ["demo", EVIL],
+            ["topics", str(model)],
+        )
+    ]
+    shown = capsys.readouterr()
+    assert codes[0] == codes[-1] == 0
+    assert len([code for code in codes if code]) == 2
+    for text in (shown.out, shown.err):
+        assert not set(EVIL) & set(text) - set("[31m2J")
+    assert "\\u001b[31m" in shown.out + shown.err
+
+
 def test_errors_and_notes() -> None:
     assert str(pgbn.DataError(f"file {EVIL}")).isprintable()
     assert printable("a\nb\tc", one_line=True) == r"a\nb\tc"

@@ -17,6 +17,7 @@ pytest.importorskip("sklearn")
 import pgbn
 from pgbn.errors import DataError
 from tests.helpers.hostile import HUGE, attempt, campaign, odd, odd_or_huge
+from tests.helpers.saved import forge
 
 X = np.random.default_rng(0).poisson(1.0, (12, 9))
 FAST = {"burn_in": 2, "collect": 1, "transform_burn_in": 1, "transform_samples": 2,
@@ -65,6 +66,29 @@ def test_parameters(sizes: dict[str, Any], others: dict[str, Any]) -> None:
         return True
 
     assert attempt(run, [f"{name}=" for name in (*sizes, *others)]) in (True, None)
+
+
+@pytest.mark.parametrize("name", ["warm_start", "link", "layer1", "verbose"])
+@pytest.mark.parametrize(
+    "array", [np.array([1, 2]), np.array(["auto", "b"])], ids=["whole", "text"]
+)
+def test_arrays_as_parameters(name: str, array: Any) -> None:
+    with pytest.raises(pgbn.PgbnError, match=f"^{name}="):
+        pgbn.PGBN(3, 1, **FAST, **{name: array}).fit(X)
+
+
+@pytest.mark.parametrize("name", ["transform_samples", "transform_burn_in"])
+def test_a_file_that_asks_for_endless_sweeps(model: pgbn.PGBN, name: str, tmp_path: Any) -> None:
+    pgbn.save(model, tmp_path / "model")
+
+    def change(body: Any) -> None:
+        body["content"]["object"]["parameters"][name] = 10**15
+
+    forge(tmp_path / "model", change)
+    with pytest.raises(pgbn.PgbnError, match=rf"{name}=1000000000000000 must be at most"):
+        pgbn.load(tmp_path / "model")
+    with pytest.raises(DataError, match=f"^{name}="):
+        pgbn.PFA(3, **{**FAST, name: 10**15}).fit(X)
 
 
 TRAINING = ("max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "layer1", "threads",

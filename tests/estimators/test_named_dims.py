@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -23,3 +25,18 @@ def test_estimators_go_by_name() -> None:
     assert one.perplexity(X) == one.perplexity(turned)
     with pytest.raises(DataError, match="X: an array with the dims"):
         one.transform(xarray.DataArray(X, dims=("row", "column")))
+
+
+def test_reports_and_units_go_by_name(tmp_path: Path) -> None:
+    few = {"burn_in": 2, "collect": 1, "transform_burn_in": 1, "transform_samples": 1}
+    model = pgbn.PFA(3, random_state=0, **few).fit(X)
+    turned = xarray.DataArray(X.T, dims=("term", "doc"))
+    one, two = (
+        model.training_.report(tmp_path / f"{len(data)}.html", data) for data in (X, turned)
+    )
+    assert one.read_bytes() == two.read_bytes()
+    with pytest.raises(DataError, match="dims"):
+        model.training_.report(tmp_path / "no.html", turned.rename(doc="row"))
+    units = model.transform(X)
+    named = xarray.DataArray(units, dims=("doc", "topic")).transpose("topic", "doc")
+    assert np.array_equal(model.inverse_transform(named), model.inverse_transform(units))

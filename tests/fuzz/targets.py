@@ -12,17 +12,19 @@ import hashlib
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pgbn
-from pgbn.storage.archive import body_digest
+from pgbn.storage.archive import body_digest, read_arrays
 from pgbn.storage.corpus import read_corpus
 
 __all__ = ["FOUND", "TARGETS", "archive", "corpus", "feed", "network"]
 
 FOUND = Path(__file__).with_name("found")
 KINDS = ("lines", "csv", "jsonl", "mtx", "npz", "svmlight")
+SECONDS = 10  # that a small file may take, scikit-learn's import among them
 SUFFIX = {"lines": ".txt", "svmlight": ".svm"}
 
 
@@ -60,8 +62,6 @@ def archive(data: bytes, place: Path) -> None:
         (folder / name).write_bytes(arrays)
         body = {"kind": "network", "content": {}, "groups": {"model": name},
                 "files": {name: {"sha256": sha, "bytes": len(arrays)}}}  # fmt: skip
-        from pgbn.storage.archive import read_arrays
-
         _named((folder.name,), lambda: read_arrays(folder, body, "model"))
         return
     manifest.write_bytes(text)
@@ -94,11 +94,15 @@ def _named(words: tuple[str, ...], run: Callable[[], object]) -> None:
 
 
 def feed(target: str, files: Sequence[str]) -> None:
-    """One file after another; the name of each before it is read, so that the last one is known."""
+    """One file after another; the name of each before it is read, so that the last one is known.
+    Seconds are the processor's: the machine may be busy."""
     for file in files:
         print(file, flush=True)
+        before = time.process_time()
         with tempfile.TemporaryDirectory() as place:
             TARGETS[target](Path(file).read_bytes(), Path(place))
+        if (seconds := time.process_time() - before) > SECONDS:
+            raise AssertionError(f"{file}: read in {seconds:.0f} s of the processor")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,10 @@ from tests.same_bits import digest as hashes
 
 from .objects import documents
 
-__all__ = ["commands", "continued", "described", "digest", "resumed", "run_command", "trained"]
+__all__ = [
+    "LINES", "command", "commands", "continued", "described", "digest", "resumed", "run_command",
+    "trained",
+]  # fmt: skip
 
 LINES = ("--json info", "--json topics --top 4", "explain")
 
@@ -168,7 +171,12 @@ def resumed(folder: Path, threads: int) -> dict[str, Any]:
 
 def commands(folder: Path) -> dict[str, str]:
     """The hashes of what commands print about a model."""
-    return {line: digest(run_command(f"{line} {folder.name}", folder.parent)) for line in LINES}
+    return {line: command(line, folder) for line in LINES}
+
+
+def command(line: str, folder: Path) -> str:
+    """The hash of what one of ``LINES`` prints about a model."""
+    return digest(run_command(f"{line} {folder.name}", folder.parent))
 
 
 def run_command(line: str, place: Path) -> str:

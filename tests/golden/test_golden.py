@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import pgbn as pg
 from tests.same_bits.machine import differences
 
-from .describe import commands, continued, described, digest, resumed
+from .describe import LINES, command, continued, described, digest, resumed
 from .objects import CHECKPOINTS
 from .write import COMMAND, EXPECTED, FILES, NETWORKS
 
@@ -19,7 +20,9 @@ NAMES = list(RECORD["files"])
 MODELS = [name for name in NAMES if name not in CHECKPOINTS]
 ELSEWHERE = differences(RECORD["machine"])
 
-here = pytest.mark.skipif(bool(ELSEWHERE), reason=f"written on another machine: {ELSEWHERE}")
+# Draws have the same bits on every x86-64 machine; what numpy computes from them has not.
+x86_64 = platform.machine() in ("x86_64", "AMD64")
+same_draws = pytest.mark.skipif(not x86_64, reason="draws were recorded on x86-64")
 
 
 def _sklearn(name: str) -> None:
@@ -54,7 +57,7 @@ def test_what_is_read_can_be_written(name: str, tmp_path: Path) -> None:
     assert (new["type"], new["kind"], new["object"]) == (old["type"], old["kind"], old["object"])
 
 
-@here
+@same_draws
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", MODELS)
 def test_models_go_on(name: str, threads: int) -> None:
@@ -64,7 +67,7 @@ def test_models_go_on(name: str, threads: int) -> None:
     assert continued(FILES / name, threads) == RECORD["files"][name]["next"]
 
 
-@here
+@same_draws
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_stopped_trainings_go_on(name: str, threads: int) -> None:
@@ -72,8 +75,10 @@ def test_stopped_trainings_go_on(name: str, threads: int) -> None:
     assert digest(resumed(FILES / name, threads)) == RECORD["files"][name]["next"]
 
 
-@here
-def test_commands_print_the_same() -> None:
+@pytest.mark.parametrize("line", LINES)
+def test_commands_print_the_same(line: str) -> None:
     pytest.importorskip("typer")
     pytest.importorskip("sklearn")
-    assert commands(FILES / COMMAND) == RECORD["files"][COMMAND]["commands"]
+    if ELSEWHERE and "topics" in line:
+        pytest.skip(f"the last digits of its means were recorded on another machine: {ELSEWHERE}")
+    assert command(line, FILES / COMMAND) == RECORD["files"][COMMAND]["commands"][line]

@@ -2,11 +2,15 @@
 
 What is there stays as it is: these files stand for those of users, who cannot write theirs again.
 A file of a newer format is a new name in ``objects``, beside the old one.
+
+Where draws were meant to change their bits, ``python -m tests.golden.write next`` records anew what
+goes on from the files, and nothing else.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,8 +38,8 @@ def write() -> None:
     """Write the files that are missing, and what is expected of them."""
     new: dict[str, Any] = {"machine": header(), "files": {}, "networks": {}}
     expected = json.loads(EXPECTED.read_text("utf-8")) if EXPECTED.exists() else new
-    if differences(expected["machine"]):
-        raise SystemExit(f"the others were written elsewhere: {differences(expected['machine'])}")
+    if elsewhere := differences(expected["machine"]):
+        raise SystemExit(f"the others were recorded elsewhere, record them here first: {elsewhere}")
     for name, network in _networks().items():
         if name not in expected["networks"]:
             NETWORKS.mkdir(exist_ok=True)
@@ -45,6 +49,20 @@ def write() -> None:
         if name not in expected["files"]:
             print(name)
             expected["files"][name] = _written(name)
+    EXPECTED.write_text(_lines(expected), "utf-8")
+
+
+def record_next() -> None:
+    """Record what goes on from the files, on this machine; what they hold stays as expected."""
+    expected = json.loads(EXPECTED.read_text("utf-8"))
+    expected["machine"] = header()
+    for name, entry in expected["files"].items():
+        stopped, folder = name in CHECKPOINTS, FILES / name
+        found = digest(resumed(folder, 1)) if stopped else continued(folder, 1)
+        print("same   " if found == entry["next"] else "changed", name)
+        entry["next"] = found
+        if "commands" in entry:
+            entry["commands"] = commands(folder)
     EXPECTED.write_text(_lines(expected), "utf-8")
 
 
@@ -113,4 +131,4 @@ def _fit(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write()
+    {"": write, "next": record_next}["".join(sys.argv[1:])]()

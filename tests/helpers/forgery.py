@@ -33,7 +33,7 @@ import scipy.sparse as sp
 import pgbn
 from pgbn.cli import run_command
 from pgbn.corpus import read_corpus
-from pgbn.storage import archive
+from pgbn.storage import archive, writing
 from tests.helpers.saved import QUICK, counts
 
 __all__ = ["Corpora", "Models", "campaign_of"]
@@ -119,8 +119,10 @@ class Models:
             return
         name = choice.choice(sorted(arrays))
         arrays[name] = _damaged(choice, arrays[name])
-        body["groups"][group], entry = archive._write_arrays(target, group, arrays)
-        body["files"][body["groups"][group]] = entry
+        part = target / ".part"
+        name, entry = writing._write_arrays(part, group, arrays)
+        part.rename(target / name)
+        body["groups"][group], body["files"][name] = name, entry
 
 
 def _replace(choice: random.Random, body: Any, path: tuple[Any, ...]) -> None:

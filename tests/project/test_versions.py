@@ -105,3 +105,12 @@ def test_one_version_everywhere() -> None:
         "CHANGELOG.md": re.findall(r"^## (\S+)", changes, re.MULTILINE)[0],
     }
     assert found == dict.fromkeys(found, pgbn.__version__)
+
+
+def test_the_oldest_versions_are_those_that_are_tried() -> None:
+    """.ci/oldest.txt pins every lower bound of what is installed with pgbn[sklearn]."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    bounds = [*project["dependencies"], *project["optional-dependencies"]["sklearn"]]
+    pins = (ROOT / ".ci" / "oldest.txt").read_text("utf-8").split()
+    assert sorted(pins) == sorted(bound.replace(">=", "==") for bound in bounds)
+    assert all(re.fullmatch(r"[\w-]+==\d+(\.\d+)+", pin) for pin in pins)

@@ -11,6 +11,8 @@ from shutil import get_terminal_size
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from pgbn.errors import printable
+
 if TYPE_CHECKING:
     from pgbn.engine.run.progress import Event
 
@@ -105,7 +107,7 @@ class Meter:
 
     def put(self, text: str, part: float) -> None:
         """`show`, as long as there is somewhere to."""
-        self._attempt(lambda: self.show(text, part))
+        self._attempt(lambda: self.show(printable(text, one_line=True), part))
 
     def end(self) -> None:
         """`close`, whatever has become of the terminal."""

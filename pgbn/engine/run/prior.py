@@ -13,6 +13,7 @@ from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.coords import check_coords
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import generate_into, to_axes
+from pgbn.errors import DataError
 from pgbn.samplers.executor import executor_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def prior_draws(
 ) -> Draws:
     """Every node (1, draws, *dims): the draws are replicates of one program."""
     number, seed = check_integer("draws", draws, 1), check_seed(seed)
+    if not isinstance(sizes, Mapping):
+        raise DataError(f"sizes={sizes!r}: give a dict, such as {{'doc': 10}}")
     labels = check_coords(network, coords, {})
     every = complete_sizes(network, {d: len(v) for d, v in labels.items()} | dict(sizes), {})
     check_coords(network, coords, every)

@@ -54,6 +54,13 @@ def test_terminal(monkeypatch: pytest.MonkeyPatch, rich: bool) -> None:
     assert screen.getvalue() == ""
 
 
+def test_words_do_not_command_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    meters.Line().put("layer \x1b[2J\r\n1", 0.5)
+    assert screen.getvalue() == r"\r 50% layer \u001b[2J\u000d\n1".replace(r"\r ", "\r ", 1)
+
+
 SCRIPT = """
 import numpy as np, pgbn
 rng = np.random.default_rng(0)

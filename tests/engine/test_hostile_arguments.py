@@ -1,0 +1,50 @@
+"""Arrays and absurd numbers where something else is meant: the error names the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn.testing import check_conjugacy, geweke
+
+X = np.random.default_rng(0).poisson(1.0, (12, 9))
+ARRAYS = [np.array([1, 2]), np.array(["poisson", "gamma"]), np.zeros((2, 0)), np.array([None, {}])]
+NETWORK = pgbn.zoo.pgbn([3, 2])
+WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
+    "link of the zoo": lambda a: pgbn.zoo.pgbn([3, 2], link=a),
+    "link of a training": lambda a: pgbn.train_layerwise(X, 3, 1, link=a),
+    "layer1 of a training": lambda a: pgbn.train_layerwise(X, 3, 1, layer1=a),
+    "layer1 of a chain": lambda a: NETWORK.chain({"x": X}, layer1=a),
+    "layer1 of draws": lambda a: NETWORK.sample({"x": X}, 1, 1, layer1=a),
+    "init of a chain": lambda a: NETWORK.chain({"x": X}, init=a),
+    "sizes of generate": lambda a: NETWORK.generate(sizes=a),
+    "sizes of one dim": lambda a: NETWORK.generate(sizes={"doc": a, "term": 3}),
+    "sizes of prior_predictive": lambda a: NETWORK.prior_predictive(sizes=a),
+    "sizes of replicates": lambda a: pgbn.Chain.replicated(NETWORK, a, 3),
+    "sizes of geweke": lambda a: geweke(NETWORK, a, 10, 1),
+    "sizes of check_conjugacy": lambda a: check_conjugacy(NETWORK, a),
+}
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=["whole", "text", "empty", "objects"])
+@pytest.mark.parametrize("case", WITH_ARRAY)
+def test_arrays(case: str, array: np.ndarray) -> None:
+    with pytest.raises(pgbn.PgbnError, match=rf"\b{case.split()[0]}(=|: )"):
+        WITH_ARRAY[case](array)
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400)], ids=["huge", "minus huge"])
+def test_numbers_that_no_float_holds(number: int) -> None:
+    theta = NETWORK.nodes["theta1"]
+    operations: list[Callable[[], object]] = [
+        lambda: theta * number, lambda: number * theta, lambda: theta + number,
+        lambda: number + theta, lambda: theta / number, lambda: theta @ number,
+        lambda: pgbn.Gamma("g", number, 1.0), lambda: pgbn.Gamma("g", 1.0, rate=number),
+    ]  # fmt: skip
+    for operation in operations:
+        with pytest.raises(pgbn.PgbnError, match=r"100000") as caught:
+            operation()
+        assert len(str(caught.value)) < 400
