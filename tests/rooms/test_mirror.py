@@ -48,7 +48,6 @@ TOGETHER = {
     "estimators/arguments.py": "estimators/test_pgbn.py",
     "estimators/codec.py": "golden/test_golden.py",
     "estimators/values.py": "estimators/test_network.py",
-    "estimators/verbose.py": "estimators/test_pgbn.py",
     "explain/formulas/signs.py": "explain/formulas/test_parse.py",
     "explain/registered.py": "explain/test_sweep.py",
     "explain/steps.py": "explain/test_sweep.py",
