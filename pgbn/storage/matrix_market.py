@@ -171,14 +171,10 @@ def _read_block(head: _Head, block: bytes) -> list[NDArray[Any]] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
         try:
-            numbers: NDArray[Any] = (
-                np.fromstring(block, np.int64, sep=" ")
-                if whole
-                else np.fromiter(map(float, block.split()), np.float64)
-            )
+            numbers = np.fromstring(block, np.int64 if whole else np.float64, sep=" ")
         except (ValueError, DeprecationWarning):  # not read to its end
             return None
-    # What int64 cannot hold is read as the largest that it can.
+    # Words like 1-2 are read as two numbers, and what int64 cannot hold as the largest that it can.
     most = _LIMIT if whole else math.inf
     if numbers.size != words or not ((numbers >= 0) & (numbers < most)).all():
         return None

@@ -19,7 +19,10 @@ def main() -> None:
     import atheris
 
     with atheris.instrument_imports(include=["pgbn.storage", "pgbn.network", "pgbn.nodes"]):
+        import pgbn
         from tests.fuzz.targets import TARGETS
+
+        _ = pgbn.Network, pgbn.load  # pgbn imports its rooms when they are asked for
     target = TARGETS[sys.argv[1]]
     with tempfile.TemporaryDirectory() as place:
         atheris.Setup([sys.argv[0], *sys.argv[2:]], lambda data: target(data, Path(place)))

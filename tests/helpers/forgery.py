@@ -119,9 +119,8 @@ class Models:
             return
         name = choice.choice(sorted(arrays))
         arrays[name] = _damaged(choice, arrays[name])
-        part = target / ".part"
-        name, entry = writing._write_arrays(part, group, arrays)
-        part.rename(target / name)
+        name, entry = writing._write_arrays(target / ".part", group, arrays)
+        (target / ".part").rename(target / name)
         body["groups"][group], body["files"][name] = name, entry
 
 
