@@ -123,8 +123,12 @@ def _cells_at(
         rows = rows * size + numbers
     order = np.lexsort((index[-1], rows))
     rows, columns = rows[order], index[-1][order]
-    places = zip(rows.tolist(), columns.tolist(), strict=True)
-    found = np.array([_value(data, row, column) for row, column in places])
+    found = np.array(
+        [
+            _value(data, row, column)
+            for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+        ]
+    )
     per_row = np.bincount(rows, minlength=by_cell.rows)
     indptr = np.concatenate(([0], np.cumsum(per_row))).astype(np.int64)
     return Cells(
@@ -139,10 +143,14 @@ def _value(data: Cells, row: int, column: int) -> Any:
 
 
 def log_joint(draws: Draws) -> NDArray[np.float64]:
-    """(chain, draw): the log density of the data and all latent values together."""
+    """(chain, draw): the log density of the data and all latent values together, given what is
+    held: of that, what has a parent that was drawn."""
     network = draws.network
     assert network is not None
     sizes = complete_sizes(network, draws.sizes, {})
+    free = set(network.free)
+    heard = [name for name in network.held if free.intersection(network.graph.predecessors(name))]
+    said = [name for name in network.nodes if name in {*free, *draws.data, *heard}]
     program = Program(network, draws.data, sizes)
     chains, number = next(iter(draws.values.values())).shape[:2]
     out = np.empty((chains, number))
@@ -150,7 +158,7 @@ def log_joint(draws: Draws) -> NDArray[np.float64]:
         for name in network.latent:
             value = np.asarray(draws.values[name][chain, draw])[None]
             program.values[name] = np.array(to_storage(program, name, value), np.float64)
-        out[chain, draw] = sum(log_density(program, name)[0] for name in network.nodes)
+        out[chain, draw] = sum(log_density(program, name)[0] for name in said)
     return out
 
 

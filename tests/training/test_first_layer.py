@@ -38,7 +38,7 @@ def test_auto_goes_by_the_cost_of_the_data_and_the_width(monkeypatch: pytest.Mon
 
 def test_auto_takes_masked_cells() -> None:
     mask = np.random.default_rng(0).random(X.shape) < 0.1
-    assert samplers_of(np.ma.masked_array(X, mask), 4) == {"composed"}
+    assert samplers_of(np.ma.masked_array(X, mask), 4) == {"blocked"}
     assert samplers_of(np.ma.masked_array(X, mask & False), 4) == {"collapsed"}
 
 
