@@ -26,6 +26,10 @@ TOGETHER = {
     "samplers/variates/row_gammas.py": "samplers/layers/test_gamma_layer.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
     "storage/bounded.py": "storage/test_corpus.py",
+    "storage/texts.py": "storage/test_corpus.py",
+    "storage/market_rows.py": "storage/test_build.py",
+    "storage/sources.py": "storage/test_build.py",
+    "storage/term_choice.py": "storage/test_build.py",
     "storage/sparse.py": "engine/run/test_codec.py",
     **{
         f"zoo/{name}.py": "zoo/test_zoo.py"
@@ -56,6 +60,7 @@ TOGETHER = {
         for name in ("documents", "graph", "settings", "topics", "widths")
     },
     "report/text.py": "report/test_page.py",
+    "cli/corpora.py": "cli/test_train.py",
     "cli/models.py": "cli/test_use.py",
 }  # fmt: skip
 
