@@ -47,8 +47,9 @@ REFUSED: dict[str, Case] = {
     ),
     "a chain of rates": (
         lambda: poisson(
-            Gamma("t", 1, Gamma("c", Shift(Self(), along="doc", initial=2), 1, dims="doc"),
-                  dims="doc")
+            Gamma(
+                "t", 1, Gamma("c", Shift(Self(), along="doc", initial=2), 1, dims="doc"), dims="doc"
+            )
         ),
         MissingRuleError,
         ["the row before of c stands in the shape of c", "from the rate of t", "a number"],

@@ -73,8 +73,10 @@ def test_shapes_beyond_single_precision():
     out, sums = np.empty((1, 3, 2)), np.empty((1, 3))
     draw_layer(KEY, 0, 1, 1.0, theta, phi, m, rate, out, sums)
     np.testing.assert_allclose(out[0, 0], 5e58, rtol=1e-7)
-    assert (out[0, 1:] > 1e298).all() and (out <= 1e300).all()
+    assert (out[0, 1:] > 1e298).all()
+    assert (out <= 1e300).all()
     shared = np.array([[1e60, 1e-3]])
     draw_top(KEY, 0, 1, shared, m, rate, out, sums)
     np.testing.assert_allclose(out[0, 0, 0], 1e59, rtol=1e-7)
-    assert np.isfinite(out).all() and out[0, 0, 1] < 10.0
+    assert np.isfinite(out).all()
+    assert out[0, 0, 1] < 10.0
