@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+    from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
     from pgbn.training.new_rows import HiddenUnits, infer
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
@@ -114,6 +115,7 @@ __all__ = [
     "HiddenUnits",
     "Latent",
     "LayerwiseTraining",
+    "MinibatchEvent",
     "MissingRuleError",
     "Mix",
     "Multinomial",
@@ -166,6 +168,7 @@ __all__ = [
     "testing",
     "time_samplers",
     "train_layerwise",
+    "train_minibatch",
     "zoo",
 ]
 
@@ -180,6 +183,7 @@ for _kind, _room in {
     "training": "pgbn.training",
     "grown": "pgbn.training",
     "checkpoint": "pgbn.training",
+    "minibatch": "pgbn.training.minibatch.saving",
     "estimator": "pgbn.estimators",
     "transformer": "pgbn.estimators",
 }.items():

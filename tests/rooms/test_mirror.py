@@ -41,6 +41,8 @@ TOGETHER = {
         for name in ("arguments", "bnbp", "gamma_markov_chain", "gated_pfa", "lda", "multimodal",
                      "pgbn", "pgds")
     },
+    "training/minibatch/saving.py": "training/minibatch/test_train.py",
+    "training/minibatch/settings.py": "training/minibatch/test_train.py",
     "training/belief.py": "training/test_growing.py",
     "engine/compile/by_cell.py": "evaluation/test_prediction.py",
     "engine/compile/conditional.py": "evaluation/test_held_out.py",
