@@ -17,6 +17,7 @@ from pgbn.checks import MOST_THREADS, check_seed
 from pgbn.cli.console import wrong_usage
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.corpus import FORMATS
+from pgbn.storage.stop_words import LANGUAGES, stop_words_of
 
 __all__ = [
     "Counting",
@@ -134,12 +135,18 @@ def _share(name: str, text: str) -> int | float:
 
 
 def _stop_words(text: str) -> str | list[str] | None:
-    if text in ("english", "none"):
-        return None if text == "none" else text
+    if text == "none":
+        return None
+    if text in LANGUAGES:
+        stop_words_of(text)  # that the list can be had is known before anything is read
+        return text
     try:
         return Path(text).read_text("utf-8").split()
     except (OSError, ValueError) as error:
-        raise DataError(f"--stop-words {text}: give english, none or a file ({error})") from None
+        raise DataError(
+            f"--stop-words {text}: give english, another language, none or a file ({error})."
+            f"{did_you_mean(text, LANGUAGES)}"
+        ) from None
 
 
 # ---- options, each declared once ----------------------------------------------------------
@@ -215,7 +222,8 @@ class Counting:
     max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = "0.5"
     max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None
     stop_words: Annotated[
-        str, typer.Option(help="english, none, or a file with a word a line.")
+        str, typer.Option(help="english, german or another language, none, or a file with one "
+                     "word on each line.")
     ] = "english"
     token_pattern: Pattern = None
     ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1

@@ -26,6 +26,7 @@ from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.bounded import open_text
 from pgbn.storage.count_files import MATRICES, read_matrix
 from pgbn.storage.memory import check_bytes, memory
+from pgbn.storage.stop_words import TOKEN, stop_words_of
 
 __all__ = ["FORMATS", "Corpus", "count_terms", "read_corpus", "text_lines"]
 
@@ -35,7 +36,6 @@ FORMATS = {
     ".svm": "svmlight",
 }  # fmt: skip
 ROW = 300  # bytes that a document takes beside its text
-TOKEN = r"(?u)\b\w\w+\b"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def read_corpus(
     ``column``, their names in ``label``. "mtx", "npz", "svmlight": counts, documents × terms,
     whose terms are named by the lines of the file ``terms``. ``vocabulary`` fixes the terms of
     texts to those of a model. ``options`` are for CountVectorizer: min_df, max_df, max_features,
-    stop_words, token_pattern, lowercase, ngram_range.
+    stop_words, token_pattern, lowercase, ngram_range; see `count_terms`.
     """
     path = Path(path)
     try:
@@ -129,7 +129,12 @@ def _exists(path: Path) -> bool:
 def count_terms(
     texts: Mapping[str, str], *, vocabulary: Sequence[str] | None = None, **options: Any
 ) -> Corpus:
-    """Count the terms of named texts with CountVectorizer."""
+    """Count the terms of named texts with CountVectorizer.
+
+    ``stop_words`` is a list of words, "english", whose contractions ("don't", "we'll") are left out
+    too, or another language, such as "german" (the extra ``pgbn[languages]``). The default of
+    ``token_pattern`` keeps "don't" in one piece.
+    """
     try:
         from sklearn.feature_extraction.text import CountVectorizer
     except ImportError:
@@ -138,15 +143,21 @@ def count_terms(
     if "ngram_range" in chosen:
         chosen["ngram_range"] = tuple(chosen["ngram_range"])
     chosen.setdefault("token_pattern", TOKEN)
+    words = chosen.get("stop_words")
+    if isinstance(words, str):
+        words = stop_words_of(words, chosen["token_pattern"])
+        if chosen["stop_words"] != "english":  # what reads other documents needs no list
+            chosen["stop_words"] = words
+    settings = {**chosen, **({"stop_words": words} if words is not None else {})}
     try:
         if vocabulary is not None:
             fixed = {
-                k: v for k, v in chosen.items() if k not in ("min_df", "max_df", "max_features")
+                k: v for k, v in settings.items() if k not in ("min_df", "max_df", "max_features")
             }
             vectorizer = CountVectorizer(vocabulary=list(vocabulary), **fixed)
             counts = vectorizer.transform(texts.values())
         else:
-            vectorizer = CountVectorizer(**chosen)
+            vectorizer = CountVectorizer(**settings)
             counts = vectorizer.fit_transform(texts.values())
     except Exception as error:  # a bad pattern or range, or no terms left: in its own words
         named = [name for name in chosen if name in str(error)]
