@@ -31,9 +31,9 @@ from pgbn.corpus import count_terms
 from pgbn.docstrings import docstrings
 from pgbn.evaluation import HeldOutPerplexity, leading_words, split_tokens
 from pgbn.evaluation.coherence import word_coherence
-from pgbn.evaluation.layer_quality import effective_width, shared_words
+from pgbn.evaluation.layer_quality import effective_width, twins_and_diversity
 
-SEEN, THIN, TOP, SHARED = 0.8, 10, 10, 6
+SEEN, THIN, TOP = 0.8, 10, 10
 
 
 # ---- corpora --------------------------------------------------------------------------
@@ -91,13 +91,12 @@ class Line:
 
 def describe(leading, probable, X, effective):
     """How a layer reads, by the words that are shown and by the most probable ones."""
-    common = shared_words(leading)
-    np.fill_diagonal(common, 0)
+    twins, diversity = twins_and_diversity(leading)
     return Layer(
         width=len(leading),
         effective=effective,
-        twins=float((common >= SHARED).any(axis=1).mean()),
-        diversity=float(np.unique(leading).size / leading.size),
+        twins=twins / len(leading),
+        diversity=diversity,
         npmi=float(word_coherence(leading, X, X.shape[1]).mean()),
         npmi_probable=float(word_coherence(probable, X, X.shape[1]).mean()),
     )

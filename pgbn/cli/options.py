@@ -105,9 +105,10 @@ def layer_numbers(name: str, text: str, kind: type, depth: int) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def layer_budgets(text: str, depth: int) -> int | tuple[int, ...]:
-    """From "100" or "100,30,10" to the widths at most, see `pgbn.training.per_layer.budgets`."""
-    from pgbn.training.per_layer import budgets
+def layer_budgets(text: str, depth: int | None) -> tuple[int | tuple[int, ...], int]:
+    """From "100" or "100,30,10" to the widths at most and the number of layers, see
+    `pgbn.training.per_layer`."""
+    from pgbn.training.per_layer import budgets, layers_asked
 
     try:
         values = [int(part) for part in text.split(",")]
@@ -115,7 +116,9 @@ def layer_budgets(text: str, depth: int) -> int | tuple[int, ...]:
         raise DataError(
             f"--max-width {text!r}: give a whole number, or one for each layer: 100,30,10"
         ) from None
-    return budgets("--max-width", values[0] if len(values) == 1 else values, depth)
+    given = values[0] if len(values) == 1 else values
+    layers = layers_asked(given, depth)
+    return budgets("--max-width", given, layers), layers
 
 
 def _share(name: str, text: str) -> int | float:

@@ -1,6 +1,7 @@
 """What a trained network is worth and what it has found."""
 
-from pgbn.evaluation.coherence import coherence, diversity, leading_terms
+from pgbn.evaluation.advice import training_advice
+from pgbn.evaluation.coherence import coherence, diversity, leading_terms, word_coherence
 from pgbn.evaluation.generation import SyntheticDocuments, generate_documents
 from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.layer_quality import LayerQuality, Twins, layer_quality, similar_topics
@@ -43,5 +44,7 @@ __all__ = [
     "topic_dag",
     "topic_weights",
     "topics",
+    "training_advice",
     "variance_to_mean",
+    "word_coherence",
 ]

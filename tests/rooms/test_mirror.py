@@ -53,7 +53,7 @@ TOGETHER = {
     "explain/symbols.py": "explain/test_notation.py",
     **{
         f"report/parts/{name}.py": "report/test_sections.py"
-        for name in ("documents", "graph", "settings", "topics", "widths")
+        for name in ("documents", "graph", "settings", "topics")
     },
     "report/text.py": "report/test_page.py",
     "cli/models.py": "cli/test_use.py",
