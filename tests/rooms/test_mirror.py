@@ -24,6 +24,11 @@ TOGETHER = {
     "samplers/simd/lanes.py": "samplers/simd/test_contract.py",
     "samplers/variates/dirichlet.py": "samplers/test_vectorised.py",
     "samplers/variates/row_gammas.py": "samplers/layers/test_gamma_layer.py",
+    "nodes/shift.py": "nodes/test_expression.py",
+    **{
+        f"network/lowering/{name}.py": "network/test_terms.py"
+        for name in ("leaves", "products", "renamed", "shifted", "walk")
+    },
     "engine/rows/result.py": "engine/rows/test_infer.py",
     "storage/bounded.py": "storage/test_corpus.py",
     "storage/sparse.py": "engine/run/test_codec.py",
