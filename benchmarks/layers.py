@@ -215,6 +215,7 @@ def _topica(seen, topics, sweeps):
 
 def show(line):
     """A line of a Markdown table."""
+
     def each(form):
         return " / ".join(form(layer) for layer in line.layers)
 

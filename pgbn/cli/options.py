@@ -93,14 +93,16 @@ def layer_numbers(name: str, text: str, kind: type, depth: int) -> Any:
     try:
         values = [kind(part) for part in text.split(",")]
     except ValueError:
-        raise DataError(f"--{name} {text!r}: give a number, or one a layer: 300,200,100") from None
+        raise DataError(
+            f"--{name} {text!r}: give a number, or one for each layer: 300,200,100"
+        ) from None
     if not all(0 < value < math.inf for value in values):
         kinds = "whole" if kind is int else "finite"
         raise DataError(f"--{name} {text}: give {kinds} numbers above 0")
     if len(values) not in (1, depth):
         raise DataError(
             f"--{name} {text}: {len(values)} numbers, but --depth {depth}; give one number, or one "
-            "a layer"
+            "for each layer"
         )
     return values[0] if len(values) == 1 else values
 
@@ -225,8 +227,10 @@ class Counting:
     max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = "0.5"
     max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None
     stop_words: Annotated[
-        str, typer.Option(help="english, german or another language, none, or a file with one "
-                     "word on each line.")
+        str,
+        typer.Option(
+            help="english, german or another language, none, or a file with one word on each line."
+        ),
     ] = "english"
     token_pattern: Pattern = None
     ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1

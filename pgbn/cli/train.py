@@ -120,10 +120,10 @@ def fit_command(
     *,
     max_width: Width = BUDGETS,
     depth: Annotated[int | None, typer.Option(
-        min=1, max=MOST_LAYERS, help="Layers, at most; as many as --max-width has numbers, or 3 for "
-        "one number, if left out.", show_default=False)] = None,
-    burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number or one a layer "
-                                         "(300,200,100).")] = "300",
+        min=1, max=MOST_LAYERS, help="Layers, at most; if left out, as many as --max-width has "
+        "numbers, or 3 for one number.", show_default=False)] = None,
+    burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number, or one for "
+                                         "each layer (300,200,100).")] = "300",
     collect: Annotated[str, typer.Option(help="Sweeps after pruning, likewise.")] = "200",
     eta: Annotated[str, typer.Option(help="Dirichlet parameter of the topics, likewise.")] = "0.05",
     link: Annotated[str, typer.Option(help="poisson (counts), bernoulli (0/1) or gamma "
@@ -211,7 +211,7 @@ def resume_command(
 
 
 def _finished(folder: Path) -> None:
-    """What a training ended with: its widths, how its layers read, and what a reader should know."""
+    """What a training ended with: its widths, how its layers read, and what to know of them."""
     from pgbn.evaluation import layer_quality, training_advice
     from pgbn.storage.folders import open_saved
     from pgbn.training.trained import TrainedNetwork, unwrapped

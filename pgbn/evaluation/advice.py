@@ -17,12 +17,11 @@ Each function looks at one thing and says a sentence, or nothing:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pgbn.evaluation.projection import topics
 from pgbn.training.result import LayerwiseTraining
@@ -53,12 +52,12 @@ def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
     return [each for each in found if each]
 
 
-def still_falling(sweeps: Sequence[float], widths: Sequence[float]) -> bool:
+def still_falling(sweeps: ArrayLike, widths: ArrayLike) -> bool:
     """Whether a trace of active widths ends lower than it was halfway: the mean of its last tenth
     is below that of the tenth after its middle, by more than 5 % and more than one topic."""
     values = np.asarray(widths, np.float64)
     tenth = len(values) // 10
-    if len(values) != len(sweeps) or tenth < 1:
+    if len(values) != np.size(sweeps) or tenth < 1:
         return False
     middle = values[len(values) // 2 :][:tenth].mean()
     fall = middle - values[-tenth:].mean()

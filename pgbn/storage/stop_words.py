@@ -19,10 +19,14 @@ __all__ = ["LANGUAGES", "TOKEN", "stop_words_of"]
 TOKEN = r"(?u)(?<!\w)(?!(?<=\w['’])(?:ll|ve|re)\b)\w\w+(?:['’]t\b)?"
 
 _NEGATED = (
-    "ain aren can couldn daren didn doesn don hadn hasn haven isn mayn mightn mustn needn "
-    "oughtn shan shouldn wasn weren won wouldn"
-).split()
-_SUBJECTS = "i you he she it we they that there who what where here let how why when".split()
+    "ain", "aren", "can", "couldn", "daren", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn",
+    "mayn", "mightn", "mustn", "needn", "oughtn", "shan", "shouldn", "wasn", "weren", "won",
+    "wouldn",
+)  # fmt: skip
+_SUBJECTS = (
+    "i", "you", "he", "she", "it", "we", "they", "that", "there", "who", "what", "where", "here",
+    "let", "how", "why", "when",
+)  # fmt: skip
 _ENDS = ("ll", "ve", "re", "d", "m", "s")
 _WORDS = {"can", "won"}  # they are words of their own without the 't
 

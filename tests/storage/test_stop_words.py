@@ -51,7 +51,7 @@ def test_a_broken_pattern_is_told_by_its_name():
 
 
 def test_unknown_languages():
-    with pytest.raises(DataError, match="stop_words='germn'.*Did you mean 'german'"):
+    with pytest.raises(DataError, match=r"stop_words='germn'.*Did you mean 'german'"):
         count_terms({"a": "das Haus"}, stop_words="germn")
 
 
