@@ -102,7 +102,7 @@ def describe(leading, probable, X, effective):
     )
 
 
-def ours(corpus, X, seen, held, max_width, settings):
+def ours(corpus, X, seen, held, max_width, settings, save=None):
     """A training by layers with some budgets."""
     score, depth = HeldOutPerplexity(held, 1), settings["depth"]
 
@@ -115,12 +115,14 @@ def ours(corpus, X, seen, held, max_width, settings):
         seen, max_width, callback=collect, progress=False, threads=1, **settings
     ).deepest
     seconds = time.process_time() - clock
+    shown = ", ".join(map(str, max_width)) if isinstance(max_width, tuple) else f"{max_width}"
+    if save:
+        pgbn.save(model.without_state(), save / f"{corpus} {shown}")
     layers = [
         describe(leading_words(model, each.layer, TOP),
                  leading_words(model, each.layer, TOP, relevance=1.0), X, each.effective)
         for each in pgbn.evaluation.layer_quality(model)
     ]  # fmt: skip
-    shown = ", ".join(map(str, max_width)) if isinstance(max_width, tuple) else f"{max_width}"
     return Line(corpus, f"pgbn {shown}", score.perplexity(), seconds, layers)
 
 
@@ -245,6 +247,7 @@ def main():
     parser.add_argument("--sweeps", type=int, nargs=2, default=[300, 200], help="burn-in, collect")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--save", type=Path, help="a folder for the trained networks")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     settings = {"depth": arguments.depth, "burn_in": arguments.sweeps[0],
@@ -258,7 +261,7 @@ def main():
         X = sp.csr_array(read())
         seen, held = split_tokens(X, SEEN, seed=0)
         for widths in arguments.budgets:
-            lines.append(ours(name, X, seen, held, widths, settings))
+            lines.append(ours(name, X, seen, held, widths, settings, arguments.save))
             show(lines[-1])
         if not arguments.no_peers:
             topics = np.atleast_1d(arguments.budgets[-1])[0].item()
