@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from pgbn.storage import load, save
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+    from pgbn.training.merging import merge_topics
     from pgbn.training.new_rows import HiddenUnits, infer
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
@@ -150,6 +151,7 @@ __all__ = [
     "infer",
     "link_rule",
     "load",
+    "merge_topics",
     "plot",
     "prune",
     "register_kernel",

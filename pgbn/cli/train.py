@@ -29,7 +29,7 @@ from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import Corpus, count_terms, read_corpus
 from pgbn.storage.writing import writing
 
-__all__ = ["demo_command", "fit_command", "resume_command"]
+__all__ = ["as_options", "demo_command", "fit_command", "resume_command"]
 
 DEMO = "pgbn demo"
 FEW_TERMS = 20

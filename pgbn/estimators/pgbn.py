@@ -24,6 +24,8 @@ from pgbn.estimators.arguments import (
 )
 from pgbn.estimators.features import LayerFeatures
 from pgbn.estimators.fit import Beginning, begin_fit, report_training, unchanged_on_failure
+from pgbn.estimators.merging import MergedTopics
+from pgbn.estimators.other_names import PointsToMaxWidth
 from pgbn.estimators.verbose import Reporter
 from pgbn.evaluation import (
     SyntheticDocuments,
@@ -44,7 +46,7 @@ from pgbn.zoo.links import get_link
 __all__ = ["PFA", "PGBN"]
 
 
-class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
+class PGBN(PointsToMaxWidth, LayerFeatures, MergedTopics, TransformerMixin, BaseEstimator, Reportable):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters
@@ -117,8 +119,6 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
-
-    _width_name = "max_width"
 
     # ---- fitting ----------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from pgbn.evaluation.projection import (
     topic_weights,
     topics,
 )
+from pgbn.evaluation.reduction import groups_for
 from pgbn.evaluation.row_likelihood import row_log_likelihood
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "completion_perplexity",
     "diversity",
     "generate_documents",
+    "groups_for",
     "layer_quality",
     "leading_terms",
     "leading_words",

@@ -162,7 +162,9 @@ def count_terms(
     except Exception as error:  # a bad pattern or range, or no terms left: in its own words
         named = [name for name in chosen if name in str(error)]
         shown = ", ".join(f"{name}={chosen[name]!r}" for name in named or chosen)
-        raise DataError(f"no terms could be counted ({shown}): {error}") from None
+        few = "min_df" in chosen or "max_df" in chosen
+        hint = "; of few or short texts, keep all: min_df=1, max_df=1.0" if few else ""
+        raise DataError(f"no terms could be counted ({shown}): {error}{hint}") from None
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     matrix = sp.csr_array(counts, dtype=np.int64)
     return Corpus(matrix, names, list(texts), list(texts.values()), chosen)

@@ -249,3 +249,11 @@ def test_totals_of_unknown_terms_are_not_cut_off():
     assert align_terms(tenths, 1)[2] == pytest.approx(32.0)
     whole = align_terms(np.full((32, 2), 1.0), 1)[2]
     assert (whole, type(whole)) == (32, int)
+
+
+def test_a_line_says_what_was_inferred():
+    found = quiet(model_of(2), documents(9), burn_in=2, samples=2, threads=1)
+    assert repr(found).startswith("HiddenUnits(9 documents; topics of layer 1: ")
+    assert ", layer 2: " in repr(found)
+    nothing = quiet(model_of(2), documents(9) * 0, burn_in=2, samples=2, threads=1)
+    assert "9 documents, 9 of them empty;" in repr(nothing)
