@@ -33,11 +33,11 @@ def test_joint_distribution() -> None:
 
 def test_released_order_is_refused() -> None:
     """The program draws g and γ0 with β integrated out, and then c given the old β."""
-    with pytest.raises(StaleReadError, match="c0_2 conditions on g2.*gamma0_2 was drawn"):
+    with pytest.raises(StaleReadError, match=r"c0_2 conditions on g2.*gamma0_2 was drawn"):
         NETWORK.with_order(RELEASED)
     later = [name for name in RELEASED if name not in ("gamma0_2", "c0_2")]
     later[5:5] = ["c0_2", "gamma0_2"]
-    with pytest.raises(StaleReadError, match="c2 conditions on beta2.*g2 was drawn with beta2"):
+    with pytest.raises(StaleReadError, match=r"c2 conditions on beta2.*g2 was drawn with beta2"):
         NETWORK.with_order(later)
 
 
