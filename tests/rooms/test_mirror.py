@@ -25,6 +25,8 @@ TOGETHER = {
     "samplers/variates/dirichlet.py": "samplers/test_vectorised.py",
     "samplers/variates/row_gammas.py": "samplers/layers/test_gamma_layer.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
+    "engine/run/run_plan.py": "engine/run/test_run_store.py",
+    "engine/run/memory_store.py": "engine/run/test_interrupt.py",
     "storage/bounded.py": "storage/test_corpus.py",
     "storage/sparse.py": "engine/run/test_codec.py",
     **{
