@@ -11,8 +11,9 @@ from functools import cached_property
 from itertools import combinations
 
 from pgbn.errors import MissingRuleError, NetworkError
+from pgbn.network.lowering import lower
 from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import Factor, Polynomial, Term, lower
+from pgbn.network.terms import Factor, Polynomial, Term
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.rules.registry import find_draw, find_evidence, find_link, find_told
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule, names_read

@@ -12,17 +12,9 @@ from pydantic_core import to_jsonable_python
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed, node_types
-from pgbn.nodes.expression import (
-    Constant,
-    Expression,
-    Mix,
-    Product,
-    Rename,
-    Self,
-    Shift,
-    Sum,
-)  # fmt: skip
+from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.rules.registry import load_plugins
+from pgbn.nodes.shift import Self, Shift
 
 __all__ = ["expression_from_json", "expression_json", "network_from_json", "network_json"]
 

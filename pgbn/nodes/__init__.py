@@ -5,7 +5,7 @@ from pgbn.nodes.bernoulli import Bernoulli
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import Beta, BetaOdds
 from pgbn.nodes.dirichlet import Dirichlet
-from pgbn.nodes.expression import Constant, Mix, Product, Rename, Self, Shift, Slot, Sum
+from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson import Poisson
@@ -18,6 +18,7 @@ from pgbn.nodes.rules.registry import (
     link_rule,
     seal,
 )
+from pgbn.nodes.shift import Self, Shift
 
 __all__ = [
     "Bernoulli",

@@ -19,7 +19,8 @@ from pgbn import (
     Self,
     Shift,
 )
-from pgbn.network.terms import ALWAYS, FIRST, LATER, Polynomial, lower
+from pgbn.network.lowering import lower
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Polynomial
 from pgbn.nodes.expression import Expression
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import chain, gamma, phi, poisson, square, theta

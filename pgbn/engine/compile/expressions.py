@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.layout import align
 from pgbn.engine.compile.program import Program
 from pgbn.errors import DataError, did_you_mean
+from pgbn.network.lowering import lower
 from pgbn.network.network import Network
 from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import Polynomial, lower
+from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.poisson import Poisson
