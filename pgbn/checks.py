@@ -35,7 +35,7 @@ MOST_THREADS = 1024  # beyond it, systems refuse
 MOST_LAYERS = 100  # of a network that is trained
 # What estimators and commands train unless they are told otherwise: budgets that shrink, so that
 # upper layers can be read like a table of contents (docs/howto/widths.md has the measurements).
-WIDTHS = (100, 30, 10)
+WIDTHS = (80, 20, 6)
 DEPTH = len(WIDTHS)
 
 

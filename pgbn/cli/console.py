@@ -83,7 +83,9 @@ def _lines(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) ->
     cells = [[printable(cell, one_line=True) for cell in row] for row in (columns, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
     lines = [
-        "  ".join([*(cell.rjust(n) for cell, n in zip(row, widths, strict=False)), row[-1]]).rstrip()
+        "  ".join(
+            [*(cell.rjust(n) for cell, n in zip(row, widths, strict=False)), row[-1]]
+        ).rstrip()
         for row in cells
     ]
     return [printable(title), *lines] if any(columns) else [printable(title), *lines[1:]]

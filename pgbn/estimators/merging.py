@@ -62,4 +62,6 @@ class MergedTopics:
             keep_draws=min(estimator.keep_draws, sweeps), start=merged,
         )  # fmt: skip
         threads = read_threads(estimator.n_jobs)
-        return train_settings(settings, X, [merged], threads=threads, progress=False).deepest
+        found = train_settings(settings, X, [merged], threads=threads, progress=False)
+        trained: TrainedNetwork = found.deepest
+        return trained

@@ -46,12 +46,14 @@ from pgbn.zoo.links import get_link
 __all__ = ["PFA", "PGBN"]
 
 
-class PGBN(PointsToMaxWidth, LayerFeatures, MergedTopics, TransformerMixin, BaseEstimator, Reportable):
+class PGBN(
+    PointsToMaxWidth, LayerFeatures, MergedTopics, TransformerMixin, BaseEstimator, Reportable
+):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters
     ----------
-    max_width : topics at most, a budget for each layer: (100, 30, 10). Or one number for the first
+    max_width : topics at most, a budget for each layer: (80, 20, 6). Or one number for the first
         layer, where each further layer begins as wide as the one below, as in the paper.
     depth : layers at most; None: as many as ``max_width`` has budgets, or 3 for one number.
     eta : the Dirichlet parameter of the topics, one number or one for each layer.

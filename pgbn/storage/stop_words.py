@@ -9,11 +9,12 @@ the contractions as the pattern in use cuts them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pgbn.errors import DataError, did_you_mean
 
-__all__ = ["LANGUAGES", "TOKEN", "stop_words_of"]
+__all__ = ["LANGUAGES", "TOKEN", "stop_words_of", "with_stop_words"]
 
 # Two letters or more, with an 't at the end; but no 'll, 've, 're that end another word.
 TOKEN = r"(?u)(?<!\w)(?!(?<=\w['’])(?:ll|ve|re)\b)\w\w+(?:['’]t\b)?"
@@ -59,6 +60,14 @@ def stop_words_of(language: str, pattern: str = TOKEN) -> list[str]:
         ) from None
     words = set(get_stop_words(language))
     return sorted(words | _pieces(words, pattern))
+
+
+def with_stop_words(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of CountVectorizer with the words of a language in the place of its name."""
+    language = options.get("stop_words")
+    if not isinstance(language, str):
+        return dict(options)
+    return {**options, "stop_words": stop_words_of(language, options.get("token_pattern", TOKEN))}
 
 
 def _contractions() -> Iterable[str]:

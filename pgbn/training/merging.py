@@ -2,7 +2,8 @@
 
 With the topics of a group g of layer t taken together,
 
-    θ_gj = Σ_{k∈g} θ_kj,   φ^(t)_g = Σ_{k∈g} w_k φ^(t)_k / Σ_{k∈g} w_k,   φ^(t+1)_{·g} = Σ_{k∈g} φ^(t+1)_{·k},
+    θ_gj = Σ_{k∈g} θ_kj,   φ^(t)_g = Σ_{k∈g} w_k φ^(t)_k / Σ_{k∈g} w_k,
+    φ^(t+1) of g = Σ_{k∈g} that of k,
 
 r_g = Σ r_k in the top layer, and w_k = Σ_j θ_kj. So three things are what they were: the units θ_·j
 of every document, the expected total Σ_j (Φθ)_vj of everything below, and what every topic above
@@ -57,7 +58,7 @@ def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNe
         phi[layer] = _summed(phi[layer], joined, 1)
     else:
         r = _summed(r, joined, 0)
-    return replace(
+    merged: TrainedNetwork = replace(
         model,
         phi=tuple(phi),
         r=r,
@@ -66,6 +67,7 @@ def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNe
         draws=_merged_draws(model, layer, joined, weights),
         labels=_merged_labels(model.labels, layer, joined),
     )
+    return merged
 
 
 def merge_state(

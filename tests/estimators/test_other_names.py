@@ -33,5 +33,5 @@ def test_estimators_are_made_copied_and_shown_as_before():
         assert again.get_params() == model.get_params()
     shown = inspect.signature(PGBN).parameters
     assert list(shown)[:2] == ["max_width", "depth"]
-    assert shown["max_width"].default == (100, 30, 10)
-    assert list(inspect.signature(PFA).parameters)[0] == "width"
+    assert shown["max_width"].default == (80, 20, 6)
+    assert next(iter(inspect.signature(PFA).parameters)) == "width"

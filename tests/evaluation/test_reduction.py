@@ -26,6 +26,7 @@ def test_the_loss_is_that_of_wards_rule():
     model = replace(three_topics(), phi=(phi,), r=np.ones(4), c=np.ones(1), weights=(weight,))
     topics = {(k,): (weight[k] / 10, phi[k]) for k in range(4)}
     for _ in range(2):
+
         def loss(pair, topics=topics):
             (v, a), (w, b) = topics[pair[0]], topics[pair[1]]
             return v * w / (v + w) * ((np.sqrt(a) - np.sqrt(b)) ** 2).sum()
@@ -39,5 +40,5 @@ def test_the_loss_is_that_of_wards_rule():
 
 @pytest.mark.parametrize("to", [0, 4, 1.5, None])
 def test_numbers_that_cannot_be(to):
-    with pytest.raises(DataError, match="to=.*layer 1 has 3 topics"):
+    with pytest.raises(DataError, match=r"to=.*layer 1 has 3 topics"):
         groups_for(three_topics(), to)

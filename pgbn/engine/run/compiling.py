@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from numba.core import event
 
@@ -20,12 +20,12 @@ __all__ = ["compiling"]
 @contextmanager
 def compiling(show: Callable[[str], None]) -> Iterator[None]:
     """While it lasts, each kernel that is compiled is shown: "compiling kernel 7 (crt), 12 s"."""
-    listener = _Listener(show)
-    event.register("numba:compile", listener)
+    listener, told = _Listener(show), cast(Any, event)  # numba has no types
+    told.register("numba:compile", listener)
     try:
         yield
     finally:
-        event.unregister("numba:compile", listener)
+        told.unregister("numba:compile", listener)
 
 
 class _Listener(event.Listener):  # type: ignore[misc, unused-ignore]
