@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Multinomial,
         Node,
         Observed,
+        Pairs,
         Poisson,
         PoissonGamma,
         Product,
@@ -76,6 +77,8 @@ if TYPE_CHECKING:
         Shift,
         Slot,
         Sum,
+        distinct,
+        same,
     )
     from pgbn.nodes.rules.evidence import Evidence
     from pgbn.nodes.rules.registry import (
@@ -120,6 +123,7 @@ __all__ = [
     "NewRows",
     "Node",
     "Observed",
+    "Pairs",
     "PgbnError",
     "PgbnWarning",
     "Poisson",
@@ -141,6 +145,7 @@ __all__ = [
     "counts_are_data",
     "diagnostics",
     "docstrings",
+    "distinct",
     "draw_rule",
     "evaluation",
     "evidence_rule",
@@ -157,6 +162,7 @@ __all__ = [
     "report",
     "resume",
     "rules",
+    "same",
     "save",
     "show_versions",
     "split_tokens",

@@ -1,8 +1,10 @@
 """Published models as compositions of nodes: one short file each."""
 
 from pgbn.zoo.bnbp import bnbp
+from pgbn.zoo.epm import epm
 from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
 from pgbn.zoo.gated_pfa import gated_pfa
+from pgbn.zoo.hgp_epm import hgp_epm
 from pgbn.zoo.lda import hdp_lda, lda
 from pgbn.zoo.multimodal import multimodal
 from pgbn.zoo.pgbn import pfa, pgbn
@@ -10,9 +12,11 @@ from pgbn.zoo.pgds import pgds
 
 __all__ = [
     "bnbp",
+    "epm",
     "gamma_markov_chain",
     "gated_pfa",
     "hdp_lda",
+    "hgp_epm",
     "lda",
     "multimodal",
     "pfa",

@@ -27,8 +27,9 @@ TOGETHER = {
     "nodes/shift.py": "nodes/test_expression.py",
     **{
         f"network/lowering/{name}.py": "network/test_terms.py"
-        for name in ("leaves", "products", "renamed", "shifted", "walk")
+        for name in ("leaves", "paired", "products", "renamed", "shifted", "walk")
     },
+    "engine/in_turn/entry.py": "engine/in_turn/test_composed.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
     "storage/bounded.py": "storage/test_corpus.py",
     "storage/sparse.py": "engine/run/test_codec.py",
@@ -37,6 +38,7 @@ TOGETHER = {
         for name in ("arguments", "bnbp", "gamma_markov_chain", "gated_pfa", "lda", "multimodal",
                      "pgbn", "pgds")
     },
+    "zoo/hgp_epm.py": "zoo/test_epm.py",
     "training/belief.py": "training/test_growing.py",
     "engine/compile/by_cell.py": "evaluation/test_prediction.py",
     "engine/compile/conditional.py": "evaluation/test_held_out.py",

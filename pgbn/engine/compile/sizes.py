@@ -36,7 +36,9 @@ def complete_sizes(
                 )
     for (name, _), polynomial in network.wiring.polynomials.items():
         for factor in (f for term in polynomial.terms for f in term.factors):
-            if factor.constant is None:
+            if factor.relation is not None:  # its two dims are of one size
+                sizes_here = [every.get(dim) for dim in factor.dims[::-1]]
+            elif factor.constant is None:
                 sizes_here = [every.get(dim) for dim in factor.own_dims]
             else:
                 sizes_here = list(factor.constant.shape)
