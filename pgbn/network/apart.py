@@ -51,12 +51,12 @@ def _remedy(one: Factor, other: Factor) -> str:
     """How the entries of a node are told apart, where it has several."""
     if not one.own_dims or one.previous or other.previous:
         return ""
-    pairs = [(o, a, b) for o, a, b in zip(one.own_dims, one.dims, other.dims, strict=True) if a != b]
+    pairs = [
+        (o, a, b) for o, a, b in zip(one.own_dims, one.dims, other.dims, strict=True) if a != b
+    ]
     dim, first, second = pairs[0] if pairs else (one.own_dims[0], "i", "j")
     left, right = (f"{one.name}.rename({dim}={here!r})" for here in (first, second))
-    return (
-        f"Tell the two apart, as in pgbn.distinct({left} * {right}, {first!r}, {second!r}); or "
-    )
+    return f"Tell the two apart, as in pgbn.distinct({left} * {right}, {first!r}, {second!r}); or "
 
 
 def _apart(term: Term, one: Factor, other: Factor) -> str | None:

@@ -142,8 +142,12 @@ def _candidates(waiting: list[Step], stale: Stale) -> Iterator[Step]:
     ready = [
         step
         for step in waiting
-        if not any(name in other.marginalises for name in step.draws for other in waiting
-                   if other is not step)
+        if not any(
+            name in other.marginalises
+            for name in step.draws
+            for other in waiting
+            if other is not step
+        )
         and all(is_current(read, stale) for read in step.reads)
     ]
     first = next((step for step in ready if not _spoils(step, waiting)), None)

@@ -38,7 +38,9 @@ def pgds(
     mass: Expression | float = check_positive_number(epsilon, "epsilon")
     if shrinkage:
         xi, pair = Gamma("xi", *check_prior(xi_prior, "xi_prior")), ("topic", "previous")
-        mass = distinct(nu * nu.rename(topic="previous"), *pair, ordered=True) + same(xi * nu, *pair)
+        mass = distinct(nu * nu.rename(topic="previous"), *pair, ordered=True) + same(
+            xi * nu, *pair
+        )
     pi = Dirichlet("pi", mass, over="topic", dims="previous")
     lag = Shift(pi @ Self(topic="previous"), along="time", initial=nu)
     theta = Gamma("theta", tau * lag, tau, dims=("time", "topic"))

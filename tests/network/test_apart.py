@@ -37,7 +37,9 @@ def vertices(shape: Any = 1.0, rate: Any = 1.0, dims: Any = "vertex") -> Gamma:
 def test_what_is_drawn_together() -> None:
     deep = Gamma("a", Gamma("e", 1, 1, dims="vertex"), 1.0, dims="vertex")
     found = graph(vertices(deep, Gamma("c", 1, 1))).wiring.connections.in_turn
-    assert found == {"phi": InTurn("phi", "vertex", {"e": "vertex", "a": "vertex", "phi": "vertex"})}
+    assert found == {
+        "phi": InTurn("phi", "vertex", {"e": "vertex", "a": "vertex", "phi": "vertex"})
+    }
     assert list(found["phi"].members) == ["e", "a", "phi"]
 
 
@@ -50,9 +52,12 @@ def test_a_parent_has_its_own_name_of_the_dim() -> None:
 def test_the_step() -> None:
     network = zoo.epm(2)
     step = next(step for step in network.schedule if step.name == "phi")
-    assert step.draws == ("a", "phi") and "a" not in network.schedule.names
+    assert step.draws == ("a", "phi")
+    assert "a" not in network.schedule.names
     assert step.heading == "phi with a [in turn along vertex]"
-    assert not step.on_demand and not step.plates and not step.marginalises
+    assert not step.on_demand
+    assert not step.plates
+    assert not step.marginalises
     assert {read.name for read in step.reads} == {"c", "r", "counts(x)", "counts(phi)"}
 
 
@@ -170,5 +175,5 @@ def test_positive_on_and_off_the_diagonal() -> None:
     nu = Gamma("nu", 1, 1, dims="topic")
     pairs = distinct(nu * nu.rename(topic="previous"), "topic", "previous", ordered=True)
     pi = Dirichlet("pi", pairs, over="topic", dims="previous")
-    with pytest.raises(NetworkError, match="concentration = .* can be 0"):
+    with pytest.raises(NetworkError, match=r"concentration = .* can be 0"):
         Network(Poisson("x", pi, dims=("previous", "topic")))

@@ -23,14 +23,15 @@ def test_built(pairs: Pairs, relation: str, text: str) -> None:
 
 
 def test_one_dim_twice() -> None:
-    with pytest.raises(NetworkError, match="both 'i'.*rename"):
+    with pytest.raises(NetworkError, match=r"both 'i'.*rename"):
         distinct(BOTH, "i", "i")
 
 
 def test_json() -> None:
     network = Network(Poisson("x", distinct(BOTH, "i", "j"), dims=("i", "j")))
     again = Network.from_json(network.to_json())
-    assert str(again) == str(network) and again.to_json() == network.to_json()
+    assert str(again) == str(network)
+    assert again.to_json() == network.to_json()
 
 
 def test_extent() -> None:

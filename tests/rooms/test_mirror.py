@@ -29,7 +29,7 @@ TOGETHER = {
         f"network/lowering/{name}.py": "network/test_terms.py"
         for name in ("leaves", "paired", "products", "renamed", "shifted", "walk")
     },
-    "engine/in_turn/entry.py": "engine/in_turn/test_composed.py",
+    "engine/in_turn/entry.py": "engine/in_turn/test_by_rules.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
     "storage/bounded.py": "storage/test_corpus.py",
     "storage/sparse.py": "engine/run/test_codec.py",

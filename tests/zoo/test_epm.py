@@ -45,11 +45,12 @@ def two_groups(rng: np.random.Generator, size: int) -> np.ndarray:
     return np.triu(links, 1).astype(int)
 
 
-@pytest.mark.parametrize("network", [zoo.epm(5), zoo.hgp_epm(5)], ids=["epm", "hgp_epm"])
-def test_groups_are_found(network: Network) -> None:
+def test_groups_are_found() -> None:
+    network = zoo.epm(5)
     graph = two_groups(np.random.default_rng(0), 15)
     draws = network.sample({"x": graph}, 100, 100, seed=1, progress=False, keep=network.latent)
     linked = draws.predict("x").mean(axis=(0, 1))
     inside = np.concatenate([linked[:15, :15][np.triu_indices(15, 1)],
                              linked[15:, 15:][np.triu_indices(15, 1)]])  # fmt: skip
-    assert inside.mean() > 0.35 and linked[:15, 15:].mean() < 0.1
+    assert inside.mean() > 0.35
+    assert linked[:15, 15:].mean() < 0.1

@@ -91,9 +91,7 @@ def _summed(
         return Labelled(get, dims, part.replicates)
     before = mask.relation == "distinct" or inner == mask.dims[0]
     after = mask.relation == "distinct" or inner == mask.dims[1]
-    return Labelled(
-        lambda: before_and_after(get(), axis, before, after), dims, part.replicates
-    )
+    return Labelled(lambda: before_and_after(get(), axis, before, after), dims, part.replicates)
 
 
 def before_and_after(

@@ -156,9 +156,7 @@ class Entry:
         if dim not in whole.dims:
             return whole
         get: Callable[[], NDArray[Any]] = whole.get
-        return replace(
-            whole, get=lambda: np.ascontiguousarray(get()[self._where(whole.dims, dim)])
-        )
+        return replace(whole, get=lambda: np.ascontiguousarray(get()[self._where(whole.dims, dim)]))
 
     def _where(self, dims: tuple[str, ...], dim: str) -> tuple[slice, ...]:
         now = slice(self.now, self.now + 1)

@@ -19,7 +19,7 @@ from pgbn.nodes.base import Node, draw_node
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.stream import Stream
 
-__all__ = ["draw_in_turn"]
+__all__ = ["draw_entry", "draw_in_turn"]
 
 
 @maker("in turn", Draw)
@@ -29,17 +29,18 @@ def draw_in_turn(program: Program, task: Draw) -> Run | None:
     if in_turn is None:
         return None
     entry = Entry(program, in_turn)
-    draws = [_draw_entry(program, entry, program.network.nodes[name]) for name in in_turn.members]
+    draws = [draw_entry(program, entry, program.network.nodes[name]) for name in in_turn.members]
 
     def run(key: int) -> None:
-        for entry.now in range(entry.size):
+        for now in range(entry.size):
+            entry.now = now
             for number, draw in enumerate(draws):
-                draw(stream_key(key, entry.now, number))
+                draw(stream_key(key, now, number))
 
     return run
 
 
-def _draw_entry(program: Program, entry: Entry, node: Node) -> Callable[[int], None]:
+def draw_entry(program: Program, entry: Entry, node: Node) -> Callable[[int], None]:
     """The function that draws the present entry of a node."""
     posterior = program.wiring.draws[node.name].posterior
     needed = {name: entry.quantity(node, name).get for name in signature(posterior).parameters}

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from pgbn import Chain, zoo
+from pgbn.engine.in_turn import entry
+from pgbn.engine.in_turn.by_rules import draw_entry
 from pgbn.engine.in_turn.entry import Entry
-from pgbn.engine.plan import Draw, make_step
+from pgbn.samplers.random import stream_key
 from pgbn.testing import geweke
 from tests.helpers.graphs import GRAPHS, graphs
 
@@ -41,45 +43,18 @@ def test_exposures_of_an_entry() -> None:
     network = zoo.epm(3)
     chain = network.chain({"x": np.triu(np.ones((4, 4), int), 1)}, layer1="composed")
     program, values = chain.program, chain.values
-    entry = Entry(program, network.wiring.connections.in_turn["phi"])
-    entry.now = 2
+    third = Entry(program, network.wiring.connections.in_turn["phi"])
+    third.now = 2
     others = np.delete(values["phi"], 2, axis=0)
     expected = values["r"] * others.sum(axis=0)
-    found = entry.quantity(network["phi"], "exposure").get()
+    found = third.quantity(network["phi"], "exposure").get()
     np.testing.assert_allclose(found.reshape(-1), expected, rtol=1e-12)
-    told = entry.quantity(network["a"], "exposure").get()
+    told = third.quantity(network["a"], "exposure").get()
     np.testing.assert_allclose(told.reshape(-1), np.log1p(expected / values["c"][2]).sum())
-
-
-def all_shapes_then_all_weights(chain: Chain) -> None:
-    """The order of GP_EPM.m: every a_i given the old φ, then every φ_i."""
-    program = chain.program
-    in_turn = program.wiring.connections.in_turn["phi"]
-    parts = []
-    for member in in_turn.members:
-        alone = replace(in_turn, members={member: in_turn.members[member]})
-        connections = program.wiring.connections
-        kept, connections.in_turn = connections.in_turn, {**connections.in_turn, "phi": alone}
-        parts.append(make_step(program, Draw(program.network.nodes["phi"])))
-        connections.in_turn = kept
-
-    def run(key: int) -> None:
-        for number, part in enumerate(parts):
-            part(key + number)
-
-    swap(chain, "phi", run)
-
-
-def swap(chain: Chain, step: str, run: Callable[[int], None]) -> None:
-    chain._turns = [
-        replace(turn, run=run) if turn.step.name == step else turn for turn in chain._turns
-    ]
 
 
 def with_self_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every entry counted as its own partner, too."""
-    from pgbn.engine.in_turn import entry
-
     monkeypatch.setattr(
         entry, "relation_holds", lambda relation, first, second: np.asarray(first <= second)
     )
@@ -96,27 +71,20 @@ def test_other_entries_of_the_sweep_before_are_seen() -> None:
     network, sizes = SIZED["directed"]
 
     def at_once(chain: Chain) -> None:
-        program = chain.program
-        whole = program.values
+        values = chain.program.values
+        now = Entry(chain.program, network.wiring.connections.in_turn["phi"])
+        draw = draw_entry(chain.program, now, network["phi"])
 
         def run(key: int) -> None:
-            old, new = whole["phi"], []
-            for entry in range(old.shape[1]):
-                whole["phi"] = old
-                one(key, entry)
-                new.append(whole["phi"][:, entry])
-            whole["phi"] = np.stack(new, axis=1)
+            old, new = values["phi"], []
+            for now.now in range(old.shape[1]):
+                values["phi"] = old
+                draw(stream_key(key, now.now))
+                new.append(values["phi"][:, now.now])
+            values["phi"] = np.stack(new, axis=1)
 
-        in_turn = program.wiring.connections.in_turn["phi"]
-        from pgbn.engine.in_turn.composed import _draw_entry
-
-        entry_of = Entry(program, in_turn)
-        draw = _draw_entry(program, entry_of, network["phi"])
-
-        def one(key: int, entry: int) -> None:
-            entry_of.now = entry
-            draw(key * 31 + entry)
-
-        swap(chain, "phi", run)
+        chain._turns = [
+            replace(turn, run=run) if turn.step.name == "phi" else turn for turn in chain._turns
+        ]
 
     assert geweke(network, sizes, 6_000, 5, 1, "composed", broken=at_once).worst > 6
