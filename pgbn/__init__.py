@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Multinomial,
         Node,
         Observed,
+        Pairs,
         Poisson,
         PoissonGamma,
         Product,
@@ -76,6 +77,8 @@ if TYPE_CHECKING:
         Shift,
         Slot,
         Sum,
+        distinct,
+        same,
     )
     from pgbn.nodes.rules.evidence import Evidence
     from pgbn.nodes.rules.registry import (
@@ -123,6 +126,7 @@ __all__ = [
     "NewRows",
     "Node",
     "Observed",
+    "Pairs",
     "PgbnError",
     "PgbnWarning",
     "Poisson",
@@ -143,6 +147,7 @@ __all__ = [
     "corpus",
     "counts_are_data",
     "diagnostics",
+    "distinct",
     "docstrings",
     "draw_rule",
     "evaluation",
@@ -161,6 +166,7 @@ __all__ = [
     "report",
     "resume",
     "rules",
+    "same",
     "save",
     "show_versions",
     "split_tokens",
