@@ -26,16 +26,9 @@ from pgbn.estimators.features import LayerFeatures
 from pgbn.estimators.fit import Beginning, begin_fit, report_training, unchanged_on_failure
 from pgbn.estimators.merging import MergedTopics
 from pgbn.estimators.other_names import PointsToMaxWidth
+from pgbn.estimators.results import TopicResults
 from pgbn.estimators.verbose import Reporter
-from pgbn.evaluation import (
-    SyntheticDocuments,
-    Topic,
-    Twins,
-    completion_perplexity,
-    generate_documents,
-    similar_topics,
-    topics,
-)
+from pgbn.evaluation import SyntheticDocuments, completion_perplexity, generate_documents
 from pgbn.evaluation.document_density import mean_log_density
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_settings, trained_so_far
 from pgbn.training.new_rows import infer
@@ -47,7 +40,13 @@ __all__ = ["PFA", "PGBN"]
 
 
 class PGBN(
-    PointsToMaxWidth, LayerFeatures, MergedTopics, TransformerMixin, BaseEstimator, Reportable
+    PointsToMaxWidth,
+    LayerFeatures,
+    TopicResults,
+    MergedTopics,
+    TransformerMixin,
+    BaseEstimator,
+    Reportable,
 ):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
@@ -204,24 +203,6 @@ class PGBN(
         X = validate_documents(self, X, reset=False)
         model = self.training_.deepest
         return mean_log_density(model, X, infer(model, X, layers=1, **self._chain()).units[1])
-
-    def topics(
-        self,
-        layer: int = 1,
-        top: int = 10,
-        vocabulary: Sequence[str] | None = None,
-        relevance: float | None = None,
-    ) -> list[Topic]:
-        """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
-        terms, else what the model was saved with, else the column names of a data frame.
-        ``relevance``: 1 ranks terms by probability, see `pgbn.evaluation.topics`."""
-        check_is_fitted(self)
-        return topics(self.training_.deepest, layer, top, vocabulary, relevance)
-
-    def similar_topics(self, layer: int = 1, shared: int = 6, top: int = 10) -> list[Twins]:
-        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more."""
-        check_is_fitted(self)
-        return similar_topics(self.training_.deepest, layer, shared, top)
 
     def sample_documents(
         self,
