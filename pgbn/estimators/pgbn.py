@@ -64,6 +64,8 @@ class PGBN(
     priors : a `pgbn.Priors`; None means those of the paper.
     keep_draws : draws of Φ and r to keep, over which `transform`, `perplexity` and `score` average:
         20 predict much better than the one Φ of 0, and cost their share of burn-ins.
+    merge_twins : merge topics of upper layers that share six of their ten leading terms, and train
+        50 sweeps more, where ``max_width`` has a budget for each layer; see `merge`.
     layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),
         or of all layers side by side (output="concat").
     transform_burn_in, transform_samples : sweeps for the hidden units of a document.
@@ -93,6 +95,7 @@ class PGBN(
         min_width: int = 4,
         priors: Priors | None = None,
         keep_draws: int = 0,
+        merge_twins: bool = True,
         layer: int = 1,
         output: str = "layer",
         transform_burn_in: int = 100,
@@ -112,6 +115,7 @@ class PGBN(
         self.min_width = min_width
         self.priors = priors
         self.keep_draws = keep_draws
+        self.merge_twins = merge_twins
         self.layer = layer
         self.output = output
         self.transform_burn_in = transform_burn_in
@@ -135,7 +139,7 @@ class PGBN(
             again = bool(self.warm_start) and hasattr(self, "training_")
             X = validate_documents(self, X, reset=not again)
             at = begin_fit(self, X, again)
-            training = self._train(X, at)
+            training = self._without_twins(self._train(X, at), X, at)
             self._keep(replace(training, stopped=at.full) if at.full else training, *at.kept)
         report_training(self, X)
         return self
@@ -269,6 +273,7 @@ class PFA(PGBN):
         self.warm_start = warm_start
 
     depth: int | None = 1
+    merge_twins = False
     min_width = 4
     layer = 1
     output = "layer"

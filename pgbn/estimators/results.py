@@ -19,7 +19,7 @@ from pgbn.errors import DataError
 from pgbn.estimators.arguments import read_threads, validate_documents
 from pgbn.evaluation import Topic, Twins, similar_topics, topics
 from pgbn.evaluation.effects import compose, design_matrix
-from pgbn.evaluation.exchange import to_pyldavis, topic_graph
+from pgbn.evaluation.exchange import all_topics_graph, to_pyldavis
 from pgbn.evaluation.finding import (
     find_topics,
     keyword_labels,
@@ -115,9 +115,9 @@ class TopicResults:
         return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer))
 
     def to_networkx(self, threshold: float = 0.05, top: int = 5) -> Any:
-        """All topics as a directed graph, see `pgbn.evaluation.topic_graph`."""
+        """All topics as a directed graph, see `pgbn.evaluation.all_topics_graph`."""
         check_is_fitted(self)
-        return topic_graph(self.training_.deepest, threshold, top)
+        return all_topics_graph(self.training_.deepest, threshold, top)
 
     def to_pyldavis(self, X: Any, layer: int = 1) -> dict[str, Any]:
         """The arguments of ``pyLDAvis.prepare(**…)``."""

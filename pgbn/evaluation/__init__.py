@@ -3,7 +3,7 @@
 from pgbn.evaluation.advice import training_advice
 from pgbn.evaluation.coherence import coherence, diversity, leading_terms, word_coherence
 from pgbn.evaluation.effects import Effects, compose, design_matrix
-from pgbn.evaluation.exchange import from_anndata, to_anndata, to_pyldavis, topic_graph
+from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
 from pgbn.evaluation.finding import (
     find_topics,
     keyword_labels,
@@ -40,6 +40,7 @@ __all__ = [
     "SyntheticDocuments",
     "Topic",
     "Twins",
+    "all_topics_graph",
     "coherence",
     "completion_perplexity",
     "compose",
@@ -65,7 +66,6 @@ __all__ = [
     "to_anndata",
     "to_pyldavis",
     "topic_dag",
-    "topic_graph",
     "topic_similarity",
     "topic_stability",
     "topic_weights",

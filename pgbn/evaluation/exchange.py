@@ -15,10 +15,10 @@ from pgbn.storage.blocks import Corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import trained_network
 
-__all__ = ["from_anndata", "to_anndata", "to_pyldavis", "topic_graph"]
+__all__ = ["all_topics_graph", "from_anndata", "to_anndata", "to_pyldavis"]
 
 
-def topic_graph(model: Any, threshold: float = 0.05, top: int = 5) -> nx.DiGraph:
+def all_topics_graph(model: Any, threshold: float = 0.05, top: int = 5) -> nx.DiGraph:
     """All topics of all layers: nodes (layer, number) with ``weight``, ``label`` and ``terms``, and
     an edge from each topic to those of the layer below with φ ≥ ``threshold``, its ``weight``. A
     topic without such an edge has its strongest one."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.exchange import from_anndata, to_anndata, to_pyldavis, topic_graph
+from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
 from pgbn.evaluation.projection import project
 from tests.evaluation.test_layer_quality import three_topics
 from tests.helpers.documents import TERMS, model_of
@@ -26,16 +26,16 @@ def cells(counts=X):
 
 def test_the_graph_has_all_topics_and_the_strong_edges():
     model = three_topics().with_labels({(2, 1): "upper"})
-    graph = topic_graph(model, threshold=0.3)
+    graph = all_topics_graph(model, threshold=0.3)
     assert set(graph) == {(2, 0), (2, 1), (1, 0), (1, 1), (1, 2)}
     assert set(graph.edges) == {((2, 0), (1, 0)), ((2, 1), (1, 1))}
     assert graph.edges[(2, 0), (1, 0)]["weight"] == 0.5
     assert graph.nodes[2, 1]["label"] == "upper"
     assert len(graph.nodes[1, 0]["terms"]) == 5
     assert nx.is_directed_acyclic_graph(graph)
-    assert len(topic_graph(model, threshold=0.99).edges) == 2  # the strongest stays
+    assert len(all_topics_graph(model, threshold=0.99).edges) == 2  # the strongest stays
     with pytest.raises(DataError, match="threshold=2"):
-        topic_graph(model, threshold=2)
+        all_topics_graph(model, threshold=2)
 
 
 def test_pyldavis_gets_proportions_of_documents_with_words():
