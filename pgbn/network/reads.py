@@ -161,6 +161,7 @@ class Reads:
         """Everything that the evidence heard by a node conditions on."""
         reads: set[Read] = set()
         constant = self.connections.draws[name].constant_over_simplex
+        constant = constant and not self.exposures.varies_over_simplex(name)
         for source in self.connections.sources[name]:
             if source.is_delivered:
                 reads.add(CountsRead(counts_name(source.child.name), slot=source.slot))

@@ -21,6 +21,8 @@ __all__ = ["Revise", "Stale", "Step", "is_current", "steps_of"]
 
 Revise = Callable[[Wiring, "Step"], "Step"]
 
+_COMPLETION = r"y \sim \mathrm{Pois}((\bar{q} - q)\, \phi),\ \bar{q} = \max q"
+
 # What was integrated out and not drawn since, each with the dims over which its sums are current.
 Stale = dict[str, frozenset[str]]
 
@@ -100,7 +102,11 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
     ]
     read = {r.name for step in steps for r in step.reads if r.name != step.node or step.upward}
     return {
-        step.name: replace(step, on_demand=not step.upward and step.node not in read)
+        step.name: replace(
+            step,
+            # what reads its own value must move in every sweep
+            on_demand=not step.upward and step.node not in {*read, *(r.name for r in step.reads)},
+        )
         for step in steps
     }
 
@@ -168,11 +174,14 @@ def _draw_step(wiring: Wiring, node: Node) -> Step:
         if wiring.polynomials[node.name, slot].along is not None:
             reads.add(CountsRead(counts_name(node.name)))  # what each row passes to the one before
     reads = {read for read in reads if read.name != node.name}
-    rule = wiring.draws[node.name]
+    equation, method = wiring.draws[node.name].equation, ""
+    if node.name in wiring.completed:
+        reads.add(Read(node.name))
+        equation, method = rf"{_COMPLETION};\quad {equation},\ n = m + y", "completed"
     stale = _stale_after(wiring, node)
     return Step(
         node.name, node.name, False, frozenset(reads), stale | _old_counts(wiring, node, stale),
-        rule.equation,
+        equation, method,
     )  # fmt: skip
 
 

@@ -81,7 +81,8 @@ def check_conjugacy(
     from the prior. Rules that draw counts must give their ``log_probability``.
 
     Choose mild priors: a value that underflows to 0 has an infinite density, and a replicate
-    with such a value is left out (if most have one, the node fails).
+    with such a value is left out (if most have one, the node fails). Nodes that are drawn given
+    pseudo-counts (`Wiring.completed`) are left out: `geweke` tests them.
     """
     check_network(network, sizes, "check_conjugacy")
     draws = check_integer("draws", draws, 1)
@@ -97,6 +98,8 @@ def check_conjugacy(
     chain.refresh()
     errors = {}
     for name in network.latent:
+        if name in network.wiring.completed:  # what is drawn given pseudo-counts is no conditional
+            continue
         marginalised = network.wiring.reads.marginalised(name)
         block = [name, *(other for other in network.latent if other in marginalised)]
         errors[name] = _largest_error(chain.program, drawn, block, draws)
