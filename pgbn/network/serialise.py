@@ -13,6 +13,7 @@ from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed, node_types
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
+from pgbn.nodes.pairs import Pairs
 from pgbn.nodes.rules.registry import load_plugins
 from pgbn.nodes.shift import Self, Shift
 
@@ -20,7 +21,7 @@ __all__ = ["expression_from_json", "expression_json", "network_from_json", "netw
 
 FORMAT = "pgbn-network/1"
 _edges: dict[str, type[Expression]] = {
-    cls.tag: cls for cls in (Constant, Mix, Product, Sum, Shift, Self, Rename)
+    cls.tag: cls for cls in (Constant, Mix, Pairs, Product, Sum, Shift, Self, Rename)
 }
 
 

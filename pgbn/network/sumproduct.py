@@ -17,6 +17,8 @@ __all__ = [
     "HeardCount",
     "NodeValue",
     "Operand",
+    "OtherEntries",
+    "PairMask",
     "PreviousRow",
     "RuleCount",
     "RuleExposure",
@@ -52,6 +54,19 @@ class NodeValue(Operand):
     """The value of a node, whose own names of its dims are ``own_dims``."""
 
     own_dims: tuple[str, ...]
+
+
+class OtherEntries(NodeValue):
+    """The value of a node at other entries than the one that hears of it: those that stand beside
+    it in a product, and are never the same."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairMask(Operand):
+    """1 at the pairs of two dims that are in a relation ("upper", "distinct", "same"), else 0."""
+
+    name: str = ""
+    relation: str
 
 
 class PreviousRow(NodeValue):
@@ -152,6 +167,8 @@ def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand,
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
     """A factor of a term as an operand; ``owner`` is the node whose own row
     before it may refer to."""
+    if factor.relation is not None:
+        return PairMask(dims=factor.dims, relation=factor.relation)
     if factor.constant is not None:
         return ConstantArray(dims=factor.dims, value=factor.constant)
     if factor.previous:
@@ -172,6 +189,7 @@ def in_words(heard: Iterable[SumProduct]) -> str:
         factors += [
             f"exposure({o.name}.{o.slot})" if isinstance(o, RuleExposure) else o.name
             for o in product.operands
+            if not isinstance(o, PairMask)
         ]
         if product.coefficient != 1.0 or not factors:
             factors.insert(0, f"{product.coefficient:g}")
