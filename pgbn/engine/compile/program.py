@@ -150,11 +150,11 @@ class Program:
         if name not in self._exposures:
             parts: list[Beside] = []
             for source in self.wiring.sources[name]:
-                parts += self._through(source, self.wiring.exposures.source_exposure(source))
+                parts += self.through(source, self.wiring.exposures.source_exposure(source))
             self._exposures[name] = added(parts)
         return self._exposures[name]
 
-    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
+    def through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
         """What comes through a source, beside the node that hears it: the factor of a term names
         the dims as the child does, the node has names of its own for them."""
         name, own = source.factor.name, source.own
@@ -175,7 +175,7 @@ class Program:
             if source.is_delivered:
                 children[source.child.name] = None
             else:
-                parts += self._through(source, self.wiring.exposures.source_count(source))
+                parts += self.through(source, self.wiring.exposures.source_count(source))
         for child in children:
             get = partial(self._delivered, child, name)
             parts.append(Beside(get, frozenset(node.axes), self.replicates, False))
