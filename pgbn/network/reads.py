@@ -10,6 +10,7 @@ from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
 from pgbn.network.sumproduct import (
     HeardCount,
+    LookedUp,
     NodeValue,
     RuleCount,
     RuleExposure,
@@ -65,9 +66,11 @@ class Reads:
         reads: set[Read] = set()
         for product in products:
             for operand in product.operands:
-                if isinstance(operand, NodeValue):
+                if isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)
+                    if isinstance(operand, LookedUp):  # a sum over rows is none over entries
+                        summed -= operand.through
                     alone = all(
                         not (set(other.dims) & set(product.summed) & set(operand.dims))
                         for other in product.operands

@@ -27,8 +27,10 @@ TOGETHER = {
     "nodes/shift.py": "nodes/test_expression.py",
     **{
         f"network/lowering/{name}.py": "network/test_terms.py"
-        for name in ("leaves", "products", "renamed", "shifted", "walk")
+        for name in ("indexed", "leaves", "products", "renamed", "shifted", "walk")
     },
+    "nodes/index.py": "nodes/test_categories.py",
+    "engine/rows/categories.py": "engine/rows/test_infer.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
     "storage/bounded.py": "storage/test_corpus.py",
     "storage/sparse.py": "engine/run/test_codec.py",

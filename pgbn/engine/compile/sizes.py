@@ -7,6 +7,7 @@ from math import prod
 
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network, check_size
+from pgbn.network.terms import Factor, Lookup
 from pgbn.nodes.base import Latent
 from pgbn.storage.memory import check_bytes, memory
 
@@ -34,24 +35,68 @@ def complete_sizes(
                     f"{name}: dim {dim!r} has size {size} here, but {every[dim]} elsewhere; give "
                     f"an array of that size, or another sizes={{{dim!r}: {size}}}"
                 )
-    for (name, _), polynomial in network.wiring.polynomials.items():
-        for factor in (f for term in polynomial.terms for f in term.factors):
-            if factor.constant is None:
-                sizes_here = [every.get(dim) for dim in factor.own_dims]
-            else:
-                sizes_here = list(factor.constant.shape)
-            for dim, size_here in zip(factor.dims, sizes_here, strict=True):
-                if size_here is not None and every.setdefault(dim, size_here) != size_here:
-                    raise DataError(
-                        f"{name}: {factor.name} has size {size_here} along {dim!r}, "
-                        f"but {dim!r} has size {every[dim]}"
-                    )
+    factors = [
+        (name, factor)
+        for (name, _), polynomial in network.wiring.polynomials.items()
+        for term in polynomial.terms
+        for factor in term.factors
+    ]
+    lookups = [(factor, lookup) for _, factor in factors for lookup in factor.lookups]
+    for _, lookup in lookups:
+        _add_rows(network, lookup, every)
+    for name, factor in factors:
+        for dim, size_here in _sizes_here(factor, every):
+            if size_here is not None and every.setdefault(dim, size_here) != size_here:
+                raise DataError(
+                    f"{name}: {factor.name} has size {size_here} along {dim!r}, "
+                    f"but {dim!r} has size {every[dim]}"
+                )
+    for factor, lookup in lookups:
+        _add_entries(network, factor, lookup, every)
     for dim in network.dims:
         if dim not in every:
             raise DataError(
                 f"the size of dim {dim!r} is not known; give Network(..., sizes={{{dim!r}: ...}})"
             )
     return every
+
+
+def _sizes_here(factor: Factor, every: Mapping[str, int]) -> list[tuple[str, int | None]]:
+    """The size that a factor has along each dim where it stands, as far as it is known."""
+    own: dict[str, int | None] = {dim: every.get(dim) for dim in factor.own_dims}
+    if factor.constant is not None:
+        own |= zip(factor.entries or factor.dims, factor.constant.shape, strict=True)
+    names = factor.own_dims or factor.dims
+    return [(here, own[mine]) for here, mine in zip(factor.dims, names, strict=True)]
+
+
+def _add_rows(network: Network, lookup: Lookup, every: dict[str, int]) -> None:
+    """The sizes of the dims of categories, which their numbers tell."""
+    name, array = lookup.name, network.indexes.get(lookup.name)
+    if array is None:
+        raise DataError(
+            f"{name}: no numbers of these categories; give them with the data, "
+            f"{{{name!r}: […], …}}, or before: net.with_indexes({name}=[…])"
+        )
+    for dim, size in zip(lookup.dims, array.shape, strict=True):
+        if every.setdefault(dim, size) != size:
+            raise DataError(
+                f"{name}: {size} numbers along {dim!r}, but {dim!r} has size {every[dim]}; give a "
+                f"number for each, {{{name!r}: […], …}}"
+            )
+
+
+def _add_entries(network: Network, factor: Factor, lookup: Lookup, every: dict[str, int]) -> None:
+    """The number of entries that categories name; if nothing else tells it, the largest number."""
+    named = int(network.indexes[lookup.name].max()) + 1
+    entries = every.setdefault(lookup.dim, named)
+    if factor.constant is not None:
+        entries = factor.constant.shape[factor.entries.index(lookup.dim)]
+    if named > entries:
+        raise DataError(
+            f"{lookup.name}: has the number {named - 1}, but {lookup.dim!r} has size {entries}; "
+            f"numbers go from 0 to {entries - 1}"
+        )
 
 
 def check_fits(

@@ -16,6 +16,7 @@ from pgbn.engine.compile.expressions import Deterministic
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.coords import check_coords, read_coords
 from pgbn.engine.data.imputed import check_imputed
+from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.given import hold_some
 from pgbn.engine.run.progress import Callback, Clock, Event, check_callback, live, stop_gently
@@ -118,6 +119,7 @@ def sample(
     Of an observed node with missing cells, what is kept is `Chain.imputed`. A dict in ``keep``
     gives names to expressions, whose values are kept.
     """
+    network, data = bind_indexes(network, data)
     network, held = hold_some(network, given)
     burn_in, draws = check_integer("burn_in", burn_in, 0), check_integer("draws", draws, 1)
     thin, chains = check_integer("thin", thin, 1), check_integer("chains", chains, 1)

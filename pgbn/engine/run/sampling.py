@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from pgbn.checks import thread_count
 from pgbn.engine.data.coords import Coords, check_coords, read_coords
 from pgbn.engine.data.imputed import check_imputed
+from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws, read_keep
 from pgbn.engine.run.given import hold_some
@@ -66,6 +67,7 @@ def sample_beside(
     minutes: float | None,
 ) -> Draws:
     """`Network.sample` with ``parallel`` or ``save``."""
+    network, data = bind_indexes(network, data)
     network, held = hold_some(network, given)
     names, expressions = read_keep(network, keep)
     if expressions:
