@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     )
     from pgbn.nodes.rules.table import rules
     from pgbn.storage import load, save
+    from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
     from pgbn.training.new_rows import HiddenUnits, infer
@@ -104,6 +105,7 @@ __all__ = [
     "Categories",
     "Chain",
     "Constant",
+    "Corpus",
     "DataError",
     "Dirichlet",
     "Draws",
@@ -173,6 +175,7 @@ __all__ = [
 
 # The room that can read each kind of folder.
 for _kind, _room in {
+    "corpus": "pgbn.storage.blocks",
     "network": "pgbn.network",
     "chain": "pgbn.engine",
     "draws": "pgbn.engine",

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pgbn.cli import pages, sampling, train, use
+from pgbn.cli import corpora, pages, sampling, train, use
 from pgbn.cli.console import guarded, output
 from pgbn.cli.options import in_groups
 from pgbn.versions import __version__
@@ -45,6 +45,9 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name)(in_groups(_command))
+_corpus = typer.Typer(rich_markup_mode=None, help="Corpora in folders, larger than memory.")
+_corpus.command("build")(in_groups(corpora.build_command))
+app.add_typer(_corpus, name="corpus")
 
 
 def run_command(arguments: Sequence[str]) -> int:

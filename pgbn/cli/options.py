@@ -149,7 +149,8 @@ _FORMATS = ("folder", *sorted(set(FORMATS.values())))
 Folder = Annotated[Path, typer.Argument(help="The folder of a saved model.", show_default=False)]
 Data = Annotated[Path, typer.Argument(
     help="A folder of texts, a .txt (a document a line), .csv, .tsv or .jsonl file, or counts in a "
-    ".mtx, .npz or .svmlight file.", show_default=False)]  # fmt: skip
+    ".mtx, .npz or .svmlight file; or a corpus that pgbn corpus build wrote.",
+    show_default=False)]  # fmt: skip
 Format = Annotated[str | None, typer.Option(
     callback=one_of(*_FORMATS),
     help=f"The kind of data, if the name does not tell: {', '.join(_FORMATS)}.")]  # fmt: skip

@@ -25,7 +25,8 @@ from pgbn.cli.options import (
 )
 from pgbn.errors import StorageError
 from pgbn.storage.archive import is_archive, read_manifest
-from pgbn.storage.corpus import Corpus, count_terms, read_corpus
+from pgbn.storage.blocks import Corpus
+from pgbn.storage.corpus import count_terms, read_corpus
 from pgbn.storage.writing import writing
 
 __all__ = ["demo_command", "fit_command", "resume_command"]
@@ -224,12 +225,12 @@ def _finished(folder: Path) -> None:
 
 def _describe(corpus: Corpus) -> None:
     """The size of a corpus, and whether too much was left out of it."""
-    documents, terms = corpus.counts.shape
-    output.note(f"documents: {documents}, terms: {terms}, total count: {corpus.counts.sum():.10g}")
+    documents, terms = corpus.shape
+    output.note(f"documents: {documents}, terms: {terms}, total count: {corpus.total:.10g}")
     if corpus.texts is not None and terms < FEW_TERMS:
         output.note("pgbn: note: few terms are left; --min-df 1, --max-df 1.0 and --stop-words "
                     "none leave out fewer")  # fmt: skip
-    if not corpus.counts.sum():
+    if not corpus.total:
         output.note("pgbn: note: all counts are zero; there are no topics to find")
 
 

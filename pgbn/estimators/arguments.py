@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from pgbn.checks import MOST_THREADS, check_flag, check_integer, in_order, is_integral
 from pgbn.errors import DataError
+from pgbn.storage.blocks import counts_of
 from pgbn.storage.sparse import check_sparse
 from pgbn.zoo.arguments import check_link
 from pgbn.zoo.links import suitable_link
@@ -38,6 +39,7 @@ def validate_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> 
     """Documents × terms as a csr_array, or dense as they were given; named dims (of xarray) go by
     their names, doc and term. With ``reset`` the number and
     names of the terms are noted in the estimator, else they must be the ones it knows."""
+    X = counts_of(X)
     masked = int(np.ma.getmaskarray(X).sum()) if np.ma.isMaskedArray(X) else 0
     if masked:
         raise DataError(

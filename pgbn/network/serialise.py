@@ -18,7 +18,7 @@ from pgbn.nodes.index import Index
 from pgbn.nodes.rules.registry import load_plugins
 from pgbn.nodes.shift import Self, Shift
 
-__all__ = ["network_from_json", "network_json"]
+__all__ = ["expression_from_json", "expression_json", "network_from_json", "network_json"]
 
 FORMAT = "pgbn-network/1"
 _edges: dict[str, type[Expression]] = {
@@ -84,6 +84,18 @@ def _encode(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_encode(part) for part in value]
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def expression_json(expression: Expression) -> Any:
+    """An expression of the nodes of a network, as JSON that names them."""
+    return _encode(expression)
+
+
+def expression_from_json(network: Network, value: Any) -> Any:
+    """The expression that `expression_json` wrote."""
+    reader = _Reader([])
+    reader.built = dict(network.declared)
+    return reader.value(value, "an expression")
 
 
 def network_from_json(text: str) -> Network:

@@ -121,17 +121,17 @@ class SumProduct:
 def reduce_product(
     coefficient: float, operands: Iterable[Operand], over: Iterable[str]
 ) -> SumProduct:
-    """Sum a product over dims; a factor that sums to one over a dim of its own drops out."""
+    """Sum a product over dims; a factor that sums to one over dims of its own drops out."""
     remaining, left = list(operands), dict.fromkeys(over)
     dropped = True
     while dropped:
         dropped = False
         for operand in remaining:
             others = {dim for other in remaining if other is not operand for dim in other.dims}
-            dim = operand.simplex
-            if dim is not None and dim in left and dim not in others:
+            dims = _sums_to_one(operand, [dim for dim in left if dim not in others])
+            if dims:
                 remaining.remove(operand)
-                del left[dim]
+                left = {dim: None for dim in left if dim not in dims}
                 dropped = True
                 break
     present = dict.fromkeys(dim for operand in remaining for dim in operand.dims)
@@ -142,6 +142,20 @@ def reduce_product(
         tuple(dim for dim in left if dim in present),
         tuple(dim for dim in left if dim not in present),
     )
+
+
+def _sums_to_one(operand: Operand, free: list[str]) -> tuple[str, ...]:
+    """The dims, of those that only ``operand`` has among the factors, over which it sums to 1."""
+    if operand.simplex is not None:
+        return (operand.simplex,) if operand.simplex in free else ()
+    own = tuple(dim for dim in operand.dims if dim in free)
+    if not isinstance(operand, ConstantArray) or not own:
+        return ()
+    for dims in dict.fromkeys((own, *((dim,) for dim in own))):
+        total = operand.value.sum(axis=tuple(operand.dims.index(dim) for dim in dims))
+        if np.allclose(total, 1.0, rtol=0.0, atol=1e-12):
+            return dims
+    return ()
 
 
 def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand, ...]:

@@ -76,7 +76,8 @@ class Wiring:
     def _check_integer(self, node: Node, slot: str) -> None:
         for source in self.sources[node.name]:
             if not source.rule.is_integer:
-                parents = ", ".join(self.polynomials[node.name, slot].names)
+                names = self.polynomials[node.name, slot].names
+                parents = ", ".join(names) or f"the row before of {node.name}"
                 raise MissingRuleError(
                     f"{parents} stands in the {slot} of {node.name}, but {node.name} hears a "
                     f"real-valued count from the {source.slot} of {source.child.name}, and only "

@@ -32,7 +32,13 @@ TOGETHER = {
     "nodes/index.py": "nodes/test_categories.py",
     "engine/rows/categories.py": "engine/rows/test_infer.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
+    "engine/run/run_plan.py": "engine/run/test_run_store.py",
+    "engine/run/memory_store.py": "engine/run/test_interrupt.py",
     "storage/bounded.py": "storage/test_corpus.py",
+    "storage/texts.py": "storage/test_corpus.py",
+    "storage/market_rows.py": "storage/test_build.py",
+    "storage/sources.py": "storage/test_build.py",
+    "storage/term_choice.py": "storage/test_build.py",
     "storage/sparse.py": "engine/run/test_codec.py",
     **{
         f"zoo/{name}.py": "zoo/test_zoo.py"
@@ -63,6 +69,7 @@ TOGETHER = {
         for name in ("documents", "graph", "settings", "topics", "widths")
     },
     "report/text.py": "report/test_page.py",
+    "cli/corpora.py": "cli/test_train.py",
     "cli/models.py": "cli/test_use.py",
 }  # fmt: skip
 

@@ -63,7 +63,7 @@ class Deterministic:
                 f"keep: {name!r}: {expression!r:.60}; give a node or an expression, such as "
                 "phi @ theta"
             )
-        self.name, self.axes = name, free_dims(expression)
+        self.name, self.expression, self.axes = name, expression, free_dims(expression)
         # A slot is where expressions are brought to their normal form: that of a passing node.
         polynomial: Polynomial = lower(Poisson(name, expression, dims=self.axes), "rate")
         self.terms, self.names = polynomial.terms, polynomial.names
