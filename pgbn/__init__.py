@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Multinomial,
         Node,
         Observed,
+        Pairs,
         Poisson,
         PoissonGamma,
         Product,
@@ -76,6 +77,8 @@ if TYPE_CHECKING:
         Shift,
         Slot,
         Sum,
+        distinct,
+        same,
     )
     from pgbn.nodes.rules.evidence import Evidence
     from pgbn.nodes.rules.registry import (
@@ -86,8 +89,10 @@ if TYPE_CHECKING:
     )
     from pgbn.nodes.rules.table import rules
     from pgbn.storage import load, save
+    from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+    from pgbn.training.merging import merge_topics
     from pgbn.training.new_rows import HiddenUnits, infer
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
@@ -101,6 +106,7 @@ __all__ = [
     "BetaOdds",
     "Chain",
     "Constant",
+    "Corpus",
     "DataError",
     "Dirichlet",
     "Draws",
@@ -120,6 +126,7 @@ __all__ = [
     "NewRows",
     "Node",
     "Observed",
+    "Pairs",
     "PgbnError",
     "PgbnWarning",
     "Poisson",
@@ -140,6 +147,7 @@ __all__ = [
     "corpus",
     "counts_are_data",
     "diagnostics",
+    "distinct",
     "docstrings",
     "draw_rule",
     "evaluation",
@@ -150,6 +158,7 @@ __all__ = [
     "infer",
     "link_rule",
     "load",
+    "merge_topics",
     "plot",
     "prune",
     "register_kernel",
@@ -157,6 +166,7 @@ __all__ = [
     "report",
     "resume",
     "rules",
+    "same",
     "save",
     "show_versions",
     "split_tokens",
@@ -169,6 +179,7 @@ __all__ = [
 
 # The room that can read each kind of folder.
 for _kind, _room in {
+    "corpus": "pgbn.storage.blocks",
     "network": "pgbn.network",
     "chain": "pgbn.engine",
     "draws": "pgbn.engine",

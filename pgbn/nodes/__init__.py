@@ -5,9 +5,10 @@ from pgbn.nodes.bernoulli import Bernoulli
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import Beta, BetaOdds
 from pgbn.nodes.dirichlet import Dirichlet
-from pgbn.nodes.expression import Constant, Mix, Product, Rename, Self, Shift, Slot, Sum
+from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
+from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.evidence import Evidence
@@ -18,6 +19,7 @@ from pgbn.nodes.rules.registry import (
     link_rule,
     seal,
 )
+from pgbn.nodes.shift import Self, Shift
 
 __all__ = [
     "Bernoulli",
@@ -33,6 +35,7 @@ __all__ = [
     "Multinomial",
     "Node",
     "Observed",
+    "Pairs",
     "Poisson",
     "PoissonGamma",
     "Product",
@@ -42,10 +45,12 @@ __all__ = [
     "Slot",
     "Sum",
     "counts_are_data",
+    "distinct",
     "draw_rule",
     "evidence_rule",
     "link_rule",
     "node_types",
+    "same",
 ]
 
 seal()

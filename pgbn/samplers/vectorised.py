@@ -28,7 +28,7 @@ from pgbn.samplers.variates.dirichlet import softmax_lines
 from pgbn.samplers.variates.gamma import draw_log_gamma
 from pgbn.samplers.variates.multinomial import multinomial_lines
 from pgbn.samplers.variates.poisson import draw_poisson, draw_truncated_poisson
-from pgbn.samplers.variates.row_gammas import TINY, fill_rows, workspace
+from pgbn.samplers.variates.row_gammas import HUGE, TINY, fill_rows, workspace
 
 __all__ = [
     "bernoulli",
@@ -74,7 +74,8 @@ def _gamma(key, start, stop, shape, rate, out):
             scale[0] = 1.0
             fill_rows(rng, work, 1, scale, 0.0, row * size, flat)
             for i in range(size):
-                line[i] = max(line[i] * (1.0 / c[i]), TINY) if shapes[i] > 0.0 else shapes[i]
+                value = min(max(line[i] * (1.0 / c[i]), TINY), HUGE)
+                line[i] = value if shapes[i] > 0.0 else shapes[i]
 
 
 @njit(cache=True, nogil=True)
@@ -173,7 +174,7 @@ def _crt(key, start, stop, m, r, out):
 
 
 def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
-    """x ~ Gam(shape, RATE), at least 2.2e-308; exactly 0 where the shape is 0; inf at rate 0."""
+    """x ~ Gam(shape, RATE), from 2.2e-308 to 1e300; exactly 0 where the shape is 0."""
     size = stream.shape
     a, c = operand(shape, REAL, size), operand(rate, REAL, size)
     return run(_gamma, stream, np.empty(size), a, c)
