@@ -5,7 +5,7 @@ from __future__ import annotations
 from pgbn import Gamma, Mix, Network, Poisson, distinct, zoo
 from tests.helpers.models import MILD
 
-__all__ = ["GRAPHS", "degrees", "directed", "graphs", "triples"]
+__all__ = ["GRAPHS", "degrees", "directed", "graphs", "triples", "two_vertices"]
 
 
 def directed() -> Network:
@@ -29,6 +29,13 @@ def triples() -> Network:
     i, j, k = (phi.rename(vertex=dim) for dim in "ijk")
     rate = distinct(distinct(distinct(i * j * k, "i", "j"), "j", "k"), "i", "k")
     return Network(Poisson("x", rate, dims=("i", "j", "k")))
+
+
+def two_vertices() -> Network:
+    """x ~ Pois(Σ_k φ_1k φ_2k) with a shape for each vertex, which the data say much about."""
+    phi = Gamma("phi", Gamma("a", 1.0, 1.0, dims="vertex"), 1.0, dims=("vertex", "part"))
+    pairs = Mix(factors=(phi.rename(vertex="i"), phi.rename(vertex="j")), over="part")
+    return Network(Poisson("x", distinct(pairs, "i", "j"), dims=("i", "j")), sizes={"part": 3})
 
 
 def graphs() -> dict[str, tuple[Network, dict[str, int]]]:
