@@ -25,8 +25,7 @@ def validity(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
         for node in notation.network
         if any(node.name in step.marginalises for step in steps)
     ]
-    by_token = any(step.upward and step.method and way.pattern
-                   and way.pattern.scores in step.marginalises for step in steps)  # fmt: skip
+    by_token = any(way.labels(step) for step in steps)
     completed = any(step.node in notation.wiring.completed for step in steps)
     ways = ["token by token"] * by_token + ["by pseudo-counts that are forgotten"] * completed
     invariant = f" (or, {' or '.join(ways)}, leaves it invariant)" if ways else ""

@@ -12,9 +12,9 @@ from collections.abc import Collection
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
-from pgbn.network.reads import Reads
+from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
-from pgbn.network.terms import LATER
+from pgbn.network.terms import LATER, Factor
 from pgbn.nodes.base import Latent, Node
 from pgbn.nodes.rules.registry import kinds_heard
 
@@ -94,7 +94,13 @@ class Wiring:
 
     def _check_reads(self, name: str) -> None:
         """The evidence of a node may not depend on its value, nor on what it integrates out."""
-        read = {read.name for read in self.reads.of_evidence(name)}
+        in_turn = self.connections.in_turn
+        read = {
+            read.name
+            for read in self.reads.of_evidence(name)
+            # an entry is drawn given the others, and so is what is integrated over that entry
+            if not (isinstance(read, OthersRead) and name in in_turn[read.name].members)
+        }
         wrong = sorted(read & (self.reads.marginalised(name) | {name}))
         if wrong:
             children = ", ".join(dict.fromkeys(s.child.name for s in self.sources[name]))
@@ -124,16 +130,21 @@ class Wiring:
         return node.has_zeros or any(not self.is_positive(node, slot) for slot in node.zero_with)
 
     def is_positive(self, node: Node, slot: str) -> bool:
-        """Whether some term of a slot is always positive."""
-        return any(
-            all(
-                (factor.constant > 0).all()
-                if factor.constant is not None
-                else factor.previous or not self.may_be_zero(factor.name)
-                for factor in term.factors
-            )
-            for term in self.polynomials[node.name, slot].terms
-        )
+        """Whether a slot is always positive: by one term, or by one where two dims are the same
+        and another where they are not."""
+        found: dict[frozenset[str], set[str]] = {}
+        for term in self.polynomials[node.name, slot].terms:
+            pairs = [factor for factor in term.factors if factor.relation is not None]
+            if len(pairs) < 2 and all(self._factor_is_positive(factor) for factor in term.factors):
+                if not pairs:
+                    return True
+                found.setdefault(frozenset(pairs[0].dims), set()).add(pairs[0].relation or "")
+        return any(relations >= {"same", "distinct"} for relations in found.values())
+
+    def _factor_is_positive(self, factor: Factor) -> bool:
+        if factor.constant is not None:
+            return bool((factor.constant > 0).all())
+        return factor.previous or factor.relation is not None or not self.may_be_zero(factor.name)
 
     def _check_positive(self, node: Node, slot: str) -> None:
         if not self.is_positive(node, slot):
@@ -156,9 +167,11 @@ class Wiring:
     def _check_unit(self, node: Node, slot: str) -> None:
         heard = self.exposures.heard(node.name)
         lagged = self.connections.time_dim(node.name) is not None
-        if lagged or not (len(heard) == 1 and heard[0].is_one):
+        several = any(source.factor.lookups for source in self.sources[node.name])
+        if lagged or several or not (len(heard) == 1 and heard[0].is_one):
             parent = self.polynomials[node.name, slot].names[0]
             given = "passed on from row to row" if lagged else in_words(heard)
+            given = "as large as the number of rows that read it" if several else given
             raise MissingRuleError(
                 f"{parent} is the {slot} of {node.name}, whose exposure is {given} instead of 1, "
                 f"so the beta prior is not conjugate; "
@@ -169,11 +182,16 @@ class Wiring:
         """The pseudo-counts of a node are drawn given its value, so that nobody may integrate it
         out."""
         heard = [p for s in self.sources[node.name] for p in self.exposures.source_exposure(s)
-                 if node.simplex in {s.own[dim] for dim in p.dims}]  # fmt: skip
+                 if node.simplex in s.dims_of(p.dims)]  # fmt: skip
         why = (
             f"{node.name} sums to one over {node.simplex!r}, and the exposure that it hears "
             f"({in_words(heard)}) varies over {node.simplex!r}"
         )
+        if any(node.name in step.members for step in self.connections.in_turn.values()):
+            raise MissingRuleError(
+                f"{why}, but its entries are drawn in turn, given each other; make {node.name} a "
+                "Gamma"
+            )
         for slot, rule in self.connections.rules_of(node).items():
             if rule.relation == "collapsed":
                 names = self.polynomials[node.name, slot].names
