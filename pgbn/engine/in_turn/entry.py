@@ -51,9 +51,13 @@ class Entry:
         """Replace the entry of a node by a new value. What reads arrays may have kept them: the
         old one stays as it is."""
         value = self.program.values[name].copy()
-        part = value[self._where(self.program.storage[name], self.members[name])]
+        part = self.cut(name, value)
         part[...] = drawn.reshape(part.shape)
         self.program.values[name] = value
+
+    def cut(self, name: str, value: NDArray[Any]) -> NDArray[Any]:
+        """The entry of an array like a node's value, as a view."""
+        return value[self._where(self.program.storage[name], self.members[name])]
 
     def quantity(self, node: Node, name: str) -> Beside:
         """What a rule may name, beside an entry: count, exposure, value or a slot."""
