@@ -60,9 +60,11 @@ if TYPE_CHECKING:
         BernoulliPoisson,
         Beta,
         BetaOdds,
+        Categories,
         Constant,
         Dirichlet,
         Gamma,
+        Index,
         Latent,
         Mix,
         Multinomial,
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+    from pgbn.training.merging import merge_topics
     from pgbn.training.new_rows import HiddenUnits, infer
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
@@ -103,6 +106,7 @@ __all__ = [
     "BernoulliPoisson",
     "Beta",
     "BetaOdds",
+    "Categories",
     "Chain",
     "Constant",
     "Corpus",
@@ -115,6 +119,7 @@ __all__ = [
     "GrownNetwork",
     "HeldOutPerplexity",
     "HiddenUnits",
+    "Index",
     "Latent",
     "LayerwiseTraining",
     "MissingRuleError",
@@ -157,6 +162,7 @@ __all__ = [
     "infer",
     "link_rule",
     "load",
+    "merge_topics",
     "plot",
     "prune",
     "register_kernel",

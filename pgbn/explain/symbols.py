@@ -124,6 +124,10 @@ class Symbols:
         symbol = next(symbol for known, symbol, _ in self.constants if known is array)
         return Formula(symbol.at([at[dim] for dim in reversed(tuple(dims))]))
 
+    def category(self, name: str, indices: Iterable[str]) -> str:
+        """The number of the category of a row, such as author(j)."""
+        return f"{escape_math(name)}({', '.join(indices)})"
+
     # ---- chains -----------------------------------------------------------------------
 
     def along(self, node: Node) -> str | None:

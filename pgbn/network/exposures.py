@@ -45,10 +45,10 @@ class Exposures:
     def heard_dims(self, name: str) -> set[str]:
         """The dims of a node, by its own names, along which its exposure varies."""
         return {
-            source.own[dim]
+            dim
             for source in self.connections.sources[name]
             for product in self.source_exposure(source)
-            for dim in product.dims
+            for dim in source.dims_of(product.dims)
         }
 
     def source_exposure(self, source: Source) -> tuple[SumProduct, ...]:

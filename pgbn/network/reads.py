@@ -10,6 +10,7 @@ from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
 from pgbn.network.sumproduct import (
     HeardCount,
+    LookedUp,
     NodeValue,
     OtherEntries,
     RuleCount,
@@ -72,9 +73,11 @@ class Reads:
             for operand in product.operands:
                 if isinstance(operand, OtherEntries):
                     reads.add(OthersRead(operand.name))
-                elif isinstance(operand, NodeValue):
+                elif isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)
+                    if isinstance(operand, LookedUp):  # a sum over rows is none over entries
+                        summed -= operand.through
                     alone = all(
                         not (set(other.dims) & set(product.summed) & set(operand.dims))
                         for other in product.operands

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.network.terms import FIRST, Factor, Polynomial, Term
+from pgbn.network.terms import FIRST, Factor, Lookup, Polynomial, Term
 from pgbn.nodes.base import Node
 
 __all__ = [
     "ConstantArray",
     "FirstRow",
     "HeardCount",
+    "LookedUp",
     "NodeValue",
     "Operand",
     "OtherEntries",
@@ -54,6 +55,21 @@ class NodeValue(Operand):
     """The value of a node, whose own names of its dims are ``own_dims``."""
 
     own_dims: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LookedUp(Operand):
+    """A node or a constant, ``whole``, read through categories: ``own_dims`` are the names of the
+    dims of what is read, before they were renamed to ``dims``."""
+
+    whole: NodeValue | ConstantArray
+    own_dims: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+
+    @property
+    def through(self) -> set[str]:
+        """The dims, among ``own_dims``, of the categories."""
+        return {dim for lookup in self.lookups for dim in lookup.dims}
 
 
 class OtherEntries(NodeValue):
@@ -167,6 +183,15 @@ def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand,
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
     """A factor of a term as an operand; ``owner`` is the node whose own row
     before it may refer to."""
+    if factor.lookups:
+        own = factor.entries
+        whole: NodeValue | ConstantArray = NodeValue(name=factor.name, dims=own, own_dims=own)
+        if factor.constant is not None:
+            whole = ConstantArray(dims=own, value=factor.constant)
+        return LookedUp(
+            name=factor.name, dims=factor.dims, simplex=factor.simplex, whole=whole,
+            own_dims=factor.own_dims, lookups=factor.lookups,
+        )  # fmt: skip
     if factor.relation is not None:
         return PairMask(dims=factor.dims, relation=factor.relation)
     if factor.constant is not None:

@@ -159,9 +159,11 @@ class Wiring:
     def _check_unit(self, node: Node, slot: str) -> None:
         heard = self.exposures.heard(node.name)
         lagged = self.connections.time_dim(node.name) is not None
-        if lagged or not (len(heard) == 1 and heard[0].is_one):
+        several = any(source.factor.lookups for source in self.sources[node.name])
+        if lagged or several or not (len(heard) == 1 and heard[0].is_one):
             parent = self.polynomials[node.name, slot].names[0]
             given = "passed on from row to row" if lagged else in_words(heard)
+            given = "as large as the number of rows that read it" if several else given
             raise MissingRuleError(
                 f"{parent} is the {slot} of {node.name}, whose exposure is {given} instead of 1, "
                 f"so the beta prior is not conjugate; "
@@ -171,7 +173,7 @@ class Wiring:
     def _check_constant(self, node: Node) -> None:
         for source in self.sources[node.name]:
             for product in self.exposures.source_exposure(source):
-                if node.simplex not in {source.own[dim] for dim in product.dims}:
+                if node.simplex not in source.dims_of(product.dims):
                     continue
                 raise MissingRuleError(
                     f"{node.name} sums to one over {node.simplex!r}, but the exposure that it "
