@@ -37,9 +37,7 @@ class _Side:
 def graph_sweeps(sizes, width, burn_in, repeats):
     """CPU seconds of a sweep of the edge partition model, by (vertices, edges)."""
     sides = {
-        (vertices, edges): _Side(
-            pgbn.zoo.epm(width), {"x": random_graph(vertices, edges)}, burn_in
-        )
+        (vertices, edges): _Side(pgbn.zoo.epm(width), {"x": random_graph(vertices, edges)}, burn_in)
         for vertices, edges in sizes
     }
     times = measure(sides, repeats)

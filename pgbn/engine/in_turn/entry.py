@@ -91,6 +91,11 @@ class Entry:
 
     def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
         name, own = source.factor.name, source.own
+        if source.factor.lookups:  # of all entries at once
+            return [
+                self._beside(name, self._cut(whole, self.members[name]))
+                for whole in self.program.heard_through(source, products)
+            ]
         here = next(dim for dim, mine in own.items() if mine == self.members[name])
         heard = [self._product(product, here) for product in products]
         return [
