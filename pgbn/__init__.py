@@ -60,14 +60,17 @@ if TYPE_CHECKING:
         BernoulliPoisson,
         Beta,
         BetaOdds,
+        Categories,
         Constant,
         Dirichlet,
         Gamma,
+        Index,
         Latent,
         Mix,
         Multinomial,
         Node,
         Observed,
+        Pairs,
         Poisson,
         PoissonGamma,
         Product,
@@ -76,6 +79,8 @@ if TYPE_CHECKING:
         Shift,
         Slot,
         Sum,
+        distinct,
+        same,
     )
     from pgbn.nodes.rules.evidence import Evidence
     from pgbn.nodes.rules.registry import (
@@ -89,6 +94,7 @@ if TYPE_CHECKING:
     from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+    from pgbn.training.merging import merge_topics
     from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
     from pgbn.training.new_rows import HiddenUnits, infer
     from pgbn.training.surgery import grow, prune
@@ -101,6 +107,7 @@ __all__ = [
     "BernoulliPoisson",
     "Beta",
     "BetaOdds",
+    "Categories",
     "Chain",
     "Constant",
     "Corpus",
@@ -113,6 +120,7 @@ __all__ = [
     "GrownNetwork",
     "HeldOutPerplexity",
     "HiddenUnits",
+    "Index",
     "Latent",
     "LayerwiseTraining",
     "MinibatchEvent",
@@ -124,6 +132,7 @@ __all__ = [
     "NewRows",
     "Node",
     "Observed",
+    "Pairs",
     "PgbnError",
     "PgbnWarning",
     "Poisson",
@@ -144,6 +153,7 @@ __all__ = [
     "corpus",
     "counts_are_data",
     "diagnostics",
+    "distinct",
     "docstrings",
     "draw_rule",
     "evaluation",
@@ -154,6 +164,7 @@ __all__ = [
     "infer",
     "link_rule",
     "load",
+    "merge_topics",
     "plot",
     "prune",
     "register_kernel",
@@ -161,6 +172,7 @@ __all__ = [
     "report",
     "resume",
     "rules",
+    "same",
     "save",
     "show_versions",
     "split_tokens",

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pgbn.checks import WIDTHS
 from pgbn.engine.run.progress import stop_gently
 from pgbn.estimators.arguments import (
     check_settings,
@@ -22,17 +23,12 @@ from pgbn.estimators.arguments import (
     validate_documents,
 )
 from pgbn.estimators.features import LayerFeatures
-from pgbn.estimators.fit import Beginning, begin_fit, report_depth, unchanged_on_failure
+from pgbn.estimators.fit import Beginning, begin_fit, report_training, unchanged_on_failure
+from pgbn.estimators.merging import MergedTopics
+from pgbn.estimators.other_names import PointsToMaxWidth
+from pgbn.estimators.results import TopicResults
 from pgbn.estimators.verbose import Reporter
-from pgbn.evaluation import (
-    SyntheticDocuments,
-    Topic,
-    Twins,
-    completion_perplexity,
-    generate_documents,
-    similar_topics,
-    topics,
-)
+from pgbn.evaluation import SyntheticDocuments, completion_perplexity, generate_documents
 from pgbn.evaluation.document_density import mean_log_density
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_settings, trained_so_far
 from pgbn.training.new_rows import infer
@@ -43,16 +39,24 @@ from pgbn.zoo.links import get_link
 __all__ = ["PFA", "PGBN"]
 
 
-class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
+class PGBN(
+    PointsToMaxWidth,
+    LayerFeatures,
+    TopicResults,
+    MergedTopics,
+    TransformerMixin,
+    BaseEstimator,
+    Reportable,
+):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters
     ----------
-    max_width : width of the first layer at most; those above are inferred. Or one budget for each
-        layer: (100, 30, 10).
-    depth : layers at most.
-    eta : the Dirichlet parameter of the topics, one number or one a layer.
-    burn_in, collect : sweeps before and after pruning each layer, one number or one a layer.
+    max_width : topics at most, a budget for each layer: (80, 20, 6). Or one number for the first
+        layer, where each further layer begins as wide as the one below, as in the paper.
+    depth : layers at most; None: as many as ``max_width`` has budgets, or 3 for one number.
+    eta : the Dirichlet parameter of the topics, one number or one for each layer.
+    burn_in, collect : sweeps before and after pruning each layer, likewise.
     link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, the name
         of a link of your own, or "auto": Poisson if all data are whole numbers, else gamma.
     layer1 : sampler of the first layer, see `pgbn.Network.chain`.
@@ -60,6 +64,8 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
     priors : a `pgbn.Priors`; None means those of the paper.
     keep_draws : draws of Φ and r to keep, over which `transform`, `perplexity` and `score` average:
         20 predict much better than the one Φ of 0, and cost their share of burn-ins.
+    merge_twins : merge topics of upper layers that share six of their ten leading terms, and train
+        50 sweeps more, where ``max_width`` has a budget for each layer; see `merge`.
     layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),
         or of all layers side by side (output="concat").
     transform_burn_in, transform_samples : sweeps for the hidden units of a document.
@@ -78,8 +84,8 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
 
     def __init__(
         self,
-        max_width: int | Sequence[int] = 100,
-        depth: int = 2,
+        max_width: int | Sequence[int] = WIDTHS,
+        depth: int | None = None,
         *,
         eta: float | Sequence[float] = 0.05,
         burn_in: int | Sequence[int] = 300,
@@ -89,6 +95,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         min_width: int = 4,
         priors: Priors | None = None,
         keep_draws: int = 0,
+        merge_twins: bool = True,
         layer: int = 1,
         output: str = "layer",
         transform_burn_in: int = 100,
@@ -108,6 +115,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         self.min_width = min_width
         self.priors = priors
         self.keep_draws = keep_draws
+        self.merge_twins = merge_twins
         self.layer = layer
         self.output = output
         self.transform_burn_in = transform_burn_in
@@ -116,8 +124,6 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
-
-    _width_name = "max_width"
 
     # ---- fitting ----------------------------------------------------------------------
 
@@ -133,9 +139,9 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
             again = bool(self.warm_start) and hasattr(self, "training_")
             X = validate_documents(self, X, reset=not again)
             at = begin_fit(self, X, again)
-            training = self._train(X, at)
+            training = self._without_twins(self._train(X, at), X, at)
             self._keep(replace(training, stopped=at.full) if at.full else training, *at.kept)
-        report_depth(self)
+        report_training(self, X)
         return self
 
     def _train(self, X: Any, at: Beginning) -> LayerwiseTraining:
@@ -159,7 +165,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
                 at.networks,
                 callback=each,
                 threads=read_threads(self.n_jobs),
-                progress=False,
+                progress=reporter.live,
             )
 
     def _keep(
@@ -201,24 +207,6 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         X = validate_documents(self, X, reset=False)
         model = self.training_.deepest
         return mean_log_density(model, X, infer(model, X, layers=1, **self._chain()).units[1])
-
-    def topics(
-        self,
-        layer: int = 1,
-        top: int = 10,
-        vocabulary: Sequence[str] | None = None,
-        relevance: float | None = None,
-    ) -> list[Topic]:
-        """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
-        terms, else what the model was saved with, else the column names of a data frame.
-        ``relevance``: 1 ranks terms by probability, see `pgbn.evaluation.topics`."""
-        check_is_fitted(self)
-        return topics(self.training_.deepest, layer, top, vocabulary, relevance)
-
-    def similar_topics(self, layer: int = 1, shared: int = 6, top: int = 10) -> list[Twins]:
-        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more."""
-        check_is_fitted(self)
-        return similar_topics(self.training_.deepest, layer, shared, top)
 
     def sample_documents(
         self,
@@ -284,7 +272,8 @@ class PFA(PGBN):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    depth = 1
+    depth: int | None = 1
+    merge_twins = False
     min_width = 4
     layer = 1
     output = "layer"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code, join
-from pgbn.explain.first_layer import is_token_step, token_lines
 from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.links import link_lemma
 from pgbn.explain.notation import Notation
 from pgbn.explain.steps import count_lines, draw_lines, random_slots
+from pgbn.explain.tokens import token_lines
 from pgbn.explain.validity import validity
 from pgbn.explain.way import Way
 from pgbn.network.reads import CountsRead, Read
@@ -56,8 +56,9 @@ def step_lines(notation: Notation, way: Way, step: Step) -> list[str]:
     """The equations of a step as this sampler draws it."""
     node = notation.network.nodes[step.node]
     if not step.upward:
-        return draw_lines(notation, node)
-    if is_token_step(way, step):
+        members = [notation.network.nodes[name] for name in step.draws]
+        return [line for member in members for line in draw_lines(notation, member)]
+    if way.labels(step):
         return token_lines(notation, way, step)
     return count_lines(notation, node, step.node in way.missing)
 
@@ -73,7 +74,7 @@ def _step(
     node, steps = notation.network.nodes[step.node], way.schedule.steps
     lines = step_lines(notation, way, step)
     reason = (
-        "By the derivation of the first layer above." if is_token_step(way, step)
+        "By the derivation of the first layer above." if way.labels(step)
         else _reason(notation, lemmas, step, node)
     )  # fmt: skip
     if step.upward and step.node in way.missing:
@@ -85,6 +86,7 @@ def _step(
     method = f" [{step.method}]" if step.method else ""
     texts = (
         reason,
+        _in_turn(notation, step),
         _reads(notation, lemmas, steps, step, freshness),
         _marginalises(notation, steps, number, step),
     )
@@ -93,6 +95,26 @@ def _step(
         Equations(tuple(lines), (f"step {number} {step.name}",) * len(lines)),
         Paragraph(" ".join(filter(None, texts))),
     ]
+
+
+def _in_turn(notation: Notation, step: Step) -> str:
+    """How entries are drawn that stand beside each other in a product."""
+    if step.in_turn is None:
+        return ""
+    own, index = f"${notation.bare(step.node)}$", f"${notation.index[step.in_turn.dim]}$"
+    others = [f"${notation.bare(name)}$" for name in step.draws if name != step.node]
+    words = (
+        f"{own} stands several times in a product, but no entry beside itself, so that each is "
+        f"drawn by the lemma given the others: for one {index} after another, with the new entries "
+        "before it and the old ones after it."
+    )
+    if others:
+        words += (
+            f" For each {index}, {join(others)} {'comes' if len(others) == 1 else 'come'} first, "
+            f"with that entry of {own} integrated out, and the entry at once after it: no other "
+            "entry is drawn given one that is stale."
+        )
+    return words
 
 
 def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
@@ -118,7 +140,8 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
         if notation.wiring.draws[node.name].constant_over_simplex and any(
             not s.rule.normalised for s in sources
         ):
-            found.append("simplex")
+            completed = node.name in notation.wiring.completed
+            found.append("completion" if completed else "simplex")
         draw = lemma_of_draw(notation.wiring.draws[node.name])
         if draw and not all(set(lemmas_of_rule(s.rule)) & held for s in sources):
             found.append(draw)

@@ -5,12 +5,13 @@ What no step could carry out is refused here, before any exposure is worked out.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 from pgbn.errors import MissingRuleError, NetworkError
+from pgbn.network.apart import find_in_turn
 from pgbn.network.lowering import lower
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Factor, Polynomial, Term
@@ -37,6 +38,14 @@ class Source:
         """The parent's own names of its dims, by those that they have in the child's slot."""
         return dict(zip(self.factor.dims, self.factor.own_dims, strict=True))
 
+    def dims_of(self, dims: Iterable[str]) -> set[str]:
+        """The parent's own dims along which something varies that it hears through this source,
+        and that has these dims of the child. Of what is read through categories, each entry hears
+        as often as it is named."""
+        through = {dim for lookup in self.factor.lookups for dim in lookup.dims}
+        looked = {lookup.dim for lookup in self.factor.lookups}
+        return looked | ({self.own[dim] for dim in dims} - through)
+
     @property
     def is_delivered(self) -> bool:
         """Whether its count was drawn and shared out on the way up."""
@@ -50,7 +59,8 @@ class Connections:
     ``polynomials`` are the normal forms of all slots, ``rules`` the evidence rules of the slots
     that hold something latent, and ``sources`` what every latent node hears from. The latent nodes
     ``held`` have given values: they hear nothing, and stand in slots as constants do. Unless
-    ``above``, what stands in their own slots is left out.
+    ``above``, what stands in their own slots is left out. Nodes ``in_turn`` are drawn one entry
+    after another.
     """
 
     def __init__(
@@ -76,6 +86,7 @@ class Connections:
             self._connect(nodes[name], slot)
         for node in nodes.values():
             self._check_drawn(node)
+        self.in_turn = find_in_turn(self)
 
     def time_dim(self, name: str) -> str | None:
         """The dim along which a node depends on its own row before, if it does."""

@@ -10,8 +10,11 @@ from collections.abc import Iterable
 from pgbn.network.connections import Connections, Source
 from pgbn.network.sumproduct import (
     HeardCount,
+    LookedUp,
     NodeValue,
     Operand,
+    OtherEntries,
+    OtherLookedUp,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -20,7 +23,7 @@ from pgbn.network.sumproduct import (
     operand_of,
     reduce_product,
 )
-from pgbn.network.terms import Polynomial
+from pgbn.network.terms import Factor, Polynomial
 from pgbn.nodes.base import Node
 
 __all__ = ["Exposures"]
@@ -44,11 +47,16 @@ class Exposures:
     def heard_dims(self, name: str) -> set[str]:
         """The dims of a node, by its own names, along which its exposure varies."""
         return {
-            source.own[dim]
+            dim
             for source in self.connections.sources[name]
             for product in self.source_exposure(source)
-            for dim in product.dims
+            for dim in source.dims_of(product.dims)
         }
+
+    def varies_over_simplex(self, name: str) -> bool:
+        """Whether a node that sums to one hears an exposure that is not the same for all entries:
+        then it is drawn with pseudo-counts that complete it, see `Wiring.completed`."""
+        return self.connections.nodes[name].simplex in self.heard_dims(name)
 
     def source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
         """The exposure that comes through one source; its dims have the child's names."""
@@ -58,7 +66,7 @@ class Exposures:
 
     def _source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
         rule, child, term = source.rule, source.child, source.term
-        others = tuple(operand_of(f, child) for f in term.factors if f is not source.factor)
+        others = tuple(_beside(source, f) for f in term.factors if f is not source.factor)
         over = self._over(source)
         if isinstance(rule.exposure, (int, float)):
             coefficient = term.coefficient * rule.exposure
@@ -164,3 +172,13 @@ class Exposures:
         dims = {dim for term in terms for dim in term.dims if dim not in term.contracted}
         along = self.connections.polynomials[node.name, slot].along
         return dims | ({along} if along else set())
+
+
+def _beside(source: Source, factor: Factor) -> Operand:
+    """A factor that stands beside another in a term: of the same node, other entries of it."""
+    operand = operand_of(factor, source.child)
+    if factor.name != source.factor.name:
+        return operand
+    if isinstance(operand, LookedUp):
+        return OtherLookedUp(**vars(operand))
+    return OtherEntries(**vars(operand)) if type(operand) is NodeValue else operand

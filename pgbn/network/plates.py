@@ -62,11 +62,13 @@ def _row_by_row(polynomial: Polynomial, dim: str) -> bool:
     """Whether the rows of a slot along a dim are made of the same rows of its factors."""
     return all(
         dim not in term.contracted
+        and not any(factor.relation and dim in factor.dims for factor in term.factors)
         and all(
             here == own
             for factor in term.factors
             for here, own in zip(factor.dims, factor.own_dims, strict=bool(factor.own_dims))
             if dim in (here, own)
         )
+        and not any(lookup.dim == dim for factor in term.factors for lookup in factor.lookups)
         for term in polynomial.terms
     )

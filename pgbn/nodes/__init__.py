@@ -4,10 +4,13 @@ from pgbn.nodes.base import Latent, Node, Observed, node_types
 from pgbn.nodes.bernoulli import Bernoulli
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import Beta, BetaOdds
+from pgbn.nodes.categories import Categories
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.index import Index
 from pgbn.nodes.multinomial import Multinomial
+from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.evidence import Evidence
@@ -25,15 +28,18 @@ __all__ = [
     "BernoulliPoisson",
     "Beta",
     "BetaOdds",
+    "Categories",
     "Constant",
     "Dirichlet",
     "Evidence",
     "Gamma",
+    "Index",
     "Latent",
     "Mix",
     "Multinomial",
     "Node",
     "Observed",
+    "Pairs",
     "Poisson",
     "PoissonGamma",
     "Product",
@@ -43,10 +49,12 @@ __all__ = [
     "Slot",
     "Sum",
     "counts_are_data",
+    "distinct",
     "draw_rule",
     "evidence_rule",
     "link_rule",
     "node_types",
+    "same",
 ]
 
 seal()

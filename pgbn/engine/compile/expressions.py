@@ -17,6 +17,7 @@ from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
+from pgbn.nodes.index import Index
 from pgbn.nodes.poisson import Poisson
 
 __all__ = ["Deterministic", "free_dims"]
@@ -29,6 +30,8 @@ def free_dims(expression: Expression) -> tuple[str, ...]:
             return expression.axes
         case Constant():
             return expression.dims
+        case Index():
+            return _seen(free_dims(expression.of), expression)
         case Rename():
             return tuple(expression.names.get(dim, dim) for dim in free_dims(expression.of))
         case Mix() | Product() | Sum():
@@ -43,6 +46,14 @@ def free_dims(expression: Expression) -> tuple[str, ...]:
     raise DataError(f"keep: {expression}: a {type(expression).__name__} has no value of its own")
 
 
+def _seen(dims: tuple[str, ...], index: Index) -> tuple[str, ...]:
+    """The dims of what is read through categories: theirs in the place of what they are about."""
+    for categories in index.by:
+        places = (categories.dims if dim == categories.of else (dim,) for dim in dims)
+        dims = tuple(dict.fromkeys(dim for place in places for dim in place))
+    return dims
+
+
 class Deterministic:
     """An expression of latent nodes under a name, with the dims of its value."""
 
@@ -52,7 +63,7 @@ class Deterministic:
                 f"keep: {name!r}: {expression!r:.60}; give a node or an expression, such as "
                 "phi @ theta"
             )
-        self.name, self.axes = name, free_dims(expression)
+        self.name, self.expression, self.axes = name, expression, free_dims(expression)
         # A slot is where expressions are brought to their normal form: that of a passing node.
         polynomial: Polynomial = lower(Poisson(name, expression, dims=self.axes), "rate")
         self.terms, self.names = polynomial.terms, polynomial.names
