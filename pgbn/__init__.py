@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from pgbn.training.merging import merge_topics
     from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
     from pgbn.training.new_rows import HiddenUnits, infer
+    from pgbn.training.streamed import transform_to
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
     from pgbn.versions import show_versions
@@ -181,6 +182,7 @@ __all__ = [
     "time_samplers",
     "train_layerwise",
     "train_minibatch",
+    "transform_to",
     "zoo",
 ]
 
