@@ -77,13 +77,9 @@ if TYPE_CHECKING:
         Slot,
         Sum,
     )
+    from pgbn.nodes.rules.draws import draw_rule, kernel_rule
     from pgbn.nodes.rules.evidence import Evidence
-    from pgbn.nodes.rules.registry import (
-        counts_are_data,
-        draw_rule,
-        evidence_rule,
-        link_rule,
-    )
+    from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule
     from pgbn.nodes.rules.table import rules
     from pgbn.storage import load, save
     from pgbn.training.grown import GrownNetwork
@@ -148,6 +144,7 @@ __all__ = [
     "generate_documents",
     "grow",
     "infer",
+    "kernel_rule",
     "link_rule",
     "load",
     "plot",

@@ -27,11 +27,12 @@ def validity(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
     ]
     by_token = any(step.method and way.pattern and way.pattern.scores in step.marginalises
                    for step in steps)  # fmt: skip
-    exact = (
-        "draws from the conditional distribution"
-        if not by_token
-        else "draws from the conditional distribution (or, token by token, leaves it invariant)"
-    )
+    by_kernel = any(rule.reads_value for rule in notation.wiring.draws.values())
+    exact = "draws from the conditional distribution"
+    if by_token:
+        exact += " (or, token by token, leaves it invariant)"
+    elif by_kernel:
+        exact += " (or, beginning from a current value, leaves it invariant)"
     blocks: list[Block] = [
         Heading(3, "Why the order is valid"),
         Paragraph(

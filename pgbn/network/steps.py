@@ -99,10 +99,14 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
         for step in steps
     ]
     read = {r.name for step in steps for r in step.reads if r.name != step.node or step.upward}
-    return {
-        step.name: replace(step, on_demand=not step.upward and step.node not in read)
-        for step in steps
-    }
+    return {step.name: replace(step, on_demand=_on_demand(step, read)) for step in steps}
+
+
+def _on_demand(step: Step, read: set[str]) -> bool:
+    """Whether a value is drawn only when somebody looks: no other step reads it, and each draw of
+    it is a new one."""
+    itself = any(own.name == step.node for own in step.reads)
+    return not step.upward and not itself and step.node not in read
 
 
 def _not_given(wiring: Wiring, reads: frozenset[Read]) -> frozenset[Read]:
@@ -162,13 +166,16 @@ def _split_equation(wiring: Wiring, node: Node, slot: str) -> str:
 
 
 def _draw_step(wiring: Wiring, node: Node) -> Step:
-    reads = set(wiring.reads.of_evidence(node.name))
+    by_density = node.name in wiring.connections.by_density
+    reads = (wiring.reads.of_density if by_density else wiring.reads.of_evidence)(node.name)
     for slot in node.slots():
         reads |= wiring.reads.of_slot(node, slot)
         if wiring.polynomials[node.name, slot].along is not None:
             reads.add(CountsRead(counts_name(node.name)))  # what each row passes to the one before
     reads = {read for read in reads if read.name != node.name}
     rule = wiring.draws[node.name]
+    if rule.reads_value:
+        reads.add(Read(node.name))
     stale = _stale_after(wiring, node)
     return Step(
         node.name, node.name, False, frozenset(reads), stale | _old_counts(wiring, node, stale),

@@ -12,11 +12,12 @@ from collections.abc import Collection
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
+from pgbn.network.kernels import check_kernel
 from pgbn.network.reads import Reads
 from pgbn.network.sumproduct import in_words
 from pgbn.network.terms import LATER
 from pgbn.nodes.base import Latent, Node
-from pgbn.nodes.rules.registry import find_draw, kinds_heard
+from pgbn.nodes.rules.draws import find_draw, kinds_heard, way_out
 
 __all__ = ["Wiring"]
 
@@ -52,6 +53,9 @@ class Wiring:
 
     def _check_node(self, node: Node) -> None:
         sources = self.sources[node.name]
+        if self.connections.children.get(node.name):
+            check_kernel(self.connections, node)
+            return
         if not sources:
             raise NetworkError(
                 f"{node.name}: nothing depends on it; leave it out of the network, or put it in a "
@@ -59,7 +63,9 @@ class Wiring:
             )
         kinds = {source.rule.kind for source in sources}
         if len(kinds) > 1:
-            raise MissingRuleError(f"{node.name} would hear evidence of different kinds: {kinds}")
+            raise MissingRuleError(
+                f"{node.name} would hear evidence of different kinds: {kinds}{way_out(node)}"
+            )
         if not kinds <= set(kinds_heard(node)):
             raise MissingRuleError(f"{node.name} cannot hear {kinds} evidence")
         for slot in node.slots():
@@ -70,6 +76,8 @@ class Wiring:
                 self._check_integer(node, slot)
             if rule.unit_exposure:
                 self._check_unit(node, slot)
+        if self.connections.draws[node.name].kernel:
+            check_kernel(self.connections, node)
         if find_draw(node, kinds.pop()).constant_over_simplex:
             self._check_constant(node)
 
@@ -94,7 +102,7 @@ class Wiring:
             raise MissingRuleError(
                 f"{name} has no conjugate update: what it hears from {children} depends on "
                 f"{', '.join(wrong)}, which its update would change or integrate out; {once}make "
-                f"{name} a number"
+                f"{name} a number{way_out(self.nodes[name])}"
             )
         slots: dict[str, set[str]] = {}
         for source in self.sources[name]:
@@ -104,6 +112,7 @@ class Wiring:
                 raise MissingRuleError(
                     f"{name} stands in the slots {', '.join(sorted(used))} of {child}, which has "
                     f"no conjugate update; use another node in one of them"
+                    f"{way_out(self.nodes[name])}"
                 )
 
     def may_be_zero(self, name: str) -> bool:
@@ -154,6 +163,7 @@ class Wiring:
                 f"{parent} is the {slot} of {node.name}, whose exposure is {given} instead of 1, "
                 f"so the beta prior is not conjugate; "
                 f"make {parent} a Gamma: pgbn.Gamma({parent!r}, 1, 1, dims=...)"
+                f"{way_out(self.nodes[parent])}"
             )
 
     def _check_constant(self, node: Node) -> None:

@@ -10,14 +10,10 @@ from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
+from pgbn.nodes.rules.draws import draw_rule, kernel_rule
 from pgbn.nodes.rules.evidence import Evidence
-from pgbn.nodes.rules.registry import (
-    counts_are_data,
-    draw_rule,
-    evidence_rule,
-    link_rule,
-    seal,
-)
+from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule, seal
+from pgbn.nodes.slice_sampling import slice_draw as slice_draw
 
 __all__ = [
     "Bernoulli",
@@ -44,6 +40,7 @@ __all__ = [
     "counts_are_data",
     "draw_rule",
     "evidence_rule",
+    "kernel_rule",
     "link_rule",
     "node_types",
 ]
