@@ -135,8 +135,8 @@ class Connections:
         if polynomial.along is not None and node.name in self.uncollapsed:
             raise MissingRuleError(
                 f"{node.name} is drawn by a kernel that begins from its value, or holds what "
-                f"depends on it, but {slot} holds a Shift, and the rows of a chain are drawn one after "
-                "another; leave the kernel out"
+                f"depends on it, but {slot} holds a Shift, and the rows of a chain are drawn "
+                "one after another; leave the kernel out"
             )
         if not latent and (polynomial.along is None or node.name in self.held):
             return
