@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Multinomial,
         Node,
         Observed,
+        Pairs,
         Poisson,
         PoissonGamma,
         Product,
@@ -76,14 +77,18 @@ if TYPE_CHECKING:
         Shift,
         Slot,
         Sum,
+        distinct,
+        same,
     )
     from pgbn.nodes.rules.draws import draw_rule, kernel_rule
     from pgbn.nodes.rules.evidence import Evidence
     from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule
     from pgbn.nodes.rules.table import rules
     from pgbn.storage import load, save
+    from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+    from pgbn.training.merging import merge_topics
     from pgbn.training.new_rows import HiddenUnits, infer
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
@@ -97,6 +102,7 @@ __all__ = [
     "BetaOdds",
     "Chain",
     "Constant",
+    "Corpus",
     "DataError",
     "Dirichlet",
     "Draws",
@@ -116,6 +122,7 @@ __all__ = [
     "NewRows",
     "Node",
     "Observed",
+    "Pairs",
     "PgbnError",
     "PgbnWarning",
     "Poisson",
@@ -136,6 +143,7 @@ __all__ = [
     "corpus",
     "counts_are_data",
     "diagnostics",
+    "distinct",
     "docstrings",
     "draw_rule",
     "evaluation",
@@ -147,6 +155,7 @@ __all__ = [
     "kernel_rule",
     "link_rule",
     "load",
+    "merge_topics",
     "plot",
     "prune",
     "register_kernel",
@@ -154,6 +163,7 @@ __all__ = [
     "report",
     "resume",
     "rules",
+    "same",
     "save",
     "show_versions",
     "split_tokens",
@@ -166,6 +176,7 @@ __all__ = [
 
 # The room that can read each kind of folder.
 for _kind, _room in {
+    "corpus": "pgbn.storage.blocks",
     "network": "pgbn.network",
     "chain": "pgbn.engine",
     "draws": "pgbn.engine",

@@ -1,5 +1,6 @@
 """Corpora of counts and texts: the public name of `pgbn.storage.corpus`."""
 
-from pgbn.storage.corpus import FORMATS, Corpus, count_terms, read_corpus
+from pgbn.storage.blocks import Corpus
+from pgbn.storage.corpus import FORMATS, count_terms, read_corpus
 
 __all__ = ["FORMATS", "Corpus", "count_terms", "read_corpus"]

@@ -6,11 +6,11 @@ A command imports what it needs when it runs, so that the help is there at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from pgbn.cli import pages, sampling, train, use
+from pgbn.cli import corpora, pages, sampling, train, use
 from pgbn.cli.console import guarded, output
 from pgbn.cli.options import in_groups
 from pgbn.versions import __version__
@@ -45,13 +45,30 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name)(in_groups(_command))
+_corpus = typer.Typer(rich_markup_mode=None, help="Corpora in folders, larger than memory.")
+_corpus.command("build")(in_groups(corpora.build_command))
+app.add_typer(_corpus, name="corpus")
 
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
     words = [word for word in arguments if word not in ("--json", "--debug")] or ["--help"]
     output.json, output.debug = "--json" in arguments, "--debug" in arguments
-    return guarded(lambda: app(words, prog_name="pgbn", standalone_mode=False), output)
+    return guarded(lambda: _run(words), output)
+
+
+# What other programs call the number of topics.
+_TOPICS = ("--k", "-k", "--topics", "--num-topics", "--n-topics", "--n-components", "--ntopics")
+
+
+def _run(words: Sequence[str]) -> Any:
+    asked = next((word for word in words if word.partition("=")[0] in _TOPICS), None)
+    if asked is not None and words[0] in ("fit", "demo"):
+        raise typer.BadParameter(
+            f"{asked.partition('=')[0]} is no option of pgbn {words[0]}; the number of topics, at "
+            "most, is --max-width 100, or --max-width 100,30,10 with one number for each layer"
+        )
+    return app(list(words), prog_name="pgbn", standalone_mode=False)
 
 
 def _version(wanted: bool) -> None:

@@ -17,7 +17,8 @@ from pgbn.errors import DataError, PgbnError, notify
 from pgbn.evaluation import Topic
 from pgbn.network.network import Network
 from pgbn.storage.archive import MANIFEST
-from pgbn.storage.corpus import Corpus, read_corpus
+from pgbn.storage.blocks import Corpus
+from pgbn.storage.corpus import read_corpus
 from pgbn.storage.folders import Saved, load, open_saved
 from pgbn.training.new_rows import align_terms, amount
 from pgbn.training.trained import TrainedNetwork, unwrapped

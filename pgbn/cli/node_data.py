@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from pgbn.engine.data.coords import check_coords
 from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.network.network import Network
-from pgbn.storage.corpus import text_lines
 from pgbn.storage.number_files import Numbers, read_numbers
+from pgbn.storage.texts import text_lines
 from pgbn.training.new_rows import align_terms, amount
 
 __all__ = ["Labels", "data_labels", "files_of", "in_run_order", "read_labels", "read_nodes"]

@@ -72,9 +72,9 @@ def sample_command(
     """
     from pgbn.cli.models import read_network
     from pgbn.cli.node_data import data_labels, files_of, read_labels, read_nodes
-    from pgbn.engine.run.draws import read_keep
+    from pgbn.engine.run.keep import read_keep
     from pgbn.engine.run.run_store import KIND
-    from pgbn.engine.run.sampling import sample_beside
+    from pgbn.engine.run.sampling import sample
 
     if is_archive(to):
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "another folder"
@@ -90,7 +90,7 @@ def sample_command(
     with writing(to):  # what cannot be written is known before the data are read
         read = read_nodes(net, files)
         with interruptible():
-            result = sample_beside(
+            result = sample(
                 net, {name: each.values for name, each in read.items()}, burn_in, draws, thin,
                 chains, seed, names, progress=True, layer1=layer1, threads=threads, callback=None,
                 executor=None, given=None, coords=data_labels(net, read) | given,
@@ -172,12 +172,15 @@ def _given(run: Path, draws: Draws, held: Iterable[str], chain: str) -> dict[str
     """The draws of what new rows depend on, of one chain or of all."""
     given: dict[str, NDArray[Any]] = {}
     for name in held:
-        if name not in draws:
+        if name not in draws and len(draws.given.get(name, ())) == 1:
+            given[name] = draws.held(name)  # one for all draws
+            continue
+        if name not in draws and name not in draws.given:
             raise DataError(
                 f"{run}: no draws of {name!r}, on which new rows depend, are in it; sample with "
                 f"--keep {','.join(held)}"
             )
-        value = draws[name]
+        value = draws[name] if name in draws else draws.held(name)
         if not value.shape[1]:
             raise DataError(f"{run}: there are no draws so far; go on with pgbn resume {run}")
         numbers = [str(number) for number in range(len(value))]

@@ -11,8 +11,10 @@ from functools import cached_property
 from itertools import combinations
 
 from pgbn.errors import MissingRuleError, NetworkError
+from pgbn.network.apart import find_in_turn
+from pgbn.network.lowering import lower
 from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import Factor, Polynomial, Term, lower
+from pgbn.network.terms import Factor, Polynomial, Term
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.rules.draws import begins_from_value, find_draw, kernel_of, way_out
 from pgbn.nodes.rules.registry import find_evidence, find_link, find_told
@@ -52,7 +54,8 @@ class Connections:
     ``held`` have given values: they hear nothing, and stand in slots as constants do. Unless
     ``above``, what stands in their own slots is left out. Nodes ``by_density`` are drawn by kernels
     from log densities: they hear nothing, and hold their ``children``. What is drawn by such a
-    kernel, or from its own value, is ``uncollapsed``: it cannot be integrated out.
+    kernel, or from its own value, is ``uncollapsed``: it cannot be integrated out. Nodes
+    ``in_turn`` are drawn one entry after another.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Connections:
             self._connect(nodes[name], slot)
         for node in nodes.values():
             self._check_drawn(node)
+        self.in_turn = find_in_turn(self)
 
     def time_dim(self, name: str) -> str | None:
         """The dim along which a node depends on its own row before, if it does."""

@@ -11,6 +11,7 @@ from pgbn.network.exposures import Exposures
 from pgbn.network.sumproduct import (
     HeardCount,
     NodeValue,
+    OtherEntries,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -22,7 +23,7 @@ from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import names_read
 
-__all__ = ["CountDraw", "CountsRead", "Read", "Reads", "counts_name"]
+__all__ = ["CountDraw", "CountsRead", "OthersRead", "Read", "Reads", "counts_name"]
 
 
 def counts_name(node: str) -> str:
@@ -41,6 +42,10 @@ class Read:
 
 class CountsRead(Read):
     """The drawn counts of a node; ``slot`` is the slot that they are evidence about."""
+
+
+class OthersRead(Read):
+    """Other entries of a node than the one that hears of it, see `pgbn.network.apart`."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,9 @@ class Reads:
         reads: set[Read] = set()
         for product in products:
             for operand in product.operands:
-                if isinstance(operand, NodeValue):
+                if isinstance(operand, OtherEntries):
+                    reads.add(OthersRead(operand.name))
+                elif isinstance(operand, NodeValue):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)
                     alone = all(

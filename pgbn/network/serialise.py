@@ -12,23 +12,16 @@ from pydantic_core import to_jsonable_python
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed, node_types
-from pgbn.nodes.expression import (
-    Constant,
-    Expression,
-    Mix,
-    Product,
-    Rename,
-    Self,
-    Shift,
-    Sum,
-)  # fmt: skip
+from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
+from pgbn.nodes.pairs import Pairs
 from pgbn.nodes.rules.registry import load_plugins
+from pgbn.nodes.shift import Self, Shift
 
-__all__ = ["network_from_json", "network_json"]
+__all__ = ["expression_from_json", "expression_json", "network_from_json", "network_json"]
 
 FORMAT = "pgbn-network/1"
 _edges: dict[str, type[Expression]] = {
-    cls.tag: cls for cls in (Constant, Mix, Product, Sum, Shift, Self, Rename)
+    cls.tag: cls for cls in (Constant, Mix, Pairs, Product, Sum, Shift, Self, Rename)
 }
 
 
@@ -86,6 +79,18 @@ def _encode(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_encode(part) for part in value]
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def expression_json(expression: Expression) -> Any:
+    """An expression of the nodes of a network, as JSON that names them."""
+    return _encode(expression)
+
+
+def expression_from_json(network: Network, value: Any) -> Any:
+    """The expression that `expression_json` wrote."""
+    reader = _Reader([])
+    reader.built = dict(network.declared)
+    return reader.value(value, "an expression")
 
 
 def network_from_json(text: str) -> Network:

@@ -17,6 +17,8 @@ __all__ = [
     "HeardCount",
     "NodeValue",
     "Operand",
+    "OtherEntries",
+    "PairMask",
     "PreviousRow",
     "RuleCount",
     "RuleExposure",
@@ -52,6 +54,19 @@ class NodeValue(Operand):
     """The value of a node, whose own names of its dims are ``own_dims``."""
 
     own_dims: tuple[str, ...]
+
+
+class OtherEntries(NodeValue):
+    """The value of a node at other entries than the one that hears of it: those that stand beside
+    it in a product, and are never the same."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairMask(Operand):
+    """1 at the pairs of two dims that are in a relation ("upper", "distinct", "same"), else 0."""
+
+    name: str = ""
+    relation: str
 
 
 class PreviousRow(NodeValue):
@@ -105,17 +120,17 @@ class SumProduct:
 def reduce_product(
     coefficient: float, operands: Iterable[Operand], over: Iterable[str]
 ) -> SumProduct:
-    """Sum a product over dims; a factor that sums to one over a dim of its own drops out."""
+    """Sum a product over dims; a factor that sums to one over dims of its own drops out."""
     remaining, left = list(operands), dict.fromkeys(over)
     dropped = True
     while dropped:
         dropped = False
         for operand in remaining:
             others = {dim for other in remaining if other is not operand for dim in other.dims}
-            dim = operand.simplex
-            if dim is not None and dim in left and dim not in others:
+            dims = _sums_to_one(operand, [dim for dim in left if dim not in others])
+            if dims:
                 remaining.remove(operand)
-                del left[dim]
+                left = {dim: None for dim in left if dim not in dims}
                 dropped = True
                 break
     present = dict.fromkeys(dim for operand in remaining for dim in operand.dims)
@@ -128,6 +143,20 @@ def reduce_product(
     )
 
 
+def _sums_to_one(operand: Operand, free: list[str]) -> tuple[str, ...]:
+    """The dims, of those that only ``operand`` has among the factors, over which it sums to 1."""
+    if operand.simplex is not None:
+        return (operand.simplex,) if operand.simplex in free else ()
+    own = tuple(dim for dim in operand.dims if dim in free)
+    if not isinstance(operand, ConstantArray) or not own:
+        return ()
+    for dims in dict.fromkeys((own, *((dim,) for dim in own))):
+        total = operand.value.sum(axis=tuple(operand.dims.index(dim) for dim in dims))
+        if np.allclose(total, 1.0, rtol=0.0, atol=1e-12):
+            return dims
+    return ()
+
+
 def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand, ...]:
     """What keeps the initial value of a node in time to its first row."""
     if term.phase != FIRST or polynomial.along is None:
@@ -138,6 +167,8 @@ def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand,
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
     """A factor of a term as an operand; ``owner`` is the node whose own row
     before it may refer to."""
+    if factor.relation is not None:
+        return PairMask(dims=factor.dims, relation=factor.relation)
     if factor.constant is not None:
         return ConstantArray(dims=factor.dims, value=factor.constant)
     if factor.previous:
@@ -158,6 +189,7 @@ def in_words(heard: Iterable[SumProduct]) -> str:
         factors += [
             f"exposure({o.name}.{o.slot})" if isinstance(o, RuleExposure) else o.name
             for o in product.operands
+            if not isinstance(o, PairMask)
         ]
         if product.coefficient != 1.0 or not factors:
             factors.insert(0, f"{product.coefficient:g}")

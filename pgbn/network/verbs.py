@@ -147,17 +147,12 @@ class Verbs:
         if there are none. With ``save`` it is always raised, and says how to go on. SIGTERM and
         SIGHUP do the same.
         """
-        if save is not None or parallel != 1:
-            from pgbn.engine.run.sampling import sample_beside
+        from pgbn.engine.run.sampling import sample
 
-            return sample_beside(
-                self._network, data, burn_in, draws, thin, chains, seed, keep, progress, layer1,
-                threads, callback, executor, given, coords, parallel, save, minutes,
-            )  # fmt: skip
-        from pgbn.engine.run.draws import sample
-
-        return sample(self._network, data, burn_in, draws, thin, chains, seed, keep, progress,
-                      layer1, threads, callback, executor, given, coords)  # fmt: skip
+        return sample(
+            self._network, data, burn_in, draws, thin, chains, seed, keep, progress, layer1,
+            threads, callback, executor, given, coords, parallel, save, minutes,
+        )  # fmt: skip
 
     def infer(
         self,

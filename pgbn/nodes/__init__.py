@@ -5,14 +5,16 @@ from pgbn.nodes.bernoulli import Bernoulli
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import Beta, BetaOdds
 from pgbn.nodes.dirichlet import Dirichlet
-from pgbn.nodes.expression import Constant, Mix, Product, Rename, Self, Shift, Slot, Sum
+from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
+from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.draws import draw_rule, kernel_rule
 from pgbn.nodes.rules.evidence import Evidence
 from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule, seal
+from pgbn.nodes.shift import Self, Shift
 from pgbn.nodes.slice_sampling import slice_draw as slice_draw
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "Multinomial",
     "Node",
     "Observed",
+    "Pairs",
     "Poisson",
     "PoissonGamma",
     "Product",
@@ -38,11 +41,13 @@ __all__ = [
     "Slot",
     "Sum",
     "counts_are_data",
+    "distinct",
     "draw_rule",
     "evidence_rule",
     "kernel_rule",
     "link_rule",
     "node_types",
+    "same",
 ]
 
 seal()

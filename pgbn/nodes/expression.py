@@ -5,7 +5,7 @@ A slot holds a number, a node, or a polynomial of nodes:
 - ``phi @ theta``   Mix: a product summed over the dims that both share,
 - ``tau * theta``   Product, ``gamma0 / K`` Product with a number,
 - ``a + b``         Sum,
-- ``Shift(...)``    the previous row of a chain, and ``Self()`` the node being defined.
+- ``Shift(...)``    the previous row of a chain, see `pgbn.nodes.shift`.
 
 Expressions are specifications only; `pgbn.network.terms` brings them to a normal form.
 """
@@ -39,10 +39,9 @@ __all__ = [
     "Mix",
     "Product",
     "Rename",
-    "Self",
-    "Shift",
     "Slot",
     "Sum",
+    "extent_of",
     "to_expression",
 ]
 
@@ -203,7 +202,7 @@ class Mix(Expression):
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        return _extent(self.factors, prod)
+        return extent_of(self.factors, prod)
 
     def __str__(self) -> str:
         return " @ ".join(_bracket(factor) for factor in self.factors)
@@ -217,7 +216,7 @@ class Product(Expression):
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        return _extent(self.factors, prod)
+        return extent_of(self.factors, prod)
 
     def __str__(self) -> str:
         return " * ".join(_bracket(factor) for factor in self.factors)
@@ -231,43 +230,10 @@ class Sum(Expression):
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        return _extent(self.terms, sum)
+        return extent_of(self.terms, sum)
 
     def __str__(self) -> str:
         return " + ".join(str(term) for term in self.terms)
-
-
-class Self(Expression):
-    """The node that is being defined, inside a `Shift`; its dims may be renamed."""
-
-    tag: ClassVar[str] = "self"
-    names: Mapping[str, str] = Field(default_factory=dict)
-
-    def __init__(self, *args: Any, **names: Any) -> None:
-        super().__init__(*args, **(names if set(names) == {"names"} else {"names": names}))
-
-    def __str__(self) -> str:
-        return "self"
-
-
-class Shift(Expression):
-    """y_t = of_{t-1} along a dim, and y_1 = initial: a Markov chain in one node.
-
-    ``of`` is an expression of `Self`, for instance ``pi @ Self(topic="previous")``.
-    """
-
-    tag: ClassVar[str] = "shift"
-    positional: ClassVar[tuple[str, ...]] = ("of",)
-    of: Slot
-    along: str
-    initial: Slot = Constant(value=0.0)
-
-    @cached_property
-    def extent(self) -> tuple[int, int]:
-        return _extent((self.of, self.initial), sum)
-
-    def __str__(self) -> str:
-        return f"shift({self.of}, along {self.along})"
 
 
 class Rename(Expression):
@@ -279,15 +245,16 @@ class Rename(Expression):
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        return _extent((self.of,), sum)
+        return extent_of((self.of,), sum)
 
     def __str__(self) -> str:
         return str(self.of)
 
 
-def _extent(
+def extent_of(
     parts: tuple[Expression, ...], combine: Callable[[Iterable[int]], int]
 ) -> tuple[int, int]:
+    """The extent of an expression made of parts, whose numbers of terms ``combine``."""
     extents = [part.extent for part in parts]
     return combine(terms for terms, _ in extents), 1 + max(depth for _, depth in extents)
 

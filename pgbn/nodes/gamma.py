@@ -14,7 +14,7 @@ from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.draws import draw_rule
 from pgbn.nodes.rules.registry import evidence_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementwise import log1p_of
+from pgbn.samplers.elementwise import log1p_ratio
 from pgbn.samplers.stream import Stream
 
 __all__ = ["Gamma", "posterior_of_gamma", "tables_of_gamma"]
@@ -61,7 +61,7 @@ class Gamma(Latent):
     Gamma,
     "shape",
     relation="collapsed",
-    exposure=lambda exposure, rate: log1p_of(exposure / rate),
+    exposure=lambda exposure, rate: log1p_ratio(exposure, rate),
     additive=True,
     log_probability=lambda drawn, count, shape: log_pmf.crt_log_pmf(drawn, count, shape),
     equation=r"\ell \sim \mathrm{CRT}(m, a),\quad q' = \ln(1 + q/c)",

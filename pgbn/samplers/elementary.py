@@ -18,7 +18,18 @@ from numba.extending import intrinsic
 
 from pgbn.samplers.compiled import njit
 
-__all__ = ["LN_2", "bits_of", "exp", "expm1", "fused", "log", "log1p", "log_factorial", "number_of"]
+__all__ = [
+    "LN_2",
+    "bits_of",
+    "exp",
+    "expm1",
+    "fused",
+    "log",
+    "log1p",
+    "log1p_quotient",
+    "log_factorial",
+    "number_of",
+]
 
 LN_2 = 0.6931471805599453
 _LN_2_HIGH = 0.6931471803691238  # the first 32 bits of ln 2: times an exponent it is exact
@@ -115,6 +126,12 @@ def log(x):
 def log1p(x):
     """ln(1 + x); -inf at -1, NaN below."""
     return _log_near_one(x) if -0.29 < x < _NEAR else log(1.0 + x)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log1p_quotient(x, y):
+    """ln(1 + x / y), also where x / y is more than a number can be."""
+    return log1p(x / y) if x / y < math.inf else log(x) - log(y)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

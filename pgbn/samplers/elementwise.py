@@ -15,7 +15,7 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, expm1, log, log1p
 from pgbn.samplers.simd.contract import contract
 
-__all__ = ["exp_of", "expm1_of", "log1p_of", "log_of", "matrix_product"]
+__all__ = ["exp_of", "expm1_of", "log1p_of", "log1p_ratio", "log_of", "matrix_product"]
 
 
 @njit(cache=True, nogil=True)
@@ -62,9 +62,24 @@ def log1p_of(x: ArrayLike) -> Any:
     return _each(_log1p, np.log1p, x)
 
 
-def _each(kernel: Callable[..., None], function: np.ufunc, x: Any) -> Any:
+def log1p_ratio(x: ArrayLike, y: ArrayLike) -> Any:
+    """ln(1 + x / y) of each pair; ln x - ln y where x / y is more than a number can be."""
+    if _is_formula(x) or _is_formula(y):
+        return log1p_of(x / y)  # type: ignore[operator]
+    with np.errstate(over="ignore"):
+        ratio = np.asarray(np.divide(x, y))
+    out = log1p_of(ratio)
+    beyond = np.isinf(ratio)
+    return np.where(beyond, log_of(x) - log_of(y), out)[()] if beyond.any() else out
+
+
+def _is_formula(x: Any) -> bool:
     """Formulas, as derivations put them in place of numbers, answer to the functions of numpy."""
-    if hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic)):
+    return hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic))
+
+
+def _each(kernel: Callable[..., None], function: np.ufunc, x: Any) -> Any:
+    if _is_formula(x):
         return function(x)
     numbers = np.asarray(x, np.float64, order="C")
     out = np.empty(numbers.shape)

@@ -17,7 +17,7 @@ from pgbn.samplers.variates.binomial import draw_binomial
 from pgbn.samplers.variates.crt import draw_crt
 from pgbn.samplers.variates.gamma import draw_log_gamma
 from pgbn.samplers.variates.poisson import draw_poisson, draw_truncated_poisson
-from pgbn.samplers.variates.row_gammas import TINY, fill_rows, workspace
+from pgbn.samplers.variates.row_gammas import HUGE, TINY, fill_rows, workspace
 
 __all__ = [
     "bernoulli_rows",
@@ -93,7 +93,8 @@ def gamma_rows(key, start, stop, shape, rate, out):
             scale[0] = 1.0
             fill_rows(rng, work, 1, scale, 0.0, row * size, flat)
             for i in range(size):
-                line[i] = max(line[i] * (1.0 / c[i]), TINY) if shapes[i] > 0.0 else shapes[i]
+                value = min(max(line[i] * (1.0 / c[i]), TINY), HUGE)
+                line[i] = value if shapes[i] > 0.0 else shapes[i]
 
 
 @njit(cache=True, nogil=True)

@@ -75,7 +75,7 @@ def exponential(stream: Stream, rate: ArrayLike = 1.0) -> NDArray[np.float64]:
 
 
 def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
-    """x ~ Gam(shape, RATE), at least 2.2e-308; exactly 0 where the shape is 0; inf at rate 0."""
+    """x ~ Gam(shape, RATE), from 2.2e-308 to 1e300; exactly 0 where the shape is 0."""
     size = stream.shape
     a, c = operand(shape, REAL, size), operand(rate, REAL, size)
     return run(gamma_rows, stream, np.empty(size), a, c)

@@ -16,7 +16,7 @@ from typing import IO, Any
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.memory import gigabytes, memory
 
-__all__ = ["check_regular", "is_packed", "open_bytes", "open_text"]
+__all__ = ["check_regular", "forget", "is_packed", "open_bytes", "open_text"]
 
 
 def check_regular(path: Path, most: float = math.inf) -> None:
@@ -43,6 +43,13 @@ def open_bytes(path: Path) -> IO[bytes]:
 def open_text(path: Path, encoding: str, newline: str = "") -> io.TextIOWrapper:
     """The same as text; line ends are left as they are."""
     return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline=newline)
+
+
+def forget(file: Any) -> None:
+    """What was read so far of an open file is not kept: it counts no more."""
+    raw = getattr(file, "buffer", file).raw
+    if isinstance(raw, _Bounded):
+        raw.taken = 0
 
 
 class _Bounded(io.RawIOBase):

@@ -18,7 +18,7 @@ from pgbn.storage.memory import check_bytes
 from pgbn.storage.npz import check_entries, is_plain
 from pgbn.storage.sparse import check_sparse
 
-__all__ = ["MATRICES", "read_matrix"]
+__all__ = ["MATRICES", "as_counts", "read_matrix"]
 
 MATRICES = ("mtx", "npz", "svmlight")
 
@@ -31,11 +31,11 @@ def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
         if kind == "npz":
             return _read_npz(path)
         if kind == "mtx":
-            return _counts(path, read_market(path)), None
+            return as_counts(path, read_market(path)), None
         source = io.BytesIO(open_bytes(path).read()) if is_packed(path) else str(path)
         from sklearn.datasets import load_svmlight_file
 
-        return _counts(path, load_svmlight_file(source)[0]), None
+        return as_counts(path, load_svmlight_file(source)[0]), None
     except ImportError:
         raise DataError(f"{path}: svmlight needs scikit-learn: pip install 'pgbn[cli]'") from None
     except (ValueError, TypeError, KeyError, OverflowError, MemoryError, EOFError, AttributeError,
@@ -58,8 +58,8 @@ def _read_npz(path: Path) -> tuple[sp.csr_array, list[str] | None]:
             key = "X" if "X" in file else file.files[0] if len(file.files) == 1 else None
             if key is None:
                 raise DataError(f"{path}: no array 'X'.{did_you_mean('X', file.files)}")
-            return _counts(path, file[key]), names
-    return _counts(path, sp.load_npz(path)), names
+            return as_counts(path, file[key]), names
+    return as_counts(path, sp.load_npz(path)), names
 
 
 def _names(path: Path, terms: Any) -> list[str]:
@@ -71,7 +71,7 @@ def _names(path: Path, terms: Any) -> list[str]:
     return [str(term) for term in terms.astype(str)]
 
 
-def _counts(path: Path, matrix: Any) -> sp.csr_array:
+def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
     """Whole numbers as integers; other numbers are left to the model's check."""
     if not sp.issparse(matrix):
         matrix = np.asarray(matrix)

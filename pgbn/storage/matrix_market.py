@@ -24,10 +24,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.errors import DataError
-from pgbn.storage.bounded import open_bytes
+from pgbn.storage.bounded import forget, open_bytes
 from pgbn.storage.memory import check_bytes
 
-__all__ = ["read_market"]
+__all__ = ["market_blocks", "market_shape", "read_market"]
 
 BLOCK = 2**22  # bytes that are read at a time
 LONGEST = 2**16  # bytes of a line
@@ -78,6 +78,36 @@ def read_market(path: Path) -> Any:
     if head.dense:
         return parts[0].reshape(head.shape, order="F")
     return _assemble(head, *parts)
+
+
+def market_shape(path: Path) -> tuple[int, int, int]:
+    """Rows, columns and entries, as the header of a sparse matrix says."""
+    with open_bytes(path) as file:
+        head = _read_sparse_head(path, file)
+    return *head.shape, head.entries
+
+
+def market_blocks(path: Path) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
+    """The rows and columns, from 0 on, and the values of a sparse matrix, some entries at a time:
+    the file may be larger than memory."""
+    with open_bytes(path) as file:
+        head, found = _read_sparse_head(path, file), 0
+        for rows, columns, *last in _read_blocks(head, file):
+            found += rows.size
+            yield rows - 1, columns - 1, last[0] if last else np.ones(rows.size, np.int64)
+            forget(file)
+        if found != head.entries:
+            raise _wrong(head, f"{found} entries, but the header says {head.entries}; is the file "
+                         "cut off?")  # fmt: skip
+
+
+def _read_sparse_head(path: Path, file: IO[bytes]) -> _Head:
+    head = _read_head(path, file)
+    if head.dense or head.symmetric:
+        form = "symmetric" if head.symmetric else "dense"
+        raise _wrong(head, f"a {form} matrix cannot be read in parts; write it as 'coordinate' and "
+                     f"'general': {_REMEDY}")  # fmt: skip
+    return head
 
 
 def _assemble(head: _Head, rows: NDArray[Any], columns: NDArray[Any], *last: NDArray[Any]) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pgbn.network.network import Network
-from pgbn.nodes import Dirichlet, Gamma, Poisson, Self, Shift
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
+from pgbn.zoo.arguments import Prior
+from pgbn.zoo.gp_dpfa import gp_dpfa
 
 __all__ = ["gamma_markov_chain"]
 
@@ -20,18 +20,10 @@ def gamma_markov_chain(
     """x_t ~ Pois(Σ_k λ_k φ_k θ_tk), θ_tk ~ Gam(θ_{t−1,k}, c_t), θ_0k = a1, λ_k ~ Gam(γ0/K, c0).
 
     Topics φ_k ~ Dir(η) have a weight λ_k and a strength θ_tk that walks in time; a1, c_t, c0 and
-    γ0 ~ Gam. Nodes: x (dims time, term), phi, theta, lambda, a1, c, c0, gamma0.
+    γ0 ~ Gam: `gp_dpfa` of counts. Nodes: x (dims time, term), phi, theta, lambda, a1, c, c0,
+    gamma0.
 
     Reference: Acharya, Ghosh & Zhou, Nonparametric Bayesian factor analysis for dynamic count
     matrices, AISTATS 2015.
     """
-    check_one_width(width)
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
-    weight = Gamma("lambda", gamma0 / width, c0, dims="topic")
-    a1 = Gamma("a1", *check_prior(a1_prior, "a1_prior"))
-    c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="time")
-    theta = Gamma("theta", Shift(Self(), along="time", initial=a1), c, dims=("time", "topic"))
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
-    x = Poisson("x", phi @ (weight * theta), dims=("time", "term"))
-    return Network(x, sizes={"topic": width})
+    return gp_dpfa(width, eta, c_prior, a1_prior, c0_prior, gamma0_prior)

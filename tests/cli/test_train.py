@@ -16,6 +16,7 @@ pytest.importorskip("sklearn")
 import pgbn
 from pgbn import checkpoint
 from pgbn.cli import run_command as run
+from pgbn.cli.train import as_options
 from pgbn.corpus import read_corpus
 from pgbn.storage import open_saved
 from pgbn.storage.locks import locked
@@ -159,3 +160,41 @@ def test_resume_and_info_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "holds a draws; this command needs a trained model" in capsys.readouterr().err
     expected = network.sample({"x": X}, **options)
     assert np.array_equal(pgbn.load(folder)["phi"], expected["phi"])
+
+
+def test_a_corpus_is_built_and_fitted(tmp_path: Path, capsys: Any) -> None:
+    """What is built from parts of a file, and then fitted, is what is fitted from the file."""
+    (tmp_path / "d.txt").write_text("\n".join(["sea ship", "oven flour", "wave sea"] * 5))
+    lines = (tmp_path / "d.txt").read_text().splitlines()
+    parts = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    for path, some in zip(parts, (lines[:5], lines[5:]), strict=True):
+        path.write_text("\n".join(some))
+    counting = ["--max-df", "1.0", "--min-df", "1"]
+    found = ask(capsys, "corpus", "build", *parts, "-o", tmp_path / "corpus", *counting)
+    assert (found["documents"], found["blocks"]) == (len(lines), 1)
+    assert run(["fit", str(tmp_path / "corpus"), "-o", str(tmp_path / "a"), *FAST]) == 0
+    assert run(["fit", str(tmp_path / "d.txt"), "-o", str(tmp_path / "b"), *FAST, *counting]) == 0
+    one, other = (pgbn.load(tmp_path / name).deepest for name in "ab")
+    np.testing.assert_array_equal(one.phi[0], other.phi[0])
+    assert one.vocabulary == other.vocabulary
+    assert run(["corpus", "build", str(parts[0]), "-o", str(tmp_path / "corpus")]) == 1
+    assert "name another folder" in capsys.readouterr().err
+    np.savez(tmp_path / "x.npz", X=np.eye(3, dtype=int))
+    assert run(["corpus", "build", str(tmp_path / "x.npz"), "-o", str(tmp_path / "c"),
+                "--min-df", "3"]) == 2  # fmt: skip
+    assert "holds counts" in capsys.readouterr().err
+
+
+def test_fit_ends_with_how_the_layers_read(place: Path, tmp_path: Path, capsys: Any) -> None:
+    words = ["fit", place / "texts", "-o", tmp_path / "m", "--burn-in", 4, "--collect", 2,
+             "--max-df", "1.0", "--max-width", "6,5"]  # fmt: skip
+    found = ask(capsys, *words)
+    assert found["widths"] == [6, 5]  # as many layers as there are numbers
+    assert [layer["layer"] for layer in found["layers"]] == [1, 2]
+    assert run([*map(str, words), "--overwrite"]) == 0
+    said = capsys.readouterr()
+    assert "layer 1: 6 topics, effectively" in said.out
+
+
+def test_notes_name_options() -> None:
+    assert as_options("a longer burn_in, max_df") == "a longer --burn-in, --max-df"

@@ -109,3 +109,23 @@ def test_the_initial_value_counts_in_the_first_row() -> None:
     assert isinstance(mark, FirstRow)
     assert mark.dims == ("t",)
     assert first_row(theta, polynomial, polynomial.terms[1]) == ()
+
+
+@pytest.mark.parametrize(
+    ("array", "over", "left", "repeated"),
+    [
+        ([[0.3, 0.5], [0.7, 0.5]], ("term",), 0, ()),
+        ([[0.3, 0.5], [0.7, 0.5]], ("term", "topic"), 0, ("topic",)),
+        ([[0.1, 0.2], [0.3, 0.4]], ("term", "topic"), 0, ()),
+        ([[0.3, 0.5], [0.7, 0.6]], ("term",), 1, ()),
+        ([[0.3, 0.7], [0.5, 0.5]], ("term",), 1, ()),
+    ],
+)
+def test_constants_that_sum_to_one_drop_out(
+    array: list[list[float]], over: tuple[str, ...], left: int, repeated: tuple[str, ...]
+) -> None:
+    constant = ConstantArray(dims=("term", "topic"), value=np.array(array))
+    found = reduce_product(1.0, [constant], over)
+    assert (len(found.operands), found.repeated) == (left, repeated)
+    kept = reduce_product(1.0, [constant, named("w", "term")], over)
+    assert len(kept.operands) == 2

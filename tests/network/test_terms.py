@@ -19,7 +19,8 @@ from pgbn import (
     Self,
     Shift,
 )
-from pgbn.network.terms import ALWAYS, FIRST, LATER, Polynomial, lower
+from pgbn.network.lowering import lower
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Polynomial
 from pgbn.nodes.expression import Expression
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import chain, gamma, phi, poisson, square, theta
@@ -90,7 +91,7 @@ REFUSED: dict[str, Case] = {
     "twice in a product": (
         lambda: poisson(square(gamma())),
         NetworkError,
-        ["'g' appears twice in one product", "use two nodes"],
+        ["'g' stands twice in one product", "self loop", "use two nodes"],
     ),
     "itself": (lambda: chain(Self()), NetworkError, ["g: shape", "only inside a Shift"]),
     "shift along no dim": (

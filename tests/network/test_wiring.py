@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pgbn
@@ -43,6 +44,15 @@ REFUSED: dict[str, Case] = {
         lambda: poisson(gamma("t", 1, gamma("c", gamma("a")), dims="doc")),
         MissingRuleError,
         ["a stands in the shape of c", "real-valued count from the rate of t", "a number"],
+    ),
+    "a chain of rates": (
+        lambda: poisson(
+            Gamma(
+                "t", 1, Gamma("c", Shift(Self(), along="doc", initial=2), 1, dims="doc"), dims="doc"
+            )
+        ),
+        MissingRuleError,
+        ["the row before of c stands in the shape of c", "from the rate of t", "a number"],
     ),
     "weight of a chain": (
         lambda: Network(
@@ -208,3 +218,13 @@ def test_a_node_that_nothing_depends_on() -> None:
     nodes = {node.name: node for node in (gamma("lone"), Poisson("x", 1.0))}
     with pytest.raises(NetworkError, match="lone: nothing depends on it; leave it out"):
         Wiring(nodes)
+
+
+def test_constant_loadings_that_sum_to_one_are_an_exposure_of_one() -> None:
+    """Also where their sums are 1 but for rounding."""
+    loadings = pgbn.Constant(np.array([[0.1, 0.5], [0.2, 0.25], [0.7, 0.25]]), dims=("term", "k"))
+    scores = Gamma("theta", 2.0, pgbn.BetaOdds("p", 6, 4, dims="doc"), dims=("doc", "k"))
+    network = poisson(loadings @ scores)
+    assert network.wiring.exposures.heard("theta")[0].is_one
+    result = geweke(network, {"doc": 2}, 4000, 6, seed=2)
+    assert result.worst < 4, result

@@ -25,14 +25,27 @@ TOGETHER = {
     "samplers/simd/lanes.py": "samplers/simd/test_contract.py",
     "samplers/variates/dirichlet.py": "samplers/test_vectorised.py",
     "samplers/variates/row_gammas.py": "samplers/layers/test_gamma_layer.py",
+    "nodes/shift.py": "nodes/test_expression.py",
+    **{
+        f"network/lowering/{name}.py": "network/test_terms.py"
+        for name in ("leaves", "paired", "products", "renamed", "shifted", "walk")
+    },
+    "engine/in_turn/entry.py": "engine/in_turn/test_by_rules.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
+    "engine/run/run_plan.py": "engine/run/test_run_store.py",
+    "engine/run/memory_store.py": "engine/run/test_interrupt.py",
     "storage/bounded.py": "storage/test_corpus.py",
+    "storage/texts.py": "storage/test_corpus.py",
+    "storage/market_rows.py": "storage/test_build.py",
+    "storage/sources.py": "storage/test_build.py",
+    "storage/term_choice.py": "storage/test_build.py",
     "storage/sparse.py": "engine/run/test_codec.py",
     **{
         f"zoo/{name}.py": "zoo/test_zoo.py"
         for name in ("arguments", "bnbp", "gamma_markov_chain", "gated_pfa", "lda", "multimodal",
                      "pgbn", "pgds")
     },
+    "zoo/hgp_epm.py": "zoo/test_epm.py",
     "training/belief.py": "training/test_growing.py",
     "engine/compile/by_cell.py": "evaluation/test_prediction.py",
     "engine/compile/conditional.py": "evaluation/test_held_out.py",
@@ -54,9 +67,10 @@ TOGETHER = {
     "explain/symbols.py": "explain/test_notation.py",
     **{
         f"report/parts/{name}.py": "report/test_sections.py"
-        for name in ("documents", "graph", "settings", "topics", "widths")
+        for name in ("documents", "graph", "settings", "topics")
     },
     "report/text.py": "report/test_page.py",
+    "cli/corpora.py": "cli/test_train.py",
     "cli/models.py": "cli/test_use.py",
 }  # fmt: skip
 

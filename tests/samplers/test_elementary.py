@@ -74,3 +74,8 @@ def test_the_bits_are_these() -> None:
         elementary.expm1(0.3),
     ]
     assert [number.hex() for number in found] == BITS
+
+
+def test_quotients_that_are_no_numbers_have_logarithms() -> None:
+    assert elementary.log1p_quotient(3.0, 2.0) == elementary.log1p(1.5)
+    assert elementary.log1p_quotient(1e300, 1e-300) == pytest.approx(600 * math.log(10), rel=1e-15)

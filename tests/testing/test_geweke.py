@@ -27,7 +27,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "layer1"), CASES)
 def test_quick(name, layer1):
-    result = geweke(MODELS[name], sizes_of(MODELS[name]), 20_000, 6, seed=1, layer1=layer1)
+    result = geweke(MODELS[name], sizes_of(MODELS[name]), 8_000, 6, seed=1, layer1=layer1)
     assert result.worst < 4, result
 
 

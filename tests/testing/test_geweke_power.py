@@ -42,14 +42,14 @@ MATLAB = [*UP, "c0", "gamma0", "r", "p2", "c3", "theta2", "theta1"]
 @pytest.mark.parametrize("layer1", ["blocked", "composed"])
 def test_r_before_the_rates_that_read_the_old_theta(layer1, record_property):
     network = pgbn(2)
-    result = geweke(network, sizes_of(network), 30_000, 8, 1, layer1, broken=reordered(MATLAB))
+    result = geweke(network, sizes_of(network), 12_000, 8, 1, layer1, broken=reordered(MATLAB))
     seen(result, record_property)
 
 
 def test_r_before_the_rates_collapsed(record_property):
     network = pgbn(2)
     order = [name for name in MATLAB if name not in ("phi1", "theta1")]
-    result = geweke(network, sizes_of(network), 30_000, 8, 1, "collapsed", broken=reordered(order))
+    result = geweke(network, sizes_of(network), 12_000, 8, 1, "collapsed", broken=reordered(order))
     seen(result, record_property)
 
 
@@ -58,9 +58,7 @@ def test_r_before_the_rates_collapsed(record_property):
 def test_pgds_in_the_released_orders(order, record_property):
     network = zoo.pgds(2, 0.5, 0.5, 1.0, 2.0, MILD, MILD)
     every = ["counts(x)", "counts(theta)", "delta", "phi", *order]
-    right = geweke(network, sizes_of(network), 30_000, 8, 1)
-    assert right.worst < 4, right
-    result = geweke(network, sizes_of(network), 30_000, 8, 1, broken=reordered(every))
+    result = geweke(network, sizes_of(network), 15_000, 8, 1, broken=reordered(every))
     seen(result, record_property)
 
 
@@ -127,11 +125,11 @@ def test_a_node_that_is_never_drawn():
     assert result.z["c0"] == np.inf
 
 
-@pytest.mark.parametrize("layer1", ["collapsed", "partial"])
+@pytest.mark.parametrize("layer1", ["collapsed", pytest.param("partial", marks=pytest.mark.long)])
 def test_tokens_redrawn_in_topic_order(layer1, record_property):
     network = zoo.pgbn([3, 2], 0.5, (8, 4), MILD, MILD, (8, 4))  # several tokens in a cell
     sizes = {"doc": 2, "term": 2}
-    right = geweke(network, sizes, 40_000, 6, 1, layer1)
+    right = geweke(network, sizes, 20_000, 6, 1, layer1)
     assert right.worst < 4, right
     result = geweke(
         network, sizes, 40_000, 6, 1, layer1, broken=mutants(network)["tokens in topic order"]

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.layout import align
 from pgbn.engine.compile.program import Program
 from pgbn.errors import DataError, did_you_mean
+from pgbn.network.lowering import lower
 from pgbn.network.network import Network
 from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import Polynomial, lower
+from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.poisson import Poisson
@@ -51,7 +52,7 @@ class Deterministic:
                 f"keep: {name!r}: {expression!r:.60}; give a node or an expression, such as "
                 "phi @ theta"
             )
-        self.name, self.axes = name, free_dims(expression)
+        self.name, self.expression, self.axes = name, expression, free_dims(expression)
         # A slot is where expressions are brought to their normal form: that of a passing node.
         polynomial: Polynomial = lower(Poisson(name, expression, dims=self.axes), "rate")
         self.terms, self.names = polynomial.terms, polynomial.names

@@ -7,6 +7,7 @@ from math import prod
 
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network, check_size
+from pgbn.network.terms import Factor
 from pgbn.nodes.base import Latent
 from pgbn.storage.memory import check_bytes, memory
 
@@ -34,24 +35,38 @@ def complete_sizes(
                     f"{name}: dim {dim!r} has size {size} here, but {every[dim]} elsewhere; give "
                     f"an array of that size, or another sizes={{{dim!r}: {size}}}"
                 )
-    for (name, _), polynomial in network.wiring.polynomials.items():
-        for factor in (f for term in polynomial.terms for f in term.factors):
-            if factor.constant is None:
-                sizes_here = [every.get(dim) for dim in factor.own_dims]
-            else:
-                sizes_here = list(factor.constant.shape)
-            for dim, size_here in zip(factor.dims, sizes_here, strict=True):
-                if size_here is not None and every.setdefault(dim, size_here) != size_here:
-                    raise DataError(
-                        f"{name}: {factor.name} has size {size_here} along {dim!r}, "
-                        f"but {dim!r} has size {every[dim]}"
-                    )
+    known = -1
+    while len(every) > known:  # a size that was found may tell others
+        known = len(every)
+        for (name, _), polynomial in network.wiring.polynomials.items():
+            for factor in (f for term in polynomial.terms for f in term.factors):
+                _add_sizes(every, name, factor)
     for dim in network.dims:
         if dim not in every:
             raise DataError(
                 f"the size of dim {dim!r} is not known; give Network(..., sizes={{{dim!r}: ...}})"
             )
     return every
+
+
+def _add_sizes(every: dict[str, int], name: str, factor: Factor) -> None:
+    """What a factor in a slot of a node says about sizes: those of a constant array, and that two
+    names of a dim, or the two dims of pairs, have one size."""
+    if factor.constant is not None:
+        same = list(zip(factor.dims, factor.constant.shape, strict=True))
+    else:
+        own = factor.own_dims if factor.relation is None else factor.dims[::-1]
+        same = [(dim, every[mine]) for dim, mine in zip(factor.dims, own, strict=True)
+                if mine in every]  # fmt: skip
+        for dim, mine in zip(factor.dims, own, strict=True):
+            if dim in every:
+                every.setdefault(mine, every[dim])
+    for dim, size in same:
+        if every.setdefault(dim, size) != size:
+            raise DataError(
+                f"{name}: {factor.name or 'pairs'} has size {size} along {dim!r}, "
+                f"but {dim!r} has size {every[dim]}"
+            )
 
 
 def check_fits(

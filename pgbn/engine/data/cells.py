@@ -15,6 +15,7 @@ from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
+from pgbn.storage.blocks import counts_of
 from pgbn.storage.sparse import check_sparse
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ def read_array(node: Observed, value: Any, imputed: bool = True) -> Cells:
     """
     if isinstance(value, Cells):  # read before, e.g. by the chain that was saved
         return value
+    value = counts_of(value)
     if sp.issparse(value):
         return _read_sparse(node, value, imputed)
     value = in_order(node.name, node.axes, value)

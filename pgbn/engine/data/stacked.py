@@ -28,7 +28,12 @@ def given_arrays(given: Any) -> dict[str, Any]:
         raise DataError(
             f"given={given!r:.60}: give a dict, such as given={{'name': array}}, or pgbn.Draws"
         )
-    return {str(name): value for name, value in (named or {}).items()}
+    found = {str(name): value for name, value in (named or {}).items()}
+    if isinstance(given, Mapping):
+        return found
+    for name in getattr(given, "given", ()):  # at which the nodes of `pgbn.Draws` were held
+        found.setdefault(name, given.held(name))
+    return found
 
 
 def read_stack(node: Node, value: Any) -> tuple[NDArray[Any], tuple[int, ...]]:

@@ -21,14 +21,25 @@ from numpy.typing import NDArray
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.codec import data_arrays, read_data_arrays
 from pgbn.engine.run.draws import Draws
+from pgbn.engine.run.given import Given
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
 
-__all__ = ["DATA", "BlockValues", "Layout", "block_group", "decode_draws", "described", "rows_of"]
+__all__ = [
+    "DATA",
+    "GIVEN",
+    "BlockValues",
+    "Layout",
+    "block_group",
+    "decode_draws",
+    "described",
+    "rows_of",
+]
 
 Layout = dict[str, list[list[int]]]  # of each node and chain: the first row of every block
 DATA = "data"  # the group of what was sampled
+GIVEN = "given"  # and of the values at which nodes were held
 _ROWS = "rows"  # the array of a block
 
 
@@ -109,16 +120,21 @@ def _encode(draws: Draws) -> Parts:
         "coords": {dim: list(labels) for dim, labels in draws.coords.items()},
     }
     if draws.network is not None and draws.data:
-        content |= described(draws.network, draws.data)
+        content |= described(draws.network, draws.data, draws.given)
         arrays[DATA] = data_arrays(draws.data)
+        if draws.given:
+            arrays[GIVEN] = dict(draws.given)
     return Parts(content, arrays)
 
 
-def described(network: Network, data: Mapping[str, Cells]) -> dict[str, Any]:
+def described(
+    network: Network, data: Mapping[str, Cells], given: Mapping[str, Any]
+) -> dict[str, Any]:
     """What was sampled, as `decode_draws` reads it."""
     return {
         "network": json.loads(network.to_json()),
         "data shapes": {name: list(cells.shape) for name, cells in data.items()},
+        **({"given": list(given)} if given else {}),
     }
 
 
@@ -143,7 +159,8 @@ def decode_draws(
     if "network" in content:
         network = Network.from_json(json.dumps(content["network"]))
         data = read_data_arrays(network, content["data shapes"], files(DATA))
-        known |= {"network": network, "data": data}
+        given = files(GIVEN) if content.get("given") else {}
+        known |= {"network": network, "data": data, "given": Given(network, given).stacks}
     attributes = dict(content["attributes"])
     return Draws(values, dims, attributes, bool(content["interrupted"]), **known)
 

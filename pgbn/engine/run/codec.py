@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
 from pgbn.storage.sparse import check_rows, compact
+
+if TYPE_CHECKING:
+    from pgbn.samplers.executor import Executor
 
 __all__ = [
     "chain_content",
@@ -80,6 +83,7 @@ def decode_chain(
     *,
     threads: int | None = None,
     names: Sequence[str] | None = None,
+    executor: Executor | None = None,
 ) -> Chain:
     """A chain at the place where it was saved."""
     network = Network.from_json(json.dumps(content["network"]))
@@ -88,7 +92,7 @@ def decode_chain(
     given, state = files("given") if network.held else None, files("state")
     if layer1 == "blocked" and not any(name.startswith("sampler/") for name in state):
         layer1 = "general"  # what "blocked" stood for in older files, where it had no kernel
-    chain = Chain(network, data, seed, number, None, layer1, threads, given=given)
+    chain = Chain(network, data, seed, number, None, layer1, threads, executor, given)
     return chain.restore(state, content["sweeps"])
 
 

@@ -1,4 +1,5 @@
-"""Sampling that is saved as it goes, and chains side by side; the same bits in every way.
+"""Running chains and keeping their draws: in memory, or saved as they come, one after another or
+side by side; the same bits in every way.
 
     draws = net.sample(data, chains=4, parallel=4, save="run")   # SIGTERM, a crash, a power cut …
     draws = pgbn.resume("run")
@@ -14,21 +15,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from functools import partial
-from math import prod
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pgbn.checks import thread_count
 from pgbn.engine.data.coords import Coords, check_coords, read_coords
-from pgbn.engine.data.imputed import check_imputed
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.draws import Draws, read_keep
+from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.given import hold_some
+from pgbn.engine.run.keep import read_keep
+from pgbn.engine.run.memory_store import MemoryStore
 from pgbn.engine.run.meters import Meter, Silent
 from pgbn.engine.run.progress import Callback, Clock, Event, Stop, check_callback, live, stop_gently
-from pgbn.engine.run.run_store import FolderStore, MemoryStore, RunningChain, RunPlan
+from pgbn.engine.run.run_plan import RunningChain, RunPlan
+from pgbn.engine.run.run_store import FolderStore
 from pgbn.engine.run.saving import Timing
 from pgbn.engine.run.side_by_side import ManyLines
 from pgbn.errors import DataError, StorageError
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
     from pgbn.network.network import Network
     from pgbn.samplers.executor import Executor
 
-__all__ = ["resume_sampling", "sample_beside", "sample_saved"]
+__all__ = ["resume_sampling", "sample", "sample_saved"]
 
 Store = FolderStore | MemoryStore
 
 
-def sample_beside(
+def sample(
     network: Network,
     data: Mapping[str, Any],
     burn_in: int,
@@ -53,41 +54,36 @@ def sample_beside(
     thin: int,
     chains: int,
     seed: int,
-    keep: Iterable[str] | None,
+    keep: Iterable[str] | Mapping[str, Any] | None,
     progress: bool,
     layer1: str,
     threads: int | None,
-    callback: Callback | None,
-    executor: Executor | None,
-    given: Any,
-    coords: Mapping[str, Any] | None,
-    parallel: int,
-    save: str | Path | None,
-    minutes: float | None,
+    callback: Callback | None = None,
+    executor: Executor | None = None,
+    given: Any = None,
+    coords: Mapping[str, Any] | None = None,
+    parallel: int = 1,
+    save: str | Path | None = None,
+    minutes: float | None = 5.0,
 ) -> Draws:
-    """`Network.sample` with ``parallel`` or ``save``."""
+    """See `pgbn.Network.sample`."""
     network, held = hold_some(network, given)
-    names, expressions = read_keep(network, keep)
-    if expressions:
-        raise DataError(
-            f"keep: {', '.join(expressions)}: save= and parallel= keep nodes only; keep the nodes "
-            "of the expression, and compute it from their draws"
-        )
+    kept = read_keep(network, keep)
     check_coords(network, coords, network.sizes)
-    plan = RunPlan(burn_in, draws, thin, chains, seed, tuple(names), parallel)
+    plan = RunPlan(burn_in, draws, thin, chains, seed, kept.names, parallel, kept.json())
     check_callback(callback)
-    if executor is not None:  # a folder cannot hold it, and chains side by side have their threads
-        what = f"parallel={parallel!r}" if save is None else f"save={str(save)!r}"
-        raise DataError(f"{what}, executor={executor!r}: give one of them")
-    each = _threads_each(plan, threads)
+    if executor is not None and parallel != 1:  # chains side by side have threads of their own
+        raise DataError(f"parallel={parallel!r}, executor={executor!r}: give one of them")
+    each = threads if parallel == 1 else _threads_each(plan, threads)
 
     def make(number: int) -> Chain:
-        return Chain(network, data, seed, number, None, layer1, each, given=held)
+        return Chain(network, data, seed, number, None, layer1, each, executor, held)
 
     def labels(chain: Chain) -> Coords:
         return read_coords(network, data, coords, chain.program.sizes)
 
-    return sample_saved(plan, make, save, Timing(minutes), each, progress, callback, labels)
+    return sample_saved(plan, make, save, Timing(minutes), each, progress, callback, labels,
+                        executor)  # fmt: skip
 
 
 def sample_saved(
@@ -99,17 +95,12 @@ def sample_saved(
     progress: bool = True,
     callback: Callback | None = None,
     labels: Callable[[Chain], Coords] = lambda chain: {},
+    executor: Executor | None = None,
 ) -> Draws:
     """Run the chains that ``make(number)`` begins; ``threads`` are those of each, and ``labels``
     gives the names along dims."""
     if save is None:
-        first = _checked(make(0), plan)
-        each = 8 * sum(prod(first.program.shape[name]) for name in plan.keep)
-        check_bytes(f"draws={plan.draws}, chains={plan.chains}", each * plan.draws * plan.chains,
-                    "keep fewer draws or nodes, or save=…")  # fmt: skip
-        start = partial(_begin, make, first)
-        memory = MemoryStore(plan, start, labels(first))
-        return _run_all(memory, plan, progress, callback)
+        return _sample_in_memory(plan, make, progress, callback, labels)
     folder = Path(save)
     if is_archive(folder):
         raise StorageError(
@@ -117,13 +108,25 @@ def sample_saved(
             "with a run that was stopped; else use another folder"
         )
     with writing(folder):
-        store = FolderStore(folder, plan, timing, threads)
+        store = FolderStore(folder, plan, timing, threads, executor)
         store.begin((_checked(make(number), plan) for number in range(plan.chains)), labels)
         return _run_all(store, plan, progress, callback)
 
 
-def _begin(make: Callable[[int], Chain], first: Chain, number: int) -> Chain:
-    return make(number) if number else first
+def _sample_in_memory(
+    plan: RunPlan,
+    make: Callable[[int], Chain],
+    progress: bool,
+    callback: Callback | None,
+    labels: Callable[[Chain], Coords],
+) -> Draws:
+    first = _checked(make(0), plan)
+    need = plan.kept(first.network).bytes(first.program.sizes) * plan.draws * plan.chains
+    what = f"draws={plan.draws}, chains={plan.chains} of {', '.join(plan.keep)}"
+    check_bytes(what, need, "keep fewer draws (draws=, thin=) or nodes (keep=), or save=…")
+    waiting = [first]  # a chain is needed until it has run, and no longer
+    store = MemoryStore(plan, lambda n: make(n) if n else waiting.pop(), labels(first))
+    return _run_all(store, plan, progress, callback)
 
 
 def resume_sampling(
@@ -132,12 +135,14 @@ def resume_sampling(
     threads: int | None = None,
     progress: bool = True,
     callback: Callback | None = None,
+    executor: Executor | None = None,
 ) -> Draws:
     """Go on with a run from where each of its chains stands in the folder."""
     check_callback(callback)
     with writing(path):
         store = FolderStore.opened(path, timing)
-        store.threads = _threads_each(store.plan, threads)
+        store.executor = executor
+        store.threads = None if executor is not None else _threads_each(store.plan, threads)
         return _run_all(store, store.plan, progress, callback)
 
 
@@ -146,9 +151,7 @@ def _threads_each(plan: RunPlan, threads: int | None) -> int:
 
 
 def _checked(chain: Chain, plan: RunPlan) -> Chain:
-    for name in plan.keep:
-        if name in chain.network.observed:
-            check_imputed(chain.program, name, "keep")
+    plan.kept(chain.network).reader(chain)
     return chain
 
 
@@ -156,11 +159,12 @@ def _run_all(store: Store, plan: RunPlan, progress: bool, callback: Callback | N
     """Run every chain to its end, or until a signal comes; what is kept is in the store."""
     with live(progress) as meter, stop_gently() as stop:
         runner = _Runner(store, plan, meter, callback, stop)
-        if plan.parallel == 1:
-            for number in range(plan.chains):
-                runner.run(number)
-        else:
-            runner.run_beside()
+        try:
+            runner.run_all()
+        except KeyboardInterrupt:  # at once, in the middle of a sweep
+            if isinstance(store, FolderStore):
+                raise
+            return store.interrupted(stop, runner.clock, whole=False)
     if runner.is_done:
         return store.finish()
     return store.interrupted(stop, runner.clock)
@@ -185,6 +189,14 @@ class _Runner:
     def is_done(self) -> bool:
         return all(self.store.sweeps(n) == self.plan.sweeps for n in range(self.plan.chains))
 
+    def run_all(self) -> None:
+        """All chains, one after another or side by side."""
+        if self.plan.parallel > 1:
+            self._run_beside()
+            return
+        for number in range(self.plan.chains):
+            self.run(number)
+
     def run(self, number: int) -> None:
         """One chain, from where it stands."""
         if self.store.sweeps(number) == self.plan.sweeps or self._is_over():
@@ -193,7 +205,7 @@ class _Runner:
         try:
             while at.chain.sweeps < self.plan.sweeps:
                 at.chain.sweep()
-                at.keep_draw(self.plan)
+                at.keep_draw()
                 self._tell(at)
                 last = at.chain.sweeps == self.plan.sweeps
                 if self._is_over() or last:
@@ -220,7 +232,7 @@ class _Runner:
                 else:
                     listener(event)
 
-    def run_beside(self) -> None:
+    def _run_beside(self) -> None:
         """Chains side by side on threads: kernels run without the lock of Python."""
         with ThreadPoolExecutor(self.plan.parallel, thread_name_prefix="pgbn-chain") as pool:
             running: set[Future[None]] = {

@@ -27,10 +27,11 @@ from pgbn.samplers.documents.scratch import Document, filled_up, scratch_for
 from pgbn.samplers.documents.tables import pass_up
 from pgbn.samplers.documents.uncounted import uncounted
 from pgbn.samplers.documents.units import draw_units, list_units, mix_units
-from pgbn.samplers.elementary import exp, log1p
+from pgbn.samplers.elementary import exp, log1p, log1p_quotient
 from pgbn.samplers.random import restart
 from pgbn.samplers.variates.beta import draw_log_beta_odds
 from pgbn.samplers.variates.gamma import draw_gamma_rate
+from pgbn.samplers.variates.row_gammas import HUGE, TINY
 
 __all__ = ["infer_documents"]
 
@@ -178,9 +179,10 @@ def _draw_rates(prior, count, top, work):
     # The exposure of the second layer is ln(1 + 1/c), without forming 1/c.
     log_one_plus = log1p(exp(-abs(log_odds))) + max(-log_odds, 0.0)
     for t in range(1, depth):
-        q[t] = log_one_plus if t == 1 else log1p(q[t - 1] / c[t - 1])
+        q[t] = log_one_plus if t == 1 else log1p_quotient(q[t - 1], c[t - 1])
         above = top if t == depth - 1 else total[t + 1]
-        c[t] = draw_gamma_rate(rng, prior[2] + above, prior[3] + total[t])
+        drawn = draw_gamma_rate(rng, prior[2] + above, prior[3] + total[t])
+        c[t] = min(max(drawn, TINY), HUGE)
 
 
 @_step

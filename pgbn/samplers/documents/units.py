@@ -39,6 +39,7 @@ from pgbn.samplers.simd.lanes import (
 )
 from pgbn.samplers.simd.logarithms import exp2, log2
 from pgbn.samplers.variates.gamma import draw_gamma_from_one
+from pgbn.samplers.variates.row_gammas import HUGE
 
 __all__ = [
     "TILE",
@@ -227,7 +228,7 @@ def draw_units(rng, a, m, rate, theta, active):
         theta[k] = part[kept] if x[p] > least else np.float32(0.0)
         kept += np.uint64(x[p] > least)
     active.number[0] = np.int64(kept)
-    return max(total / rate, _TINY)
+    return min(max(total / rate, _TINY), HUGE)
 
 
 @njit(cache=True, nogil=True)

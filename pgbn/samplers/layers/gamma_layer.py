@@ -4,7 +4,8 @@
 
 The shapes never leave the cache. A block of rows has one stream. Shapes and gammas are float32
 numbers: the former have a relative error of 1e-7, gammas of 1e-5 at most, and those below 1e-38
-become the smallest number there is, where 1e-16 of a row's sum is already negligible.
+become the smallest number there is, where 1e-16 of a row's sum is already negligible. Shapes
+above 1e30, as vague rates make them, would leave the range of float32: their gammas are the shapes.
 """
 
 from typing import NamedTuple
@@ -16,13 +17,15 @@ from pgbn.samplers.random import restart
 from pgbn.samplers.simd.contract import BLOCK, contract_rows, contraction, load_matrix
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.sums import sum_rows
-from pgbn.samplers.variates.row_gammas import TINY, fill_rows, workspace
+from pgbn.samplers.variates.row_gammas import HUGE, TINY, fill_rows, workspace
 
 __all__ = ["BLOCK", "draw_layer", "draw_top"]
 
 # A shape is not 0 unless all of the layer above is: its gamma is TINY, and has a logarithm.
 _TINY = float(np.finfo(np.float32).tiny)
 _LEAST = np.float32(1e-37)
+# From here on a gamma is its shape, but for a relative deviation of 1e-15.
+_CERTAIN = 1e30
 
 
 class _Layer(NamedTuple):
@@ -44,6 +47,7 @@ def _draw_rows(rng, work, first, rows, prior, factor, layer, scale):
     columns, padded = np.uint64(out.shape[1]), np.uint64(work.shape.shape[1])
     lines, width = pointer(prior), np.uint64(prior.shape[1])
     counts, shape = pointer(layer.m), pointer(work.shape)
+    largest = 0.0
     for i in range(np.uint64(rows)):
         row = np.uint64(first) + i
         scale[i] = 1.0 / rate[row]
@@ -52,9 +56,24 @@ def _draw_rows(rng, work, first, rows, prior, factor, layer, scale):
         for v in range(columns):
             part = times * lines[line + v]
             least = _TINY if part > 0.0 else 0.0
-            shape[i * padded + v] = max(part, least) + counts[row * columns + v]
+            whole = max(part, least) + counts[row * columns + v]
+            largest = max(largest, whole)
+            shape[i * padded + v] = min(whole, _CERTAIN)
     fill_rows(rng, work, rows, scale, TINY, first * out.shape[1], out.reshape(-1))
+    if largest > _CERTAIN:
+        _fill_certain(first, rows, prior, factor, layer, scale)
     sum_rows(rng[0], first, first + rows, out, layer.sums)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_certain(first, rows, prior, factor, layer, scale):
+    """The gammas of rows first … first + rows that equal their shapes."""
+    for i in range(rows):
+        line, times = min(i, prior.shape[0] - 1), factor[min(i, factor.size - 1)]
+        for v in range(layer.out.shape[1]):
+            whole = times * np.float64(prior[line, v]) + layer.m[first + i, v]
+            if whole > _CERTAIN:
+                layer.out[first + i, v] = min(max(whole * scale[i], TINY), HUGE)
 
 
 @njit(cache=True, nogil=True)

@@ -11,6 +11,7 @@ rounding, or make one of less than 1e-16 of the others, whose gamma and counts a
 chance of that size. Rows of ``a`` are divided by their sums first, so that nothing overflows.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ __all__ = [
 BLOCK = 32  # rows that pass over a tile together
 NEGLIGIBLE = 2.0**-53
 _TINY = float(np.finfo(np.float64).tiny)
+_MOST = 1e30  # the largest factor of a row in float32
 _WIDTH = 64  # columns of a tile
 _0, _2, _3 = np.uint64(0), np.uint64(2), np.uint64(3)
 _LANES, _COLUMNS = np.uint64(LANES), np.uint64(_WIDTH)
@@ -143,15 +145,20 @@ def contract_rows(a, first, rows, work):
 def _copy(work, rows, first, columns, out):
     """Rows first … first + rows of the matrix ``out`` from the block's product."""
     lines, result, width = pointer(work.out), pointer(out), np.uint64(work.out.shape[1])
+    most = _MOST if out.itemsize == 4 else math.inf
     for i in range(np.uint64(rows)):
-        sum_, line, place = work.sums[i], i * width, (first + i) * columns
+        sum_, line, place = min(work.sums[i], most), i * width, (first + i) * columns
         for j in range(columns):
             result[place + j] = lines[line + j] * sum_
 
 
 @njit(cache=True, nogil=True)
 def contract(_key, start, stop, a, b, out, kind):
-    """Rows start…stop of out[r, i, :] = Σ_k a[r, i, k] b[r, :, k], rows numbered r·I + i."""
+    """Rows start…stop of out[r, i, :] = Σ_k a[r, i, k] b[r, :, k], rows numbered r·I + i.
+
+    Into float32 a row that sums to more than 1e30 goes scaled down: beside such shapes counts are
+    nothing, and only their proportions matter.
+    """
     _, size, columns = out.shape
     work = contraction(columns, a.shape[2], kind)
     current = -1

@@ -23,6 +23,7 @@ from pgbn.engine.run.run_store import KIND as RUN
 from pgbn.engine.run.sampling import resume_sampling
 from pgbn.engine.run.saving import Timing
 from pgbn.errors import DataError, StorageError, notify
+from pgbn.samplers.executor import Executor
 from pgbn.storage import folders, writing
 from pgbn.storage.archive import MANIFEST, read_manifest
 from pgbn.training.beginning import find_start, read_training
@@ -97,13 +98,19 @@ def _check_json(name: str, value: Any) -> None:
 
 
 @takes(Running)
-def resume(path: str | Path, *, family: Build | None = None, **options: Any) -> Any:
+def resume(
+    path: str | Path,
+    *,
+    family: Build | None = None,
+    executor: Executor | None = None,
+    **options: Any,
+) -> Any:
     """Go on with the training or the run of `net.sample` in a folder, from its last checkpoint,
     and save the result there.
 
     ``family`` is that of `train_layerwise`, needed where it is no model of the zoo, since files
-    hold no functions. The options are those of `pgbn.checkpoint.train`. Of what is finished, the
-    result is loaded.
+    hold no functions; ``executor`` that of `net.sample`. The options are those of
+    `pgbn.checkpoint.train`. Of what is finished, the result is loaded.
     """
     running, unknown = Running.among(options)
     for name in unknown:
@@ -112,8 +119,9 @@ def resume(path: str | Path, *, family: Build | None = None, **options: Any) -> 
     kind = read_manifest(path)["kind"]
     if kind == RUN:
         return resume_sampling(
-            path, Timing(**running.timing), running.threads, running.progress, running.callback
-        )
+            path, Timing(**running.timing), running.threads, running.progress, running.callback,
+            executor,
+        )  # fmt: skip
     if kind in _FINISHED:
         notify(f"{path}: finished already, there is nothing left to do")
         return folders.load(path)

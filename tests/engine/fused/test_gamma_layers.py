@@ -181,3 +181,14 @@ def test_a_layer_is_drawn_given_its_counts() -> None:
     own = NodeValue(name="theta", dims=theta.axes, own_dims=theta.axes)
     total = program.product(reduce_product(1.0, [own], ("topic",)))
     np.testing.assert_allclose(total.get()[0], first + second)
+
+
+@pytest.mark.parametrize("layer1", ["collapsed", "blocked"])
+def test_vague_rates_of_empty_documents_do_not_overflow(layer1):
+    """Gam(0.01, 0.01) draws rates such as 1e-200: shapes and exposures leave single precision."""
+    x = np.zeros((200, 3), int)
+    x[0] = [3, 2, 1]
+    network = zoo.pgbn([2, 2, 2, 2], c_prior=(0.01, 0.01))
+    values = network.chain({"x": x}, seed=0, layer1=layer1).sweep(60).values
+    assert all(np.isfinite(value).all() for value in values.values())
+    assert max(value.max() for value in values.values()) > 1e38

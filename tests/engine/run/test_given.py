@@ -121,6 +121,35 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
 }  # fmt: skip
 
 
+def test_draws_know_what_was_given(x: Any, tmp_path: Any) -> None:
+    """Predictions and new rows need the topics that were held, also from a folder; where draws of
+    them were taken one after another, each draw has its own."""
+    net = zoo.pfa(3)
+    topics = net.sample({"x": x}, 2, 3, keep=["phi1", "r"], threads=1)
+    for given in ({"phi1": topics.mean("phi1")}, {"phi1": topics["phi1"]}):
+        draws = net.sample({"x": x}, 2, 4, thin=2, chains=2, given=given, threads=1)
+        saved = net.sample(
+            {"x": x},
+            2,
+            4,
+            thin=2,
+            chains=2,
+            given=given,
+            threads=1,
+            save=tmp_path / str(len(given["phi1"])),
+        )
+        draws.save(tmp_path / f"copy{len(given['phi1'])}")
+        for other in (saved, pgbn.load(tmp_path / f"copy{len(given['phi1'])}")):
+            assert np.array_equal(other.held("phi1"), draws.held("phi1"))
+            assert np.array_equal(other.predict("x"), draws.predict("x"))
+            one, two = (
+                net.infer({"x": x[:5]}, each, burn_in=2, samples=8) for each in (other, draws)
+            )
+            np.testing.assert_array_equal(one["theta1"], two["theta1"])
+    which = [(2 + 2 * (draw + 1) - 1) % 3 for draw in range(4)]
+    np.testing.assert_array_equal(draws.held("phi1")[1], topics["phi1"][0, which])
+
+
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_given_is_refused_at_once(x: Any, case: str) -> None:
     given, words = REFUSED[case]

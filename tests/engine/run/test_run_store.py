@@ -12,7 +12,8 @@ import pgbn
 from pgbn import zoo
 from pgbn.engine.run import run_store
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.run_store import FolderStore, RunningChain, RunPlan, run_facts
+from pgbn.engine.run.run_plan import RunningChain, RunPlan
+from pgbn.engine.run.run_store import FolderStore, run_facts
 from pgbn.engine.run.saving import Timing
 from pgbn.storage.archive import read_manifest
 from tests.helpers.small_data import counts
@@ -31,7 +32,7 @@ def begun(folder: Path) -> FolderStore:
 def advance(store: FolderStore, at: RunningChain, sweeps: int) -> None:
     for _ in range(sweeps):
         at.chain.sweep()
-        at.keep_draw(store.plan)
+        at.keep_draw()
         store.after_sweep(at)
 
 

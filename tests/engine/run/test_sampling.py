@@ -18,10 +18,12 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.keep import read_keep
 from pgbn.engine.run.progress import Event, Interrupted
-from pgbn.engine.run.run_store import RunPlan
+from pgbn.engine.run.run_plan import RunPlan
 from pgbn.engine.run.sampling import resume_sampling, sample_saved
 from pgbn.engine.run.saving import Timing
+from tests.helpers.own_executor import Backwards
 from tests.helpers.small_data import counts
 
 OFTEN = Timing(sweeps=1, share=1e9)
@@ -40,12 +42,16 @@ def masked() -> Any:
     return np.ma.masked_array(x, mask=np.random.default_rng(1).random(x.shape) < 0.1)
 
 
+PFA = zoo.pfa(3)
+RATE = {"r": PFA["r"], "rate": PFA["phi1"] @ PFA["theta1"], "twice": PFA["r"] * 2 + 1.0}
+
 CASES: dict[str, tuple[Callable[[], pgbn.Network], Callable[[], Any], dict[str, Any]]] = {
     "collapsed": (lambda: zoo.pgbn([4, 3]), counts, {"layer1": "collapsed"}),
     "blocked": (lambda: zoo.pfa(3), counts, {"layer1": "blocked"}),
     "composed": (lambda: zoo.pfa(3), counts, {"layer1": "composed"}),
     "some nodes": (lambda: zoo.lda(3), counts, {"keep": ["phi"]}),
     "missing cells": (lambda: zoo.pfa(3), masked, {"keep": ["x", "r"]}),
+    "expressions": (lambda: PFA, counts, {"keep": RATE}),
     "reals": (lambda: zoo.pgbn([3], link="gamma"), lambda: counts() * 0.5, {}),
 }
 
@@ -67,7 +73,8 @@ def test_the_same_bits_in_every_way(case: str, tmp_path: Path) -> None:
         if len(swept) % 7 == 0:
             raise ZeroDivisionError
 
-    plan = RunPlan(**SHAPE, keep=tuple(whole))
+    kept = read_keep(network, options.get("keep"))
+    plan = RunPlan(**SHAPE, keep=kept.names, expressions=kept.json())
     layer1 = options.get("layer1", "auto")
     with pytest.raises(ZeroDivisionError):
         sample_saved(plan, lambda n: Chain(network, given, 4, n, None, layer1, 1), tmp_path / "r",
@@ -161,13 +168,24 @@ def test_what_is_refused_before_any_work(
     assert not Path("new").exists()
 
 
-@pytest.mark.parametrize("option", [{"parallel": 2}, {"save": "never"}])
-def test_an_executor_is_one_too_many(option: dict[str, Any]) -> None:
-    with pytest.raises(pgbn.DataError, match=r"(parallel=2|save='never'), executor="):
-        zoo.pfa(3).sample(
-            {"x": counts()}, 1, 1, chains=2, executor=pgbn.samplers.Threads(1), **option
-        )
-    assert not Path("never").exists()
+def test_an_executor_of_ones_own(tmp_path: Path) -> None:
+    """A run that is saved takes it, at its beginning and when it goes on; chains side by side have
+    threads of their own."""
+    net, data = zoo.pgbn([3, 2]), {"x": counts()}
+    whole = net.sample(data, **SHAPE, layer1="partial", threads=1)
+    first, second = Backwards(), Backwards()
+
+    def stop(event: Event) -> None:
+        if event.done == 15:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        net.sample(data, **SHAPE, layer1="partial", executor=first, save=tmp_path, callback=stop)
+    same(pgbn.resume(tmp_path, executor=second), whole)
+    assert first.used["rows"]
+    assert second.used["rows"]
+    with pytest.raises(pgbn.DataError, match="parallel=2, executor="):
+        net.sample(data, **SHAPE, parallel=2, executor=first)
 
 
 def kills(folder: Path, number: int, seed: int, seconds: float) -> dict[str, Any]:

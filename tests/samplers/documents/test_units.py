@@ -128,3 +128,12 @@ def test_picks_have_the_probabilities_of_the_products(width):
     p = product / product.sum()
     assert (counts[p == 0] == 0).all()
     assert (np.abs(counts - DRAWS * p) <= 4.5 * np.sqrt(DRAWS * p * (1 - p)) + 3).all()
+
+
+def test_no_layer_is_infinite():
+    active, theta = active_units(16), single(np.zeros(16))
+    shapes, counts = np.zeros(16), np.zeros(16)
+    shapes[:2] = 1e280, 3e280
+    total = draw_units(stream(), shapes, counts, 1e-100, theta, active)
+    assert total == 1e300
+    np.testing.assert_allclose(theta[:2], [0.25, 0.75], rtol=1e-6)

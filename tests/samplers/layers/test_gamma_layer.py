@@ -64,3 +64,19 @@ def test_zero_shapes_give_zeros():
     assert out[0, 3, 2] > 0
     out[0, 3, 2] = 0
     assert not out.any()
+
+
+def test_shapes_beyond_single_precision():
+    """Gam(a) with a = 1e60 is a, but for 1e-30 of it; and no gamma is infinite."""
+    theta, phi = np.array([[[1e60, 1e-3], [2.0, 2.0], [1e290, 1.0]]]), np.full((1, 2, 2), 0.5)
+    m, rate = np.zeros((1, 3, 2), np.int64), np.array([[10.0, 1e-300, 1e-100]])
+    out, sums = np.empty((1, 3, 2)), np.empty((1, 3))
+    draw_layer(KEY, 0, 1, 1.0, theta, phi, m, rate, out, sums)
+    np.testing.assert_allclose(out[0, 0], 5e58, rtol=1e-7)
+    assert (out[0, 1:] > 1e298).all()
+    assert (out <= 1e300).all()
+    shared = np.array([[1e60, 1e-3]])
+    draw_top(KEY, 0, 1, shared, m, rate, out, sums)
+    np.testing.assert_allclose(out[0, 0, 0], 1e59, rtol=1e-7)
+    assert np.isfinite(out).all()
+    assert out[0, 0, 1] < 10.0

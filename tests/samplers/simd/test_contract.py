@@ -29,3 +29,12 @@ def test_the_exact_product_has_rows_and_columns_of_any_size():
     contract(KEY, 0, 2, a, a, out, np.float64)
     np.testing.assert_allclose(out[0], a[0] @ a[0].T, rtol=1e-12)
     assert out[0, 0, 1] > 0.0
+
+
+def test_rows_beyond_single_precision_keep_their_proportions():
+    a, b = np.array([[[1e100, 3e100], [1.0, 3.0]]]), np.array([[[0.5, 0.0], [0.5, 1.0]]])
+    out = np.empty((1, 2, 2), np.float32)
+    contract(KEY, 0, 2, a, b, out, np.float32)
+    assert np.isfinite(out).all()
+    np.testing.assert_allclose(out[0, 0, 1] / out[0, 0, 0], 7.0, rtol=1e-6)
+    np.testing.assert_allclose(out[0, 1], [0.5, 3.5], rtol=1e-6)

@@ -1,0 +1,40 @@
+"""Shift and Self: the row before, in all rows but the first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pgbn.network.lowering.walk import Walk, expands
+from pgbn.network.terms import FIRST, LATER, PREVIOUS, Factor, Term
+from pgbn.nodes.shift import Self, Shift
+
+__all__ = ["expand_self", "expand_shift"]
+
+
+@expands(Shift)
+def expand_shift(walk: Walk, shift: Shift) -> list[Term]:
+    """What counts in later rows, and the initial value, which counts in the first."""
+    if walk.inside:
+        raise walk.error("a Shift inside a Shift")
+    if walk.along is not None:
+        raise walk.error("holds two Shifts; one is supported")
+    if shift.along not in walk.node.axes:
+        raise walk.error(f"Shift along {shift.along!r}, but its dims are {walk.node.axes}")
+    walk.along = shift.along
+    first = [replace(term, phase=FIRST) for term in walk.expand(shift.initial)]
+    later = Walk(walk.node, walk.slot, inside=True).expand(shift.of)
+    if not all(term.phase == LATER for term in later):
+        raise walk.error("every term of a Shift must contain Self()")
+    return later + first
+
+
+@expands(Self)
+def expand_self(walk: Walk, expression: Self) -> list[Term]:
+    """The row before of the node itself."""
+    if not walk.inside:
+        raise walk.error("Self() may stand only inside a Shift")
+    names, node = dict(expression.names), walk.node
+    dims = tuple(names.get(dim, dim) for dim in node.axes)
+    simplex = names.get(node.simplex or "", node.simplex)
+    factor = Factor(PREVIOUS, dims, node.axes, simplex, previous=True)
+    return [Term(1.0, (factor,), phase=LATER)]

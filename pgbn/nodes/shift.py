@@ -1,0 +1,46 @@
+"""Shift: the row before, along a dim, of the node that is being defined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from pgbn.nodes.expression import Constant, Expression, Slot, extent_of
+
+__all__ = ["Self", "Shift"]
+
+
+class Self(Expression):
+    """The node that is being defined, inside a `Shift`; its dims may be renamed."""
+
+    tag: ClassVar[str] = "self"
+    names: Mapping[str, str] = Field(default_factory=dict)
+
+    def __init__(self, *args: Any, **names: Any) -> None:
+        super().__init__(*args, **(names if set(names) == {"names"} else {"names": names}))
+
+    def __str__(self) -> str:
+        return "self"
+
+
+class Shift(Expression):
+    """y_t = of_{t-1} along a dim, and y_1 = initial: a Markov chain in one node.
+
+    ``of`` is an expression of `Self`, for instance ``pi @ Self(topic="previous")``.
+    """
+
+    tag: ClassVar[str] = "shift"
+    positional: ClassVar[tuple[str, ...]] = ("of",)
+    of: Slot
+    along: str
+    initial: Slot = Constant(value=0.0)
+
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        return extent_of((self.of, self.initial), sum)
+
+    def __str__(self) -> str:
+        return f"shift({self.of}, along {self.along})"

@@ -1,0 +1,268 @@
+"""Building a corpus in a folder, in bounded memory; a build that was killed goes on.
+
+1. Texts without a given vocabulary are read once to choose the terms (`term_choice`).
+2. The documents are read, counted, and written in blocks of rows.
+
+Now and then what is done is committed: the manifest then names the files that are written, and how
+many documents they hold. Who builds again with the same arguments goes on after these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pgbn.checks import check_flag, check_integer, check_names
+from pgbn.errors import DataError, StorageError
+from pgbn.storage.archive import is_archive, read_arrays, read_manifest
+from pgbn.storage.blocks import BLOCK_ROWS, Corpus, FolderCorpus
+from pgbn.storage.codecs import Group
+from pgbn.storage.names import name_arrays, read_names
+from pgbn.storage.sources import Batch, DocumentSource, FileReading, source_of
+from pgbn.storage.sparse import row_arrays
+from pgbn.storage.term_choice import TermCounts, chosen_terms, make_vectorizer
+from pgbn.storage.writing import write, writing
+
+__all__ = ["Report", "build_corpus"]
+
+COMMIT_BYTES, COMMIT_ROWS = 2**25, 2**18  # what a killed build may have to do again, at most
+
+Report = Callable[[str, int], None]  # what is being done, and the documents that are done
+
+
+def build_corpus(
+    source: Any,
+    folder: str | Path,
+    *,
+    format: str | None = None,
+    column: str = "text",
+    label: str | None = None,
+    encoding: str = "utf-8",
+    terms: str | Path | None = None,
+    vocabulary: Sequence[str] | None = None,
+    block_rows: int = BLOCK_ROWS,
+    overwrite: bool = False,
+    progress: Report | None = None,
+    **options: Any,
+) -> FolderCorpus:
+    """A corpus in ``folder``, of documents that need not fit into memory.
+
+    ``source`` is a path (a folder of texts; .txt, a document a line; .csv, .jsonl, .parquet; .mtx,
+    .npz, .svmlight; each may be packed by gzip), a list of ``pathlib.Path`` that are read one
+    after another, a matrix, an iterable of texts, lists of texts or matrices, or a function that
+    gives such an iterable. Texts are read twice, first to choose the terms; an iterator, which can
+    be read once, needs a ``vocabulary``. The other arguments and ``options`` are those of
+    `pgbn.corpus.read_corpus`; ``progress(what, documents)`` is called now and then.
+
+    A build that was stopped or killed goes on when it is called again with the same arguments (of
+    Python iterables only the arguments are compared); a finished one is opened. ``overwrite=True``
+    builds anew whatever is there.
+    """
+    reading = FileReading(format, column, label, encoding, None if terms is None else str(terms))
+    check_integer("block_rows", block_rows, 1)
+    check_flag("overwrite", overwrite)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    names = None if vocabulary is None else check_names("vocabulary", vocabulary)
+    found = source_of(source, reading)
+    settings = {
+        "source": found.description(),
+        "reading": asdict(reading),
+        "options": chosen,
+        "block_rows": int(block_rows),
+        "vocabulary": None if names is None else _digest(names),
+    }
+    with writing(folder):
+        build = _Build(Path(folder), _as_plain(settings), overwrite, progress)
+        if not build.content["complete"]:
+            with found.prepared(build.folder):
+                build.run(found, names, chosen)
+    return Corpus.open(folder)
+
+
+def _digest(names: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _as_plain(settings: Mapping[str, Any]) -> Any:
+    try:
+        return json.loads(json.dumps(settings))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"options: a corpus keeps its options as JSON ({error})") from None
+
+
+class _Build:
+    """A folder while it is built.
+
+    Invariant: the manifest names whole blocks of the first ``content["rows"]`` documents, and what
+    the first pass counted in the first ``content["read"]``.
+    """
+
+    def __init__(
+        self, folder: Path, settings: Mapping[str, Any], overwrite: bool, progress: Report | None
+    ) -> None:
+        self.folder, self.progress = folder, progress or (lambda what, documents: None)
+        self.pending: dict[str, Group] = {}
+        self.groups: dict[str, str] = {}
+        self.content: dict[str, Any] = {
+            "complete": False, "settings": settings, "options": settings["options"], "named": False,
+            "block_rows": settings["block_rows"], "rows": 0, "columns": None, "entries": 0,
+            "total": 0, "read": 0, "runs": [],
+        }  # fmt: skip
+        if is_archive(folder) and not overwrite:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Take over what a build with the same settings has done."""
+        body = read_manifest(self.folder)
+        if body["kind"] != "corpus":
+            raise StorageError(
+                f"{self.folder}: holds a saved {body['kind']}; name another folder, or give "
+                "overwrite=True"
+            )
+        content = body["content"]["object"]
+        old, new = content["settings"], self.content["settings"]
+        if old != new:
+            other = next(key for key in new if old.get(key) != new[key])
+            raise DataError(
+                f"{self.folder}: a corpus with another {other}: {old.get(other)!r:.100}, not "
+                f"{new[other]!r:.100}; name another folder, or give overwrite=True"
+            )
+        self.content, self.groups = dict(content), dict(body["groups"])
+
+    # ---- the two passes -----------------------------------------------------------------
+
+    def run(
+        self, source: DocumentSource, names: list[str] | None, options: Mapping[str, Any]
+    ) -> None:
+        """Read the source, and write what it holds."""
+        if self.content["named"]:  # a build that goes on
+            arrays = read_arrays(self.folder, read_manifest(self.folder), "vocabulary")
+            given: list[str] | None = read_names(arrays["text"], arrays["ends"])
+        else:
+            given = names if source.terms is None else source.terms
+            if given is None and source.repeats and _has_texts(source):
+                given = self._choose_terms(source, options)
+            if given is not None:
+                self.content.update(named=True, columns=len(given))
+                self.pending["vocabulary"] = name_arrays(given)
+                self._commit()
+        self._write_blocks(source, _counting(given, options))
+
+    def _choose_terms(self, source: DocumentSource, options: Mapping[str, Any]) -> list[str]:
+        """The first pass: the counts of all terms, and those that are kept."""
+        counts, read = TermCounts(make_vectorizer(options).build_analyzer()), self.content["read"]
+        since = read
+        for batch in source.batches(read):
+            counts.add(batch.texts or [])
+            read += len(batch.names)
+            self.progress("choosing terms", read)
+            if counts.is_full or read - since >= COMMIT_ROWS:
+                self._commit_terms(counts, read)
+                since = read
+        if read > since:
+            self._commit_terms(counts, read)
+        names = chosen_terms(self._runs(), read, options)
+        self.content["runs"] = []
+        self.groups = {n: file for n, file in self.groups.items() if not n.startswith("runs/")}
+        return names
+
+    def _commit_terms(self, counts: TermCounts, read: int) -> None:
+        run = len(self.content["runs"])
+        parts = counts.take()
+        self.pending |= {f"runs/{run}/{number}": part for number, part in enumerate(parts)}
+        self.content.update(read=read, runs=[*self.content["runs"], len(parts)])
+        self._commit()
+
+    def _runs(self) -> Iterator[Iterator[Group]]:
+        body = read_manifest(self.folder)
+        for run, parts in enumerate(self.content["runs"]):
+            names = [f"runs/{run}/{number}" for number in range(parts)]
+            yield (read_arrays(self.folder, body, name) for name in names)
+
+    def _write_blocks(self, source: DocumentSource, count: Count) -> None:
+        """The second pass: blocks of counts."""
+        length, content = self.content["block_rows"], self.content
+        names: list[str] = []
+        parts: list[sp.csr_array] = []
+        for batch in source.batches(content["rows"]):
+            parts.append(self._checked(count(batch), len(batch.names)))
+            names += batch.names
+            if len(names) >= length:
+                rows, at = sp.csr_array(sp.vstack(parts, format="csr")), 0
+                while len(names) - at >= length:
+                    self._add_block(names[at : at + length], rows[at : at + length])
+                    at += length
+                names, parts = names[at:], [sp.csr_array(rows[at:])]
+            self.progress("counting terms", content["rows"] + len(names))
+        if names:
+            self._add_block(names, sp.csr_array(sp.vstack(parts, format="csr")))
+        if not content["rows"]:
+            raise DataError("source: no documents in it")
+        content["complete"] = True
+        self._commit()
+
+    def _checked(self, counts: sp.csr_array, rows: int) -> sp.csr_array:
+        """Counts with as many columns as all others."""
+        if self.content["columns"] is None:
+            self.content["columns"] = int(counts.shape[1])
+        if counts.shape != (rows, self.content["columns"]):
+            raise DataError(
+                f"source: a batch with {counts.shape[1]} columns after document "
+                f"{self.content['rows']}, but the corpus has {self.content['columns']} terms"
+            )
+        return counts
+
+    def _add_block(self, names: list[str], rows: sp.csr_array) -> None:
+        """One more block; now and then all that are new are committed."""
+        content, block = self.content, sp.csr_array(rows)
+        block.sum_duplicates()
+        block.eliminate_zeros()
+        number = content["rows"] // content["block_rows"]
+        self.pending[f"block/{number}"] = {
+            **row_arrays(block.shape, block.indptr, block.indices, block.data),
+            **name_arrays(names),
+        }
+        content["rows"] += block.shape[0]
+        content["entries"] += int(block.nnz)
+        content["total"] += block.data.sum().item()
+        waiting = sum(a.nbytes for arrays in self.pending.values() for a in arrays.values())
+        if waiting >= COMMIT_BYTES or len(self.pending) * content["block_rows"] >= COMMIT_ROWS:
+            self._commit()
+
+    def _commit(self) -> None:
+        """From here on, a build that is killed goes on after what is done now."""
+        content = {"object": self.content, "vocabulary": None, "labels": None, "record": {}}
+        self.groups = write(self.folder, "corpus", content, self.pending, self.groups)
+        self.pending = {}
+
+
+Count = Callable[[Batch], sp.csr_array]
+
+
+def _has_texts(source: DocumentSource) -> bool:
+    first = next(iter(source.batches()), None)
+    return first is not None and first.texts is not None
+
+
+def _counting(vocabulary: list[str] | None, options: Mapping[str, Any]) -> Count:
+    """How the counts of a batch are found."""
+    vectorizer = None if vocabulary is None else make_vectorizer(options, vocabulary)
+
+    def count(batch: Batch) -> sp.csr_array:
+        if batch.texts is None:
+            return batch.counts
+        if vectorizer is None:
+            raise DataError(
+                "source: an iterator of texts can be read once, and the terms are not known; give "
+                "vocabulary=, or a function that returns the iterator"
+            )
+        return sp.csr_array(vectorizer.transform(batch.texts), dtype=np.int64)
+
+    return count

@@ -1,0 +1,233 @@
+"""Where the documents of a corpus come from, a batch at a time, from any document on.
+
+    source = source_of("reviews.jsonl", FileReading(column="review"))
+    for batch in source.batches(skip=10_000):
+        batch.names, batch.texts or batch.counts
+
+Files, several files one after another, matrices of counts, and whatever Python code gives: texts,
+lists of texts, matrices.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pgbn.errors import DataError
+from pgbn.storage.corpus import check_reading, column_names, file_format
+from pgbn.storage.count_files import MATRICES, as_counts, read_matrix
+from pgbn.storage.market_rows import MarketRows
+from pgbn.storage.texts import read_texts, readable
+
+__all__ = ["Batch", "DocumentSource", "FileReading", "source_of"]
+
+ROWS, CHARACTERS = 1024, 2**24  # of a batch of texts, at most; one longer text is a batch
+CELLS = 2**20  # of a batch of counts
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """How files are read: the arguments of `pgbn.corpus.read_corpus`."""
+
+    format: str | None = None
+    column: str = "text"
+    label: str | None = None
+    encoding: str = "utf-8"
+    terms: str | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some documents: their names, and either their texts or their counts."""
+
+    names: list[str]
+    texts: list[str] | None = None
+    counts: Any = None
+
+
+class DocumentSource(ABC):
+    """Documents that can be read again from the beginning. ``terms`` are the names of the columns
+    of counts, if they are known."""
+
+    terms: list[str] | None = None
+    columns: int | None = None
+    repeats = True  # whether it can be read twice
+
+    @abstractmethod
+    def description(self) -> Any:
+        """JSON that tells one source from another."""
+
+    @abstractmethod
+    def documents(self, skip: int) -> Iterator[Batch]:
+        """The documents after the first ``skip``, in batches of any size."""
+
+    @contextmanager
+    def prepared(self, folder: Path) -> Iterator[None]:
+        """What must be done before it is read; ``folder`` is for files that it needs meanwhile."""
+        yield
+
+    def batches(self, skip: int = 0) -> Iterator[Batch]:
+        """The documents after the first ``skip``, in batches that fit into memory."""
+        names: list[str] = []
+        texts: list[str] = []
+        length = 0
+        for batch in self.documents(skip):
+            if batch.texts is None:
+                yield batch
+                continue
+            for name, text in zip(batch.names, batch.texts, strict=True):
+                if texts and (len(texts) == ROWS or length + len(text) > CHARACTERS):
+                    yield Batch(names, texts)
+                    names, texts, length = [], [], 0
+                names.append(name)
+                texts.append(text)
+                length += len(text)
+        if texts:
+            yield Batch(names, texts)
+
+
+class _TextFiles(DocumentSource):
+    """Texts in files or a folder."""
+
+    def __init__(self, paths: Sequence[Path], reading: FileReading) -> None:
+        self.paths, self.reading = paths, reading
+        self.kinds = [_kind(path, reading) for path in paths]
+
+    def description(self) -> Any:
+        return [_stamp(path) for path in self.paths]
+
+    def documents(self, skip: int) -> Iterator[Batch]:
+        several, how = len(self.paths) > 1, self.reading
+        for path, kind in zip(self.paths, self.kinds, strict=True):
+            with readable(path, how.encoding):
+                for name, text in read_texts(
+                    path, kind, how.column, how.label, how.encoding, kept=False
+                ):
+                    skip -= 1
+                    if skip < 0:
+                        yield Batch([f"{path.name}:{name}" if several else name], [text])
+
+
+class _MatrixFile(DocumentSource):
+    """Counts in a file that is read at once (.npz, svmlight)."""
+
+    def __init__(self, path: Path, kind: str, reading: FileReading) -> None:
+        self.path = path
+        self.counts, inside = read_matrix(path, kind)
+        self.columns = self.counts.shape[1]
+        self.terms = column_names(path, self.columns, reading.terms, reading.encoding, inside)
+
+    def description(self) -> Any:
+        return [_stamp(self.path)]
+
+    def documents(self, skip: int) -> Iterator[Batch]:
+        yield from _by_rows(self.counts, skip, 0)
+
+
+class _MarketFile(DocumentSource):
+    """Counts in a Matrix Market file, sorted into blocks of rows on the disk first."""
+
+    def __init__(self, path: Path, reading: FileReading) -> None:
+        self.path, self.market = path, MarketRows(path)
+        self.columns = self.market.shape[1]
+        self.terms = column_names(path, self.columns, reading.terms, reading.encoding)
+
+    def description(self) -> Any:
+        return [_stamp(self.path)]
+
+    @contextmanager
+    def prepared(self, folder: Path) -> Iterator[None]:
+        with self.market.sorted_in(folder):
+            yield
+
+    def documents(self, skip: int) -> Iterator[Batch]:
+        for first, rows in self.market.blocks(skip):
+            yield from _by_rows(rows, max(skip - first, 0), first)
+
+
+class _Given(DocumentSource):
+    """Texts, lists of texts or matrices from Python code: a function that gives an iterable, or an
+    iterable. An iterator can be read only once."""
+
+    def __init__(self, given: Callable[[], Iterable[Any]] | Iterable[Any]) -> None:
+        self.given, self.repeats = given, not isinstance(given, Iterator)
+
+    def description(self) -> Any:
+        return "given"  # what Python code gives cannot be compared
+
+    def documents(self, skip: int) -> Iterator[Batch]:
+        done = 0
+        for item in self.given() if callable(self.given) else self.given:
+            if isinstance(item, str) or _is_texts(item):
+                texts = [item] if isinstance(item, str) else list(item)
+                new = texts[max(skip - done, 0) :]
+                first = done + len(texts) - len(new)
+                yield Batch([str(first + n) for n in range(len(new))], new)
+                done += len(texts)
+            else:
+                rows = as_counts(f"the batch from document {done} on", item)
+                yield from _by_rows(rows, max(skip - done, 0), done)
+                done += rows.shape[0]
+
+
+def _is_texts(item: Any) -> bool:
+    return isinstance(item, list | tuple) and all(isinstance(each, str) for each in item)
+
+
+def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
+    """The rows of a matrix from ``skip`` on, some at a time; its row 0 is document ``first``."""
+    rows, at = counts.shape[0], skip
+    while at < rows:
+        stop = int(np.searchsorted(counts.indptr, counts.indptr[at] + CELLS, side="right")) - 1
+        stop = min(max(stop, at + 1), rows)
+        names = [str(first + row) for row in range(at, stop)]
+        yield Batch(names, counts=sp.csr_array(counts[at:stop]))
+        at = stop
+
+
+def _kind(path: Path, reading: FileReading) -> str:
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder")
+    kind = file_format(path, reading.format)
+    check_reading(path, kind, reading.column, reading.label, reading.terms)
+    return kind
+
+
+def _stamp(path: Path) -> list[Any]:
+    """What changes when a file does."""
+    found = path.stat()
+    return [path.name, *([] if path.is_dir() else [found.st_size, found.st_mtime_ns])]
+
+
+def source_of(source: Any, reading: FileReading) -> DocumentSource:
+    """The source that an argument stands for: a path, a list of paths, a matrix, an iterable, or a
+    function that gives an iterable."""
+    if isinstance(source, str | Path):
+        path = Path(source)
+        kind = _kind(path, reading)
+        if kind not in MATRICES:
+            return _TextFiles([path], reading)
+        return _MarketFile(path, reading) if kind == "mtx" else _MatrixFile(path, kind, reading)
+    paths = list(source) if isinstance(source, list | tuple) else []
+    if paths and all(isinstance(path, Path) for path in paths):
+        found = _TextFiles(paths, reading)
+        if set(found.kinds) & set(MATRICES):
+            raise DataError(f"{paths[0]}, …: one matrix at a time, or texts in several files")
+        return found
+    if reading != FileReading(encoding=reading.encoding):
+        raise DataError("format, column, label, terms: only for files; leave them out")
+    if sp.issparse(source) or isinstance(source, np.ndarray):
+        return _Given([source])
+    if callable(source) or isinstance(source, Iterable):
+        return _Given(source)
+    raise DataError(
+        f"source={source!r:.60}: give a path, a list of pathlib.Path, a matrix, an iterable of "
+        "texts or matrices, or a function that returns such an iterable"
+    )
