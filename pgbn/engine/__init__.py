@@ -15,5 +15,6 @@ from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Event
 from pgbn.engine.run.timing import time_samplers
 from pgbn.engine.time import scan as scan
+from pgbn.engine.time import states as states
 
 __all__ = ["Chain", "Draws", "Event", "register_kernel", "register_sampler", "time_samplers"]

@@ -14,7 +14,7 @@ from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.apart import find_in_turn
 from pgbn.network.lowering import lower
 from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import Factor, Polynomial, Term
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.rules.draws import begins_from_value, find_draw, kernel_of, way_out
 from pgbn.nodes.rules.registry import find_evidence, find_link, find_told
@@ -136,7 +136,8 @@ class Connections:
                 f"{node.name}: {slot} holds a Shift, but {node.name} is observed; put the chain "
                 "into a latent Gamma above it"
             )
-        if polynomial.along is not None and node.name in self.uncollapsed:
+        finite = isinstance(node, Latent) and node.finite
+        if polynomial.along is not None and node.name in self.uncollapsed and not finite:
             raise MissingRuleError(
                 f"{node.name} is drawn by a kernel that begins from its value, or holds what "
                 f"depends on it, but {slot} holds a Shift, and the rows of a chain are drawn "
@@ -191,7 +192,8 @@ class Connections:
                 f"counts; read 'value', or register pgbn.counts_are_data({kind}, ...) or a "
                 f"@pgbn.link_rule({kind}, ...)"
             )
-        chained = rule.is_random and callable(rule.exposure)
+        finite = isinstance(node, Latent) and node.finite  # its rows tell each other nothing upward
+        chained = rule.is_random and (callable(rule.exposure) or finite)
         if polynomial.along is not None and not chained:
             raise MissingRuleError(
                 f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
@@ -225,10 +227,12 @@ class Connections:
     def _check_normalised(self, node: Node, slot: str, polynomial: Polynomial) -> None:
         assert node.simplex is not None
         for term in polynomial.terms:
-            total = reduce_product(
-                term.coefficient, map(operand_of, term.factors), (node.simplex, *term.contracted)
-            )
-            if not total.is_one or len(polynomial.terms) > 1:
+            operands = [operand_of(factor, node) for factor in term.factors]
+            over = (node.simplex, *term.contracted)
+            total = reduce_product(term.coefficient, operands, over)
+            rows = (FIRST, LATER) if polynomial.along is not None else (term.phase,)
+            alone = sum(other.phase in (term.phase, ALWAYS) for other in polynomial.terms) == 1
+            if not total.is_one or not alone or term.phase not in rows:
                 raise NetworkError(
                     f"{node.name}: {slot} = {getattr(node, slot)} does not sum to one over "
                     f"{node.simplex!r} by construction; use Dirichlet factors, or a Poisson node"

@@ -27,6 +27,12 @@ def check_kernel(connections: Connections, node: Node) -> None:
             f"{node.name}: {how}: the values of {type(node).__name__} cannot be moved by it; it is "
             "for positive values and probabilities"
         )
+    coupled = coupled_dims(connections, node)
+    if coupled and not rule.reads_value:
+        raise MissingRuleError(
+            f"{node.name}: {how} draws all entries at once, but along {coupled} they depend on "
+            "each other given the rest; let what depends on it have these dims, without a sum"
+        )
     for child in connections.children[node.name].values():
         names = {tuple(names_in(f).items()) for f in factors_of(connections, node.name, child)}
         if len(names) > 1:

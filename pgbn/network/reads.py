@@ -159,7 +159,8 @@ class Reads:
         polynomials = [self.connections.polynomials[node.name, slot] for slot in slots]
         every = {name for polynomial in polynomials for name in polynomial.names}
         heard_by = every - self.connections.by_density
-        if any(polynomial.along is not None for polynomial in polynomials):
+        in_time = any(polynomial.along is not None for polynomial in polynomials)
+        if in_time and node.name not in self.connections.by_density:
             heard_by.add(node.name)  # the rows before hear of its tables
         counts = self.of_count(node.name) if "count" in names else set()
         given = {read.name for read in self.of_names(node, names)} & self.connections.sources.keys()

@@ -191,7 +191,7 @@ def _draw_step(wiring: Wiring, node: Node, in_turn: InTurn | None = None) -> Ste
         reads |= (wiring.reads.of_density if by_density else wiring.reads.of_evidence)(name)
         for slot in member.slots():
             reads |= wiring.reads.of_slot(member, slot)
-            if wiring.polynomials[name, slot].along is not None:
+            if wiring.polynomials[name, slot].along is not None and not by_density:
                 reads.add(CountsRead(counts_name(name)))  # what each row passes to the one before
         for other, sums in _stale_after(wiring, member).items():
             stale[other] = sums & stale.get(other, sums)

@@ -136,7 +136,10 @@ class Wiring:
         found: dict[frozenset[str], set[str]] = {}
         for term in self.polynomials[node.name, slot].terms:
             pairs = [factor for factor in term.factors if factor.relation is not None]
-            if len(pairs) < 2 and all(self._factor_is_positive(factor) for factor in term.factors):
+            if len(pairs) < 2 and all(
+                factor.simplex in term.contracted or self._factor_is_positive(factor)
+                for factor in term.factors  # what sums to one is somewhere positive
+            ):
                 if not pairs:
                     return True
                 found.setdefault(frozenset(pairs[0].dims), set()).add(pairs[0].relation or "")

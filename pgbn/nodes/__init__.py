@@ -4,6 +4,7 @@ from pgbn.nodes.base import Latent, Node, Observed, node_types
 from pgbn.nodes.bernoulli import Bernoulli
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import Beta, BetaOdds
+from pgbn.nodes.categorical import Categorical
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
@@ -22,6 +23,7 @@ __all__ = [
     "BernoulliPoisson",
     "Beta",
     "BetaOdds",
+    "Categorical",
     "Constant",
     "Dirichlet",
     "Evidence",

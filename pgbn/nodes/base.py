@@ -154,6 +154,8 @@ class Latent(Node):
     # where values lie, for kernels that move them: "positive", in the "unit" interval, or "whole"
     # numbers; "" for what they cannot move
     support: ClassVar[str] = "positive"
+    # whether the value is zeros with a single 1 along its simplex: chains of it are drawn whole
+    finite: ClassVar[bool] = False
 
     update: str = ""  # the name of a kernel that draws it in place of its draw rule
 

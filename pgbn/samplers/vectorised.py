@@ -32,6 +32,7 @@ from pgbn.samplers.row_kernels import (
 )
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, run
 from pgbn.samplers.stream import Stream
+from pgbn.samplers.variates.categorical import categorical_lines
 from pgbn.samplers.variates.dirichlet import softmax_lines
 from pgbn.samplers.variates.multinomial import multinomial_lines
 
@@ -41,6 +42,7 @@ __all__ = [
     "beta",
     "beta_odds",
     "binomial",
+    "categorical",
     "crt",
     "dirichlet",
     "exponential",
@@ -57,21 +59,25 @@ __all__ = [
 _SAFE_SUM = 0.1  # P(all gammas < 1e-300) = 1e-300^(sum of the shapes) is below 1e-30 from here on
 
 
-def uniform(stream: Stream) -> NDArray[np.float64]:
+def _uniform(stream: Stream) -> NDArray[np.float64]:
     """x ~ U(0, 1), never 0 and never 1."""
     return run(uniform_rows, stream, np.empty(stream.shape))
 
 
-def normal(stream: Stream, mean: ArrayLike = 0.0, sd: ArrayLike = 1.0) -> NDArray[np.float64]:
+def _normal(stream: Stream, mean: ArrayLike = 0.0, sd: ArrayLike = 1.0) -> NDArray[np.float64]:
     """x ~ N(mean, sd²)."""
     mu, sigma = operand(mean, REAL, stream.shape), operand(sd, REAL, stream.shape)
     return run(normal_rows, stream, np.empty(stream.shape)) * sigma + mu
 
 
-def exponential(stream: Stream, rate: ArrayLike = 1.0) -> NDArray[np.float64]:
+def _exponential(stream: Stream, rate: ArrayLike = 1.0) -> NDArray[np.float64]:
     """x ~ Exp(rate), with mean 1 / rate."""
     each = operand(rate, REAL, stream.shape)
     return run(exponential_rows, stream, np.empty(stream.shape)) / each
+
+
+# Kernels know a draw of one number by the same names (`samplers.random`).
+uniform, normal, exponential = _uniform, _normal, _exponential
 
 
 def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
@@ -180,6 +186,15 @@ def multinomial(
         raise ValueError(f"n must have size 1 on the axis {axis} of the split: {totals.shape}")
     out = np.empty(shape, COUNT)
     _run_lines(multinomial_lines, stream, size, totals, weights, axis, out)
+    return out
+
+
+def categorical(stream: Stream, log_weight: ArrayLike, axis: int) -> NDArray[np.int64]:
+    """Zeros with a single 1 along ``axis`` (1, 2 or 3), at k with P(k) proportional to
+    exp(log_weight[k]); the weights may be as small or as large as they like."""
+    size, logs = _size_of_axis(stream, axis), operand(log_weight, REAL, stream.shape)
+    out = np.empty(stream.shape, COUNT)
+    _run_lines(categorical_lines, stream, size, logs, axis, out)
     return out
 
 

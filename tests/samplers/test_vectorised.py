@@ -43,6 +43,7 @@ def calls(shape: tuple[int, int, int, int]) -> dict[str, tuple[Any, ...]]:
         "neg_log_beta": (along_second, counts),
         "dirichlet": (along_first * along_third, 2),
         "multinomial": (counts, along_second * along_third, 2),
+        "categorical": (along_second * along_third, 2),
         "uniform": (),
         "normal": (along_first, along_third),
         "exponential": (along_second,),
@@ -63,7 +64,15 @@ def test_result(name: str) -> None:
     other = draw(Stream(KEY - 1, SMALL), *calls(SMALL)[name])
     assert first.shape == SMALL
     assert first.flags.c_contiguous
-    integer = {"poisson", "truncated_poisson", "bessel", "binomial", "crt", "multinomial"}
+    integer = {
+        "poisson",
+        "truncated_poisson",
+        "bessel",
+        "binomial",
+        "crt",
+        "multinomial",
+        "categorical",
+    }
     assert first.dtype == (np.int64 if name in integer else np.float64)
     assert np.isfinite(first).all()
     assert np.array_equal(first, again)
@@ -82,7 +91,7 @@ def test_threads_do_not_matter(name: str) -> None:
 def test_broadcasting_equals_written_out_operands(name: str) -> None:
     draw = getattr(vectorised, name)
     *operands, last = calls(SMALL)[name]
-    if name in ("dirichlet", "multinomial"):
+    if name in ("dirichlet", "multinomial", "categorical"):
         axis = last
         total = (2, 3, 1, 5) if name == "multinomial" else SMALL
         full = [np.broadcast_to(operands[0], total)]

@@ -40,8 +40,8 @@ def kernel_step(program: Program, task: Draw) -> Run | None:
         drawn = function(**given)
         if own:
             _check_drawn(program, node, drawn)
-        value = np.array(drawn, np.float64).reshape(program.shape[name])
-        program.values[name] = value
+        value = np.ascontiguousarray(drawn, np.float64)
+        program.values[name] = value.reshape(program.shape[name])
 
     return run
 

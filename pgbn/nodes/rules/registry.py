@@ -21,7 +21,14 @@ from pgbn.nodes.rules.draws import (
     kinds_heard,
     way_out,
 )
-from pgbn.nodes.rules.types import DrawRule, EvidenceRule, Function, LinkRule, names_read
+from pgbn.nodes.rules.types import (
+    DrawRule,
+    EvidenceRule,
+    Function,
+    LinkRule,
+    kept_count,
+    names_read,
+)
 
 __all__ = [
     "counts_are_data",
@@ -56,13 +63,16 @@ def evidence_rule(
     unit_exposure: bool = False,
     normalised: bool = False,
     additive: bool = False,
+    integer: bool = False,
     equation: str = "",
     reference: str = "",
     log_probability: Function | None = None,
 ) -> Callable[[F], F]:
     """Register what ``child`` tells its ``slot``; decorates the function of the count.
 
-    With ``count="name"`` nothing is decorated: the named quantity is passed on as it is.
+    With ``count="name"`` nothing is decorated: the named quantity is passed on as it is. With
+    ``integer=True`` a count that is computed, or passed on, is a whole number: it is kept and
+    shared out as those that are drawn are.
     """
     if slot not in child.slots():
         raise NetworkError(f"{child.__name__} has no slot {slot!r}; it has {child.slots()}")
@@ -70,6 +80,7 @@ def evidence_rule(
         raise NetworkError(f"relation={relation!r}: must be 'collapsed' or 'held'")
 
     def register(source: Function | str) -> None:
+        source = kept_count(source) if integer else source
         rule = EvidenceRule(
             child, slot, relation, kind, source, exposure, drawn, unit_exposure, normalised,
             additive, equation, reference, log_probability,

@@ -22,9 +22,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pgbn.nodes.base import Node
 
-__all__ = ["DENSITY", "DrawRule", "EvidenceRule", "Function", "LinkRule", "names_read"]
+__all__ = [
+    "DENSITY",
+    "DrawRule",
+    "EvidenceRule",
+    "Function",
+    "LinkRule",
+    "kept_count",
+    "names_read",
+]
 
 Function = Callable[..., Any]
 DENSITY = "log_conditional"
@@ -143,3 +153,19 @@ def names_read(source: object) -> tuple[str, ...]:
     if callable(source):
         return tuple(name for name in inspect.signature(source).parameters if name != "stream")
     return ()
+
+
+def kept_count(source: Function | str) -> Function:
+    """A count that is computed as a function of the stream, as those that are drawn are."""
+    names = names_read(source)
+    if callable(source) and "stream" in inspect.signature(source).parameters:
+        return source
+
+    def count(stream: object, **given: Any) -> Any:
+        found = np.asarray(source(**given) if callable(source) else given[source])
+        return found.astype(np.int64) if (found == np.floor(found)).all() else found
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    reads = [inspect.Parameter(name, kind) for name in ("stream", *names)]
+    count.__signature__ = inspect.Signature(reads)  # type: ignore[attr-defined]
+    return count
