@@ -5,7 +5,7 @@ What no step could carry out is refused here, before any exposure is worked out.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -38,6 +38,14 @@ class Source:
     def own(self) -> dict[str, str]:
         """The parent's own names of its dims, by those that they have in the child's slot."""
         return dict(zip(self.factor.dims, self.factor.own_dims, strict=True))
+
+    def dims_of(self, dims: Iterable[str]) -> set[str]:
+        """The parent's own dims along which something varies that it hears through this source,
+        and that has these dims of the child. Of what is read through categories, each entry hears
+        as often as it is named."""
+        through = {dim for lookup in self.factor.lookups for dim in lookup.dims}
+        looked = {lookup.dim for lookup in self.factor.lookups}
+        return looked | ({self.own[dim] for dim in dims} - through)
 
     @property
     def is_delivered(self) -> bool:

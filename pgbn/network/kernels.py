@@ -54,8 +54,11 @@ def factors_of(connections: Connections, name: str, child: Node) -> list[Factor]
 
 
 def names_in(factor: Factor) -> dict[str, str]:
-    """The names that the dims of a node have where it stands as this factor."""
-    return dict(zip(factor.own_dims, factor.dims, strict=True))
+    """The names that the dims of a node have where it stands as this factor, without those that
+    are read through categories."""
+    through = {dim for lookup in factor.lookups for dim in lookup.dims}
+    names = zip(factor.own_dims, factor.dims, strict=True)
+    return {own: here for own, here in names if own not in through}
 
 
 def coupled_dims(connections: Connections, node: Node) -> tuple[str, ...]:
@@ -68,4 +71,5 @@ def coupled_dims(connections: Connections, node: Node) -> tuple[str, ...]:
             found |= {own for own, here in names_in(factor).items() if here not in lone}
             along = connections.time_dim(child.name)
             found |= {own for own, here in names_in(factor).items() if here == along}
+            found |= {lookup.dim for lookup in factor.lookups}
     return tuple(dim for dim in node.axes if dim in found and dim != node.simplex)

@@ -70,5 +70,6 @@ def _row_by_row(polynomial: Polynomial, dim: str) -> bool:
             for here, own in zip(factor.dims, factor.own_dims, strict=bool(factor.own_dims))
             if dim in (here, own)
         )
+        and not any(lookup.dim == dim for factor in term.factors for lookup in factor.lookups)
         for term in polynomial.terms
     )

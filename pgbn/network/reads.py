@@ -10,8 +10,10 @@ from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
 from pgbn.network.sumproduct import (
     HeardCount,
+    LookedUp,
     NodeValue,
     OtherEntries,
+    OtherLookedUp,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -70,11 +72,13 @@ class Reads:
         reads: set[Read] = set()
         for product in products:
             for operand in product.operands:
-                if isinstance(operand, OtherEntries):
+                if isinstance(operand, OtherEntries | OtherLookedUp):
                     reads.add(OthersRead(operand.name))
-                elif isinstance(operand, NodeValue):
+                elif isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)
+                    if isinstance(operand, LookedUp):  # a sum over rows is none over entries
+                        summed -= operand.through
                     alone = all(
                         not (set(other.dims) & set(product.summed) & set(operand.dims))
                         for other in product.operands
@@ -171,6 +175,7 @@ class Reads:
         """Everything that the evidence heard by a node conditions on."""
         reads: set[Read] = set()
         constant = self.connections.draws[name].constant_over_simplex
+        constant = constant and not self.exposures.varies_over_simplex(name)
         for source in self.connections.sources[name]:
             if source.is_delivered:
                 reads.add(CountsRead(counts_name(source.child.name), slot=source.slot))

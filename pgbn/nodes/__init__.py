@@ -5,9 +5,11 @@ from pgbn.nodes.bernoulli import Bernoulli
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import Beta, BetaOdds
 from pgbn.nodes.categorical import Categorical
+from pgbn.nodes.categories import Categories
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.index import Index
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
@@ -24,10 +26,12 @@ __all__ = [
     "Beta",
     "BetaOdds",
     "Categorical",
+    "Categories",
     "Constant",
     "Dirichlet",
     "Evidence",
     "Gamma",
+    "Index",
     "Latent",
     "Mix",
     "Multinomial",

@@ -28,8 +28,10 @@ TOGETHER = {
     "nodes/shift.py": "nodes/test_expression.py",
     **{
         f"network/lowering/{name}.py": "network/test_terms.py"
-        for name in ("leaves", "paired", "products", "renamed", "shifted", "walk")
+        for name in ("indexed", "leaves", "paired", "products", "renamed", "shifted", "walk")
     },
+    "nodes/index.py": "nodes/test_categories.py",
+    "engine/rows/categories.py": "engine/rows/test_infer.py",
     "engine/in_turn/entry.py": "engine/in_turn/test_by_rules.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
     "engine/run/run_plan.py": "engine/run/test_run_store.py",

@@ -144,14 +144,13 @@ def _deliver(
     program: Program, node: Node, slot: str, shares: list[list[NDArray[np.int64] | None]]
 ) -> None:
     """Keep the counts of each factor, added up over the terms that hold it."""
-    fresh: dict[tuple[str, str], NDArray[np.int64]] = {}
+    told: set[str] = set()
     terms = program.wiring.polynomials[node.name, slot].terms
     for term, share in zip(terms, shares, strict=True):
         for factor, counts in zip(term.factors, share, strict=True):
             if counts is not None:
-                pair = (node.name, factor.name)
-                fresh[pair] = fresh[pair] + counts if pair in fresh else counts
-    program.counts.update(fresh)
+                program.keep_counts(node.name, factor, counts, factor.name in told)
+                told.add(factor.name)
 
 
 @maker("composed", DataCounts)
