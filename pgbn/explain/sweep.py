@@ -140,7 +140,8 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
         if notation.wiring.draws[node.name].constant_over_simplex and any(
             not s.rule.normalised for s in sources
         ):
-            found.append("simplex")
+            completed = node.name in notation.wiring.completed
+            found.append("completion" if completed else "simplex")
         draw = lemma_of_draw(notation.wiring.draws[node.name])
         if draw and not all(set(lemmas_of_rule(s.rule)) & held for s in sources):
             found.append(draw)
