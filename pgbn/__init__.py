@@ -88,6 +88,8 @@ if TYPE_CHECKING:
         link_rule,
     )
     from pgbn.nodes.rules.table import rules
+    from pgbn.samplers.disk import Disk
+    from pgbn.samplers.executor import Threads
     from pgbn.storage import load, save
     from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
@@ -109,6 +111,7 @@ __all__ = [
     "Corpus",
     "DataError",
     "Dirichlet",
+    "Disk",
     "Draws",
     "Event",
     "Evidence",
@@ -141,6 +144,7 @@ __all__ = [
     "StaleReadError",
     "StorageError",
     "Sum",
+    "Threads",
     "TrainedNetwork",
     "checkpoint",
     "completion_perplexity",
