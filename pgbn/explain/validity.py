@@ -25,8 +25,7 @@ def validity(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
         for node in notation.network
         if any(node.name in step.marginalises for step in steps)
     ]
-    by_token = any(step.method and way.pattern and way.pattern.scores in step.marginalises
-                   for step in steps)  # fmt: skip
+    by_token = any(way.labels(step) for step in steps)
     exact = (
         "draws from the conditional distribution"
         if not by_token
