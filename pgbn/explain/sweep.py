@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code, join
+from pgbn.explain.kernels import kernel_reason
 from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.links import link_lemma
 from pgbn.explain.notation import Notation
@@ -121,6 +122,8 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
     """Which lemma, or whose rule, the draw rests on."""
     keys: list[str] = []
     own: list[str] = []
+    if not step.upward and notation.wiring.draws[node.name].kernel:
+        return kernel_reason(notation, node)
     if step.upward:
         link = link_lemma(node)
         keys += [link] if link else []
@@ -140,7 +143,8 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
         if notation.wiring.draws[node.name].constant_over_simplex and any(
             not s.rule.normalised for s in sources
         ):
-            found.append("simplex")
+            completed = node.name in notation.wiring.completed
+            found.append("completion" if completed else "simplex")
         draw = lemma_of_draw(notation.wiring.draws[node.name])
         if draw and not all(set(lemmas_of_rule(s.rule)) & held for s in sources):
             found.append(draw)

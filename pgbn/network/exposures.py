@@ -53,6 +53,11 @@ class Exposures:
             for dim in source.dims_of(product.dims)
         }
 
+    def varies_over_simplex(self, name: str) -> bool:
+        """Whether a node that sums to one hears an exposure that is not the same for all entries:
+        then it is drawn with pseudo-counts that complete it, see `Wiring.completed`."""
+        return self.connections.nodes[name].simplex in self.heard_dims(name)
+
     def source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
         """The exposure that comes through one source; its dims have the child's names."""
         if source not in self._heard:
