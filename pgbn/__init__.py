@@ -60,9 +60,12 @@ if TYPE_CHECKING:
         BernoulliPoisson,
         Beta,
         BetaOdds,
+        Categorical,
+        Categories,
         Constant,
         Dirichlet,
         Gamma,
+        Index,
         Latent,
         Mix,
         Multinomial,
@@ -80,20 +83,18 @@ if TYPE_CHECKING:
         distinct,
         same,
     )
+    from pgbn.nodes.rules.draws import draw_rule, kernel_rule
     from pgbn.nodes.rules.evidence import Evidence
-    from pgbn.nodes.rules.registry import (
-        counts_are_data,
-        draw_rule,
-        evidence_rule,
-        link_rule,
-    )
+    from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule
     from pgbn.nodes.rules.table import rules
     from pgbn.storage import load, save
     from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
     from pgbn.training.merging import merge_topics
+    from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
     from pgbn.training.new_rows import HiddenUnits, infer
+    from pgbn.training.streamed import transform_to
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
     from pgbn.versions import show_versions
@@ -104,6 +105,8 @@ __all__ = [
     "BernoulliPoisson",
     "Beta",
     "BetaOdds",
+    "Categorical",
+    "Categories",
     "Chain",
     "Constant",
     "Corpus",
@@ -116,8 +119,10 @@ __all__ = [
     "GrownNetwork",
     "HeldOutPerplexity",
     "HiddenUnits",
+    "Index",
     "Latent",
     "LayerwiseTraining",
+    "MinibatchEvent",
     "MissingRuleError",
     "Mix",
     "Multinomial",
@@ -156,6 +161,7 @@ __all__ = [
     "generate_documents",
     "grow",
     "infer",
+    "kernel_rule",
     "link_rule",
     "load",
     "merge_topics",
@@ -174,6 +180,8 @@ __all__ = [
     "testing",
     "time_samplers",
     "train_layerwise",
+    "train_minibatch",
+    "transform_to",
     "zoo",
 ]
 
@@ -188,6 +196,7 @@ for _kind, _room in {
     "training": "pgbn.training",
     "grown": "pgbn.training",
     "checkpoint": "pgbn.training",
+    "minibatch": "pgbn.training.minibatch.saving",
     "estimator": "pgbn.estimators",
     "transformer": "pgbn.estimators",
 }.items():

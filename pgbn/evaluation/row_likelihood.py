@@ -31,6 +31,7 @@ from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.posterior import posterior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells, read_data
+from pgbn.engine.rows.categories import along_rows
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.rows.known import known_data, row_coords, seen_network
 from pgbn.engine.run.chain import Chain
@@ -97,6 +98,11 @@ def row_log_likelihood(
     if plate not in network.nodes[name].axes:
         raise DataError(f"rows={rows!r}: {name!r} has the dims {network.nodes[name].axes}")
     _check_independent(network, plate)
+    if along_rows(network, plate):
+        raise DataError(
+            f"log_likelihood: by='row': rows that read {along_rows(network, plate)[0]!r}, which "
+            "are categories, cannot be integrated out one by one yet; use by='cell'"
+        )
     check_integer("particles", particles, 1)
     cells = dict(draws.data)
     if data is not None:
@@ -139,10 +145,14 @@ def _check_independent(network: Network, plate: str) -> None:
     for step in network.schedule:
         node = network.nodes[step.node]
         in_time = network.wiring.connections.time_dim(node.name) is not None
-        if plate in node.axes and (in_time or not step.local(plate)):
+        completed = node.name in network.wiring.completed
+        if plate in node.axes and (in_time or completed or not step.local(plate)):
             raise DataError(
                 f"log_likelihood: the rows along {plate!r} are not independent given the rest: "
                 f"the step {step.name} is not drawn row by row; use by='cell'"
+                if not completed
+                else f"log_likelihood: {node.name} is drawn given pseudo-counts, so that the "
+                "density of its draws is not known; use by='cell'"
             )
 
 

@@ -33,6 +33,12 @@ def notation_section(notation: Notation) -> list[Block]:
         if isinstance(node, Multinomial):
             names.append(f"${notation.known_total(node).latex}$ is the total of {code(node.name)} "
                          f"over ${notation.index[node.over]}$, which is known")  # fmt: skip
+    for name, each in network.categories.items():
+        rows = [notation.index[dim] for dim in each.dims]
+        names.append(
+            f"${notation.category(name, rows)}$ is {code(name)}, the entry of {code(each.of)} that "
+            f"row ${', '.join(rows)}$ reads, which is known"
+        )
     for _, symbol, place in notation.constants:
         names.append(f"${symbol.at()}$ is a known array, in the {place}")
     words = (

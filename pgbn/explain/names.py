@@ -78,7 +78,8 @@ class Symbol:
 
     def at(self, indices: Sequence[str] = ()) -> str:
         """The LaTeX of the symbol with indices."""
-        separator = ", " if any(len(i) > 1 and ("+" in i or "-" in i) for i in indices) else " "
+        long = any(len(i) > 1 and set("+-(") & set(i) for i in indices)
+        separator = ", " if long else " "
         joined = separator.join(indices)
         below = f"{self.below}, {joined}" if self.below and joined else self.below or joined
         above = rf"^{{{self.above}}}" if self.above else ""

@@ -130,18 +130,37 @@ class Notation(Symbols):
         return total
 
     def _source_count(self, source: Source, at: At) -> Formula:
-        inner = _beside(source, at)
+        inner, readers = self._beside(source, at)
         if not source.is_delivered:
             total = numeral(0.0)
             for product in self.wiring.exposures.source_count(source):
-                total = total + self.product(product, inner)
+                total = total + _over(readers, self.product(product, inner))
             return total
         dims = (*source.child.axes, *source.term.contracted)
         dotted = {dim: inner.get(dim, DOT) for dim in dims}
         row = source.polynomial.along
         if row is not None and source.term.phase == FIRST and dotted[row] == DOT:
             dotted[row] = "1"
-        return self.split(source.child, source.slot, source.term, dotted)
+        return _over(readers, self.split(source.child, source.slot, source.term, dotted))
+
+    def _beside(self, source: Source, at: At) -> tuple[dict[str, str], str]:
+        """Indices, in the child's names, of the dims that parent and child share, and which rows
+        of the child read an entry of the parent: "j : author(j) = a" where they read it through
+        categories, else nothing."""
+        lookups = source.factor.lookups
+        through = {dim for lookup in lookups for dim in lookup.dims}
+        here = {own: dim for dim, own in source.own.items()}
+        inner = {dim: at[own] for dim, own in source.own.items() if own not in through}
+        rows = {own: self._free(here[own], at.values()) if at is not self.index else
+                self.index[here[own]] for own in here if own in through}  # fmt: skip
+        inner |= {here[own]: row for own, row in rows.items()}
+        named = [
+            f"{self.category(lookup.name, [rows[dim] for dim in lookup.dims])} = {at[lookup.dim]}"
+            for lookup in lookups
+            if at[lookup.dim] != DOT
+        ]
+        which = f" : {', '.join(named)}" if named else ""
+        return inner, f"{', '.join(rows.values())}{which}"
 
     def computed_count(self, node: Node, slot: str, at: At | None = None) -> Formula:
         """A count that a rule computes without drawing."""
@@ -201,7 +220,8 @@ class Notation(Symbols):
         total = numeral(0.0)
         for source in self.wiring.sources[name]:
             for product in self.wiring.exposures.source_exposure(source):
-                total = total + self.product(product, _beside(source, at))
+                inner, readers = self._beside(source, at)
+                total = total + _over(readers, self.product(product, inner))
         return total
 
     def passed_back_exposure(self, node: Node, slot: str, at: At) -> Formula:
@@ -255,9 +275,9 @@ class Notation(Symbols):
         return self.slot(node, name, at, phase)
 
 
-def _beside(source: Source, at: At) -> dict[str, str]:
-    """Indices, in the child's names, of the dims that parent and child share."""
-    return {dim: at[own] for dim, own in source.own.items()}
+def _over(readers: str, body: Formula) -> Formula:
+    """A sum over the rows that read an entry, if they read it through categories."""
+    return Formula.sum_over(readers, body) if readers else body
 
 
 def _lagged(polynomial: Polynomial) -> Sequence[tuple[Term, Factor]]:

@@ -10,6 +10,7 @@ from pgbn.network.sumproduct import (
     ConstantArray,
     FirstRow,
     HeardCount,
+    LookedUp,
     NodeValue,
     Operand,
     PairMask,
@@ -35,7 +36,7 @@ __all__ = [
 
 def takes_a_dot(operand: Operand) -> bool:
     """Whether a sum over one of its indices can be written by a dot in place of the index."""
-    return type(operand) not in (RuleExposure, RuleCount)
+    return type(operand) not in (RuleExposure, RuleCount, LookedUp)
 
 
 def in_first_row(notation: Notation, operand: Operand, dim: str) -> bool:
@@ -58,6 +59,16 @@ def in_later_rows(notation: Notation, operand: Operand, dim: str) -> bool:
     return dim == along and operand.phase == LATER
 
 
+def _looked_up(notation: Notation, operand: LookedUp, at: At) -> dict[str, str]:
+    """The indices of what is read through categories: author(j) for an author."""
+    here = dict(zip(operand.own_dims, operand.dims, strict=True))
+    inner = {own: at[dim] for own, dim in here.items() if own not in operand.through}
+    for lookup in operand.lookups:
+        rows = [at[here[dim]] for dim in lookup.dims]
+        inner[lookup.dim] = notation.category(lookup.name, rows)
+    return inner
+
+
 def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
     """An operand with its indices."""
     if isinstance(operand, ConstantArray):
@@ -68,6 +79,8 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
     if isinstance(operand, FirstRow):
         index = at[operand.dims[0]]
         return numeral(1.0) if index == "1" else Formula(rf"1({index} = 1)")
+    if isinstance(operand, LookedUp):
+        return operand_formula(notation, operand.whole, _looked_up(notation, operand, at))
     node = notation.network.nodes[operand.name]
     if isinstance(operand, HeardCount):
         return notation.count(operand.name, at)

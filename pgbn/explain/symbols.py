@@ -124,6 +124,10 @@ class Symbols:
         symbol = next(symbol for known, symbol, _ in self.constants if known is array)
         return Formula(symbol.at([at[dim] for dim in reversed(tuple(dims))]))
 
+    def category(self, name: str, indices: Iterable[str]) -> str:
+        """The number of the category of a row, such as author(j)."""
+        return f"{escape_math(name)}({', '.join(indices)})"
+
     # ---- chains -----------------------------------------------------------------------
 
     def along(self, node: Node) -> str | None:
@@ -173,10 +177,12 @@ class Symbols:
         """The counts at a node's cells that speak to a slot, before they are shared out."""
         return self.cells(node, at, tag=self.slot_mark(node, slot))
 
-    def split(self, node: Node, slot: str, term: Term, at: At | None = None) -> Formula:
+    def split(
+        self, node: Node, slot: str, term: Term, at: At | None = None, mark: str = ""
+    ) -> Formula:
         """The share of a term in the counts at a node's cells, with the summed dims as indices."""
-        polynomial = self.wiring.polynomials[node.name, slot]
-        return self.cells(node, at, term.contracted, self._tag(node, slot, polynomial, term))
+        tag = self._tag(node, slot, self.wiring.polynomials[node.name, slot], term)
+        return self.cells(node, at, term.contracted, tag + mark)
 
     def _tag(self, node: Node, slot: str, polynomial: Polynomial, term: Term) -> str:
         """[2] for the second of several terms; the slot's name too if other slots have counts."""

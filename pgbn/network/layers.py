@@ -57,7 +57,7 @@ def _read(network: Network, child: Node, polynomial: Polynomial) -> Layer | None
     if len(term.factors) != 2 or len(term.contracted) != 1:
         return None
     summed = term.contracted[0]
-    if any(f.name not in network.latent or summed not in f.dims for f in term.factors):
+    if any(f.name not in network.latent or summed not in f.dims or f.lookups for f in term.factors):
         return None
     scores, loadings = sorted(term.factors, key=lambda factor: likeness(child, factor))
     return Layer(scores.name, loadings.name, scores.own_dims[scores.dims.index(summed)])

@@ -11,6 +11,7 @@ import numpy as np
 
 from pgbn.checks import is_integral
 from pgbn.errors import NetworkError, did_you_mean
+from pgbn.network.indexes import Indexes, find_categories, known_indexes
 from pgbn.network.schedule import Schedule, derive, reorder
 from pgbn.network.steps import Revise, steps_of
 from pgbn.network.verbs import Verbs
@@ -30,7 +31,8 @@ class Network(Verbs):
     Invariants: names are unique, the graph has no cycle, the dims fit, and every latent node
     has a conjugate update for the evidence that it hears. ``sizes`` gives the sizes of dims;
     those of the data may be left out. The latent nodes ``held`` have values that are given when
-    it is run: they have no step, and the others are drawn given them; see `holding`.
+    it is run: they have no step, and the others are drawn given them; see `holding`. ``indexes``
+    are the numbers of its categories, which data bring otherwise.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Network(Verbs):
         order: Iterable[str] | None = None,
         held: Iterable[str] = (),
         above: bool = True,
+        indexes: Mapping[str, Any] | None = None,
     ) -> None:
         load_plugins()
         if not observed:
@@ -67,6 +70,8 @@ class Network(Verbs):
         self.latent = [n.name for n in self.nodes.values() if isinstance(n, Latent)]
         self.held = tuple(name for name in self.latent if name in named)
         self.sizes = self._check_sizes({} if sizes is None else sizes)
+        self.categories = find_categories(self.declared.values())
+        self.indexes: Indexes = known_indexes(self.categories, indexes or {})
         self.wiring = Wiring(self.nodes, self.held, self.above)
         for every in self.nodes.values():
             check_methods(every)
@@ -175,6 +180,10 @@ class Network(Verbs):
         """The same network with some sizes changed or added."""
         return self._with(sizes={**self.sizes, **sizes})
 
+    def with_indexes(self, **indexes: Any) -> Network:
+        """The same network with the numbers of some of its categories: ``author=[0, 0, 3, 1]``."""
+        return self._with(indexes={**self.indexes, **indexes})
+
     def holding(self, *names: str, above: bool = True) -> Network:
         """The same network with some latent nodes, beside those that are held already, held at
         values that are given when it is run: ``net.holding("phi").chain(data, given={"phi": …})``,
@@ -195,7 +204,7 @@ class Network(Verbs):
     def _with(self, **changes: Any) -> Network:
         """The same network with some arguments changed."""
         observed = [node for node in self.nodes.values() if isinstance(node, Observed)]
-        now = {name: getattr(self, name) for name in ("sizes", "order", "held", "above")}
+        now = {name: getattr(self, name) for name in ("sizes", "order", "held", "above", "indexes")}
         return Network(*observed, **(now | changes))
 
     # ---- files ------------------------------------------------------------------------

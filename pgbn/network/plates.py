@@ -48,6 +48,7 @@ def _involved(wiring: Wiring, step: Step) -> list[Node]:
     found = {node.name: node}
     for name in (node.name, *wiring.reads.marginalised(node.name)):
         found |= {source.child.name: source.child for source in wiring.sources[name]}
+        found |= wiring.connections.children.get(name, {})
     return list(found.values())
 
 
@@ -69,5 +70,6 @@ def _row_by_row(polynomial: Polynomial, dim: str) -> bool:
             for here, own in zip(factor.dims, factor.own_dims, strict=bool(factor.own_dims))
             if dim in (here, own)
         )
+        and not any(lookup.dim == dim for factor in term.factors for lookup in factor.lookups)
         for term in polynomial.terms
     )

@@ -10,8 +10,10 @@ from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
 from pgbn.network.sumproduct import (
     HeardCount,
+    LookedUp,
     NodeValue,
     OtherEntries,
+    OtherLookedUp,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -70,11 +72,13 @@ class Reads:
         reads: set[Read] = set()
         for product in products:
             for operand in product.operands:
-                if isinstance(operand, OtherEntries):
+                if isinstance(operand, OtherEntries | OtherLookedUp):
                     reads.add(OthersRead(operand.name))
-                elif isinstance(operand, NodeValue):
+                elif isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)
+                    if isinstance(operand, LookedUp):  # a sum over rows is none over entries
+                        summed -= operand.through
                     alone = all(
                         not (set(other.dims) & set(product.summed) & set(operand.dims))
                         for other in product.operands
@@ -157,17 +161,21 @@ class Reads:
 
     def _count_draw(self, node: Node, slots: tuple[str, ...], names: tuple[str, ...]) -> CountDraw:
         polynomials = [self.connections.polynomials[node.name, slot] for slot in slots]
-        heard_by = {name for polynomial in polynomials for name in polynomial.names}
-        if any(polynomial.along is not None for polynomial in polynomials):
+        every = {name for polynomial in polynomials for name in polynomial.names}
+        heard_by = every - self.connections.by_density
+        in_time = any(polynomial.along is not None for polynomial in polynomials)
+        if in_time and node.name not in self.connections.by_density:
             heard_by.add(node.name)  # the rows before hear of its tables
         counts = self.of_count(node.name) if "count" in names else set()
         given = {read.name for read in self.of_names(node, names)} & self.connections.sources.keys()
+        given |= every - heard_by  # counts are shared out given those that do not hear of them
         return CountDraw(frozenset(slots), frozenset(heard_by), frozenset(given), frozenset(counts))
 
     def of_evidence(self, name: str) -> set[Read]:
         """Everything that the evidence heard by a node conditions on."""
         reads: set[Read] = set()
         constant = self.connections.draws[name].constant_over_simplex
+        constant = constant and not self.exposures.varies_over_simplex(name)
         for source in self.connections.sources[name]:
             if source.is_delivered:
                 reads.add(CountsRead(counts_name(source.child.name), slot=source.slot))
@@ -177,6 +185,15 @@ class Reads:
                 reads |= self.of_products(self.exposures.source_exposure(source))
         known = self.connections.sources
         return {read for read in reads if isinstance(read, CountsRead) or read.name in known}
+
+    def of_density(self, name: str) -> set[Read]:
+        """Everything that the densities of what depends on a node condition on."""
+        reads: set[Read] = set()
+        for child in self.connections.children[name].values():
+            reads |= {Read(child.name)} if child.name in self.connections.sources else set()
+            for slot in child.slots():
+                reads |= self.of_slot(child, slot)
+        return {read for read in reads if read.name != name}
 
     def marginalised(self, name: str) -> set[str]:
         """The nodes that the evidence heard by a node integrates out."""

@@ -12,7 +12,9 @@ from pydantic_core import to_jsonable_python
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed, node_types
+from pgbn.nodes.categories import Categories
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
+from pgbn.nodes.index import Index
 from pgbn.nodes.pairs import Pairs
 from pgbn.nodes.rules.registry import load_plugins
 from pgbn.nodes.shift import Self, Shift
@@ -21,13 +23,18 @@ __all__ = ["expression_from_json", "expression_json", "network_from_json", "netw
 
 FORMAT = "pgbn-network/1"
 _edges: dict[str, type[Expression]] = {
-    cls.tag: cls for cls in (Constant, Mix, Pairs, Product, Sum, Shift, Self, Rename)
+    cls.tag: cls
+    for cls in (Categories, Constant, Index, Mix, Pairs, Product, Sum, Shift, Self, Rename)
 }
 
 
 def network_json(network: Network, indent: int | None = 2) -> str:
     """The nodes in topological order, the sizes and the order, as JSON; and which are given."""
-    given = {"held": network.held, "above": network.above} if network.held else {}
+    given: dict[str, Any] = {}
+    if network.held:
+        given |= {"held": network.held, "above": network.above}
+    if network.indexes:
+        given["indexes"] = {name: array.tolist() for name, array in network.indexes.items()}
     return json.dumps(
         {
             "format": FORMAT,
@@ -50,6 +57,8 @@ def _encode_node(node: Node) -> dict[str, Any]:
     fields = {}
     for name in cls.model_fields:
         value = getattr(node, name)
+        if name == "update" and not value:  # files of networks without kernels are as they were
+            continue
         fields[name] = _encode(value) if name in cls.slots() else _plain(node, name, value)
     return {"type": node.tag, **fields}
 
@@ -71,6 +80,8 @@ def _encode(value: Any) -> Any:
         return float(value.value)
     if isinstance(value, Constant):
         return {"edge": "constant", "value": value.value.tolist(), "dims": list(value.dims)}
+    if isinstance(value, Categories):  # their numbers stand with the network
+        return {"edge": value.tag, "name": value.name, "dims": list(value.dims), "of": value.of}
     if isinstance(value, Expression):
         fields = {name: _encode(getattr(value, name)) for name in type(value).model_fields}
         return {"edge": value.tag, **fields}
@@ -109,12 +120,15 @@ def network_from_json(text: str) -> Network:
     held = document.get("held", [])
     if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
         raise NetworkError("not a network: 'held' must be a list of names")
+    if not isinstance(document.get("indexes", {}), dict):
+        raise NetworkError("not a network: 'indexes' must be an object")
     reader = _Reader(entries)
     try:
         nodes = [reader.node(entry["name"], "the list") for entry in entries]
         observed = [node for node in nodes if isinstance(node, Observed)]
         network = Network(*observed, sizes=document.get("sizes", {}), order=document.get("order"),
-                          held=held, above=bool(document.get("above", True)))  # fmt: skip
+                          held=held, above=bool(document.get("above", True)),
+                          indexes=document.get("indexes"))  # fmt: skip
     except RecursionError:
         raise NetworkError("not a network: its expressions are nested too deeply") from None
     for node in nodes:
@@ -179,7 +193,7 @@ class _Reader:
         if not isinstance(tag, str) or tag not in _edges:
             raise NetworkError(f"{owner}: unknown edge {tag!r}.{did_you_mean(str(tag), _edges)}")
         fields = {k: v for k, v in value.items() if k != "edge"}
-        if tag not in ("constant", "self", "rename"):
+        if tag not in ("constant", "self", "rename", "categories"):
             fields = {k: self.value(v, owner) for k, v in fields.items()}
         elif tag == "rename":
             fields["of"] = self.value(fields.get("of"), owner)

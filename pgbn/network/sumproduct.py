@@ -8,16 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.network.terms import FIRST, Factor, Polynomial, Term
+from pgbn.network.terms import FIRST, Factor, Lookup, Polynomial, Term
 from pgbn.nodes.base import Node
 
 __all__ = [
     "ConstantArray",
     "FirstRow",
     "HeardCount",
+    "LookedUp",
     "NodeValue",
     "Operand",
     "OtherEntries",
+    "OtherLookedUp",
     "PairMask",
     "PreviousRow",
     "RuleCount",
@@ -56,9 +58,28 @@ class NodeValue(Operand):
     own_dims: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LookedUp(Operand):
+    """A node or a constant, ``whole``, read through categories: ``own_dims`` are the names of the
+    dims of what is read, before they were renamed to ``dims``."""
+
+    whole: NodeValue | ConstantArray
+    own_dims: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+
+    @property
+    def through(self) -> set[str]:
+        """The dims, among ``own_dims``, of the categories."""
+        return {dim for lookup in self.lookups for dim in lookup.dims}
+
+
 class OtherEntries(NodeValue):
     """The value of a node at other entries than the one that hears of it: those that stand beside
     it in a product, and are never the same."""
+
+
+class OtherLookedUp(LookedUp):
+    """The same, read through categories that never name the entry that hears of it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -167,6 +188,15 @@ def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand,
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
     """A factor of a term as an operand; ``owner`` is the node whose own row
     before it may refer to."""
+    if factor.lookups:
+        own = factor.entries
+        whole: NodeValue | ConstantArray = NodeValue(name=factor.name, dims=own, own_dims=own)
+        if factor.constant is not None:
+            whole = ConstantArray(dims=own, value=factor.constant)
+        return LookedUp(
+            name=factor.name, dims=factor.dims, simplex=factor.simplex, whole=whole,
+            own_dims=factor.own_dims, lookups=factor.lookups,
+        )  # fmt: skip
     if factor.relation is not None:
         return PairMask(dims=factor.dims, relation=factor.relation)
     if factor.constant is not None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ALWAYS", "FIRST", "LATER", "PREVIOUS", "Factor", "Polynomial", "Term"]
+__all__ = ["ALWAYS", "FIRST", "LATER", "PREVIOUS", "Factor", "Lookup", "Polynomial", "Term"]
 
 PREVIOUS = "self"  # what counts for the row before are called, beside those for other nodes
 
@@ -23,10 +23,23 @@ PREVIOUS = "self"  # what counts for the row before are called, beside those for
 ALWAYS, FIRST, LATER = "always", "first", "later"
 
 
+@dataclass(frozen=True)
+class Lookup:
+    """``dim`` of a node is read through the categories ``name``, an array of ``dims``."""
+
+    name: str
+    dim: str
+    dims: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Factor:
     """A node's value, or a constant array; ``dims`` are the names that its dims have here,
-    ``own_dims`` those in the node itself."""
+    ``own_dims`` those in the node itself.
+
+    With ``lookups``, dims of the node are read through categories: ``own_dims`` are then those of
+    what is read, theta[author], and ``entries`` those of the node, theta.
+    """
 
     name: str
     dims: tuple[str, ...]
@@ -34,6 +47,8 @@ class Factor:
     simplex: str | None = None
     constant: NDArray[np.float64] | None = None
     previous: bool = False  # the row before of the node whose slot this is
+    lookups: tuple[Lookup, ...] = ()
+    entries: tuple[str, ...] = ()
     relation: str | None = None  # 1 at the pairs of its two dims in a relation, 0 at others
 
     @property

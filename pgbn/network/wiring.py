@@ -12,11 +12,12 @@ from collections.abc import Collection
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
+from pgbn.network.kernels import check_kernel
 from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
 from pgbn.network.terms import LATER, Factor
 from pgbn.nodes.base import Latent, Node
-from pgbn.nodes.rules.registry import find_draw, kinds_heard
+from pgbn.nodes.rules.draws import kinds_heard, way_out
 
 __all__ = ["Wiring"]
 
@@ -24,7 +25,10 @@ __all__ = ["Wiring"]
 class Wiring:
     """The static analysis of a network; ``nodes`` in topological order, parents first.
 
-    The nodes ``held`` have given values, see `Connections`.
+    The nodes ``held`` have given values, see `Connections`. Those that are ``completed`` sum to one
+    over a dim along which their exposure q varies. They are drawn given pseudo-counts that bring it
+    to its maximum, y_v ~ Pois((q̄ − q_v) φ_v), and these are forgotten at once: such a draw reads
+    the node's own value, and whatever else the exposure is made of.
     """
 
     def __init__(
@@ -39,6 +43,13 @@ class Wiring:
         for name in self.sources:
             self._check_node(nodes[name])
         self.draws = self.connections.draws
+        self.completed = frozenset(
+            name
+            for name in self.sources
+            if self.draws[name].constant_over_simplex and self.exposures.varies_over_simplex(name)
+        )
+        for name in self.completed:
+            self._check_completed(nodes[name])
         for name in self.sources:
             self._check_reads(name)
         for node in nodes.values():
@@ -52,6 +63,9 @@ class Wiring:
 
     def _check_node(self, node: Node) -> None:
         sources = self.sources[node.name]
+        if self.connections.children.get(node.name):
+            check_kernel(self.connections, node)
+            return
         if not sources:
             raise NetworkError(
                 f"{node.name}: nothing depends on it; leave it out of the network, or put it in a "
@@ -59,7 +73,9 @@ class Wiring:
             )
         kinds = {source.rule.kind for source in sources}
         if len(kinds) > 1:
-            raise MissingRuleError(f"{node.name} would hear evidence of different kinds: {kinds}")
+            raise MissingRuleError(
+                f"{node.name} would hear evidence of different kinds: {kinds}{way_out(node)}"
+            )
         if not kinds <= set(kinds_heard(node)):
             raise MissingRuleError(f"{node.name} cannot hear {kinds} evidence")
         for slot in node.slots():
@@ -70,8 +86,8 @@ class Wiring:
                 self._check_integer(node, slot)
             if rule.unit_exposure:
                 self._check_unit(node, slot)
-        if find_draw(node, kinds.pop()).constant_over_simplex:
-            self._check_constant(node)
+        if self.connections.draws[node.name].kernel:
+            check_kernel(self.connections, node)
 
     def _check_integer(self, node: Node, slot: str) -> None:
         for source in self.sources[node.name]:
@@ -101,7 +117,7 @@ class Wiring:
             raise MissingRuleError(
                 f"{name} has no conjugate update: what it hears from {children} depends on "
                 f"{', '.join(wrong)}, which its update would change or integrate out; {once}make "
-                f"{name} a number"
+                f"{name} a number{way_out(self.nodes[name])}"
             )
         slots: dict[str, set[str]] = {}
         for source in self.sources[name]:
@@ -111,6 +127,7 @@ class Wiring:
                 raise MissingRuleError(
                     f"{name} stands in the slots {', '.join(sorted(used))} of {child}, which has "
                     f"no conjugate update; use another node in one of them"
+                    f"{way_out(self.nodes[name])}"
                 )
 
     def may_be_zero(self, name: str) -> bool:
@@ -127,7 +144,10 @@ class Wiring:
         found: dict[frozenset[str], set[str]] = {}
         for term in self.polynomials[node.name, slot].terms:
             pairs = [factor for factor in term.factors if factor.relation is not None]
-            if len(pairs) < 2 and all(self._factor_is_positive(factor) for factor in term.factors):
+            if len(pairs) < 2 and all(
+                factor.simplex in term.contracted or self._factor_is_positive(factor)
+                for factor in term.factors  # what sums to one is somewhere positive
+            ):
                 if not pairs:
                     return True
                 found.setdefault(frozenset(pairs[0].dims), set()).add(pairs[0].relation or "")
@@ -159,24 +179,38 @@ class Wiring:
     def _check_unit(self, node: Node, slot: str) -> None:
         heard = self.exposures.heard(node.name)
         lagged = self.connections.time_dim(node.name) is not None
-        if lagged or not (len(heard) == 1 and heard[0].is_one):
+        several = any(source.factor.lookups for source in self.sources[node.name])
+        if lagged or several or not (len(heard) == 1 and heard[0].is_one):
             parent = self.polynomials[node.name, slot].names[0]
             given = "passed on from row to row" if lagged else in_words(heard)
+            given = "as large as the number of rows that read it" if several else given
             raise MissingRuleError(
                 f"{parent} is the {slot} of {node.name}, whose exposure is {given} instead of 1, "
                 f"so the beta prior is not conjugate; "
                 f"make {parent} a Gamma: pgbn.Gamma({parent!r}, 1, 1, dims=...)"
+                f"{way_out(self.nodes[parent])}"
             )
 
-    def _check_constant(self, node: Node) -> None:
-        for source in self.sources[node.name]:
-            for product in self.exposures.source_exposure(source):
-                if node.simplex not in {source.own[dim] for dim in product.dims}:
-                    continue
+    def _check_completed(self, node: Node) -> None:
+        """The pseudo-counts of a node are drawn given its value, so that nobody may integrate it
+        out."""
+        heard = [p for s in self.sources[node.name] for p in self.exposures.source_exposure(s)
+                 if node.simplex in s.dims_of(p.dims)]  # fmt: skip
+        why = (
+            f"{node.name} sums to one over {node.simplex!r}, and the exposure that it hears "
+            f"({in_words(heard)}) varies over {node.simplex!r}"
+        )
+        if any(node.name in step.members for step in self.connections.in_turn.values()):
+            raise MissingRuleError(
+                f"{why}, but its entries are drawn in turn, given each other; make {node.name} a "
+                "Gamma"
+            )
+        for slot, rule in self.connections.rules_of(node).items():
+            if rule.relation == "collapsed":
+                names = self.polynomials[node.name, slot].names
                 raise MissingRuleError(
-                    f"{node.name} sums to one over {node.simplex!r}, but the exposure that it "
-                    f"hears from {source.child.name} ({in_words([product])}) varies over "
-                    f"{node.simplex!r}, so the Dirichlet is not conjugate; let the rates of "
-                    f"{source.child.name} be the same along {node.simplex!r}, or make "
-                    f"{node.name} a Gamma"
+                    f"{why}: it is drawn given pseudo-counts that read its value, and "
+                    f"{', '.join(names) or 'its row before'} in its {slot} would be drawn with it "
+                    f"integrated out; make {slot} of {node.name} a number, let the exposure be the "
+                    f"same along {node.simplex!r}, or make {node.name} a Gamma"
                 )

@@ -5,6 +5,7 @@ A slot holds a number, a node, or a polynomial of nodes:
 - ``phi @ theta``   Mix: a product summed over the dims that both share,
 - ``tau * theta``   Product, ``gamma0 / K`` Product with a number,
 - ``a + b``         Sum,
+- ``theta[author]`` Index: entries by the categories of other rows,
 - ``Shift(...)``    the previous row of a chain, see `pgbn.nodes.shift`.
 
 Expressions are specifications only; `pgbn.network.terms` brings them to a normal form.
@@ -41,6 +42,7 @@ __all__ = [
     "Rename",
     "Slot",
     "Sum",
+    "bracket",
     "extent_of",
     "to_expression",
 ]
@@ -142,6 +144,12 @@ class Expression(_Model):
     def __hash__(self) -> int:
         return id(self)
 
+    def __getitem__(self, by: Any) -> Expression:
+        """``theta[author]``: the entries that `pgbn.Categories` name, see `pgbn.Index`."""
+        from pgbn.nodes.index import Index  # it is an expression itself
+
+        return Index(of=self, by=_as_categories(self, by))
+
     def rename(self, **names: str) -> Rename:
         """The same value with dims renamed: ``theta.rename(topic="previous")``."""
         return Rename(of=self, names=names)
@@ -205,7 +213,7 @@ class Mix(Expression):
         return extent_of(self.factors, prod)
 
     def __str__(self) -> str:
-        return " @ ".join(_bracket(factor) for factor in self.factors)
+        return " @ ".join(bracket(factor) for factor in self.factors)
 
 
 class Product(Expression):
@@ -219,7 +227,7 @@ class Product(Expression):
         return extent_of(self.factors, prod)
 
     def __str__(self) -> str:
-        return " * ".join(_bracket(factor) for factor in self.factors)
+        return " * ".join(bracket(factor) for factor in self.factors)
 
 
 class Sum(Expression):
@@ -259,5 +267,21 @@ def extent_of(
     return combine(terms for terms, _ in extents), 1 + max(depth for _, depth in extents)
 
 
-def _bracket(expression: Expression) -> str:
+def _as_categories(expression: Expression, by: Any) -> tuple[Any, ...]:
+    """What stands in brackets: `pgbn.Categories`, one or several."""
+    from pgbn.nodes.categories import Categories
+
+    several = by if isinstance(by, tuple) else (by,)
+    for each in several:
+        if not isinstance(each, Categories):
+            raise NetworkError(
+                f"{expression}[{short(each)}]: give pgbn.Categories in the brackets, such as "
+                "pgbn.Categories('author', dims='doc', of='writer'), with its numbers as data or "
+                "as values=[…]"
+            )
+    return several
+
+
+def bracket(expression: Expression) -> str:
+    """An expression as it stands in a product."""
     return f"({expression})" if isinstance(expression, Sum) else str(expression)

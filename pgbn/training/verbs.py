@@ -1,11 +1,18 @@
-"""What every trained result offers: the report, and a summary in Jupyter."""
+"""What training asks of rooms above: the report, a summary in Jupyter, perplexity."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Reportable"]
+__all__ = ["Reportable", "completion_of"]
+
+
+def completion_of(model: Any, X: Any, sweeps: int = 50) -> float:
+    """The perplexity of one half of the tokens of each document, given the other half."""
+    from pgbn.evaluation import completion_perplexity
+
+    return completion_perplexity(model, X, burn_in=sweeps, samples=sweeps).perplexity()
 
 
 class Reportable:
@@ -13,9 +20,16 @@ class Reportable:
 
     def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
         """Write the HTML report; with documents ``X`` it has a map of them. The options are
-        those of `pgbn.report.report_data`, among them ``vocabulary`` and ``titles``."""
+        those of `pgbn.report.report_data`, among them ``vocabulary`` and ``titles``; of a network
+        of a family of its own, those of `pgbn.report.run_data_from_grown`."""
+        from pgbn.plot import plot
         from pgbn.report import write_report
+        from pgbn.training.grown import GrownNetwork
+        from pgbn.training.trained import unwrapped
 
+        network = unwrapped(self)
+        if isinstance(network, GrownNetwork):
+            options.setdefault("picture", str(plot(network.network())))
         return write_report(self, path, X, **options)
 
     def to_arviz(self) -> Any:

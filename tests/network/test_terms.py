@@ -223,3 +223,49 @@ def test_a_vector_of_a_simplex_needs_no_name() -> None:
 def test_a_slot_that_is_not_given_may_be_zero() -> None:
     node = Multinomial("x", Dirichlet("d", 1, over="k"), over="k")
     assert [term.coefficient for term in lower(node, "total").terms] == [0.0]
+
+
+AUTHOR = pgbn.Categories("author", dims="doc", of="writer")
+PEN = gamma("pen", dims=("writer", "k"))
+
+INDEXED: dict[str, Case] = {
+    "another dim": (
+        lambda: poisson(gamma("g", dims="term")[AUTHOR]),
+        NetworkError,
+        ["entries of 'writer'", "['term']"],
+    ),
+    "a dim that it has": (
+        lambda: poisson(gamma("g", dims=("writer", "doc"))[AUTHOR]),
+        NetworkError,
+        ["has the dim 'doc' itself", "rename"],
+    ),
+    "an index of an index": (
+        lambda: poisson(gamma("g", dims="writer")[AUTHOR][pgbn.Categories("h", dims="term", of="doc")]),
+        NetworkError,
+        ["read through author", "does both"],
+    ),
+    "a simplex": (
+        lambda: poisson(
+            Dirichlet("phi", 1.0, over="writer", dims="k") [AUTHOR] @ gamma("a", dims="k")
+        ),
+        PgbnError,
+        ["phi sums to one over 'writer'", "varies over 'writer'"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", INDEXED)
+def test_indexes_that_are_refused(case: str) -> None:
+    check_refused(*INDEXED[case])
+
+
+def test_an_index_puts_its_dims_in_the_place_of_one() -> None:
+    x = Poisson("x", (2.0 * PEN @ gamma("c", dims="k"))[AUTHOR].rename(doc="d"), dims=("d", "term"))
+    (term,) = lower(x, "rate").terms
+    pen, other = term.factors
+    assert (term.coefficient, term.contracted) == (2.0, ("k",))
+    assert (pen.dims, pen.own_dims, pen.entries) == (("d", "k"), ("doc", "k"), ("writer", "k"))
+    assert [(each.name, each.dim, each.dims) for each in pen.lookups] == [
+        ("author", "writer", ("doc",))
+    ]
+    assert not other.lookups

@@ -14,6 +14,7 @@ TESTS = PACKAGE.parent / "tests"
 # Modules that are tested together with others, and the file that does it: small parts of one kernel,
 # one table or one page, and the models of the zoo, which all pass the same tests.
 TOGETHER = {
+    "samplers/row_kernels.py": "samplers/test_vectorised.py",
     "samplers/rows.py": "samplers/test_vectorised.py",
     "samplers/stream.py": "samplers/test_vectorised.py",
     "samplers/sparse.py": "samplers/first_layer/test_blocked.py",
@@ -27,8 +28,10 @@ TOGETHER = {
     "nodes/shift.py": "nodes/test_expression.py",
     **{
         f"network/lowering/{name}.py": "network/test_terms.py"
-        for name in ("leaves", "paired", "products", "renamed", "shifted", "walk")
+        for name in ("indexed", "leaves", "paired", "products", "renamed", "shifted", "walk")
     },
+    "nodes/index.py": "nodes/test_categories.py",
+    "engine/rows/categories.py": "engine/rows/test_infer.py",
     "engine/in_turn/entry.py": "engine/in_turn/test_by_rules.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
     "engine/run/run_plan.py": "engine/run/test_run_store.py",
@@ -45,6 +48,8 @@ TOGETHER = {
                      "pgbn", "pgds")
     },
     "zoo/hgp_epm.py": "zoo/test_epm.py",
+    "training/minibatch/saving.py": "training/minibatch/test_train.py",
+    "training/minibatch/settings.py": "training/minibatch/test_train.py",
     "training/belief.py": "training/test_growing.py",
     "engine/compile/by_cell.py": "evaluation/test_prediction.py",
     "engine/compile/conditional.py": "evaluation/test_held_out.py",

@@ -46,9 +46,11 @@ __all__ = [
 
 
 @maker("composed", Draw)
-def draw_step(program: Program, task: Draw) -> Run:
-    """The function that draws a latent node, given a key."""
+def draw_step(program: Program, task: Draw) -> Run | None:
+    """The function that draws a latent node from its own family, given a key."""
     node, name = task.node, task.node.name
+    if program.wiring.draws[name].kernel:
+        return None
     posterior = posterior_of(program, node)
     slots = {slot: program.slot(name, slot).get for slot in node.slots()}
     shape, values = program.shape[name], program.values
@@ -142,14 +144,13 @@ def _deliver(
     program: Program, node: Node, slot: str, shares: list[list[NDArray[np.int64] | None]]
 ) -> None:
     """Keep the counts of each factor, added up over the terms that hold it."""
-    fresh: dict[tuple[str, str], NDArray[np.int64]] = {}
+    told: set[str] = set()
     terms = program.wiring.polynomials[node.name, slot].terms
     for term, share in zip(terms, shares, strict=True):
         for factor, counts in zip(term.factors, share, strict=True):
             if counts is not None:
-                pair = (node.name, factor.name)
-                fresh[pair] = fresh[pair] + counts if pair in fresh else counts
-    program.counts.update(fresh)
+                program.keep_counts(node.name, factor, counts, factor.name in told)
+                told.add(factor.name)
 
 
 @maker("composed", DataCounts)

@@ -17,6 +17,7 @@ from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
+from pgbn.nodes.index import Index
 from pgbn.nodes.poisson import Poisson
 
 __all__ = ["Deterministic", "free_dims"]
@@ -29,6 +30,8 @@ def free_dims(expression: Expression) -> tuple[str, ...]:
             return expression.axes
         case Constant():
             return expression.dims
+        case Index():
+            return _seen(free_dims(expression.of), expression)
         case Rename():
             return tuple(expression.names.get(dim, dim) for dim in free_dims(expression.of))
         case Mix() | Product() | Sum():
@@ -41,6 +44,14 @@ def free_dims(expression: Expression) -> tuple[str, ...]:
             over = shared if expression.over is None else expression.over
             return tuple(dim for dim in every if dim not in over)
     raise DataError(f"keep: {expression}: a {type(expression).__name__} has no value of its own")
+
+
+def _seen(dims: tuple[str, ...], index: Index) -> tuple[str, ...]:
+    """The dims of what is read through categories: theirs in the place of what they are about."""
+    for categories in index.by:
+        places = (categories.dims if dim == categories.of else (dim,) for dim in dims)
+        dims = tuple(dict.fromkeys(dim for place in places for dim in place))
+    return dims
 
 
 class Deterministic:

@@ -6,15 +6,17 @@ One function a kind; what is special of nodes in time registers itself in `pgbn.
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.pairs import mask_of
 from pgbn.network.sumproduct import (
     ConstantArray,
     HeardCount,
+    LookedUp,
     NodeValue,
     Operand,
     PairMask,
@@ -60,6 +62,24 @@ def _value(operand: NodeValue, program: Program) -> Labelled:
                         program.replicates)  # fmt: skip
     values = program.values
     return Labelled(lambda: values[name], dims, program.shape[name][0])
+
+
+@read_operand.register(LookedUp)
+def _looked_up(operand: LookedUp, program: Program) -> Labelled:
+    whole = program.read(operand.whole)
+    view = program.view(operand.lookups, whole.dims)
+    names = dict(zip(operand.own_dims, operand.dims, strict=True))
+    dims, get = tuple(names[dim] for dim in view.dims), whole.get
+    last: list[Any] = [None, None]
+
+    def seen() -> NDArray[Any]:
+        # values are replaced, never changed in place: the same array looks the same
+        array = get()
+        if array is not last[0]:
+            last[:] = array, view.take(array)
+        return np.asarray(last[1])
+
+    return Labelled(seen, dims, max(whole.replicates, len(view.place)))
 
 
 @read_operand.register(HeardCount)

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.beside import Beside, added
 from pgbn.engine.compile.layout import Labelled, align, labelled_number, shape4, storage_order
+from pgbn.engine.compile.lookups import View
 from pgbn.engine.compile.operands import read_operand
 from pgbn.engine.compile.pool import Pool
 from pgbn.engine.compile.products import compile_product
 from pgbn.engine.data.cells import Cells
 from pgbn.network.connections import Source
 from pgbn.network.sumproduct import NodeValue, Operand, SumProduct
+from pgbn.network.terms import Factor, Lookup
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.results import checked_rule
@@ -49,11 +51,15 @@ class Program:
         replicates: int = 1,
         executor: Executor = SERIAL,
         shared: Collection[str] = (),
+        indexes: Mapping[str, NDArray[np.int64]] | None = None,
     ) -> None:
-        """``shared`` are nodes whose one value all replicates read."""
+        """``shared`` are nodes whose one value all replicates read; ``indexes`` the numbers of
+        categories, (R, *dims), where each replicate has its own."""
         self.network, self.wiring = network, network.wiring
         self.sizes, self.replicates, self.executor = dict(sizes), replicates, executor
         self.cells = dict(cells)
+        self.indexes = {name: array[None] for name, array in network.indexes.items()}
+        self.indexes |= indexes or {}
         self.storage = {n.name: storage_order(self.wiring, n) for n in network}
         for node in network:
             if isinstance(node, Observed):
@@ -75,6 +81,7 @@ class Program:
         self.kernels = True  # False: general rules only, the reference for the kernels
         self.first_layers: dict[str, FirstLayer] = {}  # samplers of observed nodes, by name
         self._exposures: dict[str, Beside] = {}
+        self._views: dict[tuple[Any, ...], View] = {}
         self._totals: dict[tuple[str, ...], tuple[ref[Any], NDArray[Any]]] = {}
 
     def stream(self, name: str, key: int) -> Stream:
@@ -150,19 +157,39 @@ class Program:
         if name not in self._exposures:
             parts: list[Beside] = []
             for source in self.wiring.sources[name]:
-                parts += self._through(source, self.wiring.exposures.source_exposure(source))
+                parts += self.through(source, self.wiring.exposures.source_exposure(source))
             self._exposures[name] = added(parts)
         return self._exposures[name]
 
-    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
+    def through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
         """What comes through a source, beside the node that hears it: the factor of a term names
         the dims as the child does, the node has names of its own for them."""
-        name, own = source.factor.name, source.own
-        heard = [self.product(product) for product in products]
-        return [
-            self._align(name, replace(each, dims=tuple(own[dim] for dim in each.dims)))
-            for each in heard
-        ]
+        heard = self.heard_through(source, products)
+        return [self._align(source.factor.name, each) for each in heard]
+
+    def heard_through(self, source: Source, products: Iterable[SumProduct]) -> list[Labelled]:
+        """The same, with the dims that it has by the names of the node."""
+        factor, own = source.factor, source.own
+        parts = [self.product(product) for product in products]
+        heard = [replace(each, dims=tuple(own[dim] for dim in each.dims)) for each in parts]
+        if factor.lookups:
+            view = self.view(factor.lookups, self.storage[factor.name])
+            heard = [view.heard(each) for each in heard]
+        return heard
+
+    def view(self, lookups: tuple[Lookup, ...], stored: tuple[str, ...]) -> View:
+        """What is seen of an array of the dims ``stored`` through categories."""
+        if (lookups, stored) not in self._views:
+            self._views[lookups, stored] = View(lookups, stored, self.sizes, self.indexes)
+        return self._views[lookups, stored]
+
+    def keep_counts(self, child: str, factor: Factor, counts: NDArray[Any], more: bool) -> None:
+        """Keep the counts that ``child`` gives to a factor of its slot, ``more`` to those that it
+        was given; what was read through categories hears them entry by entry."""
+        if factor.lookups:
+            counts = self.view(factor.lookups, self.storage[factor.name]).counts(counts)
+        pair = (child, factor.name)
+        self.counts[pair] = self.counts[pair] + counts if more else counts
 
     def heard_count(self, name: str) -> Beside:
         """The count that a node hears, from all sources."""
@@ -175,7 +202,7 @@ class Program:
             if source.is_delivered:
                 children[source.child.name] = None
             else:
-                parts += self._through(source, self.wiring.exposures.source_count(source))
+                parts += self.through(source, self.wiring.exposures.source_count(source))
         for child in children:
             get = partial(self._delivered, child, name)
             parts.append(Beside(get, frozenset(node.axes), self.replicates, False))

@@ -7,7 +7,7 @@ from math import prod
 
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network, check_size
-from pgbn.network.terms import Factor
+from pgbn.network.terms import Factor, Lookup
 from pgbn.nodes.base import Latent
 from pgbn.storage.memory import check_bytes, memory
 
@@ -35,12 +35,23 @@ def complete_sizes(
                     f"{name}: dim {dim!r} has size {size} here, but {every[dim]} elsewhere; give "
                     f"an array of that size, or another sizes={{{dim!r}: {size}}}"
                 )
+    factors = [
+        (name, factor)
+        for (name, _), polynomial in network.wiring.polynomials.items()
+        for term in polynomial.terms
+        for factor in term.factors
+    ]
+    lookups = [(factor, lookup) for _, factor in factors for lookup in factor.lookups]
+    for _, lookup in lookups:
+        _add_rows(network, lookup, every)
     known = -1
     while len(every) > known:  # a size that was found may tell others
         known = len(every)
-        for (name, _), polynomial in network.wiring.polynomials.items():
-            for factor in (f for term in polynomial.terms for f in term.factors):
-                _add_sizes(every, name, factor)
+        for name, factor in factors:
+            _add_sizes(every, name, factor)
+    lookups.sort(key=lambda pair: -int(network.indexes[pair[1].name].max()))  # the largest tells
+    for factor, lookup in lookups:
+        _add_entries(network, factor, lookup, every)
     for dim in network.dims:
         if dim not in every:
             raise DataError(
@@ -49,11 +60,43 @@ def complete_sizes(
     return every
 
 
+def _add_rows(network: Network, lookup: Lookup, every: dict[str, int]) -> None:
+    """The sizes of the dims of categories, which their numbers tell."""
+    name, array = lookup.name, network.indexes.get(lookup.name)
+    if array is None:
+        raise DataError(
+            f"{name}: no numbers of these categories; give them with the data, "
+            f"{{{name!r}: […], …}}, or before: net.with_indexes({name}=[…])"
+        )
+    for dim, size in zip(lookup.dims, array.shape, strict=True):
+        if every.setdefault(dim, size) != size:
+            raise DataError(
+                f"{name}: {size} numbers along {dim!r}, but {dim!r} has size {every[dim]}; give a "
+                f"number for each, {{{name!r}: […], …}}"
+            )
+
+
+def _add_entries(network: Network, factor: Factor, lookup: Lookup, every: dict[str, int]) -> None:
+    """The number of entries that categories name; if nothing else tells it, the largest number."""
+    named = int(network.indexes[lookup.name].max()) + 1
+    entries = every.setdefault(lookup.dim, named)
+    if factor.constant is not None:
+        entries = factor.constant.shape[factor.entries.index(lookup.dim)]
+    if named > entries:
+        raise DataError(
+            f"{lookup.name}: has the number {named - 1}, but {lookup.dim!r} has size {entries}; "
+            f"numbers go from 0 to {entries - 1}"
+        )
+
+
 def _add_sizes(every: dict[str, int], name: str, factor: Factor) -> None:
     """What a factor in a slot of a node says about sizes: those of a constant array, and that two
     names of a dim, or the two dims of pairs, have one size."""
     if factor.constant is not None:
-        same = list(zip(factor.dims, factor.constant.shape, strict=True))
+        shape = dict(zip(factor.entries or factor.dims, factor.constant.shape, strict=True))
+        through = {dim for lookup in factor.lookups for dim in lookup.dims}
+        names = zip(factor.dims, factor.own_dims or factor.dims, strict=True)
+        same = [(dim, shape[mine]) for dim, mine in names if mine not in through]
     else:
         own = factor.own_dims if factor.relation is None else factor.dims[::-1]
         same = [(dim, every[mine]) for dim, mine in zip(factor.dims, own, strict=True)

@@ -68,6 +68,9 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
         return f"the data of {type(node).__name__} are not counts"
     rule = wiring.rules.get((node.name, link.slot))
     terms = wiring.polynomials[node.name, link.slot].terms
+    looked = next((f for term in terms for f in term.factors if f.lookups), None)
+    if looked is not None:
+        return f"{looked.name} is read through {looked.lookups[0].name}"
     found = [_match(wiring, node, link.slot, term, number) for number, term in enumerate(terms)]
     pattern = next((each for each in found if isinstance(each, Pattern)), None)
     if pattern is None or rule is None:

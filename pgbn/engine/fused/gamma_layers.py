@@ -45,6 +45,8 @@ def draws_as(wiring: Wiring, node: Node, built_in: type[Node]) -> bool:
     may stand in for its rules: a subclass may have a `generate` or a draw rule of its own."""
     if not isinstance(node, built_in) or type(node).generate is not built_in.generate:
         return False
+    if node.name in wiring.completed:
+        return False
     rule = wiring.draws[node.name]
     return rule.node is built_in and not is_own(rule.posterior)
 
@@ -66,7 +68,7 @@ def find_mix(program: Program, node: Node, slot: str) -> LayerMix | None:
     if len(polynomial.terms) != 1 or polynomial.along is not None or not node.axes:
         return None
     term = polynomial.terms[0]
-    if len(term.contracted) != 1 or len(term.factors) != 2:
+    if len(term.contracted) != 1 or len(term.factors) != 2 or any(f.lookups for f in term.factors):
         return None
     topic, dims = term.contracted[0], program.storage[node.name]
     factors = {
@@ -187,6 +189,8 @@ def _shared(program: Program, node: Node, slot: str) -> str | None:
     if term.coefficient != 1.0 or term.contracted or len(term.factors) != 1:
         return None
     factor = term.factors[0]
+    if factor.lookups:
+        return None
     known = factor.name in program.wiring.sources
     return factor.name if known and program.read(operand_of(factor)).dims == dims[-1:] else None
 

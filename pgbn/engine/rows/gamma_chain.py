@@ -190,6 +190,7 @@ def _only(network: Network, name: str, slot: str, known: Sequence[str]) -> str:
     polynomial = network.wiring.polynomials[name, slot]
     term = polynomial.terms[0]
     plain = polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0
+    plain = plain and not term.factors[0].lookups
     _need(plain and term.factors[0].name in known, f"the {slot} of {name} has another form")
     return term.factors[0].name
 

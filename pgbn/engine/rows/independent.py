@@ -36,10 +36,11 @@ def row_network(network: Network, rows: str, names: Collection[str] | None = Non
             f"{', '.join(d for name in network.observed for d in network[name].axes)}"
         )
     whole = Network(*observed)
+    indexes = {name: a for name, a in network.indexes.items() if name in whole.categories}
     held = [name for name in whole.latent if rows not in whole[name].axes]
     check_independent(whole, rows)
     sizes = {dim: n for dim, n in network.sizes.items() if dim in whole.dims and dim != rows}
-    return Network(*observed, sizes=sizes, held=held, above=False)
+    return Network(*observed, sizes=sizes, held=held, above=False, indexes=indexes)
 
 
 def _without_unread(network: Network, node: Observed, rows: str) -> Observed:
@@ -93,6 +94,8 @@ def couples(polynomial: Polynomial, rows: str) -> str:
         for factor in term.factors:
             if factor.previous:
                 continue
+            if any(lookup.dim == rows for lookup in factor.lookups):
+                return f"rows of {factor.name} are read by the categories of other rows"
             if factor.relation is not None:
                 if rows in factor.dims:
                     return f"pairs of {factor.dims[0]!r} and {factor.dims[1]!r} are told apart"

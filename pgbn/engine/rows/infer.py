@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_seed, is_finite_number
 from pgbn.engine.compile.sizes import complete_sizes
 from pgbn.engine.data.cells import Cells, read_data
+from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.data.stacked import given_arrays
 from pgbn.engine.first_layer.choice import MOST_TOPICS
 from pgbn.engine.first_layer.marginal import plain_pattern
 from pgbn.engine.first_layer.pattern import Pattern
+from pgbn.engine.rows.categories import row_indexes
 from pgbn.engine.rows.cells import by_row, count_rows_of, hash_rows, take_rows
 from pgbn.engine.rows.gamma_chain import find_chain
 from pgbn.engine.rows.independent import row_network
@@ -90,6 +92,8 @@ def infer_rows(
     check_integer("burn_in", burn_in, 0)
     check_integer("samples", samples, 1)
     seed, worker = check_seed(seed), executor_of(threads, executor)
+    told = set(data) if isinstance(data, Mapping) else set()
+    network, data = bind_indexes(network, data)
     plate = network[network.observed[0]].axes[0] if rows is None else rows
     whole = row_network(network, plate)
     known = known_data(network, whole, data)
@@ -99,6 +103,7 @@ def infer_rows(
     held.plan(burn_in, samples)
     read = read_data(local, known)
     cells = {name: by_row(each, plate) for name, each in read.items()}
+    local, indexes = row_indexes(local, plate, count_rows_of(cells), told)
     sizes = complete_sizes(local, {plate: 1}, {n: c.shape for n, c in cells.items()} | held.shapes)
     out = _Collected(local, wanted, sizes, plate, count_rows_of(cells), held)
     about = {
@@ -108,11 +113,12 @@ def infer_rows(
     }  # fmt: skip
     if kernels and out.by_kernels(cells, seed, worker):
         return out.result(about)
-    hashes = hash_rows(cells)
+    hashes = indexes.hashed(hash_rows(cells))
     for layer1, chosen in _batches(local, cells, sizes, wanted, held):
         padded = np.repeat(chosen, 2) if chosen.size == 1 else chosen  # sums as in any batch
         part = {name: take_rows(each, padded) for name, each in cells.items()}
-        chain = Chain.of_rows(local, part, held, hashes[padded], seed, layer1, worker)
+        chain = Chain.of_rows(local, part, held, hashes[padded], seed, layer1, worker,
+                              indexes.take(padded))  # fmt: skip
         out.run(chain, chosen)
     return out.result(about)
 

@@ -14,6 +14,7 @@ from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import Cells, cells_of, read_data
 from pgbn.engine.data.imputed import imputed
+from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.data.possible import check_possible
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import choose, samplers_of
@@ -57,6 +58,7 @@ class Chain(ChainVerbs):
         executor: Executor | None = None,
         given: Any = None,
     ) -> None:
+        network, data = bind_indexes(network, data)
         network, values = hold(network, given)
         self.network, self.given = network, Given(network, values)
         self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
@@ -78,16 +80,18 @@ class Chain(ChainVerbs):
         seed: int = 0,
         layer1: str = "blocked",
         executor: Executor | None = None,
+        indexes: Mapping[str, NDArray[np.int64]] | None = None,
     ) -> Chain:
         """One chain for each row of a plate, as replicates that share what is given; their streams
-        are keyed by ``hashes`` of their data, see `pgbn.engine.rows`."""
+        are keyed by ``hashes`` of their data, see `pgbn.engine.rows`. ``indexes`` are the numbers
+        of their categories, (rows, *dims)."""
         chain = cls.__new__(cls)
         chain.network, chain.given = network, given
         chain.seed, chain.number = check_seed(seed), 0
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | given.shapes)
         keyed = ByContent(executor_of(None, executor), hashes)
-        program = Program(network, cells, sizes, hashes.size, keyed, network.held)
+        program = Program(network, cells, sizes, hashes.size, keyed, network.held, indexes)
         chain._begin_given(program, {})
         chain._begin(program, layer1)
         return chain

@@ -42,6 +42,8 @@ def forecast_network(network: Network, draws: Any, steps: int, seed: int = 0) ->
     observed = [node for node in network if isinstance(node, Observed) and time in node.axes]
     local = Network(*observed)
     _check_slots(local, time)
+    local = local.with_indexes(**{n: network.indexes[n] for n in local.categories
+                                  if n in network.indexes})  # fmt: skip
     moving = [node.name for node in local if local.wiring.connections.time_dim(node.name)]
     known = [name for name in local.latent if _is_needed(local, name, time)]
     past, lead = _read(local, [*moving, *known], draws)

@@ -15,6 +15,7 @@ from pgbn.engine.compile.composed import prior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import cells_of
+from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.data.stacked import given_arrays, read_stack
 from pgbn.engine.time.scan import time_prior
 from pgbn.errors import DataError, did_you_mean
@@ -35,7 +36,8 @@ def generate_network(
     """A dict of arrays, one for each node, with the node's dims in order, after those of draws if
     draws are given. Nodes above given ones are left out: they would have to be drawn from a
     posterior."""
-    seed, values = check_seed(seed), given_arrays(given)
+    network, values = bind_indexes(network, given_arrays(given))
+    seed = check_seed(seed)
     if not isinstance(sizes, Mapping):
         raise DataError(f"sizes={sizes!r}: give a dict, such as sizes={{'name': …}}")
     for name in values:

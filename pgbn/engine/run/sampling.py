@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgbn.checks import thread_count
 from pgbn.engine.data.coords import Coords, check_coords, read_coords
+from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.given import hold_some
@@ -67,6 +68,7 @@ def sample(
     minutes: float | None = 5.0,
 ) -> Draws:
     """See `pgbn.Network.sample`."""
+    network, data = bind_indexes(network, data)
     network, held = hold_some(network, given)
     kept = read_keep(network, keep)
     check_coords(network, coords, network.sizes)

@@ -1,0 +1,99 @@
+"""Views through categories: what is taken, what is given back, and the law of the sampler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pgbn import Chain
+from pgbn.engine.compile.layout import Labelled
+from pgbn.engine.compile.lookups import View
+from pgbn.network.terms import Lookup
+from pgbn.testing import geweke
+from tests.helpers.categories import AUTHORS, authors, grouped, looked_up_pairs
+
+SIZES = {"doc": 4, "writer": 3, "year": 2, "topic": 5}
+INDEXES = {"author": np.array([AUTHORS]), "when": np.array([[1, 0, 1, 1]])}
+AUTHOR, WHEN = Lookup("author", "writer", ("doc",)), Lookup("when", "year", ("doc",))
+LONG = pytest.mark.long
+
+
+def one_hot() -> Any:
+    return np.eye(3)[AUTHORS]
+
+
+@pytest.mark.parametrize("stored", [("writer", "topic"), ("topic", "writer")])
+def test_a_view_is_a_product_with_a_one_hot_matrix(stored: tuple[str, ...]) -> None:
+    view = View((AUTHOR,), stored, SIZES, INDEXES)
+    assert view.dims == ("doc", "topic")
+    array = np.random.default_rng(0).random((2, *(SIZES[dim] for dim in stored)))
+    whole = array if stored[0] == "writer" else array.transpose(0, 2, 1)
+    assert np.array_equal(view.take(array), one_hot() @ whole)
+    heard = np.random.default_rng(1).integers(0, 9, (2, 4, 5))
+    back = one_hot().T @ heard
+    expected = back if stored[0] == "writer" else back.transpose(0, 2, 1)
+    assert np.array_equal(view.counts(heard), expected)
+
+
+def test_what_lacks_a_dim_is_heard_by_every_row() -> None:
+    view = View((AUTHOR,), ("writer", "topic"), SIZES, INDEXES)
+    number = view.heard(Labelled(lambda: np.full(1, 2.0), (), 1, 2.0))
+    assert number.dims == ("writer",)
+    assert number.get().tolist() == [[4.0, 0.0, 4.0]]
+    by_topic = np.arange(5.0)[None]
+    heard = view.heard(Labelled(lambda: by_topic, ("topic",), 1))
+    assert heard.dims == ("writer", "topic")
+    assert np.array_equal(heard.get()[0], np.outer([2, 0, 2], np.arange(5.0)))
+
+
+def test_two_dims_are_read_together() -> None:
+    view = View((AUTHOR, WHEN), ("year", "topic", "writer"), SIZES, INDEXES)
+    assert view.dims == ("doc", "topic")
+    array = np.random.default_rng(0).random((1, 2, 5, 3))
+    assert np.array_equal(view.take(array)[0], array[0, [1, 0, 1, 1], :, AUTHORS])
+    heard = np.random.default_rng(1).integers(0, 9, (1, 4, 5))
+    expected = np.zeros((2, 5, 3), int)
+    for doc in range(4):
+        expected[INDEXES["when"][0, doc], :, AUTHORS[doc]] += heard[0, doc]
+    assert np.array_equal(view.counts(heard)[0], expected)
+
+
+def test_replicates_may_have_categories_of_their_own() -> None:
+    own = np.array([[2, 0, 0, 2], [1, 1, 1, 0]])
+    view = View((AUTHOR,), ("writer", "topic"), SIZES, {"author": own})
+    shared = np.random.default_rng(0).random((1, 3, 5))
+    assert np.array_equal(view.take(shared), shared[0][own])
+    each = np.random.default_rng(0).random((2, 3, 5))
+    assert np.array_equal(view.take(each), np.stack([each[0][own[0]], each[1][own[1]]]))
+
+
+@pytest.mark.parametrize(
+    ("make", "replicates"),
+    [(authors, 3000), (grouped, 3000), (looked_up_pairs, 3000)]
+    + [pytest.param(make, 25_000, marks=LONG) for make in (authors, grouped, looked_up_pairs)],
+)
+def test_the_sampler_passes_the_joint_distribution_test(make: Any, replicates: int) -> None:
+    result = geweke(make(), replicates=replicates, sweeps=6)
+    assert result.worst < 4, result
+
+
+def test_an_exposure_that_is_not_added_up_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each author with documents hears as if of one: the mistake of a mean for a sum."""
+    right = View.heard
+
+    def wrong(self: View, labelled: Labelled) -> Labelled:
+        found, times = right(self, labelled), np.bincount(self.place[0], minlength=3)
+        scale = 1.0 / np.maximum(times, 1)
+        return Labelled(lambda: (found.get().T * scale[:, None]).T, found.dims, found.replicates)
+
+    monkeypatch.setattr(View, "heard", wrong)
+    assert geweke(authors(), replicates=3000, sweeps=6).worst > 6
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    data = {"x": authors().generate(seed=1)["x"]}
+    one, two = (Chain(authors(), data, 0, threads=threads).sweep(5) for threads in (1, 2))
+    for name in one.network.latent:
+        assert np.array_equal(one.values[name], two.values[name]), name

@@ -1,0 +1,73 @@
+"""The categories of a network, and their numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pgbn import Categories, Network, NetworkError
+from pgbn.network.indexes import find_categories, known_indexes
+from tests.helpers.categories import AUTHORS, authors, looked_up_pairs
+from tests.helpers.refusals import Case, check_refused
+from tests.helpers.small_networks import gamma, poisson
+
+AUTHOR = Categories("author", dims="doc", of="writer")
+THETA = gamma("theta", dims="writer")
+
+REFUSED: dict[str, Case] = {
+    "name of a node": (
+        lambda: poisson(THETA[Categories("theta", dims="doc", of="writer")]),
+        NetworkError,
+        ["'theta'", "of a node", "theta_of"],
+    ),
+    "two of one name": (
+        lambda: poisson(THETA[AUTHOR] * gamma("b", dims="k")[Categories("author", dims="doc", of="k")]),
+        NetworkError,
+        ["two categories", "'author'"],
+    ),
+    "unknown dim": (
+        lambda: find_categories([gamma("a", THETA[Categories("g", dims="dok", of="writer")], dims="doc")]),
+        NetworkError,
+        ["g: no node has its dim 'dok'", "doc"],
+    ),
+    "unknown categories": (
+        lambda: poisson(THETA[AUTHOR]).with_indexes(writer=[0]),
+        NetworkError,
+        ["no categories 'writer'", "author"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case: str) -> None:
+    check_refused(*REFUSED[case])
+
+
+def test_numbers_that_are_given_come_before_those_declared() -> None:
+    declared = Categories("g", dims="doc", of="a", values=[0, 1])
+    assert known_indexes({"g": declared}, {})["g"].tolist() == [0, 1]
+    assert known_indexes({"g": declared}, {"g": [1, 1]})["g"].tolist() == [1, 1]
+
+
+def test_json_keeps_categories_and_their_numbers() -> None:
+    for network in (authors(), looked_up_pairs()):
+        again = Network.from_json(network.to_json())
+        assert again.to_json() == network.to_json()
+        assert str(again) == str(network)
+        assert {n: a.tolist() for n, a in again.indexes.items()} == {
+            n: a.tolist() for n, a in network.indexes.items()
+        }
+    new = authors().with_indexes(author=[1, 1])
+    assert new.indexes["author"].tolist() == [1, 1]
+    assert np.array_equal(authors().indexes["author"], AUTHORS)
+
+
+def test_what_is_read_through_categories_hears_along_their_entries() -> None:
+    wiring = authors().wiring
+    assert wiring.exposures.heard_dims("theta") == {"writer"}
+    assert {read.name for read in wiring.reads.of_evidence("theta")} == {"counts(x)", "s"}
+    schedule = authors().schedule
+    steps = {step.name: step for step in schedule}
+    assert steps["s"].local("doc")
+    assert steps["counts(x)"].local("doc")
+    assert not steps["theta"].local("doc")
