@@ -65,6 +65,7 @@ TOGETHER = {
     "estimators/arguments.py": "estimators/test_pgbn.py",
     "estimators/codec.py": "golden/test_golden.py",
     "estimators/values.py": "estimators/test_network.py",
+    "testing/joint.py": "testing/test_conjugacy.py",
     "explain/formulas/signs.py": "explain/formulas/test_parse.py",
     "explain/registered.py": "explain/test_sweep.py",
     "explain/steps.py": "explain/test_sweep.py",
