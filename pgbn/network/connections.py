@@ -178,11 +178,12 @@ class Connections:
                 f"counts; read 'value', or register pgbn.counts_are_data({kind}, ...) or a "
                 f"@pgbn.link_rule({kind}, ...)"
             )
-        chained = rule.is_random and callable(rule.exposure)
+        chained = rule.is_random and (callable(rule.exposure) or rule.drawn is not None)
         if polynomial.along is not None and not chained:
             raise MissingRuleError(
                 f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
-                f"{slot} cannot be passed from row to row; chains run through the shape of a Gamma"
+                f"{slot} cannot be passed from row to row; chains run through the shape of a Gamma "
+                "or the concentration of a Dirichlet"
             )
         handed_on = rule.count == "count" and isinstance(node, Latent)
         if handed_on and rule.kind == "poisson" and not polynomial.is_plain:

@@ -16,8 +16,10 @@ def expand_shift(walk: Walk, shift: Shift) -> list[Term]:
     """What counts in later rows, and the initial value, which counts in the first."""
     if walk.inside:
         raise walk.error("a Shift inside a Shift")
-    if walk.along is not None:
-        raise walk.error("holds two Shifts; one is supported")
+    if walk.along not in (None, shift.along):
+        raise walk.error(
+            f"holds Shifts along {walk.along!r} and {shift.along!r}; give all the same dim"
+        )
     if shift.along not in walk.node.axes:
         raise walk.error(f"Shift along {shift.along!r}, but its dims are {walk.node.axes}")
     walk.along = shift.along
