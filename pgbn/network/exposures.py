@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from pgbn.network.connections import Connections, Source
 from pgbn.network.sumproduct import (
     HeardCount,
+    LookedUp,
     NodeValue,
     Operand,
     OtherEntries,
+    OtherLookedUp,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -180,8 +182,8 @@ class Exposures:
 def _beside(source: Source, factor: Factor) -> Operand:
     """A factor that stands beside another in a term: of the same node, other entries of it."""
     operand = operand_of(factor, source.child)
-    if factor.name != source.factor.name or not isinstance(operand, NodeValue):
+    if factor.name != source.factor.name:
         return operand
-    return OtherEntries(
-        name=factor.name, dims=factor.dims, simplex=factor.simplex, own_dims=factor.own_dims
-    )
+    if isinstance(operand, LookedUp):
+        return OtherLookedUp(**vars(operand))
+    return OtherEntries(**vars(operand)) if type(operand) is NodeValue else operand

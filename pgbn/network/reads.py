@@ -13,6 +13,7 @@ from pgbn.network.sumproduct import (
     LookedUp,
     NodeValue,
     OtherEntries,
+    OtherLookedUp,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -71,7 +72,7 @@ class Reads:
         reads: set[Read] = set()
         for product in products:
             for operand in product.operands:
-                if isinstance(operand, OtherEntries):
+                if isinstance(operand, OtherEntries | OtherLookedUp):
                     reads.add(OthersRead(operand.name))
                 elif isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))

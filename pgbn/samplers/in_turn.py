@@ -4,9 +4,10 @@
     a_i ~ Gam(e_i + ℓ_i, f_i + Σ_k ln(1 + E_ik/c_ik)),  φ_ik ~ Gam(a_i + m_ik, c_ik + E_ik)
 
 The sums of the new entries before i grow along the scan, those of the old ones after i are made
-from the back: the sum of all less the own entry would cancel. Entry i of replicate r has the
-stream of (key, r·N + i). N·K draws, whatever the number of pairs; with weights that are no
-diagonal, N·K² multiplications.
+from the back: the sum of all less the own entry would cancel. With `Edges`, the sums are over the
+entries at the other ends of the edges of i instead, where i is the second of an edge (B) or the
+first (A). Entry i of replicate r has the stream of (key, r·N + i). N·K draws, whatever the number
+of pairs; with weights that are no diagonal, N·K² multiplications.
 """
 
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from pgbn.samplers.random import restart
 from pgbn.samplers.variates.gamma import draw_gamma_rate
 from pgbn.samplers.variates.row_gammas import HUGE, TINY
 
-__all__ = ["Entries", "Parents", "Weights", "draw_entries"]
+__all__ = ["Edges", "Entries", "Parents", "Weights", "draw_entries"]
 
 
 class Entries(NamedTuple):
@@ -52,6 +53,25 @@ class Weights(NamedTuple):
     after: np.ndarray
 
 
+class Edges(NamedTuple):
+    """For entry i, the entries first[start_first[i] : start_first[i + 1]] at the other ends of the
+    edges of which i is the second, and the same of those of which it is the first. All empty: all
+    pairs."""
+
+    start_first: np.ndarray
+    first: np.ndarray
+    start_second: np.ndarray
+    second: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def _sum_of(value, start, stop, others, out):
+    out[:] = 0.0
+    for at in range(start, stop):
+        for k in range(out.size):
+            out[k] += value[others[at], k]
+
+
 @njit(cache=True, nogil=True)
 def _add_weighted(weights, sums, out):
     """out_k += Σ_l weights_kl sums_l; one column is a diagonal."""
@@ -74,28 +94,35 @@ def _gamma_within(rng, shape, rate):
 
 
 @njit(cache=True, nogil=True)
-def draw_entries(key, entries, parents, weights):
+def draw_entries(key, entries, parents, weights, edges):
     """Draw all entries, and their parents, in place."""
     value = entries.value
     replicates, size, width = value.shape
     rng = np.empty(2, np.uint64)
     exposure, before = np.empty(width), np.empty(width)
-    after = np.empty((size, width))
+    listed = edges.start_first.size > 0
+    after = np.zeros((1 if listed else size, width))
     for r in range(replicates):
         early, into = weights.before[min(r, len(weights.before) - 1)], value[r]
         late = weights.after[min(r, len(weights.after) - 1)]
-        after[size - 1] = 0.0
-        for i in range(size - 1, 0, -1):
-            after[i - 1] = after[i] + into[i]
-        before[:] = 0.0
+        if not listed:
+            after[size - 1] = 0.0
+            for i in range(size - 1, 0, -1):
+                after[i - 1] = after[i] + into[i]
+            before[:] = 0.0
         for i in range(size):
             restart(rng, key, r * size + i)
             if entries.fixed.size:
                 exposure[:] = entries.fixed[r, i]
             else:
                 exposure[:] = 0.0
+            if listed:
+                _sum_of(into, edges.start_first[i], edges.start_first[i + 1], edges.first, before)
+                _sum_of(
+                    into, edges.start_second[i], edges.start_second[i + 1], edges.second, after[0]
+                )
             _add_weighted(early, before, exposure)
-            _add_weighted(late, after[i], exposure)
+            _add_weighted(late, after[0 if listed else i], exposure)
             rate = entries.rate[r, i]
             shape = 0.0
             if parents.value.size:
@@ -109,4 +136,5 @@ def draw_entries(key, entries, parents, weights):
                 into[i, k] = _gamma_within(
                     rng, prior + entries.heard[r, i, k], rate[k] + exposure[k]
                 )
-                before[k] += into[i, k]
+                if not listed:
+                    before[k] += into[i, k]

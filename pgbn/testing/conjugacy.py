@@ -17,7 +17,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from pgbn.checks import check_integer
 from pgbn.engine.compile.composed import splitter_of
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
+from pgbn.engine.in_turn.by_rules import draw_entry
+from pgbn.engine.in_turn.entry import Entry
 from pgbn.engine.plan import Draw, make_step
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import NetworkError
@@ -131,6 +133,13 @@ def _draw(program: Program, name: str, number: int, old: Array) -> Any:
     """Draw a node (or, as number 0, give it its old value); the log density of that draw."""
     node = program.network.nodes[name]
     given = None
+    together = next((s for s in program.wiring.connections.in_turn.values() if name in s.members),
+                    None)  # fmt: skip
+    if together is not None:  # given the others, the first entry alone has a conditional
+        entry = Entry(program, together)
+        part = _Recorder(node, [entry.cut(name, old)] if number == 0 else None)
+        draw_entry(program, entry, cast(Node, part))(stream_key(number))
+        return part.log_density
     if number == 0:
         rows = (
             np.moveaxis(old, _along_axis(program, node), 0) if program.is_in_time(name) else [old]

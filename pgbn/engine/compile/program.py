@@ -164,13 +164,18 @@ class Program:
     def through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
         """What comes through a source, beside the node that hears it: the factor of a term names
         the dims as the child does, the node has names of its own for them."""
+        heard = self.heard_through(source, products)
+        return [self._align(source.factor.name, each) for each in heard]
+
+    def heard_through(self, source: Source, products: Iterable[SumProduct]) -> list[Labelled]:
+        """The same, with the dims that it has by the names of the node."""
         factor, own = source.factor, source.own
         parts = [self.product(product) for product in products]
         heard = [replace(each, dims=tuple(own[dim] for dim in each.dims)) for each in parts]
         if factor.lookups:
             view = self.view(factor.lookups, self.storage[factor.name])
             heard = [view.heard(each) for each in heard]
-        return [self._align(factor.name, each) for each in heard]
+        return heard
 
     def view(self, lookups: tuple[Lookup, ...], stored: tuple[str, ...]) -> View:
         """What is seen of an array of the dims ``stored`` through categories."""

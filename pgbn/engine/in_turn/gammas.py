@@ -1,8 +1,9 @@
 """The kernel for gammas in turn whose exposures are sums over the other entries.
 
 It serves φ ~ Gam(a, c) with the dims (entry, part) or (entry) that stands twice in products over
-all pairs of entries, whatever else these products hold, as long as it varies with no entry:
-r_k φ_ik φ_jk and φ_ik λ_kl φ_jl alike. The shape a may be drawn with each entry.
+all pairs of entries, or over edges between them, whatever else these products hold, as long as it
+varies with no entry: r_k φ_ik φ_jk and φ_ik λ_kl φ_jl alike. The shape a may be drawn with each
+entry.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.products import compile_product
 from pgbn.engine.fused.gamma_layers import draws_as
-from pgbn.network.sumproduct import OtherEntries, PairMask, SumProduct
+from pgbn.engine.in_turn.edges import ALL_PAIRS, edges_of
+from pgbn.network.sumproduct import OtherEntries, OtherLookedUp, PairMask, SumProduct
+from pgbn.network.terms import Factor, Lookup
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.samplers.in_turn import Entries, Parents, Weights, draw_entries
@@ -31,17 +34,25 @@ if TYPE_CHECKING:
 
 __all__ = ["gammas_in_turn"]
 
+_OTHERS = OtherEntries | OtherLookedUp
 _NONE = np.zeros((0, 0, 0))
 _NO_PARENTS = Parents(*(np.zeros((0, 0), kind) for kind in (float, np.int64, float, float)))
 
 
 @dataclass(frozen=True)
 class _Weight:
-    """Σ_l w_kl of the other entries, those before, after, or both."""
+    """Σ_l w_kl of the other entries, those before, after, or both; or those at the other ends of
+    edges, of which the entry is the second or the first."""
 
     get: Callable[[], NDArray[np.float64]]
     before: bool
     after: bool
+    ends: tuple[Factor, Factor] | None = None
+
+    @property
+    def edges(self) -> tuple[tuple[Lookup, ...], ...]:
+        """What tells edges from other edges: the categories of both ends."""
+        return () if self.ends is None else tuple(end.lookups for end in self.ends)
 
 
 def gammas_in_turn(program: Program, in_turn: InTurn) -> Run | None:
@@ -56,7 +67,7 @@ def gammas_in_turn(program: Program, in_turn: InTurn) -> Run | None:
     weights, fixed = list[_Weight](), list[Callable[[], Any]]()
     for source in program.wiring.sources[name]:
         products = program.wiring.exposures.source_exposure(source)
-        if not any(isinstance(o, OtherEntries) for p in products for o in p.operands):
+        if not any(isinstance(o, _OTHERS) for p in products for o in p.operands):
             fixed += [part.get for part in program.through(source, products)]
             continue
         for product in products:
@@ -64,15 +75,21 @@ def gammas_in_turn(program: Program, in_turn: InTurn) -> Run | None:
             if weight is None:
                 return None
             weights.append(weight)
-    return _run(program, node, parent, weights, fixed)
+    if len({weight.edges for weight in weights}) > 1:
+        return None
+    return _run(program, in_turn, parent, weights, fixed)
 
 
 def _run(
-    program: Program, node: Node, parent: Node | None, weights: list[_Weight],
+    program: Program, in_turn: InTurn, parent: Node | None, weights: list[_Weight],
     fixed: list[Callable[[], Any]],
-) -> Run:  # fmt: skip
-    name, values = node.name, program.values
+) -> Run | None:  # fmt: skip
+    name, values = in_turn.node, program.values
     shape, dims = (*program.shape[name], 1)[:3], len(program.storage[name])
+    ends = weights[0].ends
+    edges = ALL_PAIRS if ends is None else edges_of(program, in_turn, *ends)
+    if edges is None:
+        return None
     count, rate = program.heard_count(name).get, program.slot(name, "rate").get
     prior = program.slot(name, "shape").get
     above = None
@@ -91,7 +108,7 @@ def _run(
         entries = Entries(values[name].reshape(shape).copy(), _full(count(), shape, dims), known,
                           _full(rate(), shape, dims), others)  # fmt: skip
         both = Weights(*(_added(weights, side) for side in ("before", "after")))
-        draw_entries(np.uint64(key), entries, parents, both)
+        draw_entries(np.uint64(key), entries, parents, both, edges)
         values[name] = entries.value.reshape(program.shape[name])
         if parent is not None:
             values[parent.name] = parents.value.reshape(program.shape[parent.name])
@@ -146,18 +163,18 @@ def _weight(
     program: Program, in_turn: InTurn, source: Source, product: SumProduct
 ) -> _Weight | None:
     """What multiplies the sums of the other entries in the exposure through a source."""
-    others = [o for o in product.operands if isinstance(o, OtherEntries)]
+    others = [o for o in product.operands if isinstance(o, _OTHERS)]
     masks = [o for o in product.operands if isinstance(o, PairMask)]
     rest = tuple(o for o in product.operands if o not in others and o not in masks)
-    if len(others) != 1 or len(masks) != 1 or masks[0].relation == "same":
+    side = _side(source, others, masks)
+    if side is None or any(side.dims & set(o.dims) for o in rest):
         return None
-    here, part = _names(program, in_turn, dict(zip(source.own.values(), source.own, strict=True)))
-    own = dict(zip(others[0].own_dims, others[0].dims, strict=True))
-    there, other_part = _names(program, in_turn, own)
-    mask = masks[0]
-    if set(mask.dims) != {here, there} or any({here, there} & set(o.dims) for o in rest):
-        return None
-    inner = tuple(dim for dim in product.summed if dim not in (there, other_part))
+    part, other_part = (
+        _part(program, in_turn, dims, own)
+        for dims, own in ((source.factor.dims, source.factor.own_dims),
+                          (others[0].dims, others[0].own_dims))
+    )  # fmt: skip
+    inner = tuple(dim for dim in product.summed if dim not in side.dims and dim != other_part)
     present = {dim for operand in rest for dim in operand.dims}
     kept = tuple(dim for dim in present if dim not in inner)
     if not set(kept) <= {part, other_part}:
@@ -170,14 +187,45 @@ def _weight(
     )
     dims = (part,) if part == other_part else (part, other_part)
     get = _matrix(whole, dims, tuple(program.sizes[dim] if dim else 1 for dim in dims))
+    return _Weight(get, side.before, side.after, side.ends)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Which other entries an entry meets through a source, and the dims by which it does."""
+
+    dims: set[str]
+    before: bool
+    after: bool
+    ends: tuple[Factor, Factor] | None = None
+
+
+def _side(
+    source: Source, others: list[OtherEntries | OtherLookedUp], masks: list[PairMask]
+) -> _Side | None:
+    if len(others) != 1:
+        return None
+    if isinstance(others[0], OtherLookedUp):
+        ends = [factor for factor in source.term.factors if factor.name == others[0].name]
+        if masks or len(ends) != 2 or not source.factor.lookups:
+            return None
+        first = source.factor is ends[0]
+        return _Side(others[0].through, not first, first, (ends[0], ends[1]))
+    if len(masks) != 1 or masks[0].relation == "same" or source.factor.lookups:
+        return None
+    mask = masks[0]
+    here = [dim for dim in mask.dims if dim in source.factor.dims]
+    there = [dim for dim in mask.dims if dim in others[0].dims]
+    if len(here) != 1 or len(there) != 1 or here == there:
+        return None
     both = mask.relation == "distinct"
-    return _Weight(get, both or here == mask.dims[1], both or here == mask.dims[0])
+    return _Side(set(mask.dims), both or here[0] == mask.dims[1], both or here[0] == mask.dims[0])
 
 
-def _names(program: Program, in_turn: InTurn, here: dict[str, str]) -> tuple[str, str]:
-    """What the dim of the entries, and the dim of their parts, are called in a slot."""
+def _part(program: Program, in_turn: InTurn, dims: tuple[str, ...], own: tuple[str, ...]) -> str:
+    """What the dim of the parts of an entry is called in a slot; "" if it has none."""
     storage = program.storage[in_turn.node]
-    return here[storage[0]], here[storage[1]] if len(storage) > 1 else ""
+    return dims[own.index(storage[1])] if len(storage) > 1 else ""
 
 
 def _matrix(

@@ -15,7 +15,7 @@ from pgbn.engine.in_turn import entry as one_entry
 from pgbn.engine.in_turn.by_rules import draw_entry
 from pgbn.engine.in_turn.entry import Entry
 from pgbn.samplers.random import stream_key
-from pgbn.testing import geweke
+from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.graphs import GRAPHS, graphs, two_vertices
 
 SIZED = graphs()
@@ -25,6 +25,12 @@ SIZED = graphs()
 def test_the_joint_distribution_stays(name: str) -> None:
     network, sizes = SIZED[name]
     assert geweke(network, sizes, 1_500, 5, 1, "composed").worst < 4
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_first_entry_has_its_conditional(name: str) -> None:
+    network, sizes = SIZED[name]
+    assert check_conjugacy(network, sizes).worst < 1e-8
 
 
 @pytest.mark.long

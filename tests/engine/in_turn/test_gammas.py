@@ -12,7 +12,7 @@ from pgbn.testing import geweke
 from tests.helpers.graphs import graphs
 
 SIZED = graphs()
-SERVED = ("epm", "epm, weighted", "hgp_epm", "directed", "degrees")
+SERVED = ("epm", "epm, weighted", "hgp_epm", "directed", "degrees", "edges")
 
 
 def with_other_data() -> Network:
