@@ -38,7 +38,7 @@ def lemma_of_draw(rule: DrawRule) -> str | None:
 
 def chain_lemma(node: Node) -> str:
     """The lemma behind a node that depends on its own row before."""
-    return "chain" if node.simplex is None else "proportions"
+    return "proportions" if isinstance(node, Dirichlet) else "chain"
 
 
 class Lemmas:

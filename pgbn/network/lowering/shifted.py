@@ -26,7 +26,12 @@ def expand_shift(walk: Walk, shift: Shift) -> list[Term]:
     first = [replace(term, phase=FIRST) for term in walk.expand(shift.initial)]
     later = Walk(walk.node, walk.slot, inside=True).expand(shift.of)
     if not all(term.phase == LATER for term in later):
-        raise walk.error("every term of a Shift must contain Self()")
+        row = shift.along
+        raise walk.error(
+            "every term of a Shift must contain Self(); to read an earlier row of another node, "
+            f"rename its dim and look that row up: node.rename({row}='past')[pgbn.Categories("
+            f"'before', dims={row!r}, of='past', values=[0, 0, 1, 2, …])]"
+        )
     return later + first
 
 
