@@ -161,14 +161,12 @@ def transform_command(
 ) -> None:  # fmt: skip
     """Write the topic proportions of new documents.
 
-    Of a corpus that pgbn corpus build wrote, a .npy file is written block by block, in bounded
-    memory; a run that was stopped goes on when the same command is given again.
+    Of a corpus that pgbn corpus build wrote, a .npy file is written block by block, and goes on
+    after a stop when the same command is given again.
 
-    Examples:
+    Example:
 
       pgbn transform model new.csv --column review -o features.csv
-
-      pgbn transform model corpus -o features.npy
     """
     from pgbn.cli.models import open_model, read_for
 
@@ -181,8 +179,7 @@ def transform_command(
     opened = open_model(model)
     chosen = None if concat else 1 if layer is None else layer
     if to is not None and to.suffix == ".npy" and is_archive(data):
-        stream_features(opened.network, data, to, chosen, sampling)
-        return
+        return stream_features(opened.network, data, to, chosen, sampling)
     corpus, X = read_for(opened, data, reading)
     found = _infer(opened.network, X, corpus.labels, layers=chosen, units=False, **vars(sampling))
     features = found.features(chosen)
