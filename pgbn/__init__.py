@@ -87,12 +87,16 @@ if TYPE_CHECKING:
     from pgbn.nodes.rules.evidence import Evidence
     from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule
     from pgbn.nodes.rules.table import rules
+    from pgbn.samplers.disk import Disk
+    from pgbn.samplers.executor import Threads
     from pgbn.storage import load, save
     from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
     from pgbn.training.merging import merge_topics
+    from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
     from pgbn.training.new_rows import HiddenUnits, infer
+    from pgbn.training.streamed import transform_to
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
     from pgbn.versions import show_versions
@@ -110,6 +114,7 @@ __all__ = [
     "Corpus",
     "DataError",
     "Dirichlet",
+    "Disk",
     "Draws",
     "Event",
     "Evidence",
@@ -120,6 +125,7 @@ __all__ = [
     "Index",
     "Latent",
     "LayerwiseTraining",
+    "MinibatchEvent",
     "MissingRuleError",
     "Mix",
     "Multinomial",
@@ -143,6 +149,7 @@ __all__ = [
     "StaleReadError",
     "StorageError",
     "Sum",
+    "Threads",
     "TrainedNetwork",
     "checkpoint",
     "completion_perplexity",
@@ -177,6 +184,8 @@ __all__ = [
     "testing",
     "time_samplers",
     "train_layerwise",
+    "train_minibatch",
+    "transform_to",
     "zoo",
 ]
 
@@ -191,6 +200,7 @@ for _kind, _room in {
     "training": "pgbn.training",
     "grown": "pgbn.training",
     "checkpoint": "pgbn.training",
+    "minibatch": "pgbn.training.minibatch.saving",
     "estimator": "pgbn.estimators",
     "transformer": "pgbn.estimators",
 }.items():

@@ -48,6 +48,8 @@ TOGETHER = {
                      "pgbn", "pgds")
     },
     "zoo/hgp_epm.py": "zoo/test_epm.py",
+    "training/minibatch/saving.py": "training/minibatch/test_train.py",
+    "training/minibatch/settings.py": "training/minibatch/test_train.py",
     "training/belief.py": "training/test_growing.py",
     "engine/compile/by_cell.py": "evaluation/test_prediction.py",
     "engine/compile/conditional.py": "evaluation/test_held_out.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.checks import in_order
+from pgbn.engine.data.imputable import check_imputable, is_imputable
 from pgbn.errors import DataError, did_you_mean
-from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import EvidenceRule
+from pgbn.nodes.base import Observed
 from pgbn.storage.blocks import counts_of
 from pgbn.storage.sparse import check_sparse
 
@@ -24,12 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "cells_of", "read_array", "read_data"]
 
 
+_ROWS = 2**12  # that are added up at a time
+
+
 class Cells:
     """The non-zero cells of an observed array, rows × columns.
 
     The last dim is the columns; the replicates and all other dims, flattened, are the rows.
     ``values`` are int64 for counts and float64 for reals. ``missing`` marks cells whose value
-    is unknown; they are imputed in every sweep.
+    is unknown; they are imputed in every sweep. ``is_corpus``: they are those of a `pgbn.Corpus`;
+    ``let_go`` is called after some rows were read, where the arrays are files.
     """
 
     def __init__(
@@ -41,9 +44,12 @@ class Cells:
         indices: NDArray[np.int32],
         values: NDArray[Any],
         missing: NDArray[np.bool_] | None = None,
+        is_corpus: bool = False,
+        let_go: Callable[[], None] = lambda: None,
     ) -> None:
         self.dims, self.shape, self.replicates = dims, shape, replicates
         self.indptr, self.indices, self.values, self.missing = indptr, indices, values, missing
+        self.is_corpus, self.let_go = is_corpus, let_go
 
     @property
     def rows(self) -> int:
@@ -57,9 +63,14 @@ class Cells:
         """The row of every cell."""
         return np.repeat(np.arange(self.rows, dtype=np.int64), np.diff(self.indptr))
 
-    def positions(self, dims: tuple[str, ...], replicates: int) -> NDArray[np.int64]:
-        """For every cell, the flat index into an array of (replicates or 1, *dims)."""
-        rows = self.cell_rows()
+    def positions(
+        self, dims: tuple[str, ...], replicates: int, block: slice = slice(None)
+    ) -> NDArray[np.int64]:
+        """For every cell, or those of a block of rows, the flat index into an array of
+        (replicates or 1, *dims)."""
+        first, last, _ = block.indices(self.rows)
+        edges = self.indptr[first : last + 1]
+        rows = np.repeat(np.arange(first, last, dtype=np.int64), np.diff(edges))
         per = prod(self.shape[:-1])
         index = {"": rows // per if per else rows}
         inside = rows % per if per else rows
@@ -67,7 +78,7 @@ class Cells:
             index[dim] = inside % size
             inside = inside // size
         if self.dims:
-            index[self.dims[-1]] = self.indices.astype(np.int64)
+            index[self.dims[-1]] = self.indices[edges[0] : edges[-1]].astype(np.int64)
         sizes = dict(zip(self.dims, self.shape, strict=True))
         flat = index[""] if replicates > 1 else np.zeros(rows.size, np.int64)
         for dim in dims:
@@ -78,8 +89,29 @@ class Cells:
         """Σ of cell values over all dims but ``dims``, as an array of (R, *dims)."""
         sizes = dict(zip(self.dims, self.shape, strict=True))
         shape = (self.replicates, *(sizes[dim] for dim in dims))
-        sums = np.bincount(self.positions(dims, self.replicates), values, minlength=prod(shape))
+        sums = np.zeros(prod(shape))
+        for block, cells in self._blocks():  # in a fixed order, whoever runs it
+            at = self.positions(dims, self.replicates, block)
+            if at.size:
+                low = at.min()
+                part = np.bincount(at - low, values[cells])
+                sums[low : low + part.size] += part
+            self.let_go()
         return sums.astype(values.dtype).reshape(shape)
+
+    def sum(self) -> int:
+        """Σ of the data, as a whole number."""
+        total = 0
+        for _, cells in self._blocks():
+            total += int(self.values[cells].sum())
+            self.let_go()
+        return total
+
+    def _blocks(self) -> Iterator[tuple[slice, slice]]:
+        """The rows in blocks, and the cells of each."""
+        for first in range(0, self.rows, _ROWS):
+            last = min(first + _ROWS, self.rows)
+            yield slice(first, last), slice(self.indptr[first], self.indptr[last])
 
     def dense(self, values: NDArray[Any] | None = None) -> NDArray[Any]:
         """The whole array, (R, *shape), of the data or of other values of the same cells."""
@@ -137,44 +169,8 @@ def read_data(network: Network, data: Mapping[str, Any]) -> dict[str, Cells]:
     cells = {name: read_array(network.nodes[name], value) for name, value in data.items()}  # type: ignore[arg-type]
     for name, cell in cells.items():
         if cell.missing is not None:
-            _check_imputable(network, network.nodes[name])
+            check_imputable(network, network.nodes[name])
     return cells
-
-
-def _is_imputable(node: Node) -> bool:
-    """Masked cells are imputed as Poisson counts, so the data must rest on such counts."""
-    return find_link(node) is not None and node.simplex is None
-
-
-def _is_silent(rule: EvidenceRule) -> bool:
-    """Whether a rule tells its slot nothing at masked cells: their value is 0, and what a function
-    makes of the cells is left out there (`Quantities.known_only`), but a slot's value is not."""
-    parts = ((rule.count, rule.count_reads), (rule.exposure, rule.exposure_reads))
-    return rule.drawn is None and all(
-        part in ("value", "count", 0) or (callable(part) and {"value", "count"} & set(reads))
-        for part, reads in parts
-    )
-
-
-def _check_imputable(network: Network, node: Node) -> None:
-    link, kind = find_link(node), type(node).__name__
-    wrong = "" if _is_imputable(node) else f"for {kind}"
-    for slot in node.slots():
-        rule = network.wiring.rules.get((node.name, slot))
-        if wrong or link is None or rule is None:
-            continue
-        reads = {"value", "count", "exposure"} & set(rule.exposure_reads)
-        told = (rule.count, rule.kind, rule.drawn) == ("count", "poisson", None) and not reads
-        if slot == link.slot and not told:
-            wrong = f"since the rule of {kind} for {slot} is not that of Pois(exposure · {slot})"
-        elif slot != link.slot and not _is_silent(rule):
-            wrong = f"since the rule of {kind} for {slot} does not look at the data of each cell"
-    if wrong:
-        raise DataError(
-            f"{node.name}: the data have masked cells, which cannot be imputed {wrong}; use a "
-            "node with Poisson counts, such as pgbn.Poisson, or leave the rows with unknown "
-            "cells out"
-        )
 
 
 def read_array(node: Observed, value: Any, imputed: bool = True) -> Cells:
@@ -274,7 +270,7 @@ def _check_values(node: Observed, values: NDArray[Any], imputed: bool) -> None:
         kind = "NaN" if np.isnan(values).any() else "infinite"
         remedy = (
             "for unknown cells give a numpy.ma.masked_array, whose masked cells are imputed"
-            if imputed and _is_imputable(node)
+            if imputed and is_imputable(node)
             else "give finite numbers, or leave the rows with unknown cells out"
         )
         raise DataError(f"{node.name}: the data have {kind} values; {remedy}")
