@@ -124,7 +124,9 @@ class Rows:
         return (row.shape[0], 1, row.shape[1], row.shape[2])
 
     def stream(self, key: int) -> Stream:
-        return Stream(stream_key(key, self.now), self.shape4, self.program.executor)
+        simplex = self.node.simplex
+        axis = 3 if simplex is None else 4 - len(self.dims) + self.dims.index(simplex)
+        return Stream(stream_key(key, self.now), self.shape4, self.program.executor, axis)
 
     def splitters(self) -> dict[str, Splitter]:
         return {
