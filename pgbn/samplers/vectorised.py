@@ -23,10 +23,12 @@ from pgbn.samplers.row_kernels import (
     crt_rows,
     exponential_rows,
     gamma_rows,
+    gig_rows,
     log_gamma_rows,
     neg_log_beta_rows,
     normal_rows,
     poisson_rows,
+    polya_gamma_rows,
     truncated_poisson_rows,
     uniform_rows,
 )
@@ -34,6 +36,7 @@ from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, run
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.variates.categorical import categorical_lines
 from pgbn.samplers.variates.dirichlet import softmax_lines
+from pgbn.samplers.variates.hidden_count import hidden_count_rows
 from pgbn.samplers.variates.multinomial import multinomial_lines
 
 __all__ = [
@@ -47,11 +50,14 @@ __all__ = [
     "dirichlet",
     "exponential",
     "gamma",
+    "gig",
+    "hidden_count",
     "log_gamma",
     "multinomial",
     "neg_log_beta",
     "normal",
     "poisson",
+    "polya_gamma",
     "truncated_poisson",
     "uniform",
 ]
@@ -85,6 +91,18 @@ def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float
     size = stream.shape
     a, c = operand(shape, REAL, size), operand(rate, REAL, size)
     return run(gamma_rows, stream, np.empty(size), a, c)
+
+
+def gig(stream: Stream, order: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """x ~ GIG(order, a, b), with density proportional to x^(order-1) exp(-(a x + b / x) / 2)."""
+    parts = [operand(each, REAL, stream.shape) for each in (order, a, b)]
+    return run(gig_rows, stream, np.empty(stream.shape), *parts)
+
+
+def polya_gamma(stream: Stream, tilt: ArrayLike) -> NDArray[np.float64]:
+    """x ~ PG(1, tilt), Pólya-gamma: of mean tanh(tilt / 2) / (2 tilt)."""
+    each = operand(tilt, REAL, stream.shape)
+    return run(polya_gamma_rows, stream, np.empty(stream.shape), each)
 
 
 def log_gamma(stream: Stream, shape: ArrayLike) -> NDArray[np.float64]:
@@ -136,6 +154,16 @@ def bessel(stream: Stream, log_alpha: ArrayLike) -> NDArray[np.int64]:
     """n >= 1 with P(n) proportional to (alpha / 2)^(2n) / (n! (n - 1)!), given ln alpha."""
     size = stream.shape
     return run(bessel_rows, stream, np.empty(size, COUNT), operand(log_alpha, REAL, size))
+
+
+def hidden_count(
+    stream: Stream, w: ArrayLike, offset: ArrayLike, count: ArrayLike = -1
+) -> NDArray[np.int64]:
+    """h with P(h) proportional to w^h Γ(a + h + m) / (h! Γ(a + h)), a = ``offset``, m = ``count``;
+    without a count (below 0) to w^h / (h! Γ(a + h)), the Bessel law of order a - 1 at 2√w."""
+    parts = [operand(w, REAL, stream.shape), operand(offset, REAL, stream.shape)]
+    each = operand(count, COUNT, stream.shape)
+    return run(hidden_count_rows, stream, np.empty(stream.shape, COUNT), *parts, each)
 
 
 def binomial(stream: Stream, n: ArrayLike, p: ArrayLike) -> NDArray[np.int64]:
