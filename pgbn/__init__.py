@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         Multinomial,
         Node,
         Observed,
+        Pairs,
         Poisson,
         PoissonGamma,
         Product,
@@ -78,6 +79,8 @@ if TYPE_CHECKING:
         Shift,
         Slot,
         Sum,
+        distinct,
+        same,
     )
     from pgbn.nodes.rules.evidence import Evidence
     from pgbn.nodes.rules.registry import (
@@ -91,6 +94,7 @@ if TYPE_CHECKING:
     from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+    from pgbn.training.merging import merge_topics
     from pgbn.training.new_rows import HiddenUnits, infer
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
@@ -126,6 +130,7 @@ __all__ = [
     "NewRows",
     "Node",
     "Observed",
+    "Pairs",
     "PgbnError",
     "PgbnWarning",
     "Poisson",
@@ -146,6 +151,7 @@ __all__ = [
     "corpus",
     "counts_are_data",
     "diagnostics",
+    "distinct",
     "docstrings",
     "draw_rule",
     "evaluation",
@@ -156,6 +162,7 @@ __all__ = [
     "infer",
     "link_rule",
     "load",
+    "merge_topics",
     "plot",
     "prune",
     "register_kernel",
@@ -163,6 +170,7 @@ __all__ = [
     "report",
     "resume",
     "rules",
+    "same",
     "save",
     "show_versions",
     "split_tokens",

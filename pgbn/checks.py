@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from pgbn.errors import DataError
 
 __all__ = [
+    "DEPTH",
     "MOST_LAYERS",
     "MOST_THREADS",
+    "WIDTHS",
     "check_flag",
     "check_integer",
     "check_names",
@@ -31,6 +33,10 @@ __all__ = [
 
 MOST_THREADS = 1024  # beyond it, systems refuse
 MOST_LAYERS = 100  # of a network that is trained
+# What estimators and commands train unless they are told otherwise: budgets that shrink, so that
+# upper layers can be read like a table of contents (docs/howto/widths.md has the measurements).
+WIDTHS = (80, 20, 6)
+DEPTH = len(WIDTHS)
 
 
 def is_integral(value: Any) -> bool:

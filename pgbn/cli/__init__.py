@@ -6,7 +6,7 @@ A command imports what it needs when it runs, so that the help is there at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,7 +54,21 @@ def run_command(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
     words = [word for word in arguments if word not in ("--json", "--debug")] or ["--help"]
     output.json, output.debug = "--json" in arguments, "--debug" in arguments
-    return guarded(lambda: app(words, prog_name="pgbn", standalone_mode=False), output)
+    return guarded(lambda: _run(words), output)
+
+
+# What other programs call the number of topics.
+_TOPICS = ("--k", "-k", "--topics", "--num-topics", "--n-topics", "--n-components", "--ntopics")
+
+
+def _run(words: Sequence[str]) -> Any:
+    asked = next((word for word in words if word.partition("=")[0] in _TOPICS), None)
+    if asked is not None and words[0] in ("fit", "demo"):
+        raise typer.BadParameter(
+            f"{asked.partition('=')[0]} is no option of pgbn {words[0]}; the number of topics, at "
+            "most, is --max-width 100, or --max-width 100,30,10 with one number for each layer"
+        )
+    return app(list(words), prog_name="pgbn", standalone_mode=False)
 
 
 def _version(wanted: bool) -> None:

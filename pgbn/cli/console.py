@@ -60,7 +60,11 @@ class Output:
             _discard(sys.stderr)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """A table; the last column may be long."""
+        """A table; the last column may be long. In a pipe its lines are not filled or broken: each
+        row is a line, for other programs."""
+        if not sys.stdout.isatty():
+            self.say("\n".join(_lines(title, columns, rows)))
+            return
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
@@ -71,7 +75,20 @@ class Output:
             table.add_column(column, justify="left" if last else "right", overflow="fold")
         for row in rows:
             table.add_row(*(Text(printable(cell, one_line=True)) for cell in row))
-        Console(width=None if sys.stdout.isatty() else 200).print(table)
+        Console().print(table)
+
+
+def _lines(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """A table as plain text: all columns but the last to the right, two spaces apart."""
+    cells = [[printable(cell, one_line=True) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
+    lines = [
+        "  ".join(
+            [*(cell.rjust(n) for cell, n in zip(row, widths, strict=False)), row[-1]]
+        ).rstrip()
+        for row in cells
+    ]
+    return [printable(title), *lines] if any(columns) else [printable(title), *lines[1:]]
 
 
 output = Output()

@@ -17,6 +17,7 @@ from pgbn.checks import MOST_THREADS, check_seed
 from pgbn.cli.console import wrong_usage
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.corpus import FORMATS
+from pgbn.storage.stop_words import LANGUAGES, stop_words_of
 
 __all__ = [
     "Counting",
@@ -92,21 +93,24 @@ def layer_numbers(name: str, text: str, kind: type, depth: int) -> Any:
     try:
         values = [kind(part) for part in text.split(",")]
     except ValueError:
-        raise DataError(f"--{name} {text!r}: give a number, or one a layer: 300,200,100") from None
+        raise DataError(
+            f"--{name} {text!r}: give a number, or one for each layer: 300,200,100"
+        ) from None
     if not all(0 < value < math.inf for value in values):
         kinds = "whole" if kind is int else "finite"
         raise DataError(f"--{name} {text}: give {kinds} numbers above 0")
     if len(values) not in (1, depth):
         raise DataError(
             f"--{name} {text}: {len(values)} numbers, but --depth {depth}; give one number, or one "
-            "a layer"
+            "for each layer"
         )
     return values[0] if len(values) == 1 else values
 
 
-def layer_budgets(text: str, depth: int) -> int | tuple[int, ...]:
-    """From "100" or "100,30,10" to the widths at most, see `pgbn.training.per_layer.budgets`."""
-    from pgbn.training.per_layer import budgets
+def layer_budgets(text: str, depth: int | None) -> tuple[int | tuple[int, ...], int]:
+    """From "100" or "100,30,10" to the widths at most and the number of layers, see
+    `pgbn.training.per_layer`."""
+    from pgbn.training.per_layer import budgets, layers_asked
 
     try:
         values = [int(part) for part in text.split(",")]
@@ -114,7 +118,9 @@ def layer_budgets(text: str, depth: int) -> int | tuple[int, ...]:
         raise DataError(
             f"--max-width {text!r}: give a whole number, or one for each layer: 100,30,10"
         ) from None
-    return budgets("--max-width", values[0] if len(values) == 1 else values, depth)
+    given = values[0] if len(values) == 1 else values
+    layers = layers_asked(given, depth)
+    return budgets("--max-width", given, layers), layers
 
 
 def _share(name: str, text: str) -> int | float:
@@ -134,12 +140,18 @@ def _share(name: str, text: str) -> int | float:
 
 
 def _stop_words(text: str) -> str | list[str] | None:
-    if text in ("english", "none"):
-        return None if text == "none" else text
+    if text == "none":
+        return None
+    if text in LANGUAGES:
+        stop_words_of(text)  # that the list can be had is known before anything is read
+        return text
     try:
         return Path(text).read_text("utf-8").split()
     except (OSError, ValueError) as error:
-        raise DataError(f"--stop-words {text}: give english, none or a file ({error})") from None
+        raise DataError(
+            f"--stop-words {text}: give english, another language, none or a file ({error})."
+            f"{did_you_mean(text, LANGUAGES)}"
+        ) from None
 
 
 # ---- options, each declared once ----------------------------------------------------------
@@ -216,7 +228,10 @@ class Counting:
     max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = "0.5"
     max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None
     stop_words: Annotated[
-        str, typer.Option(help="english, none, or a file with a word a line.")
+        str,
+        typer.Option(
+            help="english, german or another language, none, or a file with one word on each line."
+        ),
     ] = "english"
     token_pattern: Pattern = None
     ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1

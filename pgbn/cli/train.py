@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pgbn.checks import MOST_LAYERS
+from pgbn.checks import DEPTH, MOST_LAYERS, WIDTHS
 from pgbn.cli.console import interruptible, output, wrong_usage
 from pgbn.cli.options import (
     Counting,
@@ -29,17 +30,18 @@ from pgbn.storage.blocks import Corpus
 from pgbn.storage.corpus import count_terms, read_corpus
 from pgbn.storage.writing import writing
 
-__all__ = ["demo_command", "fit_command", "resume_command"]
+__all__ = ["as_options", "demo_command", "fit_command", "resume_command"]
 
 DEMO = "pgbn demo"
 FEW_TERMS = 20
+BUDGETS = ",".join(map(str, WIDTHS))
 
 
 def demo_command(
     to: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
         "pgbn-demo"
     ),
-    max_width: Width = "60",
+    max_width: Width = BUDGETS,
     sweeps: Annotated[
         int,
         typer.Option(min=8, help="Sweeps of the first layer, at least 8; the others get half."),
@@ -65,7 +67,7 @@ def demo_command(
     if is_archive(to) and _command(to) != DEMO:
         raise StorageError(f"{to}: there is a model that is not of the demo; use another folder")
     with wrong_usage():
-        widths = layer_budgets(max_width, 3)
+        widths, _ = layer_budgets(max_width, DEPTH)
     start = time.monotonic()
     with writing(to):
         output.note("reading the docstrings of numpy and scipy …")
@@ -80,7 +82,7 @@ def demo_command(
                 corpus.counts,
                 to,
                 widths,
-                3,
+                DEPTH,
                 burn_in=[n - n // 4 for n in each],
                 collect=[n // 4 for n in each],
                 seed=seed,
@@ -117,10 +119,12 @@ def fit_command(
     to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.",
                                      show_default=False)],
     *,
-    max_width: Width = "100",
-    depth: Annotated[int, typer.Option(min=1, max=MOST_LAYERS, help="Layers, at most.")] = 3,
-    burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number or one a layer "
-                                         "(300,200,100).")] = "300",
+    max_width: Width = BUDGETS,
+    depth: Annotated[int | None, typer.Option(
+        min=1, max=MOST_LAYERS, help="Layers, at most; if left out, as many as --max-width has "
+        "numbers, or 3 for one number.", show_default=False)] = None,
+    burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number, or one for "
+                                         "each layer (300,200,100).")] = "300",
     collect: Annotated[str, typer.Option(help="Sweeps after pruning, likewise.")] = "200",
     eta: Annotated[str, typer.Option(help="Dirichlet parameter of the topics, likewise.")] = "0.05",
     link: Annotated[str, typer.Option(help="poisson (counts), bernoulli (0/1) or gamma "
@@ -142,7 +146,7 @@ def fit_command(
 
       pgbn fit texts/ -o model
 
-      pgbn fit reviews.csv --column review -o model --max-width 200,40 --depth 2
+      pgbn fit reviews.csv --column review -o model --max-width 200,40
 
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200
     """
@@ -152,12 +156,13 @@ def fit_command(
     from pgbn.zoo.arguments import check_link
 
     with wrong_usage():  # before anything is read
+        budgets, layers = layer_budgets(max_width, depth)
         settings = Settings.of(
-            layer_budgets(max_width, depth),
-            depth,
-            burn_in=layer_numbers("burn-in", burn_in, int, depth),
-            collect=layer_numbers("collect", collect, int, depth),
-            eta=layer_numbers("eta", eta, float, depth),
+            budgets,
+            layers,
+            burn_in=layer_numbers("burn-in", burn_in, int, layers),
+            collect=layer_numbers("collect", collect, int, layers),
+            eta=layer_numbers("eta", eta, float, layers),
             link=check_link(link, "--link"),
             keep_draws=keep_draws,
             seed=seed,
@@ -207,20 +212,38 @@ def resume_command(
 
 
 def _finished(folder: Path) -> None:
-    from pgbn.storage.folders import load
+    """What a training ended with: its widths, how its layers read, and what to know of them."""
+    from pgbn.evaluation import layer_quality, training_advice
+    from pgbn.storage.folders import open_saved
     from pgbn.training.trained import TrainedNetwork, unwrapped
 
-    result = load(folder)
+    saved = open_saved(folder)
+    result = getattr(saved.object, "training_", saved.object)
     network = unwrapped(result)
     widths = list(getattr(network, "widths", ()))
-    stopped = getattr(getattr(result, "training_", result), "stopped", "")
-    use = "topics" if isinstance(network, TrainedNetwork) else "info"
-    output.result(
-        {"model": str(folder), "widths": widths, "stopped": stopped},
-        lambda: output.say(
-            f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn {use} {folder}"
-        ),
-    )
+    stopped = getattr(result, "stopped", "")
+    topics = isinstance(network, TrainedNetwork)
+    layers = layer_quality(network) if topics else []
+    advice = training_advice(result, saved.data) if hasattr(result, "networks") and topics else []
+
+    def text() -> None:
+        for quality in layers:
+            output.say(quality)
+        output.say(
+            f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn "
+            f"{'topics' if topics else 'info'} {folder}"
+        )
+
+    for sentence in advice:
+        output.note(f"pgbn: note: {as_options(sentence)}")
+    facts = {"layers": [vars(quality) for quality in layers]} if topics else {}
+    output.result({"model": str(folder), "widths": widths, "stopped": stopped, **facts}, text)
+
+
+def as_options(sentence: str) -> str:
+    """A sentence that names arguments of Python, with the options of the command line."""
+    return re.sub(r"\b(max_width|burn_in|stop_words|max_df|min_df)\b",
+                  lambda found: "--" + found[0].replace("_", "-"), sentence)  # fmt: skip
 
 
 def _describe(corpus: Corpus) -> None:

@@ -233,7 +233,12 @@ def perplexity_command(
     held = completion_perplexity(opened.network, X, fraction=fraction, **vars(sampling))
     facts = {"perplexity": held.perplexity(), "tokens": int(held.counts.sum()),
              "documents": X.shape[0], "fraction": fraction}  # fmt: skip
-    output.result(facts, lambda: output.say(f"{facts['perplexity']:.2f}"))
+    said = (
+        f"{facts['perplexity']:.2f}: the perplexity of {facts['tokens']} held-out tokens of "
+        f"{facts['documents']} documents, given {fraction:.0%} of each; of equally likely terms it "
+        f"would be {opened.network.vocabulary_size}"
+    )
+    output.result(facts, lambda: output.say(said))
 
 
 def generate_command(

@@ -5,6 +5,7 @@ faster, it stands in for them. Makers are tried in this order, and each says by 
 task whether it serves it:
 
     time          nodes that depend on their own row before
+    in turn       nodes whose entries are drawn one after another, given each other
     first layer   the counts of the data, if the network has a sampler of the first layer
     fused         kernels that do several rules at once, those of other packages first
     composed      the rules, one by one: these serve everything
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 Run = Callable[[int], None]
-STAGES = ("time", "first layer", "fused", "composed")
+STAGES = ("time", "in turn", "first layer", "fused", "composed")
 _KERNELS = ("first layer", "fused")  # left out where the composed rules are asked for
 
 

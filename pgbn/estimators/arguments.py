@@ -13,9 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from pgbn.checks import MOST_THREADS, check_flag, check_integer, in_order, is_integral
-from pgbn.errors import DataError
+from pgbn.errors import DataError, notify
 from pgbn.storage.blocks import counts_of
 from pgbn.storage.sparse import check_sparse
+from pgbn.training.per_layer import layers_asked
+from pgbn.training.settings import check_depth
 from pgbn.zoo.arguments import check_link
 from pgbn.zoo.links import suitable_link
 
@@ -23,6 +25,7 @@ __all__ = [
     "blaming",
     "check_settings",
     "read_choice",
+    "read_depth",
     "read_link",
     "read_seed",
     "read_sweeps",
@@ -62,7 +65,22 @@ def read_link(link: str, X: Any) -> str:
     """The link; "auto" looks at the data."""
     if not isinstance(link, str) or link != "auto":
         return check_link(link)
-    return suitable_link(X.data if sp.issparse(X) else X)
+    found = suitable_link(X.data if sp.issparse(X) else X)
+    if found == "gamma" and _looks_weighted(X):
+        notify(
+            "X holds weights that are no counts, as tf-idf makes them: link='auto' takes them as "
+            "non-negative reals; topics are better found in counts (CountVectorizer), and "
+            "link='gamma' says that reals are meant"
+        )
+    return found
+
+
+def _looks_weighted(X: Any) -> bool:
+    """Whether reals are those of weighted texts: sparse, or with rows of norm one."""
+    if sp.issparse(X):
+        return bool(X.nnz < 0.5 * X.shape[0] * X.shape[1])
+    norms = np.sqrt(np.square(X, dtype=np.float64).sum(axis=1))
+    return bool(np.allclose(norms[norms > 0], 1.0))
 
 
 def read_seed(random_state: Any) -> int:
@@ -104,12 +122,18 @@ def check_settings(estimator: Any) -> None:
     if estimator.eta is None:
         raise DataError("eta=None: give a positive number, or one for each layer")
     check_flag("warm_start", estimator.warm_start)
-    depth = check_integer("depth", estimator.depth, 1)
+    depth = read_depth(estimator)
     if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
         raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")
     _check_output(estimator.output)
     read_sweeps(estimator)
     read_threads(estimator.n_jobs)
+
+
+def read_depth(estimator: Any) -> int:
+    """How many layers are asked for, at most: ``depth``, or as many as there are budgets."""
+    max_width = getattr(estimator, getattr(estimator, "_width_name", "max_width"))
+    return check_depth(layers_asked(max_width, estimator.depth))
 
 
 def read_choice(estimator: Any, layer: int | None, output: str | None) -> tuple[int, str]:

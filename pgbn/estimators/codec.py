@@ -60,6 +60,7 @@ def _decode_estimator(
     parameters = dict(content["parameters"])
     if parameters.get("priors") is not None:
         parameters["priors"] = read_priors(parameters["priors"])
+    _tuple_widths(parameters)
     estimator = known[content["class"]](**parameters)
     if "networks" in content:
         read_sweeps(estimator)
@@ -117,6 +118,7 @@ def _decode_transformer(
         parameters["network"] = read_family(given).build
     elif given is not None:  # a function of one's own is not in files: what it gave is
         parameters["network"] = fitted
+    _tuple_widths(parameters)
     estimator = NetworkTransformer(**parameters)
     if fitted is None:
         return estimator
@@ -140,6 +142,12 @@ def _list_widths(parameters: dict[str, Any]) -> None:
     """Budgets that are an array, as JSON has them."""
     if isinstance(parameters.get("max_width"), np.ndarray):
         parameters["max_width"] = parameters["max_width"].tolist()
+
+
+def _tuple_widths(parameters: dict[str, Any]) -> None:
+    """And as the default has them: JSON knows no tuples."""
+    if isinstance(parameters.get("max_width"), list):
+        parameters["max_width"] = tuple(parameters["max_width"])
 
 
 def _check_state(parameters: Mapping[str, Any]) -> None:

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pgbn.checks import check_integer, is_integral
+from pgbn.checks import is_integral
 from pgbn.engine.run.progress import Interrupted
 from pgbn.errors import DataError, notify
-from pgbn.estimators.arguments import read_link, read_seed
+from pgbn.estimators.arguments import read_depth, read_link, read_seed
+from pgbn.evaluation import layer_quality, training_advice
 from pgbn.training.growing import why_start_is_full
 from pgbn.training.per_layer import budgets
 from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork
 
-__all__ = ["Beginning", "begin_fit", "fixed_parameters", "report_depth", "unchanged_on_failure"]
+__all__ = ["Beginning", "begin_fit", "fixed_parameters", "report_training", "unchanged_on_failure"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def begin_fit(estimator: Any, X: Any, again: bool) -> Beginning:
 def _settings(estimator: Any, fixed: dict[str, Any], link: str, seed: int) -> Settings:
     return Settings.of(
         fixed[estimator._width_name],
-        estimator.depth,
+        read_depth(estimator),
         eta=estimator.eta,
         burn_in=estimator.burn_in,
         collect=estimator.collect,
@@ -75,7 +76,7 @@ def fixed_parameters(estimator: Any) -> dict[str, Any]:
         state = int(state)
     elif state is not None:
         state = type(state).__name__  # a generator: which one it was does not matter
-    widths = budgets(name, getattr(estimator, name), check_integer("depth", estimator.depth, 1))
+    widths = budgets(name, getattr(estimator, name), read_depth(estimator))
     return {name: widths, "random_state": state}
 
 
@@ -89,8 +90,9 @@ def _check_same(estimator: Any, before: dict[str, Any], now: dict[str, Any], lin
     trained = (_first(each[width], depth) for each in (now, before))
     if next(trained) != next(trained):
         changes.append((f"{width}={now[width]}", f"{width}={before[width]}"))
-    if estimator.depth < depth:
-        changes.append((f"depth={estimator.depth}", f"depth={depth}"))
+    asked = read_depth(estimator)
+    if asked < depth:
+        changes.append((f"depth={asked}", f"depth={depth}"))
     if changes:
         new, old = changes[0]
         raise DataError(
@@ -113,15 +115,21 @@ def _first(max_width: int | Sequence[int], depth: int) -> tuple[int, ...]:
     return tuple(max_width[:depth])
 
 
-def report_depth(estimator: Any) -> None:
-    """Tell that the network has fewer layers than were asked for, and why."""
-    layers, depth = len(estimator.widths_), estimator.depth
+def report_training(estimator: Any, X: Any) -> None:
+    """Tell what a reader of the layers should know: that there are fewer than were asked for, and
+    what `pgbn.evaluation.training_advice` finds; with ``verbose``, how each layer reads."""
+    layers, depth = len(estimator.widths_), read_depth(estimator)
     if layers < depth:
         notify(
             f"depth={depth}, but the network has {layers} layer{'s' if layers > 1 else ''}: "
             f"{estimator.training_.stopped}; a larger max_width or a smaller min_width "
             f"(now {estimator.min_width}) lets more layers be trained"
         )
+    for advice in training_advice(estimator.training_, X):
+        notify(advice.replace("max_width", estimator._width_name))
+    if estimator.verbose:
+        for quality in layer_quality(estimator.training_):
+            print(f"[pgbn] {quality}")
 
 
 @contextmanager

@@ -12,12 +12,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pgbn.checks import check_integer
+from pgbn.checks import WIDTHS, check_integer
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.engine.rows.independent import row_network
 from pgbn.errors import DataError, PgbnWarning, notify
 from pgbn.estimators.arguments import (
     blaming,
+    read_depth,
     read_seed,
     read_sweeps,
     read_threads,
@@ -36,7 +37,6 @@ from pgbn.network.network import Network
 from pgbn.training.beginning import only_data_node
 from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
-from pgbn.training.settings import check_depth
 
 __all__ = ["NetworkTransformer"]
 
@@ -73,8 +73,8 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         *,
         rows: str = "doc",
         features: str | None = None,
-        max_width: int | Sequence[int] = 100,
-        depth: int = 2,
+        max_width: int | Sequence[int] = WIDTHS,
+        depth: int | None = None,
         min_width: int = 4,
         burn_in: int = 300,
         draws: int = 20,
@@ -127,7 +127,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
             )
         network = self.network
         if not isinstance(network, Network):
-            network = Family(network).example(check_depth(self.depth))
+            network = Family(network).example(read_depth(self))
         if len(network.observed) > 1:
             raise DataError(
                 f"network: it has the observed nodes {', '.join(network.observed)}, and X is the "
@@ -163,14 +163,15 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
 
     def _grow(self, network: Network, cells: Cells, seed: int, threads: int | None) -> None:
         family: Any = self.network
+        depth = read_depth(self)
         self.training_ = train_layerwise(
-            {network.observed[0]: cells}, self.max_width, self.depth, family=family,
+            {network.observed[0]: cells}, self.max_width, depth, family=family,
             burn_in=self.burn_in, collect=self.draws * self.thin, keep_draws=self.draws,
             min_width=self.min_width, seed=seed, threads=threads, progress=False,
         )  # fmt: skip
         grown = self.training_.deepest
-        if grown.depth < self.depth:
-            told = f"the network has {grown.depth} of {self.depth} layers: {self.training_.stopped}"
+        if grown.depth < depth:
+            told = f"the network has {grown.depth} of {depth} layers: {self.training_.stopped}"
             if self.features is not None and self.features not in grown.network().latent:
                 raise DataError(f"features={self.features!r}: {told}; give a smaller min_width")
             notify(told)

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pgbn.checks import WIDTHS
 from pgbn.engine.run.progress import stop_gently
 from pgbn.estimators.arguments import (
     check_settings,
@@ -22,7 +23,9 @@ from pgbn.estimators.arguments import (
     validate_documents,
 )
 from pgbn.estimators.features import LayerFeatures
-from pgbn.estimators.fit import Beginning, begin_fit, report_depth, unchanged_on_failure
+from pgbn.estimators.fit import Beginning, begin_fit, report_training, unchanged_on_failure
+from pgbn.estimators.merging import MergedTopics
+from pgbn.estimators.other_names import PointsToMaxWidth
 from pgbn.estimators.verbose import Reporter
 from pgbn.evaluation import (
     SyntheticDocuments,
@@ -43,16 +46,18 @@ from pgbn.zoo.links import get_link
 __all__ = ["PFA", "PGBN"]
 
 
-class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
+class PGBN(
+    PointsToMaxWidth, LayerFeatures, MergedTopics, TransformerMixin, BaseEstimator, Reportable
+):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters
     ----------
-    max_width : width of the first layer at most; those above are inferred. Or one budget for each
-        layer: (100, 30, 10).
-    depth : layers at most.
-    eta : the Dirichlet parameter of the topics, one number or one a layer.
-    burn_in, collect : sweeps before and after pruning each layer, one number or one a layer.
+    max_width : topics at most, a budget for each layer: (80, 20, 6). Or one number for the first
+        layer, where each further layer begins as wide as the one below, as in the paper.
+    depth : layers at most; None: as many as ``max_width`` has budgets, or 3 for one number.
+    eta : the Dirichlet parameter of the topics, one number or one for each layer.
+    burn_in, collect : sweeps before and after pruning each layer, likewise.
     link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, the name
         of a link of your own, or "auto": Poisson if all data are whole numbers, else gamma.
     layer1 : sampler of the first layer, see `pgbn.Network.chain`.
@@ -78,8 +83,8 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
 
     def __init__(
         self,
-        max_width: int | Sequence[int] = 100,
-        depth: int = 2,
+        max_width: int | Sequence[int] = WIDTHS,
+        depth: int | None = None,
         *,
         eta: float | Sequence[float] = 0.05,
         burn_in: int | Sequence[int] = 300,
@@ -117,8 +122,6 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    _width_name = "max_width"
-
     # ---- fitting ----------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -135,7 +138,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
             at = begin_fit(self, X, again)
             training = self._train(X, at)
             self._keep(replace(training, stopped=at.full) if at.full else training, *at.kept)
-        report_depth(self)
+        report_training(self, X)
         return self
 
     def _train(self, X: Any, at: Beginning) -> LayerwiseTraining:
@@ -159,7 +162,7 @@ class PGBN(LayerFeatures, TransformerMixin, BaseEstimator, Reportable):
                 at.networks,
                 callback=each,
                 threads=read_threads(self.n_jobs),
-                progress=False,
+                progress=reporter.live,
             )
 
     def _keep(
@@ -284,7 +287,7 @@ class PFA(PGBN):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    depth = 1
+    depth: int | None = 1
     min_width = 4
     layer = 1
     output = "layer"

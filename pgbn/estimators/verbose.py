@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pgbn.engine.run.meters import Silent, choose_meter
 from pgbn.errors import DataError, printable
 from pgbn.network.layers import layers_above
 from pgbn.training.growing import Progress
@@ -12,16 +13,18 @@ __all__ = ["Reporter"]
 
 
 class Reporter:
-    """One line for every layer and phase, or, from verbose=2 on, for every 50 sweeps."""
+    """With verbose=1 the live line of the command line, in a terminal or a notebook; elsewhere, as
+    in a log, a line for every layer and phase, and from verbose=2 on one for every 50 sweeps."""
 
     def __init__(self, verbose: Any) -> None:
         try:
             self.verbose = int(verbose or 0)
         except (ValueError, TypeError, OverflowError):
             raise DataError(f"verbose={verbose!r} must be 0, 1 or 2") from None
+        self.live = self.verbose == 1 and not isinstance(choose_meter(), Silent)
 
     def __call__(self, progress: Progress) -> None:
-        if self.verbose < 1:
+        if self.verbose < 1 or self.live:
             return
         if progress.sweep == progress.sweeps or (self.verbose > 1 and progress.sweep % 50 == 0):
             network = progress.chain.network

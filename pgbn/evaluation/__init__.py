@@ -1,6 +1,7 @@
 """What a trained network is worth and what it has found."""
 
-from pgbn.evaluation.coherence import coherence, diversity, leading_terms
+from pgbn.evaluation.advice import training_advice
+from pgbn.evaluation.coherence import coherence, diversity, leading_terms, word_coherence
 from pgbn.evaluation.generation import SyntheticDocuments, generate_documents
 from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.layer_quality import LayerQuality, Twins, layer_quality, similar_topics
@@ -18,6 +19,7 @@ from pgbn.evaluation.projection import (
     topic_weights,
     topics,
 )
+from pgbn.evaluation.reduction import groups_for
 from pgbn.evaluation.row_likelihood import row_log_likelihood
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "completion_perplexity",
     "diversity",
     "generate_documents",
+    "groups_for",
     "layer_quality",
     "leading_terms",
     "leading_words",
@@ -43,5 +46,7 @@ __all__ = [
     "topic_dag",
     "topic_weights",
     "topics",
+    "training_advice",
     "variance_to_mean",
+    "word_coherence",
 ]

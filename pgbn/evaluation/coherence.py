@@ -23,7 +23,7 @@ from pgbn.engine.data.cells import read_array
 from pgbn.errors import DataError
 from pgbn.zoo.links import REALS
 
-__all__ = ["coherence", "diversity", "leading_terms"]
+__all__ = ["coherence", "diversity", "leading_terms", "word_coherence"]
 
 
 def leading_terms(phi: ArrayLike, top: int = 10) -> NDArray[np.int64]:
@@ -40,10 +40,17 @@ def coherence(phi: ArrayLike, X: Any, measure: str = "npmi", top: int = 10) -> N
     if measure not in ("npmi", "umass"):
         raise DataError(f"measure={measure!r} must be 'npmi' or 'umass'")
     topics = _topics(phi)
-    leading = leading_terms(topics, top)
+    return word_coherence(leading_terms(topics, top), X, topics.shape[1], measure)
+
+
+def word_coherence(
+    leading: NDArray[np.int64], X: Any, terms: int, measure: str = "npmi"
+) -> NDArray[np.float64]:
+    """The same for words that are chosen already: ``leading`` (K, top) are columns of X, which has
+    ``terms`` of them. So the words that `pgbn.evaluation.topics` shows can be judged."""
     cells = read_array(REALS.data_node(), X, imputed=False)  # any number from 0 on
-    if cells.columns != topics.shape[1]:
-        raise DataError(f"X has {cells.columns} columns, but the topics {topics.shape[1]} terms")
+    if cells.columns != terms:
+        raise DataError(f"X has {cells.columns} columns, but the topics {terms} terms")
     used, where = np.unique(leading, return_inverse=True)
     parts = (np.ones(cells.values.size, np.int64), cells.indices, cells.indptr)
     present = sp.csr_array(parts, shape=(cells.rows, cells.columns))[:, used]

@@ -22,8 +22,8 @@ from pgbn.errors import DataError
 from pgbn.evaluation.projection import leading_words, topic_weights
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 
-__all__ = ["LayerQuality", "Twins", "effective_width", "layer_quality", "shared_words",
-           "similar_topics"]  # fmt: skip
+__all__ = ["TOP", "LayerQuality", "Twins", "effective_width", "layer_quality", "shared_words",
+           "similar_topics", "twins_and_diversity"]  # fmt: skip
 
 TOP, SHARED = 10, 6
 
@@ -110,12 +110,19 @@ def layer_quality(
 
 def _quality(model: TrainedNetwork, layer: int, relevance: float | None) -> LayerQuality:
     leading = leading_words(model, layer, TOP, relevance)
-    common = shared_words(leading)
-    np.fill_diagonal(common, 0)
+    twins, diversity = twins_and_diversity(leading)
     return LayerQuality(
         layer=layer,
         width=len(leading),
         effective=effective_width(topic_weights(model, layer)),
-        twins=int((common >= min(SHARED, leading.shape[1])).any(axis=1).sum()),
-        diversity=float(np.unique(leading).size / leading.size),
+        twins=twins,
+        diversity=diversity,
     )
+
+
+def twins_and_diversity(leading: NDArray[np.int64]) -> tuple[int, float]:
+    """How many topics have a twin, and distinct words / all, of leading words (K, top)."""
+    common = shared_words(leading)
+    np.fill_diagonal(common, 0)
+    twins = int((common >= min(SHARED, leading.shape[1])).any(axis=1).sum())
+    return twins, float(np.unique(leading).size / leading.size)

@@ -14,6 +14,7 @@ from pgbn.explain.operands import (
     in_first_row,
     in_later_rows,
     operand_formula,
+    pairs_in_signs,
     takes_a_dot,
 )
 from pgbn.explain.symbols import DOT, At, Symbols, shift
@@ -84,13 +85,14 @@ class Notation(Symbols):
             else:
                 at[dim] = index
                 signs.append(index)
+        kept, signs = pairs_in_signs(product, at, signs)
         coefficient, parts = product.coefficient, []
         for dim in product.repeated:
             if dim in self.network.sizes:
                 coefficient *= self.network.sizes[dim]
             else:
                 parts.append(Formula(self.size[dim]))
-        parts += [operand_formula(self, operand, at) for operand in product.operands]
+        parts += [operand_formula(self, operand, at) for operand in kept]
         body = numeral(1.0)
         for part in parts:
             body = body * part

@@ -13,9 +13,11 @@ from pgbn.network.sumproduct import (
     LookedUp,
     NodeValue,
     Operand,
+    PairMask,
     PreviousRow,
     RuleCount,
     RuleExposure,
+    SumProduct,
     TimeExposure,
 )
 from pgbn.network.terms import FIRST, LATER
@@ -27,6 +29,7 @@ __all__ = [
     "in_first_row",
     "in_later_rows",
     "operand_formula",
+    "pairs_in_signs",
     "takes_a_dot",
 ]
 
@@ -70,6 +73,9 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
     """An operand with its indices."""
     if isinstance(operand, ConstantArray):
         return notation.constant(operand.value, operand.dims, at)
+    if isinstance(operand, PairMask):
+        first, second = (at[dim] for dim in operand.dims)
+        return Formula(f"1({first} {_SIGNS[operand.relation]} {second})")
     if isinstance(operand, FirstRow):
         index = at[operand.dims[0]]
         return numeral(1.0) if index == "1" else Formula(rf"1({index} = 1)")
@@ -88,3 +94,26 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
         row = names[notation.along(node) or ""]
         at = {**at, row: shift(at[row], -1)}
     return notation.value(operand.name, at, [names[dim] for dim in node.axes])
+
+
+_SIGNS = {"upper": "<", "distinct": r"\ne", "same": "="}
+
+
+def pairs_in_signs(
+    product: SumProduct, at: At, signs: list[str]
+) -> tuple[list[Operand], list[str]]:
+    """The operands and what stands under the sum signs, with the relation of a pair of which a
+    member is summed written there: a sum over i < j, or over the j > i."""
+    kept, signs = list(product.operands), list(signs)
+    for mask in [operand for operand in kept if isinstance(operand, PairMask)]:
+        first, second = (at[dim] for dim in mask.dims)
+        under = [index for index in (first, second) if index in signs]
+        if not under:
+            continue
+        sign = _SIGNS[mask.relation]
+        if under == [second]:
+            first, second, sign = second, first, sign.replace("<", ">")
+        signs[signs.index(under[0])] = f"{first} {sign} {second}"
+        signs = [each for each in signs if each not in under[1:]]
+        kept.remove(mask)
+    return kept, signs

@@ -56,7 +56,8 @@ def step_lines(notation: Notation, way: Way, step: Step) -> list[str]:
     """The equations of a step as this sampler draws it."""
     node = notation.network.nodes[step.node]
     if not step.upward:
-        return draw_lines(notation, node)
+        members = [notation.network.nodes[name] for name in step.draws]
+        return [line for member in members for line in draw_lines(notation, member)]
     if is_token_step(way, step):
         return token_lines(notation, way, step)
     return count_lines(notation, node, step.node in way.missing)
@@ -85,6 +86,7 @@ def _step(
     method = f" [{step.method}]" if step.method else ""
     texts = (
         reason,
+        _in_turn(notation, step),
         _reads(notation, lemmas, steps, step, freshness),
         _marginalises(notation, steps, number, step),
     )
@@ -93,6 +95,26 @@ def _step(
         Equations(tuple(lines), (f"step {number} {step.name}",) * len(lines)),
         Paragraph(" ".join(filter(None, texts))),
     ]
+
+
+def _in_turn(notation: Notation, step: Step) -> str:
+    """How entries are drawn that stand beside each other in a product."""
+    if step.in_turn is None:
+        return ""
+    own, index = f"${notation.bare(step.node)}$", f"${notation.index[step.in_turn.dim]}$"
+    others = [f"${notation.bare(name)}$" for name in step.draws if name != step.node]
+    words = (
+        f"{own} stands several times in a product, but no entry beside itself, so that each is "
+        f"drawn by the lemma given the others: for one {index} after another, with the new entries "
+        "before it and the old ones after it."
+    )
+    if others:
+        words += (
+            f" For each {index}, {join(others)} {'comes' if len(others) == 1 else 'come'} first, "
+            f"with that entry of {own} integrated out, and the entry at once after it: no other "
+            "entry is drawn given one that is stale."
+        )
+    return words
 
 
 def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:

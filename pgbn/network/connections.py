@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import combinations
 
 from pgbn.errors import MissingRuleError, NetworkError
+from pgbn.network.apart import find_in_turn
 from pgbn.network.lowering import lower
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Factor, Polynomial, Term
@@ -58,7 +59,8 @@ class Connections:
     ``polynomials`` are the normal forms of all slots, ``rules`` the evidence rules of the slots
     that hold something latent, and ``sources`` what every latent node hears from. The latent nodes
     ``held`` have given values: they hear nothing, and stand in slots as constants do. Unless
-    ``above``, what stands in their own slots is left out.
+    ``above``, what stands in their own slots is left out. Nodes ``in_turn`` are drawn one entry
+    after another.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Connections:
             self._connect(nodes[name], slot)
         for node in nodes.values():
             self._check_drawn(node)
+        self.in_turn = find_in_turn(self)
 
     def time_dim(self, name: str) -> str | None:
         """The dim along which a node depends on its own row before, if it does."""

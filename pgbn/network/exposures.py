@@ -12,6 +12,7 @@ from pgbn.network.sumproduct import (
     HeardCount,
     NodeValue,
     Operand,
+    OtherEntries,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -20,7 +21,7 @@ from pgbn.network.sumproduct import (
     operand_of,
     reduce_product,
 )
-from pgbn.network.terms import Polynomial
+from pgbn.network.terms import Factor, Polynomial
 from pgbn.nodes.base import Node
 
 __all__ = ["Exposures"]
@@ -58,7 +59,7 @@ class Exposures:
 
     def _source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
         rule, child, term = source.rule, source.child, source.term
-        others = tuple(operand_of(f, child) for f in term.factors if f is not source.factor)
+        others = tuple(_beside(source, f) for f in term.factors if f is not source.factor)
         over = self._over(source)
         if isinstance(rule.exposure, (int, float)):
             coefficient = term.coefficient * rule.exposure
@@ -164,3 +165,13 @@ class Exposures:
         dims = {dim for term in terms for dim in term.dims if dim not in term.contracted}
         along = self.connections.polynomials[node.name, slot].along
         return dims | ({along} if along else set())
+
+
+def _beside(source: Source, factor: Factor) -> Operand:
+    """A factor that stands beside another in a term: of the same node, other entries of it."""
+    operand = operand_of(factor, source.child)
+    if factor.name != source.factor.name or not isinstance(operand, NodeValue):
+        return operand
+    return OtherEntries(
+        name=factor.name, dims=factor.dims, simplex=factor.simplex, own_dims=factor.own_dims
+    )

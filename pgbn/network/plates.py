@@ -62,6 +62,7 @@ def _row_by_row(polynomial: Polynomial, dim: str) -> bool:
     """Whether the rows of a slot along a dim are made of the same rows of its factors."""
     return all(
         dim not in term.contracted
+        and not any(factor.relation and dim in factor.dims for factor in term.factors)
         and all(
             here == own
             for factor in term.factors

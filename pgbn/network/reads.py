@@ -12,6 +12,7 @@ from pgbn.network.sumproduct import (
     HeardCount,
     LookedUp,
     NodeValue,
+    OtherEntries,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -23,7 +24,7 @@ from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import names_read
 
-__all__ = ["CountDraw", "CountsRead", "Read", "Reads", "counts_name"]
+__all__ = ["CountDraw", "CountsRead", "OthersRead", "Read", "Reads", "counts_name"]
 
 
 def counts_name(node: str) -> str:
@@ -42,6 +43,10 @@ class Read:
 
 class CountsRead(Read):
     """The drawn counts of a node; ``slot`` is the slot that they are evidence about."""
+
+
+class OthersRead(Read):
+    """Other entries of a node than the one that hears of it, see `pgbn.network.apart`."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,9 @@ class Reads:
         reads: set[Read] = set()
         for product in products:
             for operand in product.operands:
-                if isinstance(operand, NodeValue | LookedUp):
+                if isinstance(operand, OtherEntries):
+                    reads.add(OthersRead(operand.name))
+                elif isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)
                     if isinstance(operand, LookedUp):  # a sum over rows is none over entries

@@ -142,7 +142,12 @@ def _candidates(waiting: list[Step], stale: Stale) -> Iterator[Step]:
     ready = [
         step
         for step in waiting
-        if not any(step.node in other.marginalises for other in waiting if other is not step)
+        if not any(
+            name in other.marginalises
+            for name in step.draws
+            for other in waiting
+            if other is not step
+        )
         and all(is_current(read, stale) for read in step.reads)
     ]
     first = next((step for step in ready if not _spoils(step, waiting)), None)
@@ -153,7 +158,7 @@ def _candidates(waiting: list[Step], stale: Stale) -> Iterator[Step]:
 
 def _spoils(step: Step, waiting: list[Step]) -> bool:
     """Whether a step makes stale what another waiting step reads before it is redrawn."""
-    after = {other.node: other.marginalises for other in waiting}
+    after = {name: other.marginalises for other in waiting for name in other.draws}
     return any(
         read.name in step.marginalises and other.node not in after.get(read.name, {})
         for other in waiting
@@ -164,7 +169,8 @@ def _spoils(step: Step, waiting: list[Step]) -> bool:
 
 def _apply(step: Step, stale: Stale) -> None:
     """A step makes current what it draws, and stale what it integrates out."""
-    stale.pop(step.name, None)
+    for name in step.draws:
+        stale.pop(name, None)
     for name, sums in step.marginalises.items():
         stale[name] = sums & stale[name] if name in stale else sums
 
@@ -220,11 +226,26 @@ def _explain(step: Step, name: str, culprit: Step | None, sweep: int) -> str:
     )
 
 
+def _refuse_apart(steps: dict[str, Step], name: str) -> None:
+    """Refuse a step of its own for what is drawn with the entries of another node, in turn."""
+    for step in steps.values():
+        if name in step.draws and step.in_turn is not None and name != step.name:
+            node, dim = step.name, step.in_turn.dim
+            raise StaleReadError(
+                f"order: {name} has no step of its own. The order 'all of {name}, then all of "
+                f"{node}' is wrong: an entry of {name} is drawn with its entry of {node} "
+                f"integrated out, and the other entries of {name} would condition on that stale "
+                f"entry of {node}. Both are drawn in the step {node!r}, for one {dim} after "
+                f"another: leave {name!r} out of the order"
+            )
+
+
 def reorder(steps: dict[str, Step], order: Iterable[str], check: bool = True) -> Schedule:
     """The schedule in a user's order, checked for stale reads unless ``check`` is False."""
     names = [order] if isinstance(order, str) else list(order)
     for name in names:
         if name not in steps:
+            _refuse_apart(steps, name)
             raise NetworkError(f"order: there is no step {name!r}.{did_you_mean(name, steps)}")
     missing = [n for n, step in steps.items() if n not in names and not step.on_demand]
     if missing:

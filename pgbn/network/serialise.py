@@ -15,6 +15,7 @@ from pgbn.nodes.base import Node, Observed, node_types
 from pgbn.nodes.categories import Categories
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.index import Index
+from pgbn.nodes.pairs import Pairs
 from pgbn.nodes.rules.registry import load_plugins
 from pgbn.nodes.shift import Self, Shift
 
@@ -22,7 +23,8 @@ __all__ = ["expression_from_json", "expression_json", "network_from_json", "netw
 
 FORMAT = "pgbn-network/1"
 _edges: dict[str, type[Expression]] = {
-    cls.tag: cls for cls in (Constant, Mix, Product, Sum, Shift, Self, Rename, Index, Categories)
+    cls.tag: cls
+    for cls in (Categories, Constant, Index, Mix, Pairs, Product, Sum, Shift, Self, Rename)
 }
 
 

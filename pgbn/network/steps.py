@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
+from pgbn.network.apart import InTurn
 from pgbn.network.plates import plates_of
 from pgbn.network.reads import CountsRead, Read, counts_name
 from pgbn.network.wiring import Wiring
@@ -36,7 +37,8 @@ class Step:
     """One step of a sweep.
 
     ``reads`` is what the draw conditions on; ``marginalises`` what it leaves stale; ``on_demand``
-    that no step reads the result, so that it is drawn only when somebody looks at it.
+    that no step reads the result, so that it is drawn only when somebody looks at it. A step
+    ``in_turn`` draws entries of its node, and what is drawn with them, one after another.
     """
 
     name: str
@@ -48,6 +50,12 @@ class Step:
     method: str = ""
     on_demand: bool = False
     plates: frozenset[str] = frozenset()
+    in_turn: InTurn | None = None
+
+    @property
+    def draws(self) -> tuple[str, ...]:
+        """What is current after it: the counts or the value that it draws, or several values."""
+        return (self.name,) if self.in_turn is None else tuple(self.in_turn.members)
 
     def local(self, plate: str) -> bool:
         """Whether the step draws row by row along ``plate``, each row given its own rows of what
@@ -59,6 +67,9 @@ class Step:
     def heading(self) -> str:
         """The name, with how and when the step is run."""
         flags = " [on demand]" if self.on_demand else ""
+        if self.in_turn is not None:
+            others = ", ".join(name for name in self.draws if name != self.node)
+            flags = f"{f' with {others}' if others else ''} [in turn along {self.in_turn.dim}]"
         return self.name + flags + (f" [{self.method}]" if self.method else "")
 
     @property
@@ -91,7 +102,13 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
     to draw the same, which reads or integrates out other values."""
     steps = [_count_step(wiring, node) for node in reversed(wiring.nodes.values())
              if _has_counts(wiring, node)]  # fmt: skip
-    steps += [_draw_step(wiring, wiring.nodes[name]) for name in wiring.sources]
+    in_turn = wiring.connections.in_turn
+    together = {name for step in in_turn.values() for name in step.members}
+    steps += [
+        _draw_step(wiring, wiring.nodes[name], in_turn.get(name))
+        for name in wiring.sources
+        if name in in_turn or name not in together
+    ]
     if revise is not None:
         steps = [revise(wiring, step) for step in steps]
     steps = [
@@ -99,10 +116,12 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
         for step in steps
     ]
     read = {r.name for step in steps for r in step.reads if r.name != step.node or step.upward}
-    return {
-        step.name: replace(step, on_demand=not step.upward and step.node not in read)
-        for step in steps
-    }
+    return {step.name: replace(step, on_demand=_is_unread(step, read)) for step in steps}
+
+
+def _is_unread(step: Step, read: set[str]) -> bool:
+    """Whether nothing reads what a step draws; entries in turn read each other."""
+    return not step.upward and step.in_turn is None and step.node not in read
 
 
 def _not_given(wiring: Wiring, reads: frozenset[Read]) -> frozenset[Read]:
@@ -161,29 +180,36 @@ def _split_equation(wiring: Wiring, node: Node, slot: str) -> str:
     )
 
 
-def _draw_step(wiring: Wiring, node: Node) -> Step:
-    reads = set(wiring.reads.of_evidence(node.name))
-    for slot in node.slots():
-        reads |= wiring.reads.of_slot(node, slot)
-        if wiring.polynomials[node.name, slot].along is not None:
-            reads.add(CountsRead(counts_name(node.name)))  # what each row passes to the one before
-    reads = {read for read in reads if read.name != node.name}
-    rule = wiring.draws[node.name]
-    stale = _stale_after(wiring, node)
+def _draw_step(wiring: Wiring, node: Node, in_turn: InTurn | None = None) -> Step:
+    members = [node.name] if in_turn is None else list(in_turn.members)
+    reads, stale = set[Read](), dict[str, frozenset[str]]()
+    for name in members:
+        member = wiring.nodes[name]
+        reads |= wiring.reads.of_evidence(name)
+        for slot in member.slots():
+            reads |= wiring.reads.of_slot(member, slot)
+            if wiring.polynomials[name, slot].along is not None:
+                reads.add(CountsRead(counts_name(name)))  # what each row passes to the one before
+        for other, sums in _stale_after(wiring, member).items():
+            stale[other] = sums & stale.get(other, sums)
+    reads = {read for read in reads if read.name not in members}
+    stale = {name: sums for name, sums in stale.items() if name not in members}
+    equation = r";\quad ".join(wiring.draws[name].equation for name in members)
     return Step(
-        node.name, node.name, False, frozenset(reads), stale | _old_counts(wiring, node, stale),
-        rule.equation,
+        node.name, node.name, False, frozenset(reads),
+        stale | _old_counts(wiring, {*members, *stale}), equation, in_turn=in_turn,
     )  # fmt: skip
 
 
-def _old_counts(wiring: Wiring, node: Node, stale: Stale) -> Stale:
-    """The counts that a draw of ``node`` leaves stale, with the slots for which they stay current.
+def _old_counts(wiring: Wiring, changed: set[str]) -> Stale:
+    """The counts that are stale once the nodes ``changed`` were drawn or integrated out, with the
+    slots for which they stay current.
 
     Counts belong to the values that they were drawn given. Those that hear of them are redrawn
     given them; once others are redrawn or integrated out, the counts are old, and so are the
     tables that were drawn from them.
     """
-    changed, out = {node.name, *stale}, dict[str, frozenset[str]]()
+    out: Stale = {}
     for child in reversed(wiring.nodes.values()):
         old: set[str] = set()
         for draw in wiring.reads.count_draws[child.name]:

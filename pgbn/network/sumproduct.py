@@ -18,6 +18,8 @@ __all__ = [
     "LookedUp",
     "NodeValue",
     "Operand",
+    "OtherEntries",
+    "PairMask",
     "PreviousRow",
     "RuleCount",
     "RuleExposure",
@@ -68,6 +70,19 @@ class LookedUp(Operand):
     def through(self) -> set[str]:
         """The dims, among ``own_dims``, of the categories."""
         return {dim for lookup in self.lookups for dim in lookup.dims}
+
+
+class OtherEntries(NodeValue):
+    """The value of a node at other entries than the one that hears of it: those that stand beside
+    it in a product, and are never the same."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairMask(Operand):
+    """1 at the pairs of two dims that are in a relation ("upper", "distinct", "same"), else 0."""
+
+    name: str = ""
+    relation: str
 
 
 class PreviousRow(NodeValue):
@@ -177,6 +192,8 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
             name=factor.name, dims=factor.dims, simplex=factor.simplex, whole=whole,
             own_dims=factor.own_dims, lookups=factor.lookups,
         )  # fmt: skip
+    if factor.relation is not None:
+        return PairMask(dims=factor.dims, relation=factor.relation)
     if factor.constant is not None:
         return ConstantArray(dims=factor.dims, value=factor.constant)
     if factor.previous:
@@ -197,6 +214,7 @@ def in_words(heard: Iterable[SumProduct]) -> str:
         factors += [
             f"exposure({o.name}.{o.slot})" if isinstance(o, RuleExposure) else o.name
             for o in product.operands
+            if not isinstance(o, PairMask)
         ]
         if product.coefficient != 1.0 or not factors:
             factors.insert(0, f"{product.coefficient:g}")

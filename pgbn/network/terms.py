@@ -49,6 +49,12 @@ class Factor:
     previous: bool = False  # the row before of the node whose slot this is
     lookups: tuple[Lookup, ...] = ()
     entries: tuple[str, ...] = ()
+    relation: str | None = None  # 1 at the pairs of its two dims in a relation, 0 at others
+
+    @property
+    def is_node(self) -> bool:
+        """Whether it is a value of a node."""
+        return self.constant is None and self.relation is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +86,7 @@ class Polynomial:
             factor.name
             for term in self.terms
             for factor in term.factors
-            if factor.constant is None and not factor.previous
+            if factor.is_node and not factor.previous
         )
         return tuple(dict.fromkeys(found))
 

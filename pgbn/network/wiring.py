@@ -12,9 +12,9 @@ from collections.abc import Collection
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
-from pgbn.network.reads import Reads
+from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
-from pgbn.network.terms import LATER
+from pgbn.network.terms import LATER, Factor
 from pgbn.nodes.base import Latent, Node
 from pgbn.nodes.rules.registry import find_draw, kinds_heard
 
@@ -86,7 +86,13 @@ class Wiring:
 
     def _check_reads(self, name: str) -> None:
         """The evidence of a node may not depend on its value, nor on what it integrates out."""
-        read = {read.name for read in self.reads.of_evidence(name)}
+        in_turn = self.connections.in_turn
+        read = {
+            read.name
+            for read in self.reads.of_evidence(name)
+            # an entry is drawn given the others, and so is what is integrated over that entry
+            if not (isinstance(read, OthersRead) and name in in_turn[read.name].members)
+        }
         wrong = sorted(read & (self.reads.marginalised(name) | {name}))
         if wrong:
             children = ", ".join(dict.fromkeys(s.child.name for s in self.sources[name]))
@@ -116,16 +122,21 @@ class Wiring:
         return node.has_zeros or any(not self.is_positive(node, slot) for slot in node.zero_with)
 
     def is_positive(self, node: Node, slot: str) -> bool:
-        """Whether some term of a slot is always positive."""
-        return any(
-            all(
-                (factor.constant > 0).all()
-                if factor.constant is not None
-                else factor.previous or not self.may_be_zero(factor.name)
-                for factor in term.factors
-            )
-            for term in self.polynomials[node.name, slot].terms
-        )
+        """Whether a slot is always positive: by one term, or by one where two dims are the same
+        and another where they are not."""
+        found: dict[frozenset[str], set[str]] = {}
+        for term in self.polynomials[node.name, slot].terms:
+            pairs = [factor for factor in term.factors if factor.relation is not None]
+            if len(pairs) < 2 and all(self._factor_is_positive(factor) for factor in term.factors):
+                if not pairs:
+                    return True
+                found.setdefault(frozenset(pairs[0].dims), set()).add(pairs[0].relation or "")
+        return any(relations >= {"same", "distinct"} for relations in found.values())
+
+    def _factor_is_positive(self, factor: Factor) -> bool:
+        if factor.constant is not None:
+            return bool((factor.constant > 0).all())
+        return factor.previous or factor.relation is not None or not self.may_be_zero(factor.name)
 
     def _check_positive(self, node: Node, slot: str) -> None:
         if not self.is_positive(node, slot):

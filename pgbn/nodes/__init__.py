@@ -10,6 +10,7 @@ from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.index import Index
 from pgbn.nodes.multinomial import Multinomial
+from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.evidence import Evidence
@@ -38,6 +39,7 @@ __all__ = [
     "Multinomial",
     "Node",
     "Observed",
+    "Pairs",
     "Poisson",
     "PoissonGamma",
     "Product",
@@ -47,10 +49,12 @@ __all__ = [
     "Slot",
     "Sum",
     "counts_are_data",
+    "distinct",
     "draw_rule",
     "evidence_rule",
     "link_rule",
     "node_types",
+    "same",
 ]
 
 seal()

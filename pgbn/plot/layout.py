@@ -2,7 +2,7 @@
 
 A node stands one layer above the highest of its children (`networkx` finds the generations).
 The nodes that share the plate of the data, such as ``doc``, stand to the right; the others
-to the left.
+to the left. Of several kinds of data, what only one of them depends on stands below it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HEIGHT", "MARGIN", "Box", "Edge", "find_plate", "label_width", "make_boxes", "make_edges",
-    "place",
+    "place", "spread",
 ]  # fmt: skip
 
 HEIGHT, MARGIN = 48.0, 24.0
@@ -43,7 +43,13 @@ class Box:
     x: float = 0.0
     y: float = 0.0
     loop: float = 0.0
+    below: bool = False
     neighbours: list[Box] = field(default_factory=list)
+
+    @property
+    def right(self) -> bool:
+        """Whether it is placed together with the plate."""
+        return self.inside or self.below
 
     @property
     def reach(self) -> float:
@@ -53,10 +59,12 @@ class Box:
 
 @dataclass(eq=False)
 class Edge:
-    """A parent's way to a child, through the bends between them."""
+    """A parent's way to a child, through the bends between them; it ends so far from the middle
+    of the child."""
 
     boxes: list[Box]
     label: str
+    end: float = 0.0
 
 
 def label_width(text: str) -> float:
@@ -89,7 +97,24 @@ def make_boxes(network: Network, plate: str | None) -> dict[str, Box]:
             along = symbols.along(node)
             loop = 0.0 if along is None else 34 + label_width(f"previous {along}")
             boxes[name] = Box(node, layer, plate in node.axes, width, title, detail, loop=loop)
+    for name in _only_of_one(network, plate):
+        boxes[name].layer, boxes[name].below = -1, True
     return boxes
+
+
+def _only_of_one(network: Network, plate: str | None) -> list[str]:
+    """Of several kinds of data in one plate: the roots without it on which one of them alone
+    depends."""
+    graph, data = network.graph, network.observed
+    return [
+        name
+        for name in network.latent
+        if plate is not None
+        and len(data) > 1
+        and plate not in network.nodes[name].axes
+        and not any(graph.predecessors(name))
+        and [*graph.successors(name)] in [[each] for each in data]
+    ]
 
 
 def make_edges(network: Network, boxes: dict[str, Box]) -> list[Edge]:
@@ -122,8 +147,8 @@ def _role(network: Network, parent: str, child: str, slot: str) -> str:
 def place(boxes: list[Box]) -> None:
     """Layers by height; within a layer near the neighbours; the plate to the right."""
     top = max(box.layer for box in boxes)
-    for inside in (False, True):
-        _arrange([box for box in boxes if box.inside is inside], top)
+    for right in (False, True):
+        _arrange([box for box in boxes if box.right is right], top)
     _separate(boxes)
     for box in boxes:
         box.y = MARGIN + 20 + (top - box.layer) * _LAYER
@@ -131,12 +156,12 @@ def place(boxes: list[Box]) -> None:
 
 def _arrange(boxes: list[Box], top: int) -> None:
     """Order every layer by the mean place of the neighbours, up and down a few times."""
-    layers = [[box for box in boxes if box.layer == layer] for layer in range(top + 1)]
+    layers = [[box for box in boxes if box.layer == layer] for layer in range(-1, top + 1)]
     for _ in range(12):
         for layer in (*layers, *reversed(layers)):
             wishes = {}
             for box in layer:
-                near = [other.x for other in box.neighbours if other.inside is box.inside]
+                near = [other.x for other in box.neighbours if other.right is box.right]
                 wishes[box] = sum(near) / len(near) if near else 0.0
             layer.sort(key=lambda box: wishes[box])
             _pack(layer, [wishes[box] for box in layer])
@@ -167,8 +192,8 @@ def _pack(layer: list[Box], wishes: list[float]) -> None:
 
 def _separate(boxes: list[Box]) -> None:
     """Move the plate clear of the rest, and everything to the right of the margin."""
-    inside = [box for box in boxes if box.inside]
-    outside = [box for box in boxes if not box.inside]
+    inside = [box for box in boxes if box.right]
+    outside = [box for box in boxes if not box.right]
     if inside and outside:
         right = max(box.x + box.reach for box in outside)
         left = min(box.x - box.reach for box in inside)
@@ -177,3 +202,17 @@ def _separate(boxes: list[Box]) -> None:
     left = min(box.x - box.reach for box in boxes)
     for box in boxes:
         box.x += MARGIN + 16 - left
+
+
+def spread(edges: list[Edge]) -> None:
+    """Let the edges that come to one child from above end side by side, in the order in which they
+    come: none runs over another."""
+    arriving: dict[Box, list[Edge]] = {}
+    for edge in edges:
+        if not edge.boxes[0].below:
+            arriving.setdefault(edge.boxes[-1], []).append(edge)
+    for child, together in arriving.items():
+        apart = min(20.0, 0.6 * child.width / len(together))
+        together.sort(key=lambda edge: edge.boxes[-2].x)
+        for index, edge in enumerate(together):
+            edge.end = (index - (len(together) - 1) / 2) * apart

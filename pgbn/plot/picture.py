@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgbn.errors import PgbnError
-from pgbn.plot.layout import find_plate, make_boxes, make_edges, place
+from pgbn.plot.layout import find_plate, make_boxes, make_edges, place, spread
 from pgbn.plot.svg import draw
 from pgbn.storage.part_files import new_file
 
@@ -49,4 +49,5 @@ def plot(network: Network) -> Picture:
     edges = make_edges(network, boxes)
     everything = list(dict.fromkeys([*boxes.values(), *(b for edge in edges for b in edge.boxes)]))
     place(everything)
+    spread(edges)
     return Picture(draw(network, plate, boxes, edges, everything))

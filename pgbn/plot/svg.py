@@ -27,6 +27,7 @@ _STYLE = """
 .node { fill: #ffffff; stroke: #4a5568; stroke-width: 1.4; }
 .observed { fill: #cbd5e1; }
 .plate { fill: #8896ab; fill-opacity: 0.12; stroke: #7b8494; stroke-width: 1.3; }
+.other { fill: none; stroke-dasharray: 2 4; }
 .ground { fill: #eef1f5; stroke: #aab3c0; stroke-width: 0.7; }
 text { font-family: 'DejaVu Sans', 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1a202c; }
 .title { font-size: 14px; font-weight: 600; text-anchor: middle; }
@@ -45,13 +46,9 @@ def draw(
     width = max(box.x + box.reach for box in everything) + MARGIN + 16
     height = max(box.y + HEIGHT for box in everything) + MARGIN + 26
     parts: list[str] = []
-    inside = [box for box in everything if box.inside]
-    taken: list[Area] = [
-        (b.x - b.width / 2, b.y, b.x + b.width / 2, b.y + HEIGHT) for b in boxes.values()
-    ]
+    taken: list[Area] = [_place(box) for box in boxes.values()]
     labels: list[str] = []
-    if plate is not None and inside:
-        frame, name = _plate_frame(network, plate, inside)
+    for frame, name in _plates(network, plate, boxes, everything):
         parts.append(frame)
         labels.append(name)
     for edge in edges:
@@ -77,19 +74,51 @@ def draw(
     )
 
 
-def _plate_frame(network: Network, plate: str, inside: list[Box]) -> tuple[str, str]:
-    """The rectangle of the plate, and its name in the lower right corner."""
-    left = min(box.x - box.reach for box in inside) - 14
-    right = max(box.x + box.reach for box in inside) + 14
-    top = min(box.y for box in inside) - 16
-    bottom = max(box.y + HEIGHT for box in inside) + 30
-    size = network.sizes.get(plate)
-    text = plate if size is None else f"{plate} = {size}"
-    frame = (
-        f'<rect class="plate" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
-        f'height="{bottom - top:.1f}" rx="14"><title>plate {escape(plate)}</title></rect>'
+def _plates(
+    network: Network, plate: str | None, boxes: dict[str, Box], everything: list[Box]
+) -> list[tuple[str, str]]:
+    """The frame and the name of the plate of the data, and of every other dim of several nodes
+    that a rectangle can hold without holding others."""
+    frames = []
+    inside = [box for box in everything if box.inside]
+    if plate is not None and inside:
+        frames.append(_frame(network, plate, _around(inside, 14, 16, 30), right=True))
+    for dim in network.dims:
+        own = [box for box in boxes.values() if box.node is not None and dim in box.node.axes]
+        area = _around(own, 6, 8, 8)
+        others = [box for box in boxes.values() if box not in own]
+        if dim == plate or len(own) < 2 or any(_overlap(_place(box), area) for box in others):
+            continue
+        frames.append(_frame(network, dim, area, right=False))
+    return frames
+
+
+def _place(box: Box) -> Area:
+    return (box.x - box.width / 2, box.y, box.x + box.width / 2, box.y + HEIGHT)
+
+
+def _around(inside: list[Box], beside: float, above: float, below: float) -> Area:
+    return (
+        min(box.x - box.reach for box in inside) - beside,
+        min(box.y for box in inside) - above,
+        max(box.x + box.reach for box in inside) + beside,
+        max(box.y + HEIGHT for box in inside) + below,
     )
-    return frame, _label(text, right - 10 - label_width(text) / 2, bottom - 13, [])
+
+
+def _frame(network: Network, dim: str, area: Area, right: bool) -> tuple[str, str]:
+    """A rectangle, and the name of its plate in the lower right corner or on the left side."""
+    x0, y0, x1, y1 = area
+    size = network.sizes.get(dim)
+    text = dim if size is None else f"{dim} = {size}"
+    kind = "plate" if right else "plate other"
+    frame = (
+        f'<rect class="{kind}" x="{x0:.1f}" y="{y0:.1f}" width="{x1 - x0:.1f}" '
+        f'height="{y1 - y0:.1f}" rx="14"><title>plate {escape(dim)}</title></rect>'
+    )
+    half = label_width(text) / 2
+    place = (x1 - 10 - half, y1 - 13) if right else (x0 + 10 + half, y1)
+    return frame, _label(text, *place, [])
 
 
 def _chain(network: Network, box: Box, taken: list[Area]) -> tuple[str, str]:
@@ -105,10 +134,12 @@ def _chain(network: Network, box: Box, taken: list[Area]) -> tuple[str, str]:
 
 
 def _points(edge: Edge) -> list[tuple[float, float]]:
-    """Bottom of the parent, the bends, top of the child."""
+    """Bottom of the parent, the bends, top of the child; from below, the other way round."""
     first, *bends, last = edge.boxes
+    if first.below:
+        return [(first.x, first.y), (last.x + edge.end, last.y + HEIGHT + 2)]
     middle = [(bend.x, bend.y + HEIGHT / 2) for bend in bends]
-    return [(first.x, first.y + HEIGHT), *middle, (last.x, last.y - 2)]
+    return [(first.x, first.y + HEIGHT), *middle, (last.x + edge.end, last.y - 2)]
 
 
 def _curve(edge: Edge) -> str:

@@ -22,6 +22,7 @@ from pgbn.storage.archive import is_archive
 from pgbn.storage.blocks import Corpus
 from pgbn.storage.count_files import MATRICES, read_matrix
 from pgbn.storage.memory import check_bytes, memory
+from pgbn.storage.stop_words import TOKEN, with_stop_words
 from pgbn.storage.texts import TABLES, read_texts, readable, text_lines
 
 __all__ = [
@@ -40,7 +41,6 @@ FORMATS = {
     ".svm": "svmlight", ".parquet": "parquet",
 }  # fmt: skip
 ROW = 300  # bytes that a document takes beside its text
-TOKEN = r"(?u)\b\w\w+\b"
 
 
 def read_corpus(
@@ -61,7 +61,7 @@ def read_corpus(
     terms, whose terms are named by the lines of the file ``terms``. What `Corpus.build` wrote is
     opened as it is. ``vocabulary`` fixes the terms of texts to those of a model. ``options`` are
     for CountVectorizer: min_df, max_df, max_features, stop_words, token_pattern, lowercase,
-    ngram_range.
+    ngram_range; see `count_terms`.
     """
     path = Path(path)
     try:
@@ -121,7 +121,12 @@ def _exists(path: Path) -> bool:
 def count_terms(
     texts: Mapping[str, str], *, vocabulary: Sequence[str] | None = None, **options: Any
 ) -> Corpus:
-    """Count the terms of named texts with CountVectorizer."""
+    """Count the terms of named texts with CountVectorizer.
+
+    ``stop_words`` is a list of words, "english", whose contractions ("don't", "we'll") are left out
+    too, or another language, such as "german" (the extra ``pgbn[languages]``). The default of
+    ``token_pattern`` keeps "don't" in one piece.
+    """
     try:
         from sklearn.feature_extraction.text import CountVectorizer
     except ImportError:
@@ -130,20 +135,25 @@ def count_terms(
     if "ngram_range" in chosen:
         chosen["ngram_range"] = tuple(chosen["ngram_range"])
     chosen.setdefault("token_pattern", TOKEN)
+    settings = with_stop_words(chosen)
+    if chosen.get("stop_words") != "english":  # what reads other documents needs no package
+        chosen = settings
     try:
         if vocabulary is not None:
             fixed = {
-                k: v for k, v in chosen.items() if k not in ("min_df", "max_df", "max_features")
+                k: v for k, v in settings.items() if k not in ("min_df", "max_df", "max_features")
             }
             vectorizer = CountVectorizer(vocabulary=list(vocabulary), **fixed)
             counts = vectorizer.transform(texts.values())
         else:
-            vectorizer = CountVectorizer(**chosen)
+            vectorizer = CountVectorizer(**settings)
             counts = vectorizer.fit_transform(texts.values())
     except Exception as error:  # a bad pattern or range, or no terms left: in its own words
         named = [name for name in chosen if name in str(error)]
         shown = ", ".join(f"{name}={chosen[name]!r}" for name in named or chosen)
-        raise DataError(f"no terms could be counted ({shown}): {error}") from None
+        few = "min_df" in chosen or "max_df" in chosen
+        hint = "; of few or short texts, keep all: min_df=1, max_df=1.0" if few else ""
+        raise DataError(f"no terms could be counted ({shown}): {error}{hint}") from None
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     matrix = sp.csr_array(counts, dtype=np.int64)
     return Corpus(matrix, names, list(texts), list(texts.values()), chosen)

@@ -19,8 +19,8 @@ import numpy as np
 from pgbn.checks import is_integral
 from pgbn.errors import DataError
 from pgbn.storage.codecs import Group
-from pgbn.storage.corpus import TOKEN
 from pgbn.storage.names import name_arrays, read_names
+from pgbn.storage.stop_words import TOKEN, with_stop_words
 
 __all__ = ["LIMITS", "TermCounts", "chosen_terms", "make_vectorizer"]
 
@@ -43,7 +43,7 @@ def make_vectorizer(options: Mapping[str, Any], vocabulary: Sequence[str] | None
     chosen.setdefault("token_pattern", TOKEN)
     names = None if vocabulary is None else list(vocabulary)
     try:
-        made = CountVectorizer(vocabulary=names, **chosen)
+        made = CountVectorizer(vocabulary=names, **with_stop_words(chosen))
         made.build_analyzer()("a sample")
         return made
     except Exception as error:  # an unknown option, a bad pattern: in its own words

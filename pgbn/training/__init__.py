@@ -4,6 +4,7 @@ from pgbn.training import codec as codec
 from pgbn.training.checkpoints.format import Checkpoint
 from pgbn.training.grown import GrownNetwork
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+from pgbn.training.merging import merge_topics
 from pgbn.training.new_rows import HiddenUnits, infer
 from pgbn.training.surgery import grow, prune
 from pgbn.training.trained import Priors, TrainedNetwork
@@ -18,6 +19,7 @@ __all__ = [
     "TrainedNetwork",
     "grow",
     "infer",
+    "merge_topics",
     "prune",
     "train_layerwise",
 ]

@@ -82,16 +82,26 @@ class Plan:
     networks: list[Trained]
 
     def set_clock(self, resume: Progress | None) -> None:
-        """Count the sweeps of this run: all that are left to do."""
+        """Count the sweeps that are left to do; of a training that was stopped, all that it has,
+        so that "682 of 1500" is followed by "683 of 1500"."""
         settings, trained = self.settings, self.networks[-1].depth if self.networks else 0
+        each = [b + c for b, c in zip(settings.burn_in, settings.collect, strict=True)]
         if trained >= settings.depth:
             self.clock.total = settings.collect[-1]
         else:
-            self.clock.total = sum(settings.burn_in[trained:]) + sum(settings.collect[trained:])
+            self.clock.total = sum(each[trained:])
         if resume is not None:
             self.clock.done = resume.sweep
-            if resume.phase == "collect" and trained < settings.depth:
-                self.clock.done += settings.burn_in[trained]
+            if trained < settings.depth:
+                before = self._of_this_training(each[:trained])
+                self.clock.total += before
+                self.clock.done += before
+                if resume.phase == "collect":
+                    self.clock.done += settings.burn_in[trained]
+
+    def _of_this_training(self, each: list[int]) -> int:
+        """The sweeps of the layers below, unless they come from another training."""
+        return sum(each) if each and self.networks[-1].sweeps == sum(each) else 0
 
     def chain(
         self, data: Mapping[str, Cells], widths: tuple[int, ...], state: State, sweeps: int

@@ -35,7 +35,7 @@ Names = Sequence[str] | Mapping[str, int]
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HiddenUnits:
     """Posterior means and standard deviations, (documents, K_t) for each layer t asked for.
 
@@ -52,6 +52,12 @@ class HiddenUnits:
     empty: NDArray[np.int64]
     unknown_terms: int = 0
     unknown_tokens: float = 0
+
+    def __repr__(self) -> str:
+        widths = ", ".join(f"layer {t}: {self.proportions[t].shape[1]}" for t in self.layers)
+        rows = len(self.proportions[self.layers[0]])
+        empty = f", {self.empty.size} of them empty" if self.empty.size else ""
+        return f"HiddenUnits({rows} documents{empty}; topics of {widths})"
 
     def features(self, layer: int | None = None) -> Matrix:
         """The mean proportions of one layer, or those of all layers side by side."""

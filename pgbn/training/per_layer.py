@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.checks import is_finite_number, is_integral
+from pgbn.checks import DEPTH, is_finite_number, is_integral
 from pgbn.errors import DataError
 
-__all__ = ["budgets", "integers", "positives"]
+__all__ = ["budgets", "integers", "layers_asked", "positives"]
 
 
 def budgets(name: str, value: Any, depth: int) -> int | tuple[int, ...]:
@@ -42,6 +42,17 @@ def budgets(name: str, value: Any, depth: int) -> int | tuple[int, ...]:
                 "layer is wider than the one below; give numbers that do not grow"
             )
     return each
+
+
+def layers_asked(max_width: Any, depth: Any) -> Any:
+    """How many layers are asked for: ``depth``, or, where it is None, as many as ``max_width`` has
+    budgets; of one number, the default."""
+    if depth is not None:
+        return depth
+    each = np.ndim(max_width) == 1 if isinstance(max_width, np.ndarray) else None
+    if each or (isinstance(max_width, Sequence) and not isinstance(max_width, (str, bytes))):
+        return max(len(max_width), 1)
+    return DEPTH
 
 
 def integers(name: str, value: Any, depth: int, least: int = 1) -> tuple[int, ...]:

@@ -3,9 +3,11 @@
 from pgbn.zoo.bnbp import bnbp
 from pgbn.zoo.deep_pgds import deep_pgds
 from pgbn.zoo.dirbn import dirbn
+from pgbn.zoo.epm import epm
 from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
 from pgbn.zoo.gated_pfa import gated_pfa
 from pgbn.zoo.gp_dpfa import gp_dpfa
+from pgbn.zoo.hgp_epm import hgp_epm
 from pgbn.zoo.lda import hdp_lda, lda
 from pgbn.zoo.multimodal import multimodal
 from pgbn.zoo.pgbn import pfa, pgbn
@@ -15,10 +17,12 @@ __all__ = [
     "bnbp",
     "deep_pgds",
     "dirbn",
+    "epm",
     "gamma_markov_chain",
     "gated_pfa",
     "gp_dpfa",
     "hdp_lda",
+    "hgp_epm",
     "lda",
     "multimodal",
     "pfa",

@@ -14,6 +14,7 @@ pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 import pgbn
 from pgbn.cli import run_command as run
+from pgbn.cli.console import output
 from tests.helpers.commands import FAST
 
 
@@ -146,3 +147,21 @@ def test_a_training_is_saved_whatever_can_be_printed(
     words = ["fit", place / "texts", "-o", tmp_path / "m", *FAST]
     assert silenced(words, redirection).returncode == code
     assert pgbn.load(tmp_path / "m").deepest.depth == 2
+
+
+def test_a_table_in_a_pipe_has_a_line_for_each_row(capsys: pytest.CaptureFixture[str]) -> None:
+    output.table("title", ("n", "words"), [(1, "a " * 200), (20, "b\nc")])
+    assert capsys.readouterr().out.splitlines() == [
+        "title", " n  words", " 1  " + ("a " * 200).rstrip(), "20  b\\nc",
+    ]  # fmt: skip
+    output.table("", ("", ""), [("key", "value")])
+    assert capsys.readouterr().out == "\nkey  value\n"
+
+
+@pytest.mark.parametrize("words", ["fit d.txt -o m --k 5", "fit d.txt --num-topics=5", "demo -k 5"])
+def test_the_number_of_topics_by_other_names(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words.split()) == 2
+    assert "is no option of pgbn" in (said := capsys.readouterr().err)
+    assert "--max-width 100,30,10" in said

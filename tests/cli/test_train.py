@@ -16,6 +16,7 @@ pytest.importorskip("sklearn")
 import pgbn
 from pgbn import checkpoint
 from pgbn.cli import run_command as run
+from pgbn.cli.train import as_options
 from pgbn.corpus import read_corpus
 from pgbn.storage import open_saved
 from pgbn.storage.locks import locked
@@ -182,3 +183,18 @@ def test_a_corpus_is_built_and_fitted(tmp_path: Path, capsys: Any) -> None:
     assert run(["corpus", "build", str(tmp_path / "x.npz"), "-o", str(tmp_path / "c"),
                 "--min-df", "3"]) == 2  # fmt: skip
     assert "holds counts" in capsys.readouterr().err
+
+
+def test_fit_ends_with_how_the_layers_read(place: Path, tmp_path: Path, capsys: Any) -> None:
+    words = ["fit", place / "texts", "-o", tmp_path / "m", "--burn-in", 4, "--collect", 2,
+             "--max-df", "1.0", "--max-width", "6,5"]  # fmt: skip
+    found = ask(capsys, *words)
+    assert found["widths"] == [6, 5]  # as many layers as there are numbers
+    assert [layer["layer"] for layer in found["layers"]] == [1, 2]
+    assert run([*map(str, words), "--overwrite"]) == 0
+    said = capsys.readouterr()
+    assert "layer 1: 6 topics, effectively" in said.out
+
+
+def test_notes_name_options() -> None:
+    assert as_options("a longer burn_in, max_df") == "a longer --burn-in, --max-df"

@@ -66,6 +66,9 @@ def test_the_other_commands(
     model = place / "model"
     found = ask(capsys, "perplexity", model, place / "texts")
     assert 2.0 < found["perplexity"] < 23.0
+    assert run(["perplexity", str(model), str(place / "texts")]) == 0
+    said = capsys.readouterr().out
+    assert f"held-out tokens of {found['documents']} documents, given 50% of each" in said
     drawn = ask(capsys, "generate", model, "-n", 3, "--length", 40)
     assert [sum(document.values()) for document in drawn] == [40, 40, 40]
     assert ask(capsys, "generate", model, "-n", 3, "--length", 40) == drawn

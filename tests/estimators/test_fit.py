@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 import pgbn
 from pgbn import PFA, PGBN
 from pgbn.errors import DataError, PgbnError
+from tests.helpers.training import documents
 
-X = np.random.default_rng(0).poisson(1.0, (60, 30))
+X = documents(60, 30).toarray()
 FAST: dict[str, Any] = {"burn_in": 3, "collect": 2, "transform_burn_in": 2,
                         "transform_samples": 2, "random_state": 0}  # fmt: skip
 
@@ -77,7 +78,7 @@ def test_a_fitted_estimator_survives_a_failure() -> None:
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ({"layer": 5}, "layer=5 must be an integer from 1 to depth=2"),
+        ({"layer": 5}, "layer=5 must be an integer from 1 to depth=3"),
         ({"layer": 0}, "layer=0 must"),
         ({"layer": True}, "layer=True must"),
         ({"output": "x"}, "output='x' must"),
@@ -162,7 +163,7 @@ def test_min_width_and_priors_reach_the_training(tmp_path: Any) -> None:
         (PFA, {"width": 9}, X, "^width=9: .* has width=8;"),
         (PGBN, {"link": "gamma"}, X, "^link='gamma': .* has link='poisson';"),
         (PGBN, {}, X * 0.5, r"^link='auto' \('gamma' for this X\): .* has link='poisson';"),
-        (PGBN, {"depth": 1}, X, "^depth=1: .* has depth=2;"),
+        (PGBN, {"depth": 1}, X, "^depth=1: .* has depth=3;"),
         (PFA, {}, X[:50], "^warm_start: trained on data with 60 entries along 'doc', but X has 50"),
     ],
 )

@@ -91,7 +91,7 @@ REFUSED: dict[str, Case] = {
     "twice in a product": (
         lambda: poisson(square(gamma())),
         NetworkError,
-        ["'g' appears twice in one product", "use two nodes"],
+        ["'g' stands twice in one product", "self loop", "use two nodes"],
     ),
     "itself": (lambda: chain(Self()), NetworkError, ["g: shape", "only inside a Shift"]),
     "shift along no dim": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import pytest
 
@@ -33,17 +34,85 @@ def test_nodes_do_not_overlap_and_parents_stand_above(network: pg.Network) -> No
             apart = abs(one.x - other.x) >= (one.width + other.width) / 2
             assert apart or abs(one.y - other.y) > HEIGHT
     for parent, child in network.graph.edges:
-        assert boxes[parent].y + HEIGHT < boxes[child].y
+        upper, lower = (child, parent) if boxes[parent].below else (parent, child)
+        assert boxes[upper].y + HEIGHT < boxes[lower].y
 
 
-def test_the_plate_holds_its_nodes_and_no_others(network: pg.Network) -> None:
-    plate = find_plate(network)
-    root = ElementTree.fromstring(str(network.plot()))
-    frame = next(r for r in root.iter(f"{SPACE}rect") if r.get("class") == "plate")
-    left, width = float(frame.get("x", 0)), float(frame.get("width", 0))
-    for box in placed(network).values():
-        assert box.node is not None
-        assert (left < box.x < left + width) is (plate in box.node.axes)
+def frames(network: pg.Network) -> dict[str, tuple[float, float, float, float]]:
+    """The rectangle of every plate that is drawn: left, top, right, bottom."""
+    root, found = ElementTree.fromstring(str(network.plot())), {}
+    for each in root.iter(f"{SPACE}rect"):
+        if (each.get("class") or "").startswith("plate"):
+            x, y, width, height = (float(each.get(n, 0)) for n in ("x", "y", "width", "height"))
+            title = each.findtext(f"{SPACE}title") or ""
+            found[title.removeprefix("plate ")] = (x, y, x + width, y + height)
+    return found
+
+
+def test_plates_hold_their_nodes_and_no_others(network: pg.Network) -> None:
+    found = frames(network)
+    assert find_plate(network) in found
+    for plate, (left, top, right, bottom) in found.items():
+        for box in placed(network).values():
+            assert box.node is not None
+            inside = left < box.x < right and top < box.y + HEIGHT / 2 < bottom
+            assert inside is (plate in box.node.axes)
+
+
+def test_every_plate_that_a_rectangle_can_hold_is_drawn() -> None:
+    topics = {"dims": "topic"}
+    rates = [pg.Gamma(name, 1.0, 1.0, dims=(name, "topic")) for name in ("doc", "user")]
+    loads = [pg.Dirichlet(f"{name}s", 0.1, over=name, **topics) for name in ("term", "item")]
+    x = pg.Poisson("x", loads[0] @ rates[0], dims=("doc", "term"))
+    y = pg.Poisson("y", loads[1] @ rates[1], dims=("user", "item"))
+    assert set(frames(pg.Network(x, y, sizes={"topic": 3}))) == {"topic"}
+    deep = pg.Gamma("deep", 1.0, 1.0, dims="user")
+    z = pg.Poisson("z", deep, dims="user")
+    assert set(frames(pg.Network(pg.Poisson("x", 1.0 * rates[0], dims=("doc", "topic")), z,
+                                 sizes={"topic": 3}))) == {"doc", "user", "topic"}  # fmt: skip
+
+
+def points(path: str) -> list[tuple[float, float]]:
+    """A curve of cubic pieces, as a line of many points."""
+    numbers = [float(word) for word in path.replace("M", " ").replace("C", " ").split()]
+    pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
+    out = []
+    for start in range(0, len(pairs) - 1, 3):
+        a, b, c, d = pairs[start : start + 4]
+        for t in (step / 24 for step in range(25)):
+            w = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+            out.append(tuple(sum(wi * p[i] for wi, p in zip(w, (a, b, c, d), strict=True))
+                             for i in (0, 1)))  # fmt: skip
+    return out
+
+
+def crosses(one: list[tuple[float, float]], other: list[tuple[float, float]]) -> bool:
+    def side(p, q, r):
+        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+
+    return any(
+        side(p, q, r) * side(p, q, s) < 0 and side(r, s, p) * side(r, s, q) < 0
+        for p, q in pairwise(one)
+        for r, s in pairwise(other)
+    )
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        pytest.param(lambda: pg.zoo.pgbn([9, 8, 7, 6, 5]), id="five layers"),
+        pytest.param(lambda: pg.zoo.multimodal([9, 5], {"words": "poisson", "tags": "bernoulli",
+                                                        "image": "gamma"}), id="modalities"),
+        pytest.param(lambda: pg.zoo.pgds(5), id="time"),
+    ],
+)  # fmt: skip
+def test_arrows_do_not_cross(build) -> None:
+    root = ElementTree.fromstring(str(build().plot()))
+    paths = [each.get("d") for each in root.iter(f"{SPACE}path") if each.get("class") == "edge"]
+    curves = [points(path) for path in paths if " c " not in path]  # the loop of a node in time
+    for number, one in enumerate(curves):
+        for other in curves[:number]:
+            assert not crosses(one, other)
 
 
 def test_the_plate_is_that_of_the_documents() -> None:

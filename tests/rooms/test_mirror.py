@@ -27,10 +27,11 @@ TOGETHER = {
     "nodes/shift.py": "nodes/test_expression.py",
     **{
         f"network/lowering/{name}.py": "network/test_terms.py"
-        for name in ("indexed", "leaves", "products", "renamed", "shifted", "walk")
+        for name in ("indexed", "leaves", "paired", "products", "renamed", "shifted", "walk")
     },
     "nodes/index.py": "nodes/test_categories.py",
     "engine/rows/categories.py": "engine/rows/test_infer.py",
+    "engine/in_turn/entry.py": "engine/in_turn/test_by_rules.py",
     "engine/rows/result.py": "engine/rows/test_infer.py",
     "engine/run/run_plan.py": "engine/run/test_run_store.py",
     "engine/run/memory_store.py": "engine/run/test_interrupt.py",
@@ -45,6 +46,7 @@ TOGETHER = {
         for name in ("arguments", "bnbp", "gamma_markov_chain", "gated_pfa", "lda", "multimodal",
                      "pgbn", "pgds")
     },
+    "zoo/hgp_epm.py": "zoo/test_epm.py",
     "training/belief.py": "training/test_growing.py",
     "engine/compile/by_cell.py": "evaluation/test_prediction.py",
     "engine/compile/conditional.py": "evaluation/test_held_out.py",
@@ -66,7 +68,7 @@ TOGETHER = {
     "explain/symbols.py": "explain/test_notation.py",
     **{
         f"report/parts/{name}.py": "report/test_sections.py"
-        for name in ("documents", "graph", "settings", "topics", "widths")
+        for name in ("documents", "graph", "settings", "topics")
     },
     "report/text.py": "report/test_page.py",
     "cli/corpora.py": "cli/test_train.py",

@@ -132,3 +132,25 @@ def test_as_many_counts_as_min_count_are_enough() -> None:
     for more, depth in ((0, 2), (1, 1)):
         result = train_layerwise(X, 8, 2, min_width=0, min_count=totals[-1] + more, **SHORT)
         assert len(result) == depth
+
+
+def test_a_resumed_training_counts_the_sweeps_of_the_whole():
+    """ "12 of 16" is followed by "13 of 16", in whichever layer and phase it was stopped."""
+    seen = []
+    train_layerwise(X, 6, 2, burn_in=5, collect=3, min_width=0, callback=seen.append,
+                    threads=1, progress=False)  # fmt: skip
+    assert [(event.done, event.total) for event in seen] == [(n, 16) for n in range(1, 17)]
+    at = []
+
+    def stop(event):
+        at.append(event)
+        if event.done == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_layerwise(X, 6, 2, burn_in=5, collect=3, min_width=0, callback=stop, threads=1,
+                        progress=False)  # fmt: skip
+    rest = []
+    train_layerwise(X, 6, 2, burn_in=5, collect=3, min_width=0, callback=rest.append,
+                    resume=at[-1], threads=1, progress=False)  # fmt: skip
+    assert [(event.done, event.total) for event in rest] == [(n, 16) for n in range(13, 17)]

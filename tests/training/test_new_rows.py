@@ -182,7 +182,7 @@ def test_masked_arrays_are_advised_only_where_they_work():
 
 
 def test_features_of_a_layer_that_was_not_inferred():
-    found = quiet(model_of(), documents(3), layers=[2.0], burn_in=1, samples=1)
+    found = quiet(model_of(widths=(4, 3)), documents(3), layers=[2.0], burn_in=1, samples=1)
     assert found.layers == (2,)
     for layer in (1, "2", [2]):
         with pytest.raises(DataError, match="was not inferred"):
@@ -249,3 +249,10 @@ def test_totals_of_unknown_terms_are_not_cut_off():
     assert align_terms(tenths, 1)[2] == pytest.approx(32.0)
     whole = align_terms(np.full((32, 2), 1.0), 1)[2]
     assert (whole, type(whole)) == (32, int)
+
+
+def test_a_line_says_what_was_inferred():
+    found = quiet(model_of(widths=(4, 3)), documents(9), burn_in=2, samples=2, threads=1)
+    assert repr(found) == "HiddenUnits(9 documents; topics of layer 1: 4, layer 2: 3)"
+    nothing = quiet(model_of(widths=(4, 3)), documents(9) * 0, burn_in=2, samples=2, threads=1)
+    assert "9 documents, 9 of them empty;" in repr(nothing)

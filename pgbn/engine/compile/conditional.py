@@ -49,7 +49,8 @@ def mixed_gamma(network: Network, name: str, slot: str) -> str | None:
     terms = network.wiring.polynomials[name, slot].terms
     for each in averaged_nodes(network, name, slot):
         if type(network.nodes[each]) is Gamma and all(
-            sum(factor.name == each for factor in term.factors) == 1 for term in terms
+            sum(factor.name == each and not factor.lookups for factor in term.factors) == 1
+            for term in terms
         ):
             return each
     return None

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled
+from pgbn.engine.compile.pairs import mask_of
 from pgbn.network.sumproduct import (
     ConstantArray,
     HeardCount,
     LookedUp,
     NodeValue,
     Operand,
+    PairMask,
     RuleCount,
     RuleExposure,
 )
@@ -43,6 +45,12 @@ def dims_here(operand: NodeValue, program: Program) -> tuple[str, ...]:
 @read_operand.register(ConstantArray)
 def _constant(operand: ConstantArray, program: Program) -> Labelled:
     array = np.ascontiguousarray(operand.value)[None].copy()
+    return Labelled(lambda: array, operand.dims, 1)
+
+
+@read_operand.register(PairMask)
+def _mask(operand: PairMask, program: Program) -> Labelled:
+    array = mask_of(operand, program.sizes)
     return Labelled(lambda: array, operand.dims, 1)
 
 

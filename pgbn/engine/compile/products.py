@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from pgbn.engine.compile.layout import Labelled, labelled_number
-from pgbn.network.sumproduct import Operand, SumProduct
+from pgbn.engine.compile.pairs import without_pairs
+from pgbn.network.sumproduct import Operand, PairMask, SumProduct
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.simd.contract import contract
 from pgbn.samplers.simd.sums import sum_rows
@@ -24,6 +25,10 @@ def compile_product(
     product: SumProduct, read: Reader, sizes: Mapping[str, int], executor: Executor = SERIAL
 ) -> Labelled:
     """The function that computes a sum of products from what ``read`` gives for each operand."""
+    if any(isinstance(operand, PairMask) for operand in product.operands):
+        paired = without_pairs(product, read, sizes, lambda p, r: compile_product(p, r, sizes))
+        if paired is not None:
+            return paired
     coefficient = product.coefficient * prod(sizes[dim] for dim in product.repeated)
     parts = []
     for operand in product.operands:

@@ -44,13 +44,11 @@ def complete_sizes(
     lookups = [(factor, lookup) for _, factor in factors for lookup in factor.lookups]
     for _, lookup in lookups:
         _add_rows(network, lookup, every)
-    for name, factor in factors:
-        for dim, size_here in _sizes_here(factor, every):
-            if size_here is not None and every.setdefault(dim, size_here) != size_here:
-                raise DataError(
-                    f"{name}: {factor.name} has size {size_here} along {dim!r}, "
-                    f"but {dim!r} has size {every[dim]}"
-                )
+    known = -1
+    while len(every) > known:  # a size that was found may tell others
+        known = len(every)
+        for name, factor in factors:
+            _add_sizes(every, name, factor)
     for factor, lookup in lookups:
         _add_entries(network, factor, lookup, every)
     for dim in network.dims:
@@ -59,15 +57,6 @@ def complete_sizes(
                 f"the size of dim {dim!r} is not known; give Network(..., sizes={{{dim!r}: ...}})"
             )
     return every
-
-
-def _sizes_here(factor: Factor, every: Mapping[str, int]) -> list[tuple[str, int | None]]:
-    """The size that a factor has along each dim where it stands, as far as it is known."""
-    own: dict[str, int | None] = {dim: every.get(dim) for dim in factor.own_dims}
-    if factor.constant is not None:
-        own |= zip(factor.entries or factor.dims, factor.constant.shape, strict=True)
-    names = factor.own_dims or factor.dims
-    return [(here, own[mine]) for here, mine in zip(factor.dims, names, strict=True)]
 
 
 def _add_rows(network: Network, lookup: Lookup, every: dict[str, int]) -> None:
@@ -97,6 +86,29 @@ def _add_entries(network: Network, factor: Factor, lookup: Lookup, every: dict[s
             f"{lookup.name}: has the number {named - 1}, but {lookup.dim!r} has size {entries}; "
             f"numbers go from 0 to {entries - 1}"
         )
+
+
+def _add_sizes(every: dict[str, int], name: str, factor: Factor) -> None:
+    """What a factor in a slot of a node says about sizes: those of a constant array, and that two
+    names of a dim, or the two dims of pairs, have one size."""
+    if factor.constant is not None:
+        shape = dict(zip(factor.entries or factor.dims, factor.constant.shape, strict=True))
+        through = {dim for lookup in factor.lookups for dim in lookup.dims}
+        names = zip(factor.dims, factor.own_dims or factor.dims, strict=True)
+        same = [(dim, shape[mine]) for dim, mine in names if mine not in through]
+    else:
+        own = factor.own_dims if factor.relation is None else factor.dims[::-1]
+        same = [(dim, every[mine]) for dim, mine in zip(factor.dims, own, strict=True)
+                if mine in every]  # fmt: skip
+        for dim, mine in zip(factor.dims, own, strict=True):
+            if dim in every:
+                every.setdefault(mine, every[dim])
+    for dim, size in same:
+        if every.setdefault(dim, size) != size:
+            raise DataError(
+                f"{name}: {factor.name or 'pairs'} has size {size} along {dim!r}, "
+                f"but {dim!r} has size {every[dim]}"
+            )
 
 
 def check_fits(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled, Shape4, align, strides_of
+from pgbn.engine.compile.pairs import relation_holds
 from pgbn.engine.data.cells import Cells
 from pgbn.network.terms import Factor, Term
 from pgbn.samplers import vectorised
@@ -25,6 +26,7 @@ from pgbn.samplers.stream import Stream
 __all__ = ["Splitter", "blocks_of", "cell_executor"]
 
 _NOTHING = np.zeros(0, np.int64)
+_ONE = Labelled(lambda: np.ones(1), (), 1)
 
 
 class Splitter:
@@ -94,6 +96,9 @@ class Splitter:
                     out)
             for start, stop in blocks_of(cells.rows, self.executor.workers)
         ])  # fmt: skip
+        for pair in part.pairs:
+            first, second = (cells.positions((dim,), 1) for dim in pair.dims)
+            out *= relation_holds(pair.relation or "", first, second)
         return (out * part.term.coefficient)[None, None, :, None]
 
     def rates(self, cells: Cells) -> NDArray[np.float64]:
@@ -180,7 +185,9 @@ class _Part:
     ) -> None:
         self.term, self.contracted, self.dims, self.sizes = term, term.contracted, dims, sizes
         self.shape, self.replicates = shape, shape[0]
-        self.labelled = [read(factor) for factor in term.factors]
+        # Where two dims of the child are not in a relation it has no counts, else the factor is 1.
+        self.pairs = [f for f in term.factors if f.relation and set(f.dims) <= set(dims)]
+        self.labelled = [_ONE if f in self.pairs else read(f) for f in term.factors]
         self.wants = [wants(factor) for factor in term.factors]
         pairs = [
             strides_of(part.dims, sizes, part.replicates, dims, term.contracted)

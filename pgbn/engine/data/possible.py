@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pgbn.engine.compile.layout import Labelled
+from pgbn.engine.compile.pairs import relation_holds
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
 from pgbn.errors import DataError
@@ -28,6 +30,7 @@ def check_possible(program: Program) -> None:
         if link is None or (link.counts and not node.positive_needs_counts):
             continue
         terms = program.wiring.polynomials[node.name, link.slot].terms
+        _check_pairs(node, link.slot, terms, program.cells[node.name])
         if all(_has_zero(program, term) for term in terms):
             cells = program.cells[node.name]
             possible = sum(_possible(program, term, cells) for term in terms)
@@ -62,11 +65,44 @@ def _possible(program: Program, term: Term, cells: Cells) -> Any:
 
 
 def _message(node: Observed, slot: str, cells: Cells, cell: int) -> str:
-    row = np.unravel_index(int(cells.cell_rows()[cell]), cells.shape[:-1] or (1,))
-    place = (*row, cells.indices[cell])[-len(node.axes) or 2 :]
-    where = ", ".join(f"{dim} {index}" for dim, index in zip(node.axes, place, strict=True))
     return (
-        f"{node.name}: the value {cells.values[cell]:g} at {where or 'its only cell'} has "
+        f"{node.name}: the value {cells.values[cell]:g} at {_place(node, cells, cell)} has "
         f"probability 0, since the {slot} is 0 there by its constants or given values; correct "
         "these or the data"
     )
+
+
+def _place(node: Observed, cells: Cells, cell: int) -> str:
+    row = np.unravel_index(int(cells.cell_rows()[cell]), cells.shape[:-1] or (1,))
+    place = (*row, cells.indices[cell])[-len(node.axes) or 2 :]
+    where = ", ".join(f"{dim} {index}" for dim, index in zip(node.axes, place, strict=True))
+    return where or "its only cell"
+
+
+def _check_pairs(node: Observed, slot: str, terms: Sequence[Term], cells: Cells) -> None:
+    """Refuse positive data at pairs that no term is about: the other half of a symmetric matrix,
+    and self loops."""
+    possible = np.zeros(cells.values.size, np.bool_)
+    for term in terms:
+        holds = np.ones(cells.values.size, np.bool_)
+        for pair in term.factors:
+            if pair.relation and set(pair.dims) <= set(node.axes):
+                first, second = (cells.positions((dim,), 1) for dim in pair.dims)
+                holds &= relation_holds(pair.relation, first, second)
+        possible |= holds
+    wrong = np.flatnonzero((cells.values > 0) & ~possible)
+    if wrong.size:
+        raise DataError(
+            f"{node.name}: the value {cells.values[wrong[0]]:g} at {_place(node, cells, wrong[0])} "
+            f"has probability 0: the {slot} is about {' and '.join(_pairs_in(terms))} only. Give "
+            "each pair once, scipy.sparse.triu(A, 1) of a symmetric matrix A; a self loop has no "
+            "place in it"
+        )
+
+
+def _pairs_in(terms: Sequence[Term]) -> list[str]:
+    sign = {"upper": "<", "distinct": "≠", "same": "="}
+    return list(dict.fromkeys(
+        f"pairs {pair.dims[0]} {sign[pair.relation]} {pair.dims[1]}"
+        for term in terms for pair in term.factors if pair.relation
+    ))  # fmt: skip

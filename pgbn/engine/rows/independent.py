@@ -96,6 +96,10 @@ def couples(polynomial: Polynomial, rows: str) -> str:
                 continue
             if any(lookup.dim == rows for lookup in factor.lookups):
                 return f"rows of {factor.name} are read by the categories of other rows"
+            if factor.relation is not None:
+                if rows in factor.dims:
+                    return f"pairs of {factor.dims[0]!r} and {factor.dims[1]!r} are told apart"
+                continue
             if factor.constant is not None:
                 if rows in factor.dims:
                     return f"there is a known array along {rows!r}, which belongs to the old rows"

@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.compiling import compiling
 from pgbn.engine.run.meters import Silent, choose_meter
 from pgbn.errors import DataError
 from pgbn.network.layers import layers_above
@@ -225,8 +226,9 @@ def _say(text: str) -> None:
 def live(show: bool = True) -> Iterator[Callback]:
     """A callback that shows where a run stands, or does nothing where nobody would see it."""
     meter = choose_meter() if show else Silent()
-    meter.put("preparing; the first run compiles its kernels", 0.0)
+    meter.put("preparing", 0.0)
     try:
-        yield meter
+        with compiling(lambda text: meter.put(text, 0.0)):
+            yield meter
     finally:
         meter.end()

@@ -3,6 +3,7 @@
 from pgbn.network.lowering import (  # noqa: F401  (they register)
     indexed,
     leaves,
+    paired,
     products,
     renamed,
     shifted,

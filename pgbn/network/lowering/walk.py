@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pgbn.errors import NetworkError
+from pgbn.network.apart import check_apart
 from pgbn.network.terms import LATER, Polynomial, Term
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Constant, Expression
@@ -108,10 +109,4 @@ class Walk:
             raise self.error(
                 f"holds the negative number {least:g}; give one that is not{self.or_allow()}"
             )
-        names = [factor.name for factor in term.factors if factor.constant is None]
-        twice = {name for name in names if names.count(name) > 1}
-        if twice:
-            raise self.error(
-                f"{twice.pop()!r} appears twice in one product, which has no conjugate update; "
-                "use two nodes, or a number for one of them"
-            )
+        check_apart(term, self.error)

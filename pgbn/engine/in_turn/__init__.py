@@ -1,0 +1,1 @@
+"""Nodes whose entries are drawn one after another, each given the others."""

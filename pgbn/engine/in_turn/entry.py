@@ -1,0 +1,163 @@
+"""One entry of a node, and what it hears, slots and evidence, as arrays beside that entry.
+
+An entry is a part of size 1 along one dim, which has another name in every slot that the node
+stands in. What is read along that dim is cut to the entry; all else is as for the whole node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.beside import Beside, added
+from pgbn.engine.compile.layout import Labelled, Shape4, align, shape4
+from pgbn.engine.compile.pairs import relation_holds
+from pgbn.engine.compile.products import compile_product
+from pgbn.network.sumproduct import Operand, PairMask, RuleExposure, SumProduct
+
+if TYPE_CHECKING:
+    from pgbn.engine.compile.program import Program
+    from pgbn.network.apart import InTurn
+    from pgbn.network.connections import Source
+    from pgbn.nodes.base import Node
+
+__all__ = ["Entry"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Partners(Operand):
+    """1 at the entries of one of two dims that are in a relation with the present one."""
+
+    relation: str
+
+
+class Entry:
+    """The entry ``now`` of the nodes that are drawn together in turn."""
+
+    def __init__(self, program: Program, in_turn: InTurn) -> None:
+        self.program, self.members, self.now = program, in_turn.members, 0
+        self.size = program.sizes[in_turn.dim]
+
+    def shape4(self, name: str) -> Shape4:
+        """The 4-d shape of an entry of a node."""
+        sizes = self.program.sizes | {self.members[name]: 1}
+        return shape4(name, self.program.storage[name], sizes, self.program.replicates)
+
+    def put(self, name: str, drawn: NDArray[Any]) -> None:
+        """Replace the entry of a node by a new value. What reads arrays may have kept them: the
+        old one stays as it is."""
+        value = self.program.values[name].copy()
+        part = value[self._where(self.program.storage[name], self.members[name])]
+        part[...] = drawn.reshape(part.shape)
+        self.program.values[name] = value
+
+    def quantity(self, node: Node, name: str) -> Beside:
+        """What a rule may name, beside an entry: count, exposure, value or a slot."""
+        own = node.name
+        if name == "exposure":
+            products = self.program.wiring.exposures.source_exposure
+            sources = self.program.wiring.sources[own]
+            return added([part for s in sources for part in self._through(s, products(s))])
+        if name == "count":
+            return self._count(node)
+        exposures = self.program.wiring.exposures
+        dim = self.members[own]
+        return added([
+            self._beside(own, self._product(product, dim))
+            for product in exposures.named_sum(name, node, ())
+        ])  # fmt: skip
+
+    def _count(self, node: Node) -> Beside:
+        program, name = self.program, node.name
+        parts, children = list[Beside](), dict[str, None]()
+        for source in program.wiring.sources[name]:
+            if source.is_delivered:
+                children[source.child.name] = None
+            else:
+                parts += self._through(source, program.wiring.exposures.source_count(source))
+        for child in children:
+            whole = Labelled(lambda child=child: program.counts[child, name],  # type: ignore[misc]
+                             program.storage[name], program.replicates)  # fmt: skip
+            parts.append(self._beside(name, self._cut(whole, self.members[name])))
+        return added(parts)
+
+    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
+        name, own = source.factor.name, source.own
+        here = next(dim for dim, mine in own.items() if mine == self.members[name])
+        heard = [self._product(product, here) for product in products]
+        return [
+            self._beside(name, replace(each, dims=tuple(own[dim] for dim in each.dims)))
+            for each in heard
+        ]
+
+    def _beside(self, name: str, labelled: Labelled) -> Beside:
+        sizes = self.program.sizes | {self.members[name]: 1}
+        get = align(labelled, self.program.storage[name], sizes)
+        constant = labelled.value is not None
+        return Beside(get, frozenset(labelled.dims), labelled.replicates, constant)
+
+    def _product(self, product: SumProduct, dim: str) -> Labelled:
+        """A sum of products at one entry of ``dim``."""
+        sizes = self.program.sizes | {dim: 1}
+        operands = tuple(
+            _Partners(name="", dims=each.dims, relation=each.relation)
+            if isinstance(each, PairMask) and dim in each.dims
+            else each
+            for each in product.operands
+        )
+        product = replace(product, operands=operands)
+        return compile_product(product, lambda operand: self._read(operand, dim), sizes)
+
+    def _read(self, operand: Operand, dim: str) -> Labelled:
+        if isinstance(operand, _Partners):
+            return self._partners(operand, dim)
+        if isinstance(operand, RuleExposure) and operand.name in self.members:
+            return self._passed(operand)
+        return self._cut(self.program.read(operand), dim)
+
+    def _passed(self, operand: RuleExposure) -> Labelled:
+        """The exposure that an entry of a node passes to its slot, computed now."""
+        program = self.program
+        child = program.network.nodes[operand.name]
+        rule = program.wiring.rules[operand.name, operand.slot]
+        if rule.drawn is not None:
+            return self._cut(program.read(operand), self.members[operand.name])
+        function = rule.exposure
+        assert callable(function)
+        parts = {name: self.quantity(child, name) for name in rule.exposure_reads}
+        whole = added(list(parts.values()))
+        dims = tuple(dim for dim in program.storage[child.name] if dim in whole.dims)
+        sizes = program.sizes | {self.members[operand.name]: 1}
+        shape = (whole.replicates, *(sizes[dim] for dim in dims))
+
+        def get() -> NDArray[Any]:
+            result = function(**{name: part.get() for name, part in parts.items()})
+            return np.asarray(result, np.float64).reshape(shape)
+
+        return Labelled(get, dims, whole.replicates)
+
+    def _partners(self, operand: _Partners, dim: str) -> Labelled:
+        other = operand.dims[operand.dims[0] == dim]
+        numbers = np.arange(self.program.sizes[other])
+
+        def get() -> NDArray[Any]:
+            now = np.full(1, self.now)
+            pair = (now, numbers) if operand.dims[0] == dim else (numbers, now)
+            return relation_holds(operand.relation, *pair).astype(np.float64)[None]
+
+        return Labelled(get, (other,), 1)
+
+    def _cut(self, whole: Labelled, dim: str) -> Labelled:
+        """An array cut to the entry, if it has the dim."""
+        if dim not in whole.dims:
+            return whole
+        get: Callable[[], NDArray[Any]] = whole.get
+        return replace(whole, get=lambda: np.ascontiguousarray(get()[self._where(whole.dims, dim)]))
+
+    def _where(self, dims: tuple[str, ...], dim: str) -> tuple[slice, ...]:
+        now = slice(self.now, self.now + 1)
+        return (slice(None), *(now if each == dim else slice(None) for each in dims))

@@ -1,0 +1,87 @@
+"""What a term looks like, and which terms say nothing of what a text is about.
+
+A list and a pattern must fit each other: a pattern that cuts "don't" and "we'll" into "don", "t",
+"we" and "ll" makes a topic of these pieces, if the list has none of them. The pattern here keeps
+"don't" whole and leaves the ends 'll, 've and 're out, as it does all single letters; the list has
+the contractions as the pattern in use cuts them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pgbn.errors import DataError, did_you_mean
+
+__all__ = ["LANGUAGES", "TOKEN", "stop_words_of", "with_stop_words"]
+
+# Two letters or more, with an 't at the end; but no 'll, 've, 're that end another word.
+TOKEN = r"(?u)(?<!\w)(?!(?<=\w['’])(?:ll|ve|re)\b)\w\w+(?:['’]t\b)?"
+
+_NEGATED = (
+    "ain", "aren", "can", "couldn", "daren", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn",
+    "mayn", "mightn", "mustn", "needn", "oughtn", "shan", "shouldn", "wasn", "weren", "won",
+    "wouldn",
+)  # fmt: skip
+_SUBJECTS = (
+    "i", "you", "he", "she", "it", "we", "they", "that", "there", "who", "what", "where", "here",
+    "let", "how", "why", "when",
+)  # fmt: skip
+_ENDS = ("ll", "ve", "re", "d", "m", "s")
+_WORDS = {"can", "won"}  # they are words of their own without the 't
+
+LANGUAGES = (
+    "arabic", "bulgarian", "catalan", "chinese", "czech", "danish", "dutch", "english", "finnish",
+    "french", "german", "greek", "gujarati", "hebrew", "hindi", "hungarian", "indonesian",
+    "italian", "japanese", "korean", "malaysian", "norwegian", "persian", "polish", "portuguese",
+    "romanian", "russian", "slovak", "spanish", "swedish", "turkish", "ukrainian", "vietnamese",
+)  # fmt: skip
+
+
+def stop_words_of(language: str, pattern: str = TOKEN) -> list[str]:
+    """The stop words of a language, as ``pattern`` cuts them: scikit-learn's list of English words
+    with the contractions, and those of the package stop-words for the others."""
+    if language == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return sorted(ENGLISH_STOP_WORDS | _pieces(_contractions(), pattern))
+    if language not in LANGUAGES:
+        raise DataError(
+            f"stop_words={language!r}: there is no list of that name; give a list of words, or a "
+            f"language.{did_you_mean(language, LANGUAGES)}"
+        )
+    try:
+        from stop_words import get_stop_words
+    except ImportError:
+        raise DataError(
+            f"stop_words={language!r} needs the package stop-words: pip install 'pgbn[languages]'; "
+            "or give a list of words"
+        ) from None
+    words = set(get_stop_words(language))
+    return sorted(words | _pieces(words, pattern))
+
+
+def with_stop_words(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of CountVectorizer with the words of a language in the place of its name."""
+    language = options.get("stop_words")
+    if not isinstance(language, str):
+        return dict(options)
+    return {**options, "stop_words": stop_words_of(language, options.get("token_pattern", TOKEN))}
+
+
+def _contractions() -> Iterable[str]:
+    for quote in "'’":
+        yield from (f"{word}{quote}t" for word in _NEGATED)
+        yield from (f"{word}{quote}{end}" for word in _SUBJECTS for end in _ENDS)
+
+
+def _pieces(words: Iterable[str], pattern: str) -> set[str]:
+    """What a pattern makes of words; CountVectorizer warns of a list that lacks any of it. Of a
+    pattern that is none it says what is wrong itself."""
+    try:
+        found = re.compile(pattern)
+    except (re.error, TypeError, OverflowError, RecursionError):
+        return set()
+    every = (piece for word in words for piece in found.findall(word))
+    return {piece for piece in every if isinstance(piece, str)} - _WORDS

@@ -1,0 +1,50 @@
+"""The edge partition model with links between communities."""
+
+from __future__ import annotations
+
+from pgbn.network.network import Network
+from pgbn.nodes import BernoulliPoisson, Gamma, Mix, Poisson, distinct
+from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
+
+__all__ = ["hgp_epm"]
+
+
+def hgp_epm(
+    width: int,
+    weighted: bool = False,
+    gamma0: float = 1.0,
+    a_prior: Prior = (0.01, 0.01),
+    c_prior: Prior = (1.0, 1.0),
+    xi_prior: Prior = (0.01, 0.01),
+    beta_prior: Prior = (1.0, 1.0),
+    c0_prior: Prior = (1.0, 1.0),
+) -> Network:
+    """b_ij = 1(n_ij ≥ 1), n_ij ~ Pois(Σ_kl φ_ik λ_kl φ_jl) for i < j, φ_ik ~ Gam(a_i, c_i).
+
+    λ_kl = λ_lk says how much communities k and l link: λ_kk ~ Gam(ξ r_k, β) is the node within,
+    λ_kl ~ Gam(r_k r_l, β) for k < l the node between; r_k ~ Gam(γ0/K, c0), and a_i, c_i, ξ, β, c0
+    ~ Gam. γ0 is a number: its conditional has no closed form. Data as in `epm`. Nodes: x (dims i,
+    j), phi (dims vertex, community), a, c, within, between (dims community, other), r, xi, beta,
+    c0. The defaults are those of the released HGP_EPM.m, with its first γ0.
+
+    Reference: Zhou, Infinite edge partition models for overlapping community detection and link
+    prediction, AISTATS 2015.
+    """
+    check_one_width(width)
+    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
+    r = Gamma("r", check_positive_number(gamma0, "gamma0") / width, c0, dims="community")
+    xi = Gamma("xi", *check_prior(xi_prior, "xi_prior"))
+    beta = Gamma("beta", *check_prior(beta_prior, "beta_prior"))
+    within = Gamma("within", xi * r, beta, dims="community")
+    pairs = distinct(r * r.rename(community="other"), "community", "other")
+    between = Gamma("between", pairs, beta, dims=("community", "other"))
+    a = Gamma("a", *check_prior(a_prior, "a_prior"), dims="vertex")
+    c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="vertex")
+    phi = Gamma("phi", a, c, dims=("vertex", "community"))
+    i, j = phi.rename(vertex="i"), phi.rename(vertex="j")
+    ways = i * j.rename(community="other") + i.rename(community="other") * j
+    over = ("community", "other")
+    rate = within @ (i * j) + Mix(factors=(between, ways), over=over)
+    link = Poisson if weighted else BernoulliPoisson
+    x = link("x", distinct(rate, "i", "j"), dims=("i", "j"))
+    return Network(x, sizes={"community": width})

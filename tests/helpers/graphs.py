@@ -1,0 +1,50 @@
+"""Networks in which a node stands several times in a product, with mild priors."""
+
+from __future__ import annotations
+
+from pgbn import Gamma, Mix, Network, Poisson, distinct, zoo
+from tests.helpers.models import MILD
+
+__all__ = ["GRAPHS", "degrees", "directed", "graphs", "triples"]
+
+
+def directed() -> Network:
+    """x_ij ~ Pois(φ_i φ_j) for all i ≠ j; φ has no collapsed parent."""
+    phi = Gamma("phi", 2.0, Gamma("c", 4.0, 4.0), dims="vertex")
+    pairs = phi.rename(vertex="i") * phi.rename(vertex="j")
+    return Network(Poisson("x", distinct(pairs, "i", "j", ordered=True), dims=("i", "j")))
+
+
+def degrees() -> Network:
+    """d_i ~ Pois(φ_i Σ_{j≠i} φ_j): the pairs are summed, and the counts thinned among them."""
+    phi = Gamma("phi", Gamma("a", 4.0, 4.0, dims="vertex"), 4.0, dims="vertex")
+    pairs = phi.rename(vertex="i") * phi.rename(vertex="j")
+    rate = distinct(pairs, "i", "j", ordered=True)
+    return Network(Poisson("x", Mix(factors=(rate,), over="j"), dims="i"))
+
+
+def triples() -> Network:
+    """x_ijk ~ Pois(φ_i φ_j φ_k) for i < j < k."""
+    phi = Gamma("phi", Gamma("a", 4.0, 4.0, dims="vertex"), 4.0, dims="vertex")
+    i, j, k = (phi.rename(vertex=dim) for dim in "ijk")
+    rate = distinct(distinct(distinct(i * j * k, "i", "j"), "j", "k"), "i", "k")
+    return Network(Poisson("x", rate, dims=("i", "j", "k")))
+
+
+def graphs() -> dict[str, tuple[Network, dict[str, int]]]:
+    """The networks and tiny sizes for them."""
+    return {
+        "epm": (zoo.epm(2, False, MILD, MILD, MILD, MILD), {"vertex": 3}),
+        "epm, weighted": (zoo.epm(2, True, MILD, MILD, MILD, MILD), {"vertex": 3}),
+        "hgp_epm": (zoo.hgp_epm(2, True, 2.0, MILD, MILD, MILD, MILD, MILD), {"vertex": 3}),
+        "pgds, shrinkage": (
+            zoo.pgds(2, 0.5, 0.5, 1.5, 2.0, MILD, MILD, True, MILD),
+            {"time": 3, "term": 3},
+        ),
+        "directed": (directed(), {"vertex": 3}),
+        "degrees": (degrees(), {"vertex": 3}),
+        "triples": (triples(), {"vertex": 4}),
+    }
+
+
+GRAPHS = tuple(graphs())
