@@ -66,8 +66,7 @@ class Program:
                 self.storage[node.name] = node.axes
         copies = {name: 1 if name in shared else replicates for name in self.storage}
         self.shape4 = {
-            name: shape4(dims, self.sizes, copies[name])
-            for name, dims in self.storage.items()
+            name: shape4(dims, self.sizes, copies[name]) for name, dims in self.storage.items()
         }
         self.shape = {
             name: (copies[name], *(self.sizes[dim] for dim in dims))
