@@ -33,9 +33,12 @@ def log_density(program: Program, name: str, plate: str | None = None) -> NDArra
         known = ~cells.dense(cells.missing).reshape(program.shape4[name])
         density = np.where(known, density, 0.0)
     if plate is None:
-        return np.asarray(density.sum(axis=(1, 2, 3)))
-    axis = 4 - len(program.storage[name]) + program.storage[name].index(plate)
-    return np.asarray(density.sum(axis=tuple(other for other in (1, 2, 3) if other != axis)))
+        return np.asarray(density.sum(axis=tuple(range(1, density.ndim))))
+    stored = program.storage[name]
+    axis = density.ndim - len(stored) + stored.index(plate)
+    return np.asarray(
+        density.sum(axis=tuple(other for other in range(1, density.ndim) if other != axis))
+    )
 
 
 def _data_density(
