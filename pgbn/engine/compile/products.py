@@ -176,6 +176,6 @@ def _einsum(parts: list[Labelled], summed: tuple[str, ...]) -> Labelled:
 
     def get() -> Any:
         arrays = [g()[0] if d else g() for g, d in zip(gets, drop, strict=True)]
-        return np.einsum(formula, *arrays)
+        return np.ascontiguousarray(np.einsum(formula, *arrays))  # kernels read it row by row
 
     return Labelled(get, dims, replicates)
