@@ -1,6 +1,8 @@
 """Published models as compositions of nodes: one short file each."""
 
+from pgbn.zoo.author_topic import author_topic
 from pgbn.zoo.bnbp import bnbp
+from pgbn.zoo.bptf import bptf
 from pgbn.zoo.deep_pgds import deep_pgds
 from pgbn.zoo.dirbn import dirbn
 from pgbn.zoo.epm import epm
@@ -8,13 +10,17 @@ from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
 from pgbn.zoo.gated_pfa import gated_pfa
 from pgbn.zoo.gp_dpfa import gp_dpfa
 from pgbn.zoo.hgp_epm import hgp_epm
+from pgbn.zoo.hpf import hpf
 from pgbn.zoo.lda import hdp_lda, lda
 from pgbn.zoo.multimodal import multimodal
 from pgbn.zoo.pgbn import pfa, pgbn
 from pgbn.zoo.pgds import pgds
+from pgbn.zoo.tucker import tucker
 
 __all__ = [
+    "author_topic",
     "bnbp",
+    "bptf",
     "deep_pgds",
     "dirbn",
     "epm",
@@ -23,9 +29,11 @@ __all__ = [
     "gp_dpfa",
     "hdp_lda",
     "hgp_epm",
+    "hpf",
     "lda",
     "multimodal",
     "pfa",
     "pgbn",
     "pgds",
+    "tucker",
 ]
