@@ -11,6 +11,9 @@ by the ratio of sums over samples in the last layer's collection, CPU seconds, a
 - diversity: distinct words / all words among the leading ten,
 - NPMI of the words that are shown, and of the most probable ones, over the whole documents.
 
+With a budget for each layer, twins of upper layers are merged as the estimator does it; only that
+as many sweeps follow as were collected before, so that perplexities average over as many samples.
+
 Beside it one layer of scikit-learn's LDA, and of tomotopy and topica where they are installed, with
 as many topics as our first layer may have, scored with the same tokens and the same functions.
 """
@@ -32,6 +35,7 @@ from pgbn.docstrings import docstrings
 from pgbn.evaluation import HeldOutPerplexity, leading_words, split_tokens
 from pgbn.evaluation.coherence import word_coherence
 from pgbn.evaluation.layer_quality import effective_width, twins_and_diversity
+from pgbn.evaluation.untwinning import without_twins
 
 SEEN, THIN, TOP = 0.8, 10, 10
 
@@ -110,10 +114,20 @@ def ours(corpus, X, seen, held, max_width, settings, save=None):
         if event.depth == depth and event.phase == "collect" and event.sweep % THIN == 0:
             score.add_chain(event.chain)
 
+    def go_on(merged):
+        score.reset()
+        return pgbn.train_layerwise(
+            seen, max(merged.widths), merged.depth, collect=settings["collect"], threads=1,
+            seed=settings["seed"], start_from=merged, callback=collect, progress=False,
+        ).deepest  # fmt: skip
+
     clock = time.process_time()
-    model = pgbn.train_layerwise(
+    training = pgbn.train_layerwise(
         seen, max_width, callback=collect, progress=False, threads=1, **settings
-    ).deepest
+    )
+    if isinstance(max_width, tuple):
+        training = without_twins(training, go_on)
+    model = training.deepest
     seconds = time.process_time() - clock
     shown = ", ".join(map(str, max_width)) if isinstance(max_width, tuple) else f"{max_width}"
     if save:

@@ -16,6 +16,7 @@ from pgbn.errors import DataError, PgbnError
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
     from pgbn.report import ReportData, RunData, Series
+    from pgbn.storage.folders import Saved
 
 __all__ = ["explain_command", "page_data", "report_command"]
 
@@ -78,12 +79,16 @@ def report_command(
     from pgbn.engine.run.draws import Draws
     from pgbn.report import RunData, write_report
     from pgbn.storage.folders import open_saved
+    from pgbn.training.grown import GrownNetwork
+    from pgbn.training.trained import unwrapped
 
     check_target(to)
     saved = [open_saved(model) for model in models]
     data: ReportData | RunData
     if any(isinstance(each.object, Draws) for each in saved):
         data = _run_of(models, title or "Posterior draws")
+    elif any(isinstance(unwrapped(each.object), GrownNetwork) for each in saved):
+        data = _grown_of(models, saved, title)
     else:
         opened = [Model(path, each) for path, each in zip(models, saved, strict=True)]
         data = page_data(opened, title=title or "Topics by layer")
@@ -119,6 +124,23 @@ def _run_of(folders: list[Path], title: str) -> RunData:
         )
     draws, network = open_draws(folders[0])
     return run_data(draws, network, title=title, picture=str(plot(network)))
+
+
+def _grown_of(folders: list[Path], saved: list[Saved], title: str | None) -> RunData:
+    """What a report shows of a network that was grown of a family of its own."""
+    from pgbn.plot import plot
+    from pgbn.report import run_data_from_grown
+    from pgbn.training.trained import unwrapped
+
+    if len(folders) > 1:
+        raise DataError(
+            f"{', '.join(map(str, folders))}: a report of a network of a family of its own is of "
+            "one training; give one folder"
+        )
+    grown = unwrapped(saved[0].object)
+    settings = {key: str(value) for key, value in saved[0].record.get("arguments", {}).items()}
+    name = title or f"{', '.join(grown.model.observed)}: a network of {grown.depth} layers"
+    return run_data_from_grown(grown, title=name, settings=settings, picture=str(plot(grown.model)))
 
 
 def _judgement(series: Series) -> str:

@@ -35,6 +35,9 @@ __all__ = ["as_options", "demo_command", "fit_command", "resume_command"]
 DEMO = "pgbn demo"
 FEW_TERMS = 20
 BUDGETS = ",".join(map(str, WIDTHS))
+MergeTwins = Annotated[bool, typer.Option(
+    "--merge-twins/--keep-twins", help="Merge topics of upper layers that share six of their ten "
+    "terms, where --max-width has a number for each layer.")]  # fmt: skip
 
 
 def demo_command(
@@ -91,6 +94,8 @@ def demo_command(
                 labels=corpus.labels,
                 record={"vectorizer": corpus.options, "command": DEMO},
             )
+            if isinstance(widths, tuple):
+                _merge_twins(to, seed, threads)
     model = open_model(to)
     page = to / "report.html"
     write_report(page_data([model], corpus.texts, title="Docstrings of numpy and scipy"), page)
@@ -129,6 +134,7 @@ def fit_command(
     eta: Annotated[str, typer.Option(help="Dirichlet parameter of the topics, likewise.")] = "0.05",
     link: Annotated[str, typer.Option(help="poisson (counts), bernoulli (0/1) or gamma "
                                       "(non-negative reals).")] = "poisson",
+    merge_twins: MergeTwins = True,
     keep_draws: Annotated[int, typer.Option(min=0, help="Draws of the topics that are kept, over "
                                             "which transform and perplexity average.")] = 0,
     seed: Seed = 0,
@@ -182,6 +188,8 @@ def fit_command(
                 vocabulary=corpus.vocabulary, labels=corpus.labels,
                 record={"data": str(data), "vectorizer": corpus.options},
             )  # fmt: skip
+            if merge_twins and isinstance(budgets, tuple):
+                _merge_twins(to, seed, threads)
     _finished(to)
 
 
@@ -209,6 +217,31 @@ def resume_command(
         show_run(model, result)
     else:
         _finished(model)
+
+
+def _merge_twins(folder: Path, seed: int, threads: int | None) -> None:
+    """Merge the twins of a model's upper layers, train on, and save it in its place."""
+    from pgbn.evaluation.untwinning import SWEEPS, without_twins
+    from pgbn.storage.folders import open_saved, save
+    from pgbn.training.layerwise import train_layerwise
+    from pgbn.training.trained import TrainedNetwork
+
+    saved = open_saved(folder)
+
+    def train(merged: TrainedNetwork) -> TrainedNetwork:
+        output.note(f"twins were merged, to {'-'.join(map(str, merged.widths))} topics; {SWEEPS} "
+                    "sweeps more …")  # fmt: skip
+        found: TrainedNetwork = train_layerwise(
+            saved.data, max(merged.widths), merged.depth, collect=SWEEPS, link=merged.link,
+            seed=seed, threads=threads, start_from=merged,
+            keep_draws=min(len(next(iter(merged.draws.values()), ())), SWEEPS),
+        ).deepest  # fmt: skip
+        return found
+
+    result = without_twins(saved.object, train)
+    if result is not saved.object:
+        save(result, folder, vocabulary=saved.vocabulary, labels=saved.labels, record=saved.record,
+             data=saved.data)  # fmt: skip
 
 
 def _finished(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """How a network runs: its schedule compiled to functions on arrays, and chains of sweeps."""
 
-from pgbn.engine.compile import composed as composed  # what registers itself
+from pgbn.engine.compile import completion as completion  # what registers itself
+from pgbn.engine.compile import composed as composed
 from pgbn.engine.data import documents as documents
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.fused import gamma_layers as gamma_layers

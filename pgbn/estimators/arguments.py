@@ -122,6 +122,7 @@ def check_settings(estimator: Any) -> None:
     if estimator.eta is None:
         raise DataError("eta=None: give a positive number, or one for each layer")
     check_flag("warm_start", estimator.warm_start)
+    check_flag("merge_twins", estimator.merge_twins)
     depth = read_depth(estimator)
     if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
         raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")

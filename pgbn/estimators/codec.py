@@ -31,6 +31,8 @@ def _encode_estimator(estimator: PGBN) -> Parts:
     _list_widths(parameters)
     if isinstance(parameters["priors"], Priors):
         parameters["priors"] = asdict(parameters["priors"])
+    if parameters.get("merge_twins"):  # the default; files of an earlier version have no such key
+        del parameters["merge_twins"]
     if not parameters["keep_draws"]:  # as files were before draws could be kept
         del parameters["keep_draws"]
     content: dict[str, Any] = {"class": type(estimator).__name__, "parameters": parameters}

@@ -8,10 +8,10 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from pgbn.checks import check_integer
-from pgbn.estimators.arguments import read_threads, validate_documents
-from pgbn.estimators.fit import unchanged_on_failure
+from pgbn.estimators.arguments import validate_documents
+from pgbn.estimators.fit import Beginning, unchanged_on_failure
 from pgbn.evaluation import groups_for
-from pgbn.training.layerwise import train_settings
+from pgbn.evaluation.untwinning import SWEEPS, without_twins
 from pgbn.training.merging import merge_topics
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.settings import Settings
@@ -53,15 +53,26 @@ class MergedTopics:
         check_is_fitted(self)
         return self.merge(X, groups_for(self.training_, to, layer), layer, sweeps)
 
-    def _sweep(self, X: Any, merged: TrainedNetwork, sweeps: int) -> TrainedNetwork:
-        """Some sweeps more, which keep the widths."""
-        estimator: Any = self
+    def _sweep(
+        self, X: Any, merged: TrainedNetwork, sweeps: int, before: Beginning | None = None
+    ) -> TrainedNetwork:
+        """Some sweeps more, which keep the widths; ``before`` is how `fit` began, if it is not
+        over yet."""
+        own: Any = self
+        seed, fixed = (own._seed, own._fixed) if before is None else before.kept[1:]
         settings = Settings.of(
             max(merged.widths), merged.depth, burn_in=1, collect=sweeps, link=merged.link,
-            seed=estimator._seed, layer1=estimator.layer1, min_width=estimator.min_width,
-            keep_draws=min(estimator.keep_draws, sweeps), start=merged,
+            seed=seed, layer1=own.layer1, min_width=own.min_width, start=merged,
+            keep_draws=min(own.keep_draws, sweeps),
         )  # fmt: skip
-        threads = read_threads(estimator.n_jobs)
-        found = train_settings(settings, X, [merged], threads=threads, progress=False)
-        trained: TrainedNetwork = found.deepest
+        trained: TrainedNetwork = own._train(X, Beginning(settings, fixed, (merged,))).deepest
         return trained
+
+    def _without_twins(
+        self, training: LayerwiseTraining, X: Any, at: Beginning
+    ) -> LayerwiseTraining:
+        """With ``merge_twins``, and budgets of its own for each layer, a network without twins."""
+        own: Any = self
+        if not own.merge_twins or isinstance(at.settings.max_width, int):
+            return training
+        return without_twins(training, lambda merged: self._sweep(X, merged, SWEEPS, at))

@@ -26,16 +26,9 @@ from pgbn.estimators.features import LayerFeatures
 from pgbn.estimators.fit import Beginning, begin_fit, report_training, unchanged_on_failure
 from pgbn.estimators.merging import MergedTopics
 from pgbn.estimators.other_names import PointsToMaxWidth
+from pgbn.estimators.results import TopicResults
 from pgbn.estimators.verbose import Reporter
-from pgbn.evaluation import (
-    SyntheticDocuments,
-    Topic,
-    Twins,
-    completion_perplexity,
-    generate_documents,
-    similar_topics,
-    topics,
-)
+from pgbn.evaluation import SyntheticDocuments, completion_perplexity, generate_documents
 from pgbn.evaluation.document_density import mean_log_density
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_settings, trained_so_far
 from pgbn.training.new_rows import infer
@@ -47,7 +40,13 @@ __all__ = ["PFA", "PGBN"]
 
 
 class PGBN(
-    PointsToMaxWidth, LayerFeatures, MergedTopics, TransformerMixin, BaseEstimator, Reportable
+    PointsToMaxWidth,
+    LayerFeatures,
+    TopicResults,
+    MergedTopics,
+    TransformerMixin,
+    BaseEstimator,
+    Reportable,
 ):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
@@ -65,6 +64,8 @@ class PGBN(
     priors : a `pgbn.Priors`; None means those of the paper.
     keep_draws : draws of Φ and r to keep, over which `transform`, `perplexity` and `score` average:
         20 predict much better than the one Φ of 0, and cost their share of burn-ins.
+    merge_twins : merge topics of upper layers that share six of their ten leading terms, and train
+        50 sweeps more, where ``max_width`` has a budget for each layer; see `merge`.
     layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),
         or of all layers side by side (output="concat").
     transform_burn_in, transform_samples : sweeps for the hidden units of a document.
@@ -94,6 +95,7 @@ class PGBN(
         min_width: int = 4,
         priors: Priors | None = None,
         keep_draws: int = 0,
+        merge_twins: bool = True,
         layer: int = 1,
         output: str = "layer",
         transform_burn_in: int = 100,
@@ -113,6 +115,7 @@ class PGBN(
         self.min_width = min_width
         self.priors = priors
         self.keep_draws = keep_draws
+        self.merge_twins = merge_twins
         self.layer = layer
         self.output = output
         self.transform_burn_in = transform_burn_in
@@ -136,7 +139,7 @@ class PGBN(
             again = bool(self.warm_start) and hasattr(self, "training_")
             X = validate_documents(self, X, reset=not again)
             at = begin_fit(self, X, again)
-            training = self._train(X, at)
+            training = self._without_twins(self._train(X, at), X, at)
             self._keep(replace(training, stopped=at.full) if at.full else training, *at.kept)
         report_training(self, X)
         return self
@@ -205,24 +208,6 @@ class PGBN(
         model = self.training_.deepest
         return mean_log_density(model, X, infer(model, X, layers=1, **self._chain()).units[1])
 
-    def topics(
-        self,
-        layer: int = 1,
-        top: int = 10,
-        vocabulary: Sequence[str] | None = None,
-        relevance: float | None = None,
-    ) -> list[Topic]:
-        """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
-        terms, else what the model was saved with, else the column names of a data frame.
-        ``relevance``: 1 ranks terms by probability, see `pgbn.evaluation.topics`."""
-        check_is_fitted(self)
-        return topics(self.training_.deepest, layer, top, vocabulary, relevance)
-
-    def similar_topics(self, layer: int = 1, shared: int = 6, top: int = 10) -> list[Twins]:
-        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more."""
-        check_is_fitted(self)
-        return similar_topics(self.training_.deepest, layer, shared, top)
-
     def sample_documents(
         self,
         n: int = 1,
@@ -288,6 +273,7 @@ class PFA(PGBN):
         self.warm_start = warm_start
 
     depth: int | None = 1
+    merge_twins = False
     min_width = 4
     layer = 1
     output = "layer"

@@ -2,6 +2,14 @@
 
 from pgbn.evaluation.advice import training_advice
 from pgbn.evaluation.coherence import coherence, diversity, leading_terms, word_coherence
+from pgbn.evaluation.effects import Effects, compose, design_matrix
+from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
+from pgbn.evaluation.finding import (
+    find_topics,
+    keyword_labels,
+    topic_similarity,
+    topic_stability,
+)
 from pgbn.evaluation.generation import SyntheticDocuments, generate_documents
 from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.layer_quality import LayerQuality, Twins, layer_quality, similar_topics
@@ -21,19 +29,29 @@ from pgbn.evaluation.projection import (
 )
 from pgbn.evaluation.reduction import groups_for
 from pgbn.evaluation.row_likelihood import row_log_likelihood
+from pgbn.evaluation.shares import GroupShares, group_shares, share_draws, time_bins
 
 __all__ = [
+    "Effects",
+    "GroupShares",
     "HeldOut",
     "HeldOutPerplexity",
     "LayerQuality",
     "SyntheticDocuments",
     "Topic",
     "Twins",
+    "all_topics_graph",
     "coherence",
     "completion_perplexity",
+    "compose",
+    "design_matrix",
     "diversity",
+    "find_topics",
+    "from_anndata",
     "generate_documents",
+    "group_shares",
     "groups_for",
+    "keyword_labels",
     "layer_quality",
     "leading_terms",
     "leading_words",
@@ -41,9 +59,15 @@ __all__ = [
     "predicted_overdispersion",
     "project",
     "row_log_likelihood",
+    "share_draws",
     "similar_topics",
     "split_tokens",
+    "time_bins",
+    "to_anndata",
+    "to_pyldavis",
     "topic_dag",
+    "topic_similarity",
+    "topic_stability",
     "topic_weights",
     "topics",
     "training_advice",

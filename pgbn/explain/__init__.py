@@ -61,9 +61,7 @@ def _derive(network: Network, way: Way, brief: bool) -> list[Block]:
     upward, steps = augmentation(notation, lemmas), sweep(notation, lemmas, way)
     observed = ", ".join(map(code, network.observed))
     how = (
-        ""
-        if way.pattern is None
-        else f" The first layer is drawn by the sampler {code(way.layer1)}."
+        "" if not way.patterns else f" The first layer is drawn by the sampler {code(way.layer1)}."
     )
     return [
         title,

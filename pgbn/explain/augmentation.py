@@ -147,7 +147,8 @@ def _part(notation: Notation, node: Node, slot: str, term: Term, at: At) -> Form
 def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
     name = node.name
     heard = [count_line(notation, node)]
-    if not notation.wiring.draws[name].constant_over_simplex:
+    constant = notation.wiring.draws[name].constant_over_simplex
+    if not constant or name in notation.wiring.completed:
         heard.append(exposure_line(notation, node))
     value = notation.value(name)
     if _is_poisson(notation, node):

@@ -15,7 +15,9 @@ def exposures(notation: Notation) -> list[Block]:
     labels: list[str] = []
     for node in reversed(notation.network.nodes.values()):
         draw = notation.wiring.draws.get(node.name)
-        if draw is None or draw.kind != "poisson" or draw.constant_over_simplex:
+        if draw is None or draw.kind != "poisson":
+            continue
+        if draw.constant_over_simplex and node.name not in notation.wiring.completed:
             continue
         lines.append(exposure_line(notation, node))
         for slot in node.slots():

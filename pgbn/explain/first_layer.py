@@ -1,181 +1,37 @@
-"""The first layer with scores, or loadings too, integrated out: token by token, and why."""
+"""Why the labels of tokens have the probabilities that they have: the derivation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
-from pgbn.engine.first_layer.pattern import Pattern
-from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
-from pgbn.explain.names import Symbol
 from pgbn.explain.notation import Notation
-from pgbn.explain.symbols import DOT
+from pgbn.explain.tokens import (
+    TokenLayer,
+    further_name,
+    further_weight,
+    token_layer,
+    token_lines,
+)
 from pgbn.explain.way import Way
 from pgbn.network.steps import Step
-from pgbn.network.sumproduct import SumProduct, operand_of
-from pgbn.network.terms import Term
-from pgbn.nodes.base import Node
-from pgbn.nodes.rules.registry import find_link
 
-__all__ = ["is_token_step", "token_lines", "token_section"]
-
-
-def is_token_step(way: Way, step: Step) -> bool:
-    """Whether a step draws the labels of tokens, with the scores integrated out."""
-    return (
-        way.pattern is not None
-        and step.upward
-        and step.node == way.pattern.observed
-        and way.pattern.scores in step.marginalises
-    )
-
-
-class _Token(NamedTuple):
-    """z_{j i}, v_{j i}, "j i" and "i"."""
-
-    label: str
-    term: str
-    place: str
-    number: str
-
-
-@dataclass(frozen=True)
-class _Layer:
-    """The parts of a first layer in symbols. ``old`` marks counts without the token at hand."""
-
-    notation: Notation
-    pattern: Pattern
-
-    @property
-    def observed(self) -> Node:
-        return self.notation.network.nodes[self.pattern.observed]
-
-    @property
-    def loadings(self) -> Node:
-        return self.notation.network.nodes[self.pattern.loadings]
-
-    @property
-    def scores(self) -> Node:
-        return self.notation.network.nodes[self.pattern.scores]
-
-    @property
-    def slot(self) -> str:
-        link = find_link(self.observed)
-        assert link is not None
-        return link.slot
-
-    @property
-    def term(self) -> Term:
-        return self.notation.wiring.polynomials[self.observed.name, self.slot].terms[0]
-
-    @property
-    def terms(self) -> str:
-        """The dim of the terms, over which the loadings sum to one."""
-        assert self.loadings.simplex is not None
-        return self.loadings.simplex
-
-    def count(self, *kept: str, old: bool = False) -> str:
-        """x with dots for all dims but those that are kept."""
-        dims = (*self.observed.axes, *self.term.contracted)
-        at = {dim: self.notation.index[dim] if dim in kept else DOT for dim in dims}
-        tag = "-" if old else ""
-        return self.notation.cells(self.observed, at, self.term.contracted, tag).latex
-
-    @property
-    def split(self) -> str:
-        """x_{v j k}."""
-        return self.count(*self.observed.axes, *self.term.contracted)
-
-    @property
-    def of_loadings(self) -> tuple[str, ...]:
-        """The dims of φ as the data name them."""
-        return next(f.dims for f in self.term.factors if f.name == self.loadings.name)
-
-    @property
-    def of_scores(self) -> tuple[str, ...]:
-        return next(f.dims for f in self.term.factors if f.name == self.scores.name)
-
-    @property
-    def others(self) -> Formula:
-        """The factors beside φ and θ that vary over the topics."""
-        own = {self.loadings.name, self.scores.name}
-        rest = [f for f in self.term.factors
-                if f.name not in own and set(f.dims) & set(self.term.contracted)]  # fmt: skip
-        operands = tuple(operand_of(factor, self.observed) for factor in rest)
-        return self.notation.product(SumProduct(1.0, operands, (), (), ()), self.notation.index)
-
-    @property
-    def prior(self) -> Formula:
-        """The shape, or the concentration, of the scores."""
-        return self.notation.slot(self.scores, self.pattern.slot)
-
-    @property
-    def divisor(self) -> Formula:
-        """c + q of gamma scores where it varies over the topics, else 1: it cancels."""
-        wiring, topics = self.notation.wiring, set(self.term.contracted)
-        if self.scores.simplex is not None:
-            return numeral(1.0)
-        heard = wiring.exposures.heard_dims(self.scores.name)
-        if not topics & (heard | set(wiring.exposures.slot_dims(self.scores, "rate"))):
-            return numeral(1.0)
-        return self.notation.slot(self.scores, "rate") + self.notation.exposure(self.scores.name)
-
-    @property
-    def token(self) -> _Token:
-        rows = [self.notation.index[d] for d in reversed(self.observed.axes) if d != self.terms]
-        number = next(c for c in "inu" if c not in self.notation.index.values())
-        place, term = [*rows, number], Symbol(self.notation.index[self.terms])
-        label = Symbol(self.notation.letter("z")).at(place)
-        return _Token(label, term.at(place), " ".join(place), number)
-
-
-def token_lines(notation: Notation, way: Way, step: Step) -> list[str]:
-    """P(z = k | −), and the counts of the labels."""
-    assert way.pattern is not None
-    layer = _Layer(notation, way.pattern)
-    topic = ", ".join(notation.index[dim] for dim in layer.term.contracted)
-    label = layer.token.label
-    weight = layer.others.latex
-    weight = "" if weight == "1" else rf"{weight}\, "
-    if way.pattern.loadings in step.marginalises:
-        weight += _loadings_out(layer)
-    else:
-        weight += notation.value(layer.loadings.name, notation.index, layer.of_loadings).latex
-    shape = layer.prior + Formula(layer.count(*layer.of_scores, old=True))
-    weight += rf"\, \left({shape.latex}\right)"
-    if layer.divisor.latex != "1":
-        weight += f" / {layer.divisor.within(3)}"
-    return [rf"P({label} = {topic} \mid -) &\propto {weight}", _count_line(layer, topic)]
-
-
-def _loadings_out(layer: _Layer) -> str:
-    notation = layer.notation
-    own = notation.slot(layer.loadings, "concentration")
-    total = notation.total(layer.loadings, "concentration", layer.terms)
-    seen = layer.count(*layer.of_loadings, old=True)
-    every = layer.count(*(dim for dim in layer.of_loadings if dim != layer.terms), old=True)
-    return rf"\frac{{{own.latex} + {seen}}}{{{total.latex} + {every}}}"
-
-
-def _count_line(layer: _Layer, topic: str) -> str:
-    token, index = layer.token, layer.notation.index[layer.terms]
-    seen = rf"{token.term} = {index},\ {token.label} = {topic}"
-    return rf"{layer.split} &= \sum_{{{token.number}}} 1({seen})"
+__all__ = ["token_section"]
 
 
 def token_section(notation: Notation, way: Way) -> list[Block]:
     """The derivation: the joint probability of the labels, and the ratio for one of them."""
-    step = next((step for step in way.schedule if is_token_step(way, step)), None)
-    if step is None or way.pattern is None:
-        return []
-    layer = _Layer(notation, way.pattern)
+    steps = [step for step in way.schedule if way.labels(step)]
+    several = len(steps) > 1
+    return [block for step in steps for block in _section(notation, way, step, several)]
+
+
+def _section(notation: Notation, way: Way, step: Step, several: bool) -> list[Block]:
+    layer = token_layer(notation, way, step)
     token = layer.token
-    out = way.pattern.loadings in step.marginalises
+    out = layer.loadings.name in step.marginalises
     phi, theta = (notation.bare(name) for name in (layer.loadings.name, layer.scores.name))
     gone = rf"${phi}$ and ${theta}$" if out else f"${theta}$"
-    heading = f"The first layer with {gone} integrated out"
-    labels = tuple(f"labels {part}" for part in ("scores", "loadings"))
+    of = f" of {code(layer.observed.name)}" if several else ""
+    own = f"labels {layer.observed.name}" if several else "labels"
     intro = (
         f"Every count of {code(layer.observed.name)} is so many tokens: token ${token.place}$ has "
         f"the term ${token.term}$, which is seen, and a label ${token.label}$, the factor that it "
@@ -183,31 +39,61 @@ def token_section(notation: Notation, way: Way) -> list[Block]:
         f"to the terms of the sum; the counts of labels are the ${layer.split}$ of the split. A "
         "minus sign above a count says that the token at hand is left out of it."
     )
-    blocks: list[Block] = [Heading(2, heading), Paragraph(intro)]
-    lines = (_scores_integral(layer), _loadings_integral(layer) if out else _loadings_held(layer))
-    blocks += [
+    if layer.further:
+        names = ", ".join(f"${further_name(layer, term)}$" for term in layer.further)
+        intro += f" A term of the rate beside ${phi}$ and ${theta}$ is a label of its own: {names}."
+    lines = [_scores_integral(layer), _loadings_integral(layer) if out else _loadings_held(layer)]
+    labels = [f"{own} scores", f"{own} loadings"]
+    if layer.further:
+        lines.append(_rest(layer))
+        labels.append(f"{own} others")
+    weights = [line for line in token_lines(notation, way, step) if line.startswith("P(")]
+    blocks: list[Block] = [
+        Heading(2, f"The first layer{of} with {gone} integrated out"),
+        Paragraph(intro),
         Paragraph(f"With {gone} integrated out the labels are no longer independent. As a function "
                   "of the labels, their joint probability has the factors"),
-        Equations(lines, labels),
+        Equations(tuple(lines), tuple(labels)),
         Paragraph(_why(layer, out)),
-        Equations((token_lines(notation, way, step)[0],), ("labels one",)),
+        Equations(tuple(weights), (f"{own} one",) * len(weights)),
     ]  # fmt: skip
     if out:
+        read = any(read.name == layer.scores.name for each in way.schedule for read in each.reads)
         blocks.append(Paragraph(
             f"Neither ${phi}$ nor ${theta}$ is read by any step: they are drawn when somebody "
-            "looks at them, given the labels."))  # fmt: skip
+            "looks at them, given the labels." if not read else
+            f"No step reads ${phi}$: it is drawn when somebody looks at it, given the labels."
+        ))  # fmt: skip
     return blocks
 
 
-def _scores_integral(layer: _Layer) -> str:
+def _rest(layer: TokenLayer) -> str:
+    """What is neither integrated out nor the same for all labels: factors of rows, and further
+    terms."""
+    notation, parts = layer.notation, []
+    rows = [dim for dim in layer.observed.axes if dim != layer.terms]
+    if layer.others.latex != "1":
+        index = ", ".join(notation.index[dim] for dim in reversed(rows))
+        parts.append(
+            rf"\prod_{{{index}}} \bigl({layer.others.latex}\bigr)^{{{layer.count(*rows)}}}"
+        )
+    for term in layer.further:
+        dims = (*reversed(layer.observed.axes), *term.contracted)
+        index = ", ".join(notation.index[dim] for dim in dims)
+        power = notation.split(layer.observed, layer.slot, term).latex
+        parts.append(rf"\prod_{{{index}}} \bigl({further_weight(layer, term)}\bigr)^{{{power}}}")
+    return r"\text{others} &\propto " + r"\, ".join(parts)
+
+
+def _scores_integral(layer: TokenLayer) -> str:
     """∫ over θ: a product of ratios of gamma functions."""
     notation = layer.notation
-    shape, count = layer.prior, Formula(layer.count(*layer.of_scores))
+    shape, count = layer.prior, layer.heard()
     up = rf"\Gamma({(shape + count).latex})"
     down = rf"\Gamma({shape.latex})"
     if layer.scores.simplex is None:
         rate = notation.slot(layer.scores, "rate") + notation.exposure(layer.scores.name)
-        tail = rf"\, ({rate.latex})^{{-{count.latex}}}"
+        tail = rf"\, ({rate.latex})^{{-{count.within(2)}}}"
     else:
         tail = ""  # the total of a row is known, and with it Γ(a·) / Γ(a· + N)
     indices = ", ".join(notation.index[dim] for dim in reversed(layer.of_scores))
@@ -215,7 +101,7 @@ def _scores_integral(layer: _Layer) -> str:
     return rf"\int \ldots\, d{theta} &\propto \prod_{{{indices}}} \frac{{{up}}}{{{down}}}{tail}"
 
 
-def _loadings_integral(layer: _Layer) -> str:
+def _loadings_integral(layer: TokenLayer) -> str:
     notation = layer.notation
     own = notation.slot(layer.loadings, "concentration").latex
     total = notation.total(layer.loadings, "concentration", layer.terms).latex
@@ -228,7 +114,7 @@ def _loadings_integral(layer: _Layer) -> str:
     )
 
 
-def _loadings_held(layer: _Layer) -> str:
+def _loadings_held(layer: TokenLayer) -> str:
     notation = layer.notation
     value = notation.value(layer.loadings.name, notation.index, layer.of_loadings)
     indices = ", ".join(notation.index[dim] for dim in reversed(layer.of_loadings))
@@ -237,7 +123,7 @@ def _loadings_held(layer: _Layer) -> str:
     return rf"{held} &\propto \prod_{{{indices}}} \bigl({value.latex}\bigr)^{{{power}}}"
 
 
-def _why(layer: _Layer, out: bool) -> str:
+def _why(layer: TokenLayer, out: bool) -> str:
     """How the ratio follows."""
     notation = layer.notation
     loadings = f" and of a Dirichlet for each column of ${notation.bare(layer.loadings.name)}$"

@@ -203,6 +203,24 @@ LEMMAS = {
         r"If the exposure varied with $v$, a factor $e^{-\sum_v q_v \phi_v}$ would remain, and the "
         r"conditional would be no Dirichlet.",
     ),
+    "completion": Lemma(
+        "Pseudo-counts complete an exposure",
+        r"Let $n_v \sim \mathrm{Pois}(q_v\, \phi_v)$ be independent, with $\phi \sim "
+        r"\mathrm{Dir}(\eta)$, and draw $y_v \sim \mathrm{Pois}((\bar{q} - q_v)\, \phi_v)$ with "
+        r"$\bar{q} = \max_v q_v$. Then",
+        (
+            r"p(\phi \mid n) &\propto \prod_v \phi_v^{\eta_v + n_v - 1} e^{-q_v \phi_v}",
+            r"p(\phi, y \mid n) &\propto \prod_v \frac{(\bar{q} - q_v)^{y_v}}{y_v!}\, "
+            r"\phi_v^{\eta_v + n_v + y_v - 1} \cdot e^{-\bar{q} \sum_v \phi_v}",
+            r"\phi \mid n, y &\sim \mathrm{Dir}(\eta + n + y)",
+        ),
+        r"Where the exposure varies, the factor $e^{-\sum_v q_v \phi_v}$ keeps the conditional of "
+        r"$\phi$ from being a Dirichlet. With $y$ the exponents add up to $\bar{q} \sum_v \phi_v = "
+        r"\bar{q}$. Summed over $y$ the second line is the first: to draw $y$ given $\phi$, then "
+        r"$\phi$ given $y$, leaves the conditional of $\phi$ invariant, and $y$ can be forgotten "
+        r"at once. Nothing else is drawn given $y$; it reads the old value of $\phi$, which "
+        r"must be current.",
+    ),
     "layers": Lemma(
         "Every layer hears Poisson counts",
         r"Let $\theta_i \sim \mathrm{Gam}(a_i, c_i)$ be a layer with $a_i = \sum_k w_{i k} s_k$, "

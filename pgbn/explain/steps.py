@@ -136,9 +136,12 @@ def draw_lines(notation: Notation, node: Node) -> list[str]:
     """The conditional of a node's value."""
     rule = notation.wiring.draws[node.name]
     names = tuple(inspect.signature(rule.posterior).parameters)
-    lines = []
+    completed = node.name in notation.wiring.completed
+    lines = _pseudo_lines(notation, node) if completed else []
     for at, phase, condition in notation.rows(node):
         arguments = {name: notation.quantity(node, name, at, phase) for name in names}
+        if completed:
+            arguments["count"] = arguments["count"] + _pseudo(notation, node)
         updated = call(rule.posterior, **arguments)
         tail = rf",\quad {condition}" if condition else ""
         symbol = notation.own_symbol(node, at)
@@ -155,6 +158,23 @@ def draw_lines(notation: Notation, node: Node) -> list[str]:
             lines.append(rf"({symbol} \mid -) &\sim {stated}{tail}")
             lines += where_lines(notation, node, names, at, phase)
     return lines + odds_lines(notation, node)
+
+
+def _pseudo(notation: Notation, node: Node) -> Formula:
+    """y: the pseudo-counts that complete what a node hears."""
+    indices = [notation.index[dim] for dim in reversed(node.axes)]
+    mark = f"({notation.symbols[node.name].at()})"
+    return Formula(Symbol(notation.letter("y"), mark).at(indices))
+
+
+def _pseudo_lines(notation: Notation, node: Node) -> list[str]:
+    """The draw of the pseudo-counts."""
+    y, q = _pseudo(notation, node).latex, notation.exposure_symbol(node.name).latex
+    value, index = notation.value(node.name).latex, notation.index[node.simplex or ""]
+    return [
+        rf"{y} &\sim \mathrm{{Pois}}\bigl((\bar{{q}} - {q})\, {value}\bigr)",
+        rf"\bar{{q}} &= \max_{{{index}}} {q}",
+    ]
 
 
 def _shortened(notation: Notation, node: Node, slots: dict[str, Formula]) -> tuple[str, list[str]]:

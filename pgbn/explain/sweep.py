@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code, join
-from pgbn.explain.first_layer import is_token_step, token_lines
 from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.links import link_lemma
 from pgbn.explain.notation import Notation
 from pgbn.explain.steps import count_lines, draw_lines, random_slots
+from pgbn.explain.tokens import token_lines
 from pgbn.explain.validity import validity
 from pgbn.explain.way import Way
 from pgbn.network.reads import CountsRead, Read
@@ -58,7 +58,7 @@ def step_lines(notation: Notation, way: Way, step: Step) -> list[str]:
     if not step.upward:
         members = [notation.network.nodes[name] for name in step.draws]
         return [line for member in members for line in draw_lines(notation, member)]
-    if is_token_step(way, step):
+    if way.labels(step):
         return token_lines(notation, way, step)
     return count_lines(notation, node, step.node in way.missing)
 
@@ -74,7 +74,7 @@ def _step(
     node, steps = notation.network.nodes[step.node], way.schedule.steps
     lines = step_lines(notation, way, step)
     reason = (
-        "By the derivation of the first layer above." if is_token_step(way, step)
+        "By the derivation of the first layer above." if way.labels(step)
         else _reason(notation, lemmas, step, node)
     )  # fmt: skip
     if step.upward and step.node in way.missing:
@@ -140,7 +140,8 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
         if notation.wiring.draws[node.name].constant_over_simplex and any(
             not s.rule.normalised for s in sources
         ):
-            found.append("simplex")
+            completed = node.name in notation.wiring.completed
+            found.append("completion" if completed else "simplex")
         draw = lemma_of_draw(notation.wiring.draws[node.name])
         if draw and not all(set(lemmas_of_rule(s.rule)) & held for s in sources):
             found.append(draw)

@@ -177,10 +177,12 @@ class Symbols:
         """The counts at a node's cells that speak to a slot, before they are shared out."""
         return self.cells(node, at, tag=self.slot_mark(node, slot))
 
-    def split(self, node: Node, slot: str, term: Term, at: At | None = None) -> Formula:
+    def split(
+        self, node: Node, slot: str, term: Term, at: At | None = None, mark: str = ""
+    ) -> Formula:
         """The share of a term in the counts at a node's cells, with the summed dims as indices."""
-        polynomial = self.wiring.polynomials[node.name, slot]
-        return self.cells(node, at, term.contracted, self._tag(node, slot, polynomial, term))
+        tag = self._tag(node, slot, self.wiring.polynomials[node.name, slot], term)
+        return self.cells(node, at, term.contracted, tag + mark)
 
     def _tag(self, node: Node, slot: str, polynomial: Polynomial, term: Term) -> str:
         """[2] for the second of several terms; the slot's name too if other slots have counts."""

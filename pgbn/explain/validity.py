@@ -25,13 +25,11 @@ def validity(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
         for node in notation.network
         if any(node.name in step.marginalises for step in steps)
     ]
-    by_token = any(step.method and way.pattern and way.pattern.scores in step.marginalises
-                   for step in steps)  # fmt: skip
-    exact = (
-        "draws from the conditional distribution"
-        if not by_token
-        else "draws from the conditional distribution (or, token by token, leaves it invariant)"
-    )
+    by_token = any(way.labels(step) for step in steps)
+    completed = any(step.node in notation.wiring.completed for step in steps)
+    ways = ["token by token"] * by_token + ["by pseudo-counts that are forgotten"] * completed
+    invariant = f" (or, {' or '.join(ways)}, leaves it invariant)" if ways else ""
+    exact = f"draws from the conditional distribution{invariant}"
     blocks: list[Block] = [
         Heading(3, "Why the order is valid"),
         Paragraph(

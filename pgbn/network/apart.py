@@ -51,6 +51,9 @@ def _remedy(one: Factor, other: Factor) -> str:
     """How the entries of a node are told apart, where it has several."""
     if not one.own_dims or one.previous or other.previous:
         return ""
+    if one.lookups or other.lookups:
+        ends = f"{one.name}[source] * {one.name}[target]"
+        return f"Read the two through different categories, {ends}; or "
     pairs = [
         (o, a, b) for o, a, b in zip(one.own_dims, one.dims, other.dims, strict=True) if a != b
     ]
@@ -60,14 +63,24 @@ def _remedy(one: Factor, other: Factor) -> str:
 
 
 def _apart(term: Term, one: Factor, other: Factor) -> str | None:
-    """The dim, by the node's own name, in which two factors of one node always differ."""
+    """The dim, by the node's own name, in which two factors of one node always differ: by a
+    relation of two dims or, as the data must then show, by two arrays of categories."""
+    for mine in one.lookups:
+        for its in other.lookups:
+            if mine.dim == its.dim and mine.dims == its.dims and mine.name != its.name:
+                return mine.dim
     for pair in (factor for factor in term.factors if factor.relation in ("upper", "distinct")):
         for first, second in (pair.dims, pair.dims[::-1]):
-            if first in one.dims and second in other.dims and not (one.previous or other.previous):
+            if _has(one, first) and _has(other, second):
                 own = one.own_dims[one.dims.index(first)]
                 if own == other.own_dims[other.dims.index(second)]:
                     return own
     return None
+
+
+def _has(factor: Factor, dim: str) -> bool:
+    """Whether a factor has a dim as it is, neither of its own row before nor by categories."""
+    return dim in factor.dims and not factor.previous and not factor.lookups
 
 
 def find_in_turn(connections: Connections) -> dict[str, InTurn]:
@@ -118,7 +131,7 @@ def _in_turn(connections: Connections, name: str, dim: str) -> InTurn:
 
 def _own_dim(source: Source, dim: str) -> str | None:
     """What a parent calls a dim of its child, if it has it."""
-    return source.own.get(dim) if dim in source.factor.dims else None
+    return None if source.factor.lookups else source.own.get(dim)
 
 
 def _not_in_turn(parent: str, child: str, name: str, dim: str) -> MissingRuleError:

@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from pgbn.network.connections import Connections, Source
 from pgbn.network.sumproduct import (
     HeardCount,
+    LookedUp,
     NodeValue,
     Operand,
     OtherEntries,
+    OtherLookedUp,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -50,6 +52,11 @@ class Exposures:
             for product in self.source_exposure(source)
             for dim in source.dims_of(product.dims)
         }
+
+    def varies_over_simplex(self, name: str) -> bool:
+        """Whether a node that sums to one hears an exposure that is not the same for all entries:
+        then it is drawn with pseudo-counts that complete it, see `Wiring.completed`."""
+        return self.connections.nodes[name].simplex in self.heard_dims(name)
 
     def source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
         """The exposure that comes through one source; its dims have the child's names."""
@@ -170,8 +177,8 @@ class Exposures:
 def _beside(source: Source, factor: Factor) -> Operand:
     """A factor that stands beside another in a term: of the same node, other entries of it."""
     operand = operand_of(factor, source.child)
-    if factor.name != source.factor.name or not isinstance(operand, NodeValue):
+    if factor.name != source.factor.name:
         return operand
-    return OtherEntries(
-        name=factor.name, dims=factor.dims, simplex=factor.simplex, own_dims=factor.own_dims
-    )
+    if isinstance(operand, LookedUp):
+        return OtherLookedUp(**vars(operand))
+    return OtherEntries(**vars(operand)) if type(operand) is NodeValue else operand

@@ -13,6 +13,7 @@ from pgbn.network.sumproduct import (
     LookedUp,
     NodeValue,
     OtherEntries,
+    OtherLookedUp,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -71,7 +72,7 @@ class Reads:
         reads: set[Read] = set()
         for product in products:
             for operand in product.operands:
-                if isinstance(operand, OtherEntries):
+                if isinstance(operand, OtherEntries | OtherLookedUp):
                     reads.add(OthersRead(operand.name))
                 elif isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
@@ -171,6 +172,7 @@ class Reads:
         """Everything that the evidence heard by a node conditions on."""
         reads: set[Read] = set()
         constant = self.connections.draws[name].constant_over_simplex
+        constant = constant and not self.exposures.varies_over_simplex(name)
         for source in self.connections.sources[name]:
             if source.is_delivered:
                 reads.add(CountsRead(counts_name(source.child.name), slot=source.slot))

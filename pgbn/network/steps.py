@@ -22,6 +22,8 @@ __all__ = ["Revise", "Stale", "Step", "is_current", "steps_of"]
 
 Revise = Callable[[Wiring, "Step"], "Step"]
 
+_COMPLETION = r"y \sim \mathrm{Pois}((\bar{q} - q)\, \phi),\ \bar{q} = \max q"
+
 # What was integrated out and not drawn since, each with the dims over which its sums are current.
 Stale = dict[str, frozenset[str]]
 
@@ -120,8 +122,10 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
 
 
 def _is_unread(step: Step, read: set[str]) -> bool:
-    """Whether nothing reads what a step draws; entries in turn read each other."""
-    return not step.upward and step.in_turn is None and step.node not in read
+    """Whether nothing reads what a step draws; entries in turn read each other, and what reads its
+    own value must move in every sweep."""
+    own = {each.name for each in step.reads}
+    return not step.upward and step.in_turn is None and step.node not in read | own
 
 
 def _not_given(wiring: Wiring, reads: frozenset[Read]) -> frozenset[Read]:
@@ -195,9 +199,13 @@ def _draw_step(wiring: Wiring, node: Node, in_turn: InTurn | None = None) -> Ste
     reads = {read for read in reads if read.name not in members}
     stale = {name: sums for name, sums in stale.items() if name not in members}
     equation = r";\quad ".join(wiring.draws[name].equation for name in members)
+    method = ""
+    if node.name in wiring.completed:
+        reads.add(Read(node.name))
+        equation, method = rf"{_COMPLETION};\quad {equation},\ n = m + y", "completed"
     return Step(
         node.name, node.name, False, frozenset(reads),
-        stale | _old_counts(wiring, {*members, *stale}), equation, in_turn=in_turn,
+        stale | _old_counts(wiring, {*members, *stale}), equation, method, in_turn=in_turn,
     )  # fmt: skip
 
 

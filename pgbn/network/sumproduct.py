@@ -19,6 +19,7 @@ __all__ = [
     "NodeValue",
     "Operand",
     "OtherEntries",
+    "OtherLookedUp",
     "PairMask",
     "PreviousRow",
     "RuleCount",
@@ -75,6 +76,10 @@ class LookedUp(Operand):
 class OtherEntries(NodeValue):
     """The value of a node at other entries than the one that hears of it: those that stand beside
     it in a product, and are never the same."""
+
+
+class OtherLookedUp(LookedUp):
+    """The same, read through categories that never name the entry that hears of it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

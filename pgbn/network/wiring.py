@@ -16,7 +16,7 @@ from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
 from pgbn.network.terms import LATER, Factor
 from pgbn.nodes.base import Latent, Node
-from pgbn.nodes.rules.registry import find_draw, kinds_heard
+from pgbn.nodes.rules.registry import kinds_heard
 
 __all__ = ["Wiring"]
 
@@ -24,7 +24,10 @@ __all__ = ["Wiring"]
 class Wiring:
     """The static analysis of a network; ``nodes`` in topological order, parents first.
 
-    The nodes ``held`` have given values, see `Connections`.
+    The nodes ``held`` have given values, see `Connections`. Those that are ``completed`` sum to one
+    over a dim along which their exposure q varies. They are drawn given pseudo-counts that bring it
+    to its maximum, y_v ~ Pois((q̄ − q_v) φ_v), and these are forgotten at once: such a draw reads
+    the node's own value, and whatever else the exposure is made of.
     """
 
     def __init__(
@@ -39,6 +42,13 @@ class Wiring:
         for name in self.sources:
             self._check_node(nodes[name])
         self.draws = self.connections.draws
+        self.completed = frozenset(
+            name
+            for name in self.sources
+            if self.draws[name].constant_over_simplex and self.exposures.varies_over_simplex(name)
+        )
+        for name in self.completed:
+            self._check_completed(nodes[name])
         for name in self.sources:
             self._check_reads(name)
         for node in nodes.values():
@@ -70,8 +80,6 @@ class Wiring:
                 self._check_integer(node, slot)
             if rule.unit_exposure:
                 self._check_unit(node, slot)
-        if find_draw(node, kinds.pop()).constant_over_simplex:
-            self._check_constant(node)
 
     def _check_integer(self, node: Node, slot: str) -> None:
         for source in self.sources[node.name]:
@@ -170,15 +178,26 @@ class Wiring:
                 f"make {parent} a Gamma: pgbn.Gamma({parent!r}, 1, 1, dims=...)"
             )
 
-    def _check_constant(self, node: Node) -> None:
-        for source in self.sources[node.name]:
-            for product in self.exposures.source_exposure(source):
-                if node.simplex not in source.dims_of(product.dims):
-                    continue
+    def _check_completed(self, node: Node) -> None:
+        """The pseudo-counts of a node are drawn given its value, so that nobody may integrate it
+        out."""
+        heard = [p for s in self.sources[node.name] for p in self.exposures.source_exposure(s)
+                 if node.simplex in s.dims_of(p.dims)]  # fmt: skip
+        why = (
+            f"{node.name} sums to one over {node.simplex!r}, and the exposure that it hears "
+            f"({in_words(heard)}) varies over {node.simplex!r}"
+        )
+        if any(node.name in step.members for step in self.connections.in_turn.values()):
+            raise MissingRuleError(
+                f"{why}, but its entries are drawn in turn, given each other; make {node.name} a "
+                "Gamma"
+            )
+        for slot, rule in self.connections.rules_of(node).items():
+            if rule.relation == "collapsed":
+                names = self.polynomials[node.name, slot].names
                 raise MissingRuleError(
-                    f"{node.name} sums to one over {node.simplex!r}, but the exposure that it "
-                    f"hears from {source.child.name} ({in_words([product])}) varies over "
-                    f"{node.simplex!r}, so the Dirichlet is not conjugate; let the rates of "
-                    f"{source.child.name} be the same along {node.simplex!r}, or make "
-                    f"{node.name} a Gamma"
+                    f"{why}: it is drawn given pseudo-counts that read its value, and "
+                    f"{', '.join(names) or 'its row before'} in its {slot} would be drawn with it "
+                    f"integrated out; make {slot} of {node.name} a number, let the exposure be the "
+                    f"same along {node.simplex!r}, or make {node.name} a Gamma"
                 )

@@ -122,7 +122,7 @@ def _numbers(chain: Chain, event: TraceEvent) -> list[str]:
     if event.value is None:
         return lines
     program, node = chain.program, chain.network.nodes[event.step.node]
-    if not program.is_in_time(node.name):
+    if not program.is_in_time(node.name) and node.name not in program.wiring.completed:
         updated = posterior_of(program, node)()
         lines += [f"{slot} = {_short(np.squeeze(np.asarray(value)))}"
                   for slot, value in updated.items()]  # fmt: skip

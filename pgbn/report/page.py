@@ -10,6 +10,7 @@ from pgbn.errors import PgbnError
 from pgbn.report.compact import script_json
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
+from pgbn.report.from_grown import run_data_from_grown
 from pgbn.report.html_page import html_page
 from pgbn.report.payload import payload
 from pgbn.report.run_data import RunData
@@ -17,6 +18,8 @@ from pgbn.report.run_page import run_html
 from pgbn.report.sections import SECTIONS
 from pgbn.report.text import several
 from pgbn.storage.part_files import new_file
+from pgbn.training.grown import GrownNetwork
+from pgbn.training.trained import unwrapped
 
 __all__ = ["report_html", "write_report"]
 
@@ -45,6 +48,9 @@ def report_html(model: Any, X: Any = None, **options: Any) -> str:
     self-contained page."""
     if isinstance(model, RunData):
         return run_html(model)
+    grown = unwrapped(model)
+    if isinstance(grown, GrownNetwork):
+        return run_html(run_data_from_grown(grown, **options))
     data = report_data(model, X, **options)
     shown = [(each.name, each.title, each.html(data)) for each in SECTIONS if each.shown(data)]
     return html_page(

@@ -17,7 +17,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from pgbn.checks import check_integer
 from pgbn.engine.compile.composed import splitter_of
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
+from pgbn.engine.in_turn.by_rules import draw_entry
+from pgbn.engine.in_turn.entry import Entry
 from pgbn.engine.plan import Draw, make_step
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import NetworkError
@@ -81,7 +83,8 @@ def check_conjugacy(
     from the prior. Rules that draw counts must give their ``log_probability``.
 
     Choose mild priors: a value that underflows to 0 has an infinite density, and a replicate
-    with such a value is left out (if most have one, the node fails).
+    with such a value is left out (if most have one, the node fails). Nodes that are drawn given
+    pseudo-counts (`Wiring.completed`) are left out: `geweke` tests them.
     """
     check_network(network, sizes, "check_conjugacy")
     draws = check_integer("draws", draws, 1)
@@ -97,6 +100,8 @@ def check_conjugacy(
     chain.refresh()
     errors = {}
     for name in network.latent:
+        if name in network.wiring.completed:  # what is drawn given pseudo-counts is no conditional
+            continue
         marginalised = network.wiring.reads.marginalised(name)
         block = [name, *(other for other in network.latent if other in marginalised)]
         errors[name] = _largest_error(chain.program, drawn, block, draws)
@@ -128,6 +133,13 @@ def _draw(program: Program, name: str, number: int, old: Array) -> Any:
     """Draw a node (or, as number 0, give it its old value); the log density of that draw."""
     node = program.network.nodes[name]
     given = None
+    together = next((s for s in program.wiring.connections.in_turn.values() if name in s.members),
+                    None)  # fmt: skip
+    if together is not None:  # given the others, the first entry alone has a conditional
+        entry = Entry(program, together)
+        part = _Recorder(node, [entry.cut(name, old)] if number == 0 else None)
+        draw_entry(program, entry, cast(Node, part))(stream_key(number))
+        return part.log_density
     if number == 0:
         rows = (
             np.moveaxis(old, _along_axis(program, node), 0) if program.is_in_time(name) else [old]

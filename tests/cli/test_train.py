@@ -198,3 +198,25 @@ def test_fit_ends_with_how_the_layers_read(place: Path, tmp_path: Path, capsys: 
 
 def test_notes_name_options() -> None:
     assert as_options("a longer burn_in, max_df") == "a longer --burn-in, --max-df"
+
+
+def test_twins_are_merged_where_each_layer_has_a_budget(
+    place: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def twins(model: Any) -> Any:
+        return pgbn.merge_topics(model, [(0, 1)], 2) if model.widths[1] == 5 else None
+
+    monkeypatch.setattr("pgbn.evaluation.untwinning.merge_twins", twins)
+    words = ["fit", place / "texts", "-o", tmp_path / "m", "--max-df", "1.0", "--burn-in", 3,
+             "--collect", 2, "--keep-draws", 2, "--overwrite", "--max-width"]  # fmt: skip
+    assert ask(capsys, *words, "6,5", "--keep-twins")["widths"] == [6, 5]
+    found = ask(capsys, *words, "6,5")
+    assert found["widths"] == [6, 4]
+    assert found["stopped"].endswith("twins were merged, 6-5 to 6-4")
+    saved = open_saved(tmp_path / "m")
+    assert saved.record["arguments"]["max_width"] == [6, 5]
+    assert saved.object.deepest.vocabulary is not None
+    assert saved.object.deepest.sweeps == 60
+    assert len(saved.object.deepest.draws["r"]) == 2
+    assert len(saved.labels or []) == 60
+    assert len(ask(capsys, *words, "6", "--depth", 2)["widths"]) == 2  # the paper's rule

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import pgbn as pg
 from pgbn import testing
+from pgbn.engine.first_layer.choice import refusal
 from pgbn.engine.first_layer.marginal import plain_pattern
+from pgbn.engine.first_layer.pattern import find_patterns
+from pgbn.engine.first_layer.registry import automatic
+from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
 from tests.helpers.printed import check_printed
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
+
+
+def first_layers(network: pg.Network) -> tuple[Any, Any]:
+    return network.wiring, find_patterns(network.wiring)
+
 
 ZOO = {name: net for name, net in small_zoo().items() if "3" not in name}
 CASES = [
@@ -28,6 +39,25 @@ def chain_of(network: pg.Network, layer1: str, seed: int = 3) -> pg.Chain:
 @pytest.mark.parametrize(("name", "layer1"), CASES)
 def test_what_is_printed_is_what_is_done(name: str, layer1: str) -> None:
     chain = chain_of(ZOO[name], layer1)
+    assert len(check_printed(chain)) == len(chain.schedule)
+
+
+WIDE = [
+    (name, kind.name)
+    for name, build in VARIANTS.items()
+    for kind in automatic()
+    if kind.name != "blocked" and not refusal(kind, *first_layers(build()))
+    if kind.name == "collapsed" or name in ("background and size", "two kinds of data")
+]
+
+
+@pytest.mark.parametrize(("name", "layer1"), WIDE)
+def test_labels_of_wider_first_layers(name: str, layer1: str) -> None:
+    """Background, size factors, inferred eta, several kinds of data."""
+    network = VARIANTS[name]()
+    data = data_for(network, VARIANT_SIZES, 2.0)
+    chain = network.chain(data, seed=3, layer1=layer1, threads=1)
+    assert chain.layer1 == layer1
     assert len(check_printed(chain)) == len(chain.schedule)
 
 

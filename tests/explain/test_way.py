@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.engine.first_layer.marginal import plain_pattern
 from pgbn.explain.way import way_of, way_of_chain
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 
@@ -15,8 +14,8 @@ from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 def test_by_default_it_is_the_one_that_a_chain_takes(name: str) -> None:
     network = small_zoo()[name]
     chain = network.chain(data_for(network, SMALL_SIZES), threads=1)
-    plain = not isinstance(plain_pattern(network.wiring), str)
-    explained = chain.layer1 if plain else "composed"  # what "blocked" draws is what the rules say
+    way = way_of(network)
+    explained = chain.layer1 if way.patterns else "composed"  # what the rules say, "blocked" draws
     assert chain.layer1 in (explained, "blocked")
     assert way_of(network).layer1 == way_of_chain(chain).layer1 == explained
     assert way_of(network).schedule.names == chain.schedule.names

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pgbn import Gamma, Mix, Network, Poisson, distinct, zoo
+from pgbn import Categories, Gamma, Mix, Network, Poisson, distinct, zoo
 from tests.helpers.models import MILD
 
-__all__ = ["GRAPHS", "degrees", "directed", "graphs", "triples"]
+__all__ = ["GRAPHS", "degrees", "directed", "edges", "graphs", "triples", "two_vertices"]
 
 
 def directed() -> Network:
@@ -31,6 +31,23 @@ def triples() -> Network:
     return Network(Poisson("x", rate, dims=("i", "j", "k")))
 
 
+def two_vertices() -> Network:
+    """x ~ Pois(Σ_k φ_1k φ_2k) with a shape for each vertex, which the data say much about."""
+    phi = Gamma("phi", Gamma("a", 1.0, 1.0, dims="vertex"), 1.0, dims=("vertex", "part"))
+    pairs = Mix(factors=(phi.rename(vertex="i"), phi.rename(vertex="j")), over="part")
+    return Network(Poisson("x", distinct(pairs, "i", "j"), dims=("i", "j")), sizes={"part": 3})
+
+
+def edges() -> Network:
+    """x_e ~ Pois(Σ_k r_k φ_{source(e),k} φ_{target(e),k}) at some pairs only."""
+    first, second = [0, 0, 1, 3, 2], [1, 2, 2, 0, 1]
+    source = Categories("source", dims="edge", of="vertex", values=first)
+    target = Categories("target", dims="edge", of="vertex", values=second)
+    phi = Gamma("phi", Gamma("a", 4, 4, dims="vertex"), Gamma("c", 4, 4), dims=("vertex", "part"))
+    rate = Mix(factors=(Gamma("r", 4, 4, dims="part"), phi[source], phi[target]), over="part")
+    return Network(Poisson("x", rate, dims="edge"), sizes={"part": 2})
+
+
 def graphs() -> dict[str, tuple[Network, dict[str, int]]]:
     """The networks and tiny sizes for them."""
     return {
@@ -44,6 +61,7 @@ def graphs() -> dict[str, tuple[Network, dict[str, int]]]:
         "directed": (directed(), {"vertex": 3}),
         "degrees": (degrees(), {"vertex": 3}),
         "triples": (triples(), {"vertex": 4}),
+        "edges": (edges(), {"vertex": 4}),
     }
 
 

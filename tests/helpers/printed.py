@@ -57,10 +57,10 @@ def check_printed(chain: Chain, draws: int = 300) -> list[str]:
     chain.sweeps += 1
     for name, lines in steps.items():
         turn = turns[name]
-        if chain.sampler is not None:
-            chain.sampler.show()
-        if any(r"\propto" in line for line in lines):
-            _check_tokens(chain, reader, turn, lines[0], draws)
+        for sampler in chain.samplers:
+            sampler.show()
+        if any(line.startswith("P(") for line in lines):
+            _check_tokens(chain, reader, turn, lines, draws)
         elif turn.step.upward:
             _check_counts(chain, reader, turn, lines, draws)
         else:
@@ -169,8 +169,8 @@ def _check_mean(
     samples = []
     for number in range(draws):
         turn.run(stream_key(turn.base, 10**6 + number))
-        if chain.sampler is not None:
-            chain.sampler.show()
+        for sampler in chain.samplers:
+            sampler.show()
         samples.append(
             np.asarray(to_axes(chain.program, node.name, chain.program.values[node.name])[0])
         )
@@ -218,8 +218,8 @@ def _check_counts(chain: Chain, reader: Reader, turn: Turn, lines: list[str], dr
     expected: dict[tuple[str, tuple[int, ...]], float] = {}
     for number in range(draws):
         turn.run(stream_key(turn.base, 10**6 + number))
-        if chain.sampler is not None:
-            chain.sampler.show()
+        for sampler in chain.samplers:
+            sampler.show()
         if not expected or in_time:  # a row of a chain hears what was drawn for the next
             expected = _expected(reader, node, lines)
         for key, mean in expected.items():
@@ -321,33 +321,48 @@ def _own(reader: Reader, node: Node) -> list[str]:
 # ---- tokens -----------------------------------------------------------------------------
 
 
-def _check_tokens(chain: Chain, reader: Reader, turn: Turn, line: str, draws: int) -> None:
+def _check_tokens(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
     """How often the first token that is redrawn gets each label."""
-    sampler: Any = chain.sampler
-    cell = sampler.tokens.tokens.word[: sampler.tokens.tokens.row_start[1]]
-    here = slice(0, int((cell == cell[0]).sum()))  # which token of a cell is which is free
+    sampler: Any = chain.program.first_layers[turn.step.node]
+    row = int(np.argmax(np.diff(sampler.tokens.tokens.row_start) > 0))  # the first with tokens
+    first, last = sampler.tokens.tokens.row_start[row : row + 2]
+    cell = sampler.tokens.tokens.word[first:last]
+    here = slice(first, first + int((cell == cell[0]).sum()))  # which token is which is free
     sampler.tokens.labels[here] = np.sort(sampler.tokens.labels[here])[::-1]
     begun = {name: np.array(array) for name, array in sampler.state().items()}
-    tokens, labels = sampler.tokens.tokens, sampler.tokens.labels
-    term, old = int(tokens.word[0]), int(labels[0])
-    notation, pattern = reader.notation, sampler.pattern
-    observed, loadings = chain.network[pattern.observed], chain.network[pattern.loadings]
-    (topic,) = [d for d in loadings.axes if d != loadings.simplex]
-    at = {notation.index[d]: 0 for d in observed.axes} | {notation.index[loadings.simplex]: term}
-    weight = line.split(r"\propto ", 1)[1]
-    for found in set(re.findall(r"x\^\{-\}_\{[^}]*\}", weight)):
-        weight = weight.replace(found, f"({found.replace('^{-}', '')} - {MINUS})")
-    weights = []
-    for label in range(sampler.topics):
-        own = weight.replace(MINUS, "1" if label == old else "0")
-        weights.append(reader.value(own, {**at, notation.index[topic]: label}))
-    share = np.array(weights) / sum(weights)
-    seen = np.zeros(sampler.topics)
+    share = _shares(chain, reader, sampler, lines, row, int(first))
+    seen = np.zeros(share.size)
     for number in range(4 * draws):
         sampler.restore(begun)
         turn.run(stream_key(turn.base, 10**6 + number))
-        seen[int(sampler.tokens.labels[0])] += 1
+        seen[int(sampler.tokens.labels[first])] += 1
     sampler.restore(begun)
     error = np.sqrt(share * (1 - share) * 4 * draws) + 1e-9
     z = (seen - share * 4 * draws) / error
     assert np.abs(z).max() < LIMIT, f"{turn.step.name}: labels {seen}, printed {share * 4 * draws}"
+
+
+def _shares(
+    chain: Chain, reader: Reader, sampler: Any, lines: list[str], row: int, first: int
+) -> np.ndarray[Any, Any]:
+    """The printed probabilities of the labels of a token: those of the topics, then of the further
+    terms."""
+    notation, pattern = reader.notation, sampler.pattern
+    observed, loadings = chain.network[pattern.observed], chain.network[pattern.loadings]
+    term, old = int(sampler.tokens.tokens.word[first]), int(sampler.tokens.labels[first])
+    sizes = [chain.program.sizes[dim] for dim in observed.axes[:-1]]
+    rows = zip(observed.axes[:-1], np.unravel_index(row, sizes), strict=True)
+    at = {notation.index[dim]: int(place) for dim, place in rows}
+    at[notation.index[loadings.simplex]] = term
+    topics, *others = [line.split(r"\propto ", 1)[1] for line in lines if line.startswith("P(")]
+    for found in set(re.findall(r"\w+\^\{[^}]*-\}_\{[^}]*\}", topics)):
+        topics = topics.replace(found, f"({found.replace('-}', '}').replace('^{}', '')} - {MINUS})")
+    weights = []
+    for label in range(sampler.topics):
+        own = topics.replace(MINUS, "1" if label == old else "0")
+        weights.append(reader.value(own, {**at, notation.index[pattern.topic]: label}))
+    for formula, each in zip(others, pattern.further(chain.program.wiring), strict=True):
+        for place in product(*(range(chain.program.sizes[dim]) for dim in each.contracted)):
+            inner = zip((notation.index[dim] for dim in each.contracted), place, strict=True)
+            weights.append(reader.value(formula, {**at, **dict(inner)}))
+    return np.array(weights) / sum(weights)

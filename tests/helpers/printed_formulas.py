@@ -83,7 +83,7 @@ class Reader:
         return base + int(match[2] or 0)
 
     def symbol(self, base: str, above: str, below: str, at: At) -> float:
-        notation = self.notation
+        notation, written = self.notation, above
         if (whole := base + (f"_{{{below}}}" if below else "")) in self.sizes:
             return float(self.sizes[whole])
         if whole.replace("{", "").replace("}", "") in self.sizes:
@@ -91,7 +91,11 @@ class Reader:
         for name, symbol in notation.symbols.items():
             indices = _indices(below.removeprefix(symbol.below).removeprefix(", "))
             axes = [*reversed(notation.network[name].axes)]
+            above, number = _term_number(symbol.above, written)
             if (symbol.base, symbol.above) == (base, above) and below.startswith(symbol.below):
+                if number is not None:
+                    places = [self.index(token, at) for token in indices]
+                    return self.margin(name, places, number)
                 if isinstance(notation.network[name], Observed):
                     return self.cells(name, indices, at)
                 if len(indices) == len(axes):
@@ -100,6 +104,11 @@ class Reader:
             odds = notation.odds(name) if notation.is_odds(notation.network[name]) else None
             if odds is not None and (odds.base, odds.above) == (base, above):
                 return self.array(name, _indices(below), at, name)
+        for known, symbol, _ in notation.constants:
+            if (symbol.base, symbol.above) == (base, above):
+                places = [self.index(token, at) for token in reversed(_indices(below))]
+                array = np.asarray(known)
+                return float(array[tuple(slice(None) if p is None else p for p in places)].sum())
         if base in ("m", "q", r"\zeta"):
             return self.defined(f"{base}^{above}", _indices(below), at)
         for name in (*notation.passing, *notation.network.observed):
@@ -164,22 +173,23 @@ class Reader:
             return float(base[tuple(slice(None) if p is None else p for p in where)].sum())
         return self.margin(name, places)
 
-    def margin(self, child: str, places: list[int | None]) -> float:
-        """A sum of shares, from the counts that some parent was told."""
+    def margin(self, child: str, places: list[int | None], number: int | None = None) -> float:
+        """A sum of shares, from the counts that some parent was told; ``number`` is that of the
+        term that they are of."""
         node, program = self.notation.network[child], self.program
         axes = [*reversed(node.axes)]
         along = self.notation.along(node)
         for slot in node.slots():
             if (child, slot) not in program.wiring.rules:
                 continue
-            for term in program.wiring.polynomials[child, slot].terms:
+            for place, term in enumerate(program.wiring.polynomials[child, slot].terms, 1):
                 dims = [*axes, *term.contracted]
-                if len(dims) != len(places):
+                if len(dims) != len(places) or number not in (None, place):
                     continue
                 fixed = {d: p for d, p in zip(dims, places, strict=True) if p is not None}
                 if along in fixed and fixed[along] >= program.sizes[along]:
                     return 0.0
-                for factor in term.factors:
+                for factor in (each for each in term.factors if each.constant is None):
                     own = dict(zip(factor.dims, factor.own_dims, strict=True))
                     pair = (child, PREVIOUS if factor.previous else factor.name)
                     if pair not in program.counts:
@@ -206,6 +216,12 @@ class Reader:
                         array, parent.axes, {own[d]: p for d, p in fixed.items() if d in own}
                     )
         raise AssertionError(f"no parent of {child} was told {places}")
+
+
+def _term_number(own: str, written: str) -> tuple[str, int | None]:
+    """What stands above a symbol without the number [n] of a term, and that number."""
+    match = re.fullmatch(r"(.*)\[(\d+)\]", written)
+    return (match[1], int(match[2])) if match and match[1] == own else (written, None)
 
 
 def _entry(array: Any, axes: tuple[str, ...], at: dict[str, int]) -> float:

@@ -26,6 +26,7 @@ def covered(
     kept = []
     for _ in range(draws):
         chain.sweep()
+        chain.refresh()  # what samplers of the first layer keep in a form of their own
         kept.append(rate())
     low, high = np.quantile(kept, [0.05, 0.95], axis=0)
     return float(100 * ((low <= truth) & (truth <= high)).mean())

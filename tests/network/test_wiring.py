@@ -26,9 +26,20 @@ from tests.helpers.small_networks import gamma, odds, phi, poisson, theta, two_m
 
 REFUSED: dict[str, Case] = {
     "exposure varies over the simplex": (
-        lambda: poisson(phi() @ theta() * gamma("w", dims="term")),
+        lambda: poisson(
+            pgbn.Dirichlet("phi", gamma("eta"), over="term", dims="topic")
+            @ theta()
+            * gamma("w", dims="term")
+        ),
         MissingRuleError,
-        ["phi sums to one over 'term'", "from x", "w", "varies over 'term'", "make phi a Gamma"],
+        [
+            "phi sums to one over 'term'",
+            "w",
+            "varies over 'term'",
+            "eta in its concentration",
+            "make concentration of phi a number",
+            "make phi a Gamma",
+        ],
     ),
     "odds and two modalities": (
         two_modalities,

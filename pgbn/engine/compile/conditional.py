@@ -35,6 +35,8 @@ def averaged_nodes(network: Network, name: str, slot: str) -> list[str]:
         known = isinstance(node, Latent) and type(node).expectation is not Latent.expectation
         if not (once and known and each in steps and each in network.wiring.draws):
             continue
+        if each in network.wiring.completed:  # its law given the counts is no Dirichlet
+            continue
         reads = {read.name for read in steps[each].reads}
         if not reads & set(chosen) and not any(
             each in {read.name for read in steps[other].reads} for other in chosen

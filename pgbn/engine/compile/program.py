@@ -157,20 +157,25 @@ class Program:
         if name not in self._exposures:
             parts: list[Beside] = []
             for source in self.wiring.sources[name]:
-                parts += self._through(source, self.wiring.exposures.source_exposure(source))
+                parts += self.through(source, self.wiring.exposures.source_exposure(source))
             self._exposures[name] = added(parts)
         return self._exposures[name]
 
-    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
+    def through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
         """What comes through a source, beside the node that hears it: the factor of a term names
         the dims as the child does, the node has names of its own for them."""
+        heard = self.heard_through(source, products)
+        return [self._align(source.factor.name, each) for each in heard]
+
+    def heard_through(self, source: Source, products: Iterable[SumProduct]) -> list[Labelled]:
+        """The same, with the dims that it has by the names of the node."""
         factor, own = source.factor, source.own
         parts = [self.product(product) for product in products]
         heard = [replace(each, dims=tuple(own[dim] for dim in each.dims)) for each in parts]
         if factor.lookups:
             view = self.view(factor.lookups, self.storage[factor.name])
             heard = [view.heard(each) for each in heard]
-        return [self._align(factor.name, each) for each in heard]
+        return heard
 
     def view(self, lookups: tuple[Lookup, ...], stored: tuple[str, ...]) -> View:
         """What is seen of an array of the dims ``stored`` through categories."""
@@ -197,7 +202,7 @@ class Program:
             if source.is_delivered:
                 children[source.child.name] = None
             else:
-                parts += self._through(source, self.wiring.exposures.source_count(source))
+                parts += self.through(source, self.wiring.exposures.source_count(source))
         for child in children:
             get = partial(self._delivered, child, name)
             parts.append(Beside(get, frozenset(node.axes), self.replicates, False))

@@ -49,6 +49,7 @@ def complete_sizes(
         known = len(every)
         for name, factor in factors:
             _add_sizes(every, name, factor)
+    lookups.sort(key=lambda pair: -int(network.indexes[pair[1].name].max()))  # the largest tells
     for factor, lookup in lookups:
         _add_entries(network, factor, lookup, every)
     for dim in network.dims:

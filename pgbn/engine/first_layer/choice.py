@@ -21,7 +21,7 @@ from pgbn.network.schedule import Schedule
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 
-__all__ = ["choose", "first_choice", "quickest", "samplers_of", "schedule_for"]
+__all__ = ["choose", "first_choice", "quickest", "refusal", "samplers_of", "schedule_for"]
 
 MOST_TOKENS = 2**31  # that are counted in four bytes
 MOST_TOPICS = 2**16  # that a label can tell apart
@@ -37,7 +37,7 @@ def schedule_for(network: Network, layer1: str) -> Schedule:
     if layer1 in ("composed", "general") or isinstance(patterns, str):
         return network.schedule
     kind = sampler_named(layer1)
-    if _refusal(kind, network.wiring, patterns):
+    if refusal(kind, network.wiring, patterns):
         return network.schedule
     return network.schedule_with(partial(_revised, kind, patterns))
 
@@ -52,7 +52,7 @@ def _revised(
     return step
 
 
-def _refusal(kind: type[FirstLayer], wiring: Wiring, patterns: Sequence[Pattern]) -> str:
+def refusal(kind: type[FirstLayer], wiring: Wiring, patterns: Sequence[Pattern]) -> str:
     """Why a sampler does not serve all first layers of a network; "" if it does."""
     return next(filter(None, (kind.why_not(wiring, p, patterns) for p in patterns)), "")
 
@@ -127,7 +127,7 @@ def first_choice(cells: Cells, topics: int, most_tokens: int) -> str:
 
 def _why_not(kind: type[FirstLayer], program: Program, patterns: Sequence[Pattern]) -> str:
     """Why a sampler does not serve the first layers of a network and these data; "" if it does."""
-    reasons = [_refusal(kind, program.wiring, patterns)]
+    reasons = [refusal(kind, program.wiring, patterns)]
     for pattern in patterns:
         cells, topics = program.cells[pattern.observed], program.shape[pattern.loadings][-1]
         reasons.append(kind.why_not_data(cells.missing is not None))

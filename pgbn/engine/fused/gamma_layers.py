@@ -45,6 +45,8 @@ def draws_as(wiring: Wiring, node: Node, built_in: type[Node]) -> bool:
     may stand in for its rules: a subclass may have a `generate` or a draw rule of its own."""
     if not isinstance(node, built_in) or type(node).generate is not built_in.generate:
         return False
+    if node.name in wiring.completed:
+        return False
     rule = wiring.draws[node.name]
     return rule.node is built_in and not is_own(rule.posterior)
 

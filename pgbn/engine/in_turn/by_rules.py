@@ -13,7 +13,9 @@ from typing import Any
 
 from pgbn.engine.compile.posterior import check_posterior
 from pgbn.engine.compile.program import Program
+from pgbn.engine.in_turn.edges import check_loops
 from pgbn.engine.in_turn.entry import Entry
+from pgbn.engine.in_turn.gammas import gammas_in_turn
 from pgbn.engine.plan import Draw, Run, maker
 from pgbn.nodes.base import Node, draw_node
 from pgbn.samplers.random import stream_key
@@ -28,6 +30,10 @@ def draw_in_turn(program: Program, task: Draw) -> Run | None:
     in_turn = program.wiring.connections.in_turn.get(task.node.name)
     if in_turn is None:
         return None
+    check_loops(program, in_turn)
+    fast = gammas_in_turn(program, in_turn) if program.kernels else None
+    if fast is not None:
+        return fast
     entry = Entry(program, in_turn)
     draws = [draw_entry(program, entry, program.network.nodes[name]) for name in in_turn.members]
 

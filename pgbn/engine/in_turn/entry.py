@@ -51,9 +51,13 @@ class Entry:
         """Replace the entry of a node by a new value. What reads arrays may have kept them: the
         old one stays as it is."""
         value = self.program.values[name].copy()
-        part = value[self._where(self.program.storage[name], self.members[name])]
+        part = self.cut(name, value)
         part[...] = drawn.reshape(part.shape)
         self.program.values[name] = value
+
+    def cut(self, name: str, value: NDArray[Any]) -> NDArray[Any]:
+        """The entry of an array like a node's value, as a view."""
+        return value[self._where(self.program.storage[name], self.members[name])]
 
     def quantity(self, node: Node, name: str) -> Beside:
         """What a rule may name, beside an entry: count, exposure, value or a slot."""
@@ -87,6 +91,11 @@ class Entry:
 
     def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Beside]:
         name, own = source.factor.name, source.own
+        if source.factor.lookups:  # of all entries at once
+            return [
+                self._beside(name, self._cut(whole, self.members[name]))
+                for whole in self.program.heard_through(source, products)
+            ]
         here = next(dim for dim, mine in own.items() if mine == self.members[name])
         heard = [self._product(product, here) for product in products]
         return [

@@ -12,10 +12,13 @@ import numpy as np
 from scipy.special import gammaincc
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.elementary import exp
+from pgbn.samplers.elementary import bits_of, exp
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.topic_lists import padded
 from pgbn.samplers.random import restart
+from pgbn.samplers.simd.lanes import LANES, pointer
+from pgbn.samplers.simd.places import find_above, find_nonzero
+from pgbn.samplers.variates.equal_gammas import EQUAL_SHAPES, fill_equal
 from pgbn.samplers.variates.gamma import draw_gamma, draw_log_gamma
 from pgbn.samplers.variates.row_gammas import fill_rows, workspace
 
@@ -29,7 +32,10 @@ __all__ = [
 ]
 
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
-_CUT = 0.0015  # entries below this part of a word's typical entry are not listed
+_0, _1, _23 = np.uint64(0), np.uint32(1), np.uint32(23)
+# Entries below these parts of a word's typical entry are not listed: of a Φ that is drawn, of one
+# that is given.
+_CUT, _CUT_GIVEN = 0.004, 0.0015
 
 
 class Loadings(NamedTuple):
@@ -37,7 +43,8 @@ class Loadings(NamedTuple):
 
     ``value`` (R, V, K), ``scale`` (R, K). The list of word w = replicate · V + v holds exactly
     the topics with value > bound[w]; it has the places start[w] .. start[w] + length[w], with
-    room up to start[w + 1], of ``topic`` and ``large``.
+    room up to start[w + 1], of ``topic`` and ``large``. ``level`` (R · V, K) tells of a value what
+    can be known without reading it: 0 if it is listed, else it is below 2^(level - 126).
     """
 
     value: np.ndarray
@@ -47,6 +54,7 @@ class Loadings(NamedTuple):
     length: np.ndarray
     topic: np.ndarray
     large: np.ndarray
+    level: np.ndarray
 
 
 def _as_array(eta):
@@ -69,7 +77,7 @@ def empty_loadings(word_counts, topics: int, eta: float) -> Loadings:
     return _blank(value, np.concatenate(([0], np.cumsum(room))))
 
 
-def _blank(value, start):
+def _blank(value, start, levels=True):
     replicates, vocabulary, topics = value.shape
     return Loadings(
         value,
@@ -79,6 +87,7 @@ def _blank(value, start):
         np.zeros(replicates * vocabulary, np.int32),
         np.zeros(start[-1], np.uint16),
         np.zeros(start[-1], np.float32),
+        np.empty((replicates * vocabulary, topics if levels else 0), np.uint8),
     )
 
 
@@ -88,37 +97,55 @@ def _list_large(row, cut, slot, loadings, places):
 
     ``places`` is scratch of size K + 1.
     """
-    begin = loadings.start[slot]
+    begin, topics = loadings.start[slot], np.uint64(row.size)
     room = loadings.start[slot + 1] - begin
-    bound = cut
+    bound, here = np.full(LANES, cut), pointer(row)
     while True:
-        # Without a branch, which would be guessed wrongly at every entry that is listed.
-        length = 0
-        for k in range(row.size):
-            places[length] = k
-            length += np.int64(row[k] > bound)
+        length = np.int64(find_above(here, _0, pointer(bound), _0, _0, topics, places, _0))
         if length <= room:
             break
-        bound = row[places[room]]
+        most = row[places[room]]
         for place in range(room + 1, length):
-            bound = max(bound, row[places[place]])
+            most = max(most, row[places[place]])
+        bound[:] = most
+    level = loadings.level[slot]
+    for k in range(row.size):
+        level[k] = max(bits_of(np.float32(row[k])) >> _23, _1)
     for place in range(length):
-        loadings.topic[begin + place] = places[place]
-        loadings.large[begin + place] = row[places[place]]
+        k = places[place]
+        loadings.topic[begin + place] = k
+        loadings.large[begin + place] = row[k]
+        level[k] = 0
     for place in range(length, (length + 7) // 8 * 8):
         loadings.large[begin + place] = 0.0
-    loadings.bound[slot] = bound
+    loadings.bound[slot] = bound[0]
     loadings.length[slot] = length
+
+
+@njit(cache=True, nogil=True)
+def _fill_block(rng, first, last, own, quick, equal, different, out):
+    """Gammas of the prior shapes η for the words first..last, into ``out`` (V, K); ``quick``: where
+    there are to be lists, Φ is drawn in every sweep."""
+    topics, lines, columns = out.shape[1], own.shape[0], own.shape[1]  # 1 where η does not vary
+    flat = out.reshape(-1)
+    if quick and lines == columns == 1 and EQUAL_SHAPES[0] <= own[0, 0] <= EQUAL_SHAPES[1]:
+        fill_equal(rng, equal, own[0, 0], last - first, first * topics, flat)
+        return
+    for line in range(min(lines, last - first)):
+        for k in range(topics):
+            different.shape[line, k] = own[min(first + line, lines - 1), min(k, columns - 1)]
+    fill_rows(rng, different, last - first, np.ones(_BLOCK), 0.0, first * topics, flat)
 
 
 @njit(cache=True, nogil=True)
 def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
     """Gammas and lists of the words of blocks start..stop, and the blocks' column sums."""
     _, vocabulary, topics = n_wk.shape
-    lines, columns = eta.shape[1], eta.shape[2]  # 1 where η does not vary
+    lines, columns = eta.shape[1], eta.shape[2]
     rng = np.empty(2, np.uint64)
-    work, once = workspace(min(lines, _BLOCK), topics, np.float64), np.ones(_BLOCK)
-    places = np.empty(topics + 1, np.int32)
+    equal = workspace(1, topics, np.float32)
+    different = workspace(min(lines, _BLOCK), topics, np.float64)
+    places, lists = np.empty(topics + 1, np.uint64), loadings.level.size > 0
     for block in range(start, stop):
         replicate = block // blocks
         first = (block % blocks) * _BLOCK
@@ -126,27 +153,25 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
         total[:] = 0.0
         last = min(first + _BLOCK, vocabulary)
         values = loadings.value[replicate]
-        flat = values.reshape(-1)
         own = eta[min(replicate, eta.shape[0] - 1)]
-        for line in range(min(lines, last - first)):
-            for k in range(topics):
-                work.shape[line, k] = own[min(first + line, lines - 1), min(k, columns - 1)]
         restart(rng, key, block)
-        fill_rows(rng, work, last - first, once, 0.0, first * topics, flat)
+        _fill_block(rng, first, last, own, lists, equal, different, values)
         for w in range(first, last):
-            slot = replicate * vocabulary + w
             counts, row = n_wk[replicate, w], values[w]
             prior = own[min(w, lines - 1)]
-            for k in range(topics):
-                if counts[k] > 0:
-                    row[k] = draw_gamma(rng, prior[min(k, columns - 1)] + counts[k])
-            squares = tokens = 0  # integers: their sums may be vectorised
-            for k in range(topics):
-                total[k] += row[k]
+            squares = tokens = 0
+            number = find_nonzero(pointer(counts), _0, np.uint64(topics), pointer(places))
+            for place in range(number):
+                k = np.int64(places[place])
+                row[k] = draw_gamma(rng, prior[min(k, columns - 1)] + counts[k])
                 tokens += counts[k]
                 squares += np.int64(counts[k]) * np.int64(counts[k])
-            typical = max(1.0, squares / max(1.0, tokens))
-            _list_large(row, _CUT * typical, slot, loadings, places)
+            for k in range(topics):
+                total[k] += row[k]
+            if lists:
+                typical = max(1.0, squares / max(1.0, tokens))
+                slot = replicate * vocabulary + w
+                _list_large(row, _CUT * typical, slot, loadings, places)
 
 
 def _draw(key, n_wk, eta, out, executor):
@@ -177,7 +202,7 @@ def draw_phi(key, n_wk, eta, out, executor: Executor = SERIAL):
         executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, eta, out)
         return out
     words = n_wk.shape[0] * n_wk.shape[1]
-    without_lists = _blank(out, np.zeros(words + 1, np.int64))
+    without_lists = _blank(out, np.zeros(words + 1, np.int64), levels=False)
     _draw(key, n_wk, eta, without_lists, executor)
     out *= without_lists.scale[:, None, :]
     return out
@@ -185,7 +210,7 @@ def draw_phi(key, n_wk, eta, out, executor: Executor = SERIAL):
 
 def loadings_of(phi, executor: Executor = SERIAL) -> Loadings:
     """The loadings of a given Φ (R, V, K), which is kept, not copied."""
-    cut = _CUT * (phi * phi).sum(axis=2) / np.maximum(phi.sum(axis=2), 1e-300)
+    cut = _CUT_GIVEN * (phi * phi).sum(axis=2) / np.maximum(phi.sum(axis=2), 1e-300)
     room = padded((phi > cut[:, :, None]).sum(axis=2).ravel())
     out = _blank(phi, np.concatenate(([0], np.cumsum(room))))
     out.scale[...] = 1.0
@@ -204,6 +229,9 @@ def rebuild_loadings(value, scale, bound) -> Loadings:
     out.topic[place] = topic
     out.large[place] = value.reshape(-1, topics)[slot, topic]
     out.scale[...], out.bound[...], out.length[...] = scale, bound, length
+    exponents = value.reshape(-1, topics).astype(np.float32).view(np.uint32) >> 23
+    out.level[...] = np.maximum(exponents, 1)
+    out.level[slot, topic] = 0
     return out
 
 
@@ -217,7 +245,7 @@ def _underflows(n_wk, eta):
 def _list_words(key, start, stop, loadings):
     """The lists of words start..stop of replicates × V, from the values."""
     vocabulary = loadings.value.shape[1]
-    places = np.empty(loadings.value.shape[2] + 1, np.int32)
+    places = np.empty(loadings.value.shape[2] + 1, np.uint64)
     for slot in range(start, stop):
         row = loadings.value[slot // vocabulary, slot % vocabulary]
         squares = 0.0
@@ -225,7 +253,7 @@ def _list_words(key, start, stop, loadings):
         for k in range(row.size):
             squares += row[k] * row[k]
             total += row[k]
-        _list_large(row, _CUT * squares / total, slot, loadings, places)
+        _list_large(row, _CUT_GIVEN * squares / total, slot, loadings, places)
 
 
 @njit(cache=True, nogil=True)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.elementary import number_of
 from pgbn.samplers.first_layer.topic_lists import (
     Pointer,
     pick_in_list,
@@ -35,11 +36,13 @@ __all__ = [
     "prefetch_word",
 ]
 
+_0, _52, _897 = np.uint64(0), np.uint64(52), np.uint64(897)  # 2^(level - 126) has exponent 897 + …
 BEYOND = np.uint64(2**32)  # no topic has this number
 
 
 class HeldValues(NamedTuple):
-    """`Loadings` by pointers: the lists of the large values, and all of them, ``dense``."""
+    """`Loadings` by pointers: the lists of the large values, all of them, ``dense``, and their
+    levels."""
 
     start: Pointer
     length: Pointer
@@ -47,6 +50,7 @@ class HeldValues(NamedTuple):
     topic: Pointer
     value: Pointer
     dense: Pointer
+    level: Pointer
     topics: np.uint64
 
 
@@ -71,6 +75,7 @@ def held_values(loadings):
         pointer(loadings.topic),
         pointer(loadings.large),
         pointer(loadings.value),
+        pointer(loadings.level),
         np.uint64(loadings.value.shape[2]),
     )
 
@@ -126,9 +131,12 @@ def _draw_beyond_list(rng, values, word, weights, total, beyond, target):
             return BEYOND
         k = pick_weight(weights, (target - list_sum) / bound)
         if k < values.topics:
-            value = values.dense[first + k]
-            if value <= bound and uniform(rng) * bound < value:
-                return k
+            level = np.uint64(values.level[first + k])
+            if level > _0:
+                # Most are refused by their level, which is found sooner than the value.
+                least = uniform(rng) * bound
+                if least < number_of((level + _897) << _52) and least < values.dense[first + k]:
+                    return k
         target = uniform(rng) * (topics + beyond)
     # Nearly all candidates are refused here: sum all products instead.
     return _draw_by_products(rng, values, word, weights, beyond, weights_room(values.topics))

@@ -25,7 +25,7 @@ from pgbn.samplers.simd.logarithms import exp2, exp2_single, log2, log2_single
 from pgbn.samplers.simd.places import find_above
 from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
-__all__ = ["HUGE", "TINY", "Workspace", "fill_rows", "workspace"]
+__all__ = ["HUGE", "TINY", "Workspace", "fill_rows", "settle", "workspace"]
 
 _0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
 _BELOW_ONE = float(np.nextafter(np.float32(1.0), np.float32(0.0)))
@@ -125,15 +125,16 @@ def _propose(state, step, size, shape, first, ceiling, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def _judge(state, step, size, shape, x, ceiling):
+def _judge(state, step, size, fine, shape, x, ceiling):
     """Replace the proposals above 1, and ceiling_p by a number that is positive where x_p is
     refused: v less the probability of accepting it.
 
-    v is uniform on its 2^-12 below 1 - ceiling. What decides is rare enough for single precision.
+    v is uniform on 2^32 steps of ``fine`` below 1 - ceiling. What decides is rare enough for single
+    precision.
     """
     for p in range(size):
         word = mix(state + step * np.uint64(p + 1))
-        v = (_ONE - np.float32(ceiling[p])) - (np.float32(np.uint32(word)) + _HALF) * _FINE
+        v = (_ONE - np.float32(ceiling[p])) - (np.float32(np.uint32(word)) + _HALF) * fine
         u = (np.float32(np.uint32(word >> _32)) + _HALF) * _GRID
         beyond = _ONE - log2_single(u) * _LN_2
         below = x[p] < _ONE
@@ -144,8 +145,9 @@ def _judge(state, step, size, shape, x, ceiling):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _settle(rng, work, left, least, out):
-    """Accept the proposals that wait, or propose anew until they are; ``out`` is flat."""
+def settle(rng, work, left, least, fine, out):
+    """Accept the ``left`` proposals that wait, or propose anew until they are; ``out`` is flat, and
+    ``fine`` · 2^32 what their ceilings were rounded to."""
     x, ceiling, shape = (
         pointer(work.waiting_x),
         pointer(work.waiting_ceiling),
@@ -156,7 +158,7 @@ def _settle(rng, work, left, least, out):
         size = (left + _LANES - _1) // _LANES * _LANES
         for p in range(left, size):
             shape[p] = x[p] = ceiling[p] = _HALF
-        _judge(rng[0], rng[1], size, shape, x, ceiling)
+        _judge(rng[0], rng[1], size, fine, shape, x, ceiling)
         rng[0] += rng[1] * size
         number, left = left, _0
         for p in range(number):
@@ -170,6 +172,7 @@ def _settle(rng, work, left, least, out):
             shape[p] = _HALF
         _propose(rng[0], rng[1], size, shape, _0, ceiling, x)
         rng[0] += rng[1] * size
+        fine = _FINE
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -204,6 +207,6 @@ def fill_rows(rng, work, rows, scale, least, place, out):
             value = min(max(x[i] * times, least), HUGE)
             result[begin + i] = value if shape > 0.0 else np.float64(shape)
         if waiting > _ROOM:
-            _settle(rng, work, waiting, least, out)
+            settle(rng, work, waiting, least, _FINE, out)
             waiting = _0
-    _settle(rng, work, waiting, least, out)
+    settle(rng, work, waiting, least, _FINE, out)

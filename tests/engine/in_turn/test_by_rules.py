@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pgbn import Chain, zoo
-from pgbn.engine.in_turn import entry
+from pgbn.engine.in_turn import entry as one_entry
 from pgbn.engine.in_turn.by_rules import draw_entry
 from pgbn.engine.in_turn.entry import Entry
 from pgbn.samplers.random import stream_key
-from pgbn.testing import geweke
-from tests.helpers.graphs import GRAPHS, graphs
+from pgbn.testing import check_conjugacy, geweke
+from tests.helpers.graphs import GRAPHS, graphs, two_vertices
 
 SIZED = graphs()
 
@@ -24,6 +25,12 @@ SIZED = graphs()
 def test_the_joint_distribution_stays(name: str) -> None:
     network, sizes = SIZED[name]
     assert geweke(network, sizes, 1_500, 5, 1, "composed").worst < 4
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_first_entry_has_its_conditional(name: str) -> None:
+    network, sizes = SIZED[name]
+    assert check_conjugacy(network, sizes).worst < 1e-8
 
 
 @pytest.mark.long
@@ -53,10 +60,41 @@ def test_exposures_of_an_entry() -> None:
     np.testing.assert_allclose(told.reshape(-1), np.log1p(expected / values["c"][2]).sum())
 
 
+def broken_step(draw_all: Callable[[Entry, list[Callable[[int], None]], int], None]) -> Any:
+    """The step of phi, and of what is drawn with it, with other loops around the same draws."""
+
+    def broken(chain: Chain) -> None:
+        in_turn = chain.network.wiring.connections.in_turn["phi"]
+        now = Entry(chain.program, in_turn)
+        draws = [draw_entry(chain.program, now, chain.network[name]) for name in in_turn.members]
+        run = partial(draw_all, now, draws)
+        chain._turns = [
+            replace(turn, run=run) if turn.step.name == "phi" else turn for turn in chain._turns
+        ]
+
+    return broken
+
+
+def all_shapes_then_all_weights(now: Entry, draws: list[Callable[[int], None]], key: int) -> None:
+    """The order of GP_EPM.m: every a_i given the old φ, then every φ_i."""
+    for number, draw in enumerate(draws):
+        for entry in range(now.size):
+            now.now = entry
+            draw(stream_key(key, entry, number))
+
+
+def test_all_shapes_then_all_weights_is_seen() -> None:
+    network = two_vertices()
+    right = geweke(network, {"vertex": 2}, 6_000, 6, 1, "composed")
+    wrong = broken_step(all_shapes_then_all_weights)
+    assert right.worst < 4
+    assert geweke(network, {"vertex": 2}, 6_000, 6, 1, "composed", broken=wrong).worst > 6
+
+
 def with_self_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every entry counted as its own partner, too."""
     monkeypatch.setattr(
-        entry, "relation_holds", lambda relation, first, second: np.asarray(first <= second)
+        one_entry, "relation_holds", lambda relation, first, second: np.asarray(first <= second)
     )
 
 
@@ -66,25 +104,18 @@ def test_a_self_pair_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert geweke(network, sizes, 1_500, 5, 1, "composed").worst > 6
 
 
-def test_other_entries_of_the_sweep_before_are_seen() -> None:
-    """All entries drawn given the old others: no Gibbs sampler."""
+def given_the_old_others(now: Entry, draws: list[Callable[[int], None]], key: int) -> None:
+    """All entries at once: no Gibbs sampler."""
+    values, new = now.program.values, []
+    old = values["phi"]
+    for entry in range(now.size):
+        now.now, values["phi"] = entry, old
+        draws[0](stream_key(key, entry))
+        new.append(values["phi"][:, entry])
+    values["phi"] = np.stack(new, axis=1)
+
+
+def test_entries_at_once_are_seen() -> None:
     network, sizes = SIZED["directed"]
-
-    def at_once(chain: Chain) -> None:
-        values = chain.program.values
-        now = Entry(chain.program, network.wiring.connections.in_turn["phi"])
-        draw = draw_entry(chain.program, now, network["phi"])
-
-        def run(key: int) -> None:
-            old, new = values["phi"], []
-            for now.now in range(old.shape[1]):
-                values["phi"] = old
-                draw(stream_key(key, now.now))
-                new.append(values["phi"][:, now.now])
-            values["phi"] = np.stack(new, axis=1)
-
-        chain._turns = [
-            replace(turn, run=run) if turn.step.name == "phi" else turn for turn in chain._turns
-        ]
-
-    assert geweke(network, sizes, 6_000, 5, 1, "composed", broken=at_once).worst > 6
+    wrong = broken_step(given_the_old_others)
+    assert geweke(network, sizes, 6_000, 5, 1, "composed", broken=wrong).worst > 6

@@ -61,6 +61,10 @@ def test_lists_hold_exactly_the_values_above_the_bound():
             large = np.flatnonzero(row > loadings.bound[slot])
             np.testing.assert_array_equal(loadings.topic[places], large)
             np.testing.assert_allclose(loadings.large[places], row[large], rtol=1e-6)
+            level = loadings.level[slot].astype(float)
+            np.testing.assert_array_equal(np.flatnonzero(level == 0.0), large)
+            others = level > 0.0
+            assert (row[others] < 2.0 ** (level[others] - 126.0)).all()
             end = loadings.start[slot] + (loadings.length[slot] + 7) // 8 * 8
             assert not loadings.large[places.stop : end].any()
 
@@ -83,6 +87,7 @@ def test_lists_follow_from_values_and_bounds():
         rooms = [loadings.start[slot] for loadings in (drawn, again)]
         length = drawn.length[slot]
         assert again.length[slot] == length
+        np.testing.assert_array_equal(again.level[slot], drawn.level[slot])
         for name in ("topic", "large"):
             here, there = (
                 getattr(loadings, name)[start : start + length]

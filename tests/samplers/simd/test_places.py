@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from pgbn.samplers.simd.places import find_above, find_nonzero
+from pgbn.samplers.simd.places import find_above, find_below, find_nonzero
 
 SIZES = [0, 1, 15, 16, 17, 63, 64, 65, 150]
 
@@ -20,6 +20,20 @@ def _above(a, begin, b, first, step, size, places, at):
         a, np.uint64(begin), b, np.uint64(first), np.uint64(step), np.uint64(size), places,
         np.uint64(at),
     )  # fmt: skip
+
+
+@njit
+def _below(a, begin, most, size, places):
+    return find_below(a, np.uint64(begin), most, np.uint64(size), places)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_numbers_below_a_bound(size):
+    a = np.random.default_rng(size).random(size + 3)
+    a[3:][::5] = 0.4  # equal is not below
+    places = np.full(size + 1, 999, np.uint64)
+    found = _below(a, 3, np.full(16, 0.4), size, places)
+    np.testing.assert_array_equal(places[:found], np.flatnonzero(a[3:] < 0.4))
 
 
 @pytest.mark.parametrize("size", SIZES)

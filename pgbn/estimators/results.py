@@ -1,0 +1,243 @@
+"""Working with the topics of a fitted estimator: tables, documents, classes, time, effects.
+
+Tables are data frames of pandas, which is imported when one is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from pgbn.checks import check_integer, is_integral
+from pgbn.errors import DataError
+from pgbn.estimators.arguments import read_threads, validate_documents
+from pgbn.evaluation import Topic, Twins, similar_topics, topics
+from pgbn.evaluation.effects import compose, design_matrix
+from pgbn.evaluation.exchange import all_topics_graph, to_pyldavis
+from pgbn.evaluation.finding import (
+    find_topics,
+    keyword_labels,
+    topic_similarity,
+    topic_stability,
+)
+from pgbn.evaluation.shares import GroupShares, group_shares, share_draws, time_bins
+from pgbn.training.result import LayerwiseTraining
+from pgbn.training.trained import TrainedNetwork
+
+__all__ = ["TopicResults"]
+
+
+class TopicResults:
+    """The methods of an estimator that show what was found, and how it goes with other columns.
+
+    Where intervals are given, they are those of posterior draws of the documents' shares, see
+    `pgbn.evaluation.share_draws`.
+    """
+
+    training_: LayerwiseTraining
+    networks_: tuple[TrainedNetwork, ...]
+    widths_: tuple[int, ...]
+
+    # ---- topics -----------------------------------------------------------------------
+
+    def topics(
+        self,
+        layer: int = 1,
+        top: int = 10,
+        vocabulary: Sequence[str] | None = None,
+        relevance: float | None = None,
+    ) -> list[Topic]:
+        """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
+        terms, else what the model was saved with, else the column names of a data frame.
+        ``relevance``: 1 ranks terms by probability, see `pgbn.evaluation.topics`."""
+        check_is_fitted(self)
+        return topics(self.training_.deepest, layer, top, vocabulary, relevance)
+
+    def topics_frame(
+        self, layer: int | None = None, top: int = 10, vocabulary: Sequence[str] | None = None
+    ) -> Any:
+        """The topics of a layer, or of all, the top layer first, as a data frame: layer, topic,
+        label, weight and words."""
+        check_is_fitted(self)
+        layers = range(len(self.widths_), 0, -1) if layer is None else [layer]
+        found = [each for t in layers for each in self.topics(t, top, vocabulary)]
+        return _frame(
+            [(t.layer, t.index, t.label, t.weight, " ".join(t.terms)) for t in found],
+            ["layer", "topic", "label", "weight", "words"],
+        )
+
+    def similar_topics(self, layer: int = 1, shared: int = 6, top: int = 10) -> list[Twins]:
+        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more."""
+        check_is_fitted(self)
+        return similar_topics(self.training_.deepest, layer, shared, top)
+
+    def find_topics(
+        self, words: str | Sequence[str], layer: int = 1, n: int = 5
+    ) -> list[tuple[Topic, float]]:
+        """The topics that have most of the occurrences of some words, with their shares of them."""
+        check_is_fitted(self)
+        return find_topics(self.training_.deepest, words, layer, n)
+
+    def similarity(self, layer: int = 1) -> NDArray[np.float64]:
+        """(K, K): the affinity Σ_v √(ψ_kv ψ_lv) of each two topics of a layer."""
+        check_is_fitted(self)
+        return topic_similarity(self.training_.deepest, layer)
+
+    def stability(self, X: Any, seeds: int = 2, layer: int = 1) -> NDArray[np.float64]:
+        """Fit ``seeds`` more estimators to ``X`` with other random states; (seeds, K): how alike
+        each topic is with its partner in each of them, see `pgbn.evaluation.topic_stability`."""
+        check_is_fitted(self)
+        own: Any = self
+        others = [clone(own).set_params(random_state=own._seed % 10**6 + 1 + n, warm_start=False)
+                  for n in range(check_integer("seeds", seeds, 1))]  # fmt: skip
+        return topic_stability([self, *(other.fit(X) for other in others)], layer)
+
+    def set_labels(self, labels: Mapping[tuple[int, int], str]) -> Self:
+        """Name topics, ``{(1, 0): "weather"}``; an empty name takes a label away. They are saved,
+        and stand in all lists and in the report."""
+        check_is_fitted(self)
+        *below, deepest = self.training_.networks
+        labelled = replace(self.training_, networks=(*below, deepest.with_labels(labels)))
+        self.training_, self.networks_ = labelled, labelled.networks
+        return self
+
+    def label_by_keywords(
+        self, keywords: Mapping[str, str | Sequence[str]], layer: int = 1
+    ) -> Self:
+        """Name the topic that has most of some words: ``{"weather": ["rain", "sun"]}``."""
+        check_is_fitted(self)
+        return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer))
+
+    def to_networkx(self, threshold: float = 0.05, top: int = 5) -> Any:
+        """All topics as a directed graph, see `pgbn.evaluation.all_topics_graph`."""
+        check_is_fitted(self)
+        return all_topics_graph(self.training_.deepest, threshold, top)
+
+    def to_pyldavis(self, X: Any, layer: int = 1) -> dict[str, Any]:
+        """The arguments of ``pyLDAvis.prepare(**…)``."""
+        X = self._documents(X)
+        own: Any = self
+        return to_pyldavis(self.training_.deepest, X, layer, **own._chain())
+
+    # ---- documents --------------------------------------------------------------------
+
+    def document_topics_frame(
+        self, X: Any, layer: int = 1, names: Sequence[Any] | None = None
+    ) -> Any:
+        """Documents × topics: the posterior mean shares, as a data frame with the ``names`` of the
+        documents (or those of X, if it is a data frame) as its index."""
+        own: Any = self
+        index = getattr(X, "index", None) if names is None else names
+        shares = np.asarray(own.transform(X, layer=layer))
+        if index is not None and len(index) != len(shares):
+            raise DataError(f"names: {len(index)} of them for {len(shares)} documents")
+        columns = own.get_feature_names_out(layer=layer)
+        return _pandas().DataFrame(shares, columns=columns, index=index)
+
+    def top_documents(
+        self,
+        X: Any,
+        topic: int,
+        n: int = 5,
+        layer: int = 1,
+        texts: Sequence[str] | None = None,
+    ) -> Any:
+        """The ``n`` documents in which a topic has its largest shares, as a data frame: the number
+        of the document, the share, and its text where ``texts`` are given."""
+        own: Any = self
+        check_integer("n", n, 1)
+        shares = np.asarray(own.transform(X, layer=layer))
+        if not is_integral(topic) or not 0 <= topic < shares.shape[1]:
+            raise DataError(f"topic={topic!r}: layer {layer} has topics 0 to {shares.shape[1] - 1}")
+        if texts is not None and len(texts) != len(shares):
+            raise DataError(f"texts: {len(texts)} of them for {len(shares)} documents")
+        order = np.argsort(-shares[:, topic], kind="stable")[:n]
+        rows = [(int(j), float(shares[j, topic])) for j in order]
+        if texts is None:
+            return _frame(rows, ["document", "share"])
+        every = list(texts)
+        return _frame([(*row, every[row[0]]) for row in rows], ["document", "share", "text"])
+
+    # ---- classes, time, covariates ----------------------------------------------------
+
+    def topics_per_class(
+        self, X: Any, y: Sequence[Any], layer: int = 1, draws: int = 20, interval: float = 0.9
+    ) -> Any:
+        """The mean share of each topic in the documents of each class of ``y``, with an interval:
+        a data frame of class, documents, topic, share, low and high."""
+        found = group_shares(self._share_draws(X, layer, draws), y, interval)
+        return _long(found, "class")
+
+    def topics_over_time(
+        self,
+        X: Any,
+        dates: Sequence[Any],
+        layer: int = 1,
+        bins: int = 10,
+        draws: int = 20,
+        interval: float = 0.9,
+    ) -> Any:
+        """The same for ``bins`` equally long periods of ``dates``, each called by its beginning."""
+        periods = time_bins(dates, bins)
+        return _long(group_shares(self._share_draws(X, layer, draws), periods, interval), "time")
+
+    def effects(
+        self,
+        formula: str,
+        frame: Any,
+        X: Any,
+        layer: int = 1,
+        draws: int = 20,
+        interval: float = 0.9,
+    ) -> Any:
+        """How the shares of topics depend on columns of ``frame``, ``"~ treatment + year"``, by
+        the method of composition: a data frame of term, topic, effect, sd, low and high."""
+        design, terms = design_matrix(formula, frame)
+        own: Any = self
+        shares = self._share_draws(X, layer, draws)
+        if len(design) != shares.shape[1]:
+            raise DataError(f"frame has {len(design)} rows, but X has {shares.shape[1]} documents")
+        found = compose(shares, design, terms, interval, own._seed)
+        rows = [
+            (term, k, found.mean[i, k], found.sd[i, k], found.low[i, k], found.high[i, k])
+            for i, term in enumerate(found.terms)
+            for k in range(found.mean.shape[1])
+        ]
+        return _frame(rows, ["term", "topic", "effect", "sd", "low", "high"])
+
+    def _documents(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_documents(self, X, reset=False)
+
+    def _share_draws(self, X: Any, layer: int, draws: int) -> NDArray[np.float64]:
+        own: Any = self
+        return share_draws(self.training_.deepest, self._documents(X), layer, draws,
+                           seed=own._seed, threads=read_threads(own.n_jobs))  # fmt: skip
+
+
+def _long(found: GroupShares, name: str) -> Any:
+    """A line for each group and topic."""
+    rows = [
+        (group, int(found.documents[g]), k, found.share[g, k], found.low[g, k], found.high[g, k])
+        for g, group in enumerate(found.groups)
+        for k in range(found.share.shape[1])
+    ]
+    return _frame(rows, [name, "documents", "topic", "share", "low", "high"])
+
+
+def _frame(rows: Sequence[tuple[Any, ...]], columns: list[str]) -> Any:
+    return _pandas().DataFrame(list(rows), columns=columns)
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise DataError("data frames need pandas: pip install pandas") from None
+    return pandas

@@ -1,0 +1,93 @@
+"""Topics for other packages: networkx, pyLDAvis, AnnData. None of them is imported here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+
+from pgbn.checks import is_finite_number, term_names
+from pgbn.errors import DataError, did_you_mean
+from pgbn.evaluation.projection import project, topics
+from pgbn.storage.blocks import Corpus
+from pgbn.training.new_rows import infer
+from pgbn.training.trained import trained_network
+
+__all__ = ["all_topics_graph", "from_anndata", "to_anndata", "to_pyldavis"]
+
+
+def all_topics_graph(model: Any, threshold: float = 0.05, top: int = 5) -> nx.DiGraph:
+    """All topics of all layers: nodes (layer, number) with ``weight``, ``label`` and ``terms``, and
+    an edge from each topic to those of the layer below with φ ≥ ``threshold``, its ``weight``. A
+    topic without such an edge has its strongest one."""
+    model = trained_network(model)
+    if not is_finite_number(threshold) or not 0 <= threshold <= 1:
+        raise DataError(f"threshold={threshold!r} must be a number from 0 to 1, as φ is")
+    graph = nx.DiGraph()
+    for layer in range(model.depth, 0, -1):
+        for topic in topics(model, layer, top):
+            place = (layer, topic.index)
+            graph.add_node(place, weight=topic.weight, label=topic.label, terms=topic.terms)
+            if layer == 1:
+                continue
+            row = model.phi[layer - 1][topic.index]
+            below = np.flatnonzero(row >= threshold)
+            for k in below if below.size else [int(np.argmax(row))]:
+                graph.add_edge(place, (layer - 1, int(k)), weight=float(row[k]))
+    return graph
+
+
+def to_pyldavis(model: Any, X: Any, layer: int = 1, **sampling: Any) -> dict[str, Any]:
+    """The arguments of ``pyLDAvis.prepare(**…)`` for the topics of a layer in documents × terms
+    ``X``; documents without tokens are left out, since it knows none. ``sampling`` is for
+    `pgbn.infer`."""
+    model = trained_network(model)
+    counts = sp.csr_array(X)
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    some = np.flatnonzero(lengths > 0)
+    if not some.size:
+        raise DataError("X has no counts; give the documents of the model")
+    shares = infer(model, counts[some], layers=layer, units=False, **sampling).features(layer)
+    return {
+        "topic_term_dists": project(model, layer),
+        "doc_topic_dists": shares / shares.sum(axis=1, keepdims=True),
+        "doc_lengths": lengths[some],
+        "vocab": list(term_names(model.vocabulary, model.vocabulary_size)),
+        "term_frequency": np.asarray(counts.sum(axis=0)).ravel(),
+    }
+
+
+def from_anndata(data: Any, layer: str | None = None) -> Corpus:
+    """Cells × genes of an AnnData as a corpus: its X, or one of its ``layers``, which must hold
+    counts, with the names of genes as terms and of cells as labels."""
+    for part in ("X", "layers", "obs_names", "var_names"):
+        if not hasattr(data, part):
+            raise DataError(f"data is {type(data).__name__}; give an AnnData")
+    if layer is not None and layer not in data.layers:
+        raise DataError(f"layer={layer!r}: there is none.{did_you_mean(layer, list(data.layers))}")
+    values = data.X if layer is None else data.layers[layer]
+    counts = sp.csr_array(values)
+    if (counts.data < 0).any() or (counts.data != np.floor(counts.data)).any():
+        where = "X" if layer is None else f"layers[{layer!r}]"
+        raise DataError(
+            f"{where} holds numbers that are no counts (normalised, or their logarithms?); give "
+            "the layer of raw counts: from_anndata(data, layer='counts')"
+        )
+    names = [str(name) for name in data.var_names]
+    return Corpus(counts.astype(np.int64), names, [str(name) for name in data.obs_names])
+
+
+def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any) -> Any:
+    """Write what a model says of cells into their AnnData, which is returned: for each layer t the
+    proportions in ``obsm["X_pgbn<t>"]`` and the topics over genes in ``varm["pgbn<t>"]``; and
+    ``obs["pgbn_size"]``, the sum of the units θ^(1) of a cell, its size factor."""
+    model = trained_network(model)
+    corpus = from_anndata(data, layer)
+    found = infer(model, corpus.counts, **sampling)
+    for t in range(1, model.depth + 1):
+        data.obsm[f"X_pgbn{t}"] = found.proportions[t]
+        data.varm[f"pgbn{t}"] = project(model, t).T
+    data.obs["pgbn_size"] = found.units[1].sum(axis=1)
+    return data

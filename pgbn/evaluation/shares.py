@@ -1,0 +1,149 @@
+"""Posterior draws of the shares of topics in documents, and their means over groups of documents.
+
+    θ^s_j ~ p(θ_j | x_j, Φ^s, r^s),   share^s_jk = θ^s_jk / θ^s_j·,   s = 1 … S
+
+Each draw is the end of a chain of its own, given one of the draws of Φ and r that training kept, or
+the one Φ that there is. What is computed from each draw has the spread of the posterior: intervals
+say how well the shares of *these* documents are known, not how other documents would differ.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer, is_finite_number
+from pgbn.errors import DataError, PgbnWarning
+from pgbn.storage.memory import check_bytes
+from pgbn.training.kept_draws import each_draw
+from pgbn.training.new_rows import infer
+from pgbn.training.trained import check_layer, trained_network
+
+__all__ = ["GroupShares", "group_shares", "interval_of", "share_draws", "time_bins"]
+
+Matrix = NDArray[np.float64]
+
+
+def share_draws(
+    model: Any,
+    X: Any,
+    layer: int = 1,
+    draws: int = 20,
+    *,
+    burn_in: int = 50,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Matrix:
+    """(draws, documents, K): posterior draws of θ/θ_· of a layer, for documents × terms ``X``."""
+    model = trained_network(model)
+    layer, draws = check_layer(model, layer), check_integer("draws", draws, 2)
+    networks, out = each_draw(model), []
+    for number in range(draws):
+        with warnings.catch_warnings():
+            if number:  # said once
+                warnings.simplefilter("ignore", PgbnWarning)
+            found = infer(networks[number % len(networks)], X, layers=layer, burn_in=burn_in,
+                          samples=1, seed=(seed + number) % 2**64, threads=threads,
+                          units=False)  # fmt: skip
+        mean, sd = found.proportions[layer], found.proportions_sd[layer]
+        if not number:
+            check_bytes(f"draws={draws}", 8 * mean.size * draws, "ask for fewer draws")
+        out.append(_from_moments(mean, sd, np.random.default_rng([seed, number])))
+    return np.stack(out)
+
+
+def _from_moments(mean: Matrix, sd: Matrix, rng: np.random.Generator) -> Matrix:
+    """A draw of Dir(α) by its mean α/α_· and variances, Σ_k var_k = (1 − Σ mean²) / (α_· + 1).
+
+    One sample of `infer` has the moments of θ/θ_· given the counts of its last sweep, and there the
+    units of a document, which share a rate, are Dirichlet.
+    """
+    spread = np.maximum((sd**2).sum(axis=1), 1e-300)
+    total = np.maximum((1 - (mean**2).sum(axis=1)) / spread - 1, 1e-6)
+    units = rng.standard_gamma(mean * total[:, None])
+    sums = units.sum(axis=1, keepdims=True)
+    nowhere = sums[:, 0] <= 0  # shapes so small that all underflow: one topic has everything
+    if nowhere.any():
+        chosen = [rng.choice(mean.shape[1], p=row / row.sum()) for row in mean[nowhere]]
+        units[nowhere] = np.eye(mean.shape[1])[chosen]
+        sums[nowhere] = 1.0
+    return np.asarray(units / sums)
+
+
+def interval_of(interval: Any) -> tuple[float, float]:
+    """The two quantiles between which a share ``interval`` of the draws lies, the same on both
+    sides."""
+    if not is_finite_number(interval) or not 0 < interval < 1:
+        raise DataError(f"interval={interval!r} must lie between 0 and 1, as 0.9 does")
+    return (1 - float(interval)) / 2, (1 + float(interval)) / 2
+
+
+@dataclass(frozen=True)
+class GroupShares:
+    """The mean ``share`` of each topic in each of ``groups``, (groups, K), between ``low`` and
+    ``high``; ``documents`` are in each group."""
+
+    groups: tuple[Any, ...]
+    documents: NDArray[np.int64]
+    share: Matrix
+    low: Matrix
+    high: Matrix
+
+
+def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) -> GroupShares:
+    """The mean shares of documents with the same entry of ``groups``, in the order of their names;
+    documents whose entry is None or NaN are left out."""
+    low, high = interval_of(interval)
+    entries = list(groups)
+    if draws.ndim != 3 or len(entries) != draws.shape[1]:
+        raise DataError(
+            f"{len(entries)} entries for {draws.shape[1]} documents; give one for each of them"
+        )
+    known = [entry for entry in entries if not _is_missing(entry)]
+    if not known:
+        raise DataError("all documents are without a group; give a class or a date for some")
+    names = sorted(set(known), key=lambda name: (str(type(name)), name))
+    found = []
+    for name in names:
+        rows = [j for j, entry in enumerate(entries) if not _is_missing(entry) and entry == name]
+        found.append((len(rows), draws[:, rows].mean(axis=1)))
+    means = np.stack([mean for _, mean in found], axis=1)  # (draws, groups, K)
+    return GroupShares(
+        groups=tuple(names),
+        documents=np.array([size for size, _ in found]),
+        share=means.mean(axis=0),
+        low=np.quantile(means, low, axis=0),
+        high=np.quantile(means, high, axis=0),
+    )
+
+
+def _is_missing(entry: Any) -> bool:
+    return entry is None or entry != entry  # NaN and NaT are not themselves
+
+
+def time_bins(dates: Any, bins: int = 10) -> list[Any]:
+    """The beginning of the period of each of ``dates``, of ``bins`` equally long ones; None where
+    there is no date. Dates are numbers (years), datetimes, or texts such as "2019-03-01"."""
+    bins, given = check_integer("bins", bins, 1), np.asarray(dates)
+    if given.dtype.kind in "OUS":
+        try:
+            given = np.array([None if _is_missing(d) else d for d in dates], "datetime64[s]")
+        except (ValueError, TypeError) as error:
+            raise DataError(f"dates: {error}; give years, datetimes or texts: 2019-03-01") from None
+    is_time = given.dtype.kind == "M"
+    if given.ndim != 1 or not (is_time or given.dtype.kind in "iuf"):
+        raise DataError("dates: give one year, datetime or text (2019-03-01) for each document")
+    numbers = given.astype("datetime64[s]").astype(np.int64) if is_time else given
+    there = ~np.isnat(given) if is_time else np.isfinite(given)
+    if not there.any():
+        raise DataError("dates: no document has a date")
+    values = numbers[there].astype(np.float64)
+    edges = np.linspace(values.min(), values.max(), bins + 1)
+    place = np.clip(np.searchsorted(edges, numbers.astype(np.float64), "right") - 1, 0, bins - 1)
+    starts = edges.astype(np.int64).astype("datetime64[s]") if is_time else edges
+    return [starts[k] if here else None for k, here in zip(place, there, strict=True)]

@@ -1,0 +1,118 @@
+"""Tables of topics, documents, classes, time and effects."""
+
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+
+import pgbn
+from pgbn.errors import DataError
+
+pandas = pytest.importorskip("pandas")
+
+FAST = {"burn_in": 8, "collect": 4, "transform_burn_in": 4, "transform_samples": 4,
+        "random_state": 0, "min_width": 1}  # fmt: skip
+rng = np.random.default_rng(0)
+# The first half of the documents has the first ten terms, the second half the others.
+HALF = np.repeat([0, 1], 20)
+X = np.where(HALF[:, None] == (np.arange(20) >= 10)[None], rng.poisson(4.0, (40, 20)), 0)
+NAMES = [f"word{v}" for v in range(20)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return pgbn.PGBN((4, 3), **FAST).fit(pandas.DataFrame(X, columns=NAMES))
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return pandas.DataFrame(X, columns=NAMES, index=[f"doc{j}" for j in range(40)])
+
+
+def test_topics_as_a_table(model):
+    frame = model.topics_frame()
+    assert list(frame.columns) == ["layer", "topic", "label", "weight", "words"]
+    assert len(frame) == sum(model.widths_)
+    assert frame.layer.tolist() == sorted(frame.layer, reverse=True)
+    one = model.topics_frame(layer=1, top=3)
+    assert one.words.str.split().str.len().tolist() == [3] * model.widths_[0]
+    np.testing.assert_allclose(one.weight.sum(), 1.0)
+
+
+def test_documents_as_a_table(model, documents):
+    frame = model.document_topics_frame(documents, layer=2)
+    assert frame.index.tolist() == documents.index.tolist()
+    np.testing.assert_array_equal(frame.to_numpy(), model.transform(documents, layer=2))
+    named = model.document_topics_frame(X[:2], names=["a", "b"])
+    assert named.index.tolist() == ["a", "b"]
+    with pytest.raises(DataError, match="names: 1 of them for 2 documents"):
+        model.document_topics_frame(X[:2], names=["a"])
+
+
+def test_top_documents_are_those_of_the_topic(model, documents):
+    topic = model.find_topics("word3", n=1)[0][0].index
+    found = model.top_documents(documents, topic, n=4, texts=[f"text {j}" for j in range(40)])
+    assert (found.document < 20).all()
+    assert found.share.is_monotonic_decreasing
+    assert found.text.tolist() == [f"text {j}" for j in found.document]
+    assert list(model.top_documents(documents, topic).columns) == ["document", "share"]
+    with pytest.raises(DataError, match="topic=99: layer 1 has topics 0 to"):
+        model.top_documents(documents, 99)
+    with pytest.raises(DataError, match="texts: 2 of them for 40"):
+        model.top_documents(documents, 0, texts=["a", "b"])
+
+
+def test_classes_time_and_effects_tell_the_halves_apart(model, documents):
+    topic = model.find_topics("word3", n=1)[0][0].index
+    classes = model.topics_per_class(documents, np.where(HALF, "late", "early"), draws=4)
+    assert list(classes.columns) == ["class", "documents", "topic", "share", "low", "high"]
+    early = classes[(classes["class"] == "early") & (classes.topic == topic)].iloc[0]
+    late = classes[(classes["class"] == "late") & (classes.topic == topic)].iloc[0]
+    assert early.low > late.high
+    assert early.documents == 20
+    times = model.topics_over_time(documents, 2000 + HALF * 10, bins=2, draws=4)
+    assert sorted(set(times.time)) == [2000.0, 2005.0]
+    np.testing.assert_allclose(times[times.time == 2000.0].share.to_numpy(),
+                               classes[classes["class"] == "early"].share.to_numpy())  # fmt: skip
+    found = model.effects("~ half", pandas.DataFrame({"half": HALF}), documents, draws=4)
+    slope = found[(found.term == "half") & (found.topic == topic)].iloc[0]
+    assert slope.high < 0
+    assert slope.effect == pytest.approx(late.share - early.share, abs=0.05)
+    with pytest.raises(DataError, match="frame has 3 rows, but X has 40 documents"):
+        model.effects("~ half", {"half": [1, 2, 3]}, documents, draws=2)
+    with pytest.raises(DataError, match="draws=1"):
+        model.topics_per_class(documents, HALF, draws=1)
+
+
+def test_labels_by_hand_and_by_keyword_are_saved(model, documents, tmp_path):
+    model.set_labels({(2, 0): "upper"}).label_by_keywords({"first": ["word3", "word4"]})
+    labels = {
+        (t.layer, t.index): t.label for layer in (1, 2) for t in model.topics(layer) if t.label
+    }
+    assert sorted(labels.values()) == ["first", "upper"]
+    pgbn.save(model, tmp_path / "m")
+    again = pgbn.load(tmp_path / "m")
+    assert again.training_.deepest.labels == labels
+    assert set(again.topics_frame().label) == {"", "first", "upper"}
+    assert again.networks_[-1].labels == labels
+    again.set_labels(dict.fromkeys(labels, ""))
+    assert not again.training_.deepest.labels
+    with pytest.raises(DataError, match="labels"):
+        model.set_labels({(9, 9): "nowhere"})
+
+
+def test_likeness_and_other_packages(model, documents):
+    assert model.similarity(2).shape == (model.widths_[1],) * 2
+    found = model.stability(documents, seeds=1)
+    assert found.shape == (1, model.widths_[0])
+    assert ((found >= 0) & (found <= 1)).all()
+    assert len(model.to_networkx()) == sum(model.widths_)
+    assert model.to_pyldavis(documents)["doc_topic_dists"].shape == (40, model.widths_[0])
+
+
+def test_frames_need_pandas(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(DataError, match="pip install pandas"):
+        model.topics_frame()

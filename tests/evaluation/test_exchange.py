@@ -1,0 +1,74 @@
+"""What other packages are given."""
+
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from pgbn.errors import DataError
+from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
+from pgbn.evaluation.projection import project
+from tests.evaluation.test_layer_quality import three_topics
+from tests.helpers.documents import TERMS, model_of
+
+FEW = {"burn_in": 2, "samples": 2, "threads": 1}
+X = np.random.default_rng(0).poisson(1.0, (9, TERMS))
+X[2] = 0
+
+
+def cells(counts=X):
+    """As an AnnData has them."""
+    return SimpleNamespace(X=counts / 2, layers={"counts": counts}, obsm={}, varm={}, obs={},
+                           obs_names=[f"cell{j}" for j in range(len(counts))],
+                           var_names=[f"gene{v}" for v in range(counts.shape[1])])  # fmt: skip
+
+
+def test_the_graph_has_all_topics_and_the_strong_edges():
+    model = three_topics().with_labels({(2, 1): "upper"})
+    graph = all_topics_graph(model, threshold=0.3)
+    assert set(graph) == {(2, 0), (2, 1), (1, 0), (1, 1), (1, 2)}
+    assert set(graph.edges) == {((2, 0), (1, 0)), ((2, 1), (1, 1))}
+    assert graph.edges[(2, 0), (1, 0)]["weight"] == 0.5
+    assert graph.nodes[2, 1]["label"] == "upper"
+    assert len(graph.nodes[1, 0]["terms"]) == 5
+    assert nx.is_directed_acyclic_graph(graph)
+    assert len(all_topics_graph(model, threshold=0.99).edges) == 2  # the strongest stays
+    with pytest.raises(DataError, match="threshold=2"):
+        all_topics_graph(model, threshold=2)
+
+
+def test_pyldavis_gets_proportions_of_documents_with_words():
+    model = model_of(widths=(4, 3))
+    given = to_pyldavis(model, X, layer=2, **FEW)
+    assert given["topic_term_dists"].shape == (3, TERMS)
+    assert given["doc_topic_dists"].shape == (8, 3)
+    np.testing.assert_allclose(given["doc_topic_dists"].sum(axis=1), 1.0)
+    np.testing.assert_array_equal(given["doc_lengths"], np.delete(X.sum(axis=1), 2))
+    np.testing.assert_array_equal(given["term_frequency"], X.sum(axis=0))
+    assert len(given["vocab"]) == TERMS
+    with pytest.raises(DataError, match="X has no counts"):
+        to_pyldavis(model, X * 0, **FEW)
+
+
+def test_cells_come_from_the_layer_of_counts():
+    corpus = from_anndata(cells(), layer="counts")
+    np.testing.assert_array_equal(corpus.counts.toarray(), X)
+    assert corpus.vocabulary[:2] == ["gene0", "gene1"]
+    assert corpus.labels[-1] == "cell8"
+    with pytest.raises(DataError, match=r"X holds numbers that are no counts.*layer='counts'"):
+        from_anndata(cells())
+    with pytest.raises(DataError, match=r"layer='count': there is none. Did you mean 'counts'"):
+        from_anndata(cells(), layer="count")
+    with pytest.raises(DataError, match="data is ndarray; give an AnnData"):
+        from_anndata(X)
+
+
+@pytest.mark.filterwarnings("ignore:.*no known term")
+def test_what_is_written_into_an_anndata():
+    model, data = model_of(widths=(4, 3)), cells()
+    assert to_anndata(model, data, "counts", **FEW) is data
+    assert data.obsm["X_pgbn1"].shape == (9, 4)
+    assert data.obsm["X_pgbn2"].shape == (9, 3)
+    np.testing.assert_array_equal(data.varm["pgbn2"], project(model, 2).T)
+    assert data.obs["pgbn_size"].shape == (9,)

@@ -1,0 +1,67 @@
+"""Shares of topics in documents and groups of them."""
+
+import numpy as np
+import pytest
+
+from pgbn.errors import DataError
+from pgbn.evaluation.shares import group_shares, interval_of, share_draws, time_bins
+from pgbn.training.new_rows import infer
+from tests.helpers.documents import TERMS, model_of
+
+
+@pytest.fixture(scope="module")
+def model():
+    return model_of(widths=(4, 3))
+
+
+X = np.random.default_rng(0).poisson(1.5, (12, TERMS)) + np.eye(12, TERMS, dtype=int)
+
+
+def test_draws_have_the_mean_and_spread_of_the_posterior(model):
+    draws = share_draws(model, X, 2, 150, burn_in=10, threads=1)
+    assert draws.shape == (150, 12, 3)
+    np.testing.assert_allclose(draws.sum(axis=2), 1.0)
+    assert not (share_draws(model, X, 2, 2, burn_in=10, seed=1, threads=1) == draws[:2]).any()
+    exact = infer(model, X, layers=2, burn_in=50, samples=4000, threads=1)
+    error = exact.proportions_sd[2] / np.sqrt(150)
+    z = (draws.mean(axis=0) - exact.proportions[2]) / np.maximum(error, 1e-9)
+    assert np.abs(z).max() < 4
+    np.testing.assert_allclose(draws.std(axis=0).mean(), exact.proportions_sd[2].mean(), rtol=0.1)
+    np.testing.assert_array_equal(draws[:3], share_draws(model, X, 2, 3, burn_in=10, threads=1))
+
+
+def test_groups_have_the_means_of_their_documents():
+    rng = np.random.default_rng(0)
+    draws = rng.dirichlet(np.ones(3), (50, 5))
+    found = group_shares(draws, ["b", "a", None, "b", float("nan")])
+    assert found.groups == ("a", "b")
+    assert found.documents.tolist() == [1, 2]
+    np.testing.assert_allclose(found.share[1], draws[:, [0, 3]].mean(axis=(0, 1)))
+    of_b = draws[:, [0, 3]].mean(axis=1)
+    np.testing.assert_allclose(found.low[1], np.quantile(of_b, 0.05, axis=0))
+    np.testing.assert_allclose(found.high[1], np.quantile(of_b, 0.95, axis=0))
+    with pytest.raises(DataError, match="2 entries for 5 documents"):
+        group_shares(draws, ["a", "b"])
+    with pytest.raises(DataError, match="without a group"):
+        group_shares(draws, [None] * 5)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 1.5, "a", None])
+def test_intervals(wrong):
+    assert interval_of(0.9) == pytest.approx((0.05, 0.95))
+    with pytest.raises(DataError, match="interval="):
+        interval_of(wrong)
+
+
+def test_periods_are_equally_long():
+    assert time_bins([2000, 2001, 2004, 2010], 2) == [2000.0, 2000.0, 2000.0, 2005.0]
+    found = time_bins(["2020-01-01", None, "2020-12-31", "2020-03-01"], 2)
+    assert found[1] is None
+    assert found[0] == found[3] == np.datetime64("2020-01-01")
+    assert found[2] == np.datetime64("2020-07-01T12")
+    assert time_bins([5.0, np.nan], 3) == [5.0, None]
+    for wrong, told in (
+        (["soon"], "dates"), ([[1, 2]], "one year, datetime"), ([np.nan], "no document has a date"),
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=told):
+            time_bins(wrong)

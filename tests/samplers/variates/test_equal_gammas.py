@@ -1,0 +1,53 @@
+"""Gammas of one shape: their law, also far below single precision, and how many bits they need."""
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import stats
+
+from pgbn.samplers.random import restart
+from pgbn.samplers.variates.equal_gammas import EQUAL_SHAPES, fill_equal
+from pgbn.samplers.variates.row_gammas import workspace
+
+
+@njit
+def _fill(key, shape, rows, columns, out):
+    rng = np.empty(2, np.uint64)
+    restart(rng, key, 0)
+    fill_equal(rng, workspace(1, columns, np.float32), shape, rows, 3, out)
+
+
+def gammas(shape, rows, columns, key=5):
+    out = np.full(rows * columns + 6, -1.0)
+    _fill(np.uint64(key), shape, rows, columns, out)
+    assert (out[[0, 1, 2, -3, -2, -1]] == -1.0).all()  # nothing beside the rows
+    return out[3:-3].reshape(rows, columns)
+
+
+@pytest.mark.parametrize("shape", [EQUAL_SHAPES[0], 0.05, 0.5, EQUAL_SHAPES[1]])
+def test_they_have_the_law_of_their_shape(shape):
+    """By ln g, whose law has no atom and no end."""
+    sample = gammas(shape, 2500, 40).ravel()
+    law = stats.gamma(shape)
+    assert (sample > 0.0).all()
+    assert stats.kstest(law.cdf(sample), "uniform").pvalue > 1e-3
+    large = sample[sample > 0.5]  # where proposals are refused
+    tail = law.sf(0.5)
+    assert stats.binomtest(large.size, sample.size, tail).pvalue > 1e-3
+    assert stats.kstest(1.0 - law.sf(large) / tail, "uniform").pvalue > 1e-3
+
+
+def test_what_single_precision_cannot_hold_has_the_law_of_small_gammas():
+    """P(g < y | g < 2^-120) = (y / 2^-120)^a."""
+    shape, small = 0.03, 2.0**-120
+    sample = gammas(shape, 2500, 40, key=6).ravel()
+    below = sample[sample < small]
+    assert stats.binomtest(below.size, sample.size, stats.gamma(shape).cdf(small)).pvalue > 1e-3
+    assert stats.kstest((below / small) ** shape, "uniform").pvalue > 1e-3
+
+
+def test_neighbours_are_independent():
+    """The two halves of a row come from the same words of the stream."""
+    uniforms = stats.gamma(0.2).cdf(gammas(0.2, 20_000, 16, key=7))
+    correlation = np.corrcoef(uniforms.T)[np.triu_indices(16, 1)]
+    assert np.abs(correlation).max() < 5.0 / np.sqrt(20_000)
