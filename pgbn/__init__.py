@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         BernoulliPoisson,
         Beta,
         BetaOdds,
+        Categorical,
         Categories,
         Constant,
         Dirichlet,
@@ -82,13 +83,9 @@ if TYPE_CHECKING:
         distinct,
         same,
     )
+    from pgbn.nodes.rules.draws import draw_rule, kernel_rule
     from pgbn.nodes.rules.evidence import Evidence
-    from pgbn.nodes.rules.registry import (
-        counts_are_data,
-        draw_rule,
-        evidence_rule,
-        link_rule,
-    )
+    from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule
     from pgbn.nodes.rules.table import rules
     from pgbn.storage import load, save
     from pgbn.storage.blocks import Corpus
@@ -106,6 +103,7 @@ __all__ = [
     "BernoulliPoisson",
     "Beta",
     "BetaOdds",
+    "Categorical",
     "Categories",
     "Chain",
     "Constant",
@@ -160,6 +158,7 @@ __all__ = [
     "generate_documents",
     "grow",
     "infer",
+    "kernel_rule",
     "link_rule",
     "load",
     "merge_topics",

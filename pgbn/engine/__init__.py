@@ -2,9 +2,11 @@
 
 from pgbn.engine.compile import completion as completion  # what registers itself
 from pgbn.engine.compile import composed as composed
+from pgbn.engine.compile import kernels as kernels
 from pgbn.engine.data import documents as documents
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.fused import gamma_layers as gamma_layers
+from pgbn.engine.fused import shared_rows as shared_rows
 from pgbn.engine.in_turn import by_rules as by_rules
 from pgbn.engine.plan import register_kernel
 from pgbn.engine.run import blocks as blocks
@@ -15,5 +17,6 @@ from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Event
 from pgbn.engine.run.timing import time_samplers
 from pgbn.engine.time import scan as scan
+from pgbn.engine.time import states as states
 
 __all__ = ["Chain", "Draws", "Event", "register_kernel", "register_sampler", "time_samplers"]

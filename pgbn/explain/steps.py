@@ -6,6 +6,7 @@ import inspect
 
 from pgbn.explain.algebra import Formula, call
 from pgbn.explain.formulas import to_unicode
+from pgbn.explain.kernels import kernel_lines
 from pgbn.explain.lemmas import lemmas_of_rule
 from pgbn.explain.links import link_lines
 from pgbn.explain.model import distribution, odds_lines
@@ -135,6 +136,8 @@ def _beta_line(notation: Notation, node: Node, slot: str) -> str:
 def draw_lines(notation: Notation, node: Node) -> list[str]:
     """The conditional of a node's value."""
     rule = notation.wiring.draws[node.name]
+    if rule.kernel:
+        return kernel_lines(notation, node)
     names = tuple(inspect.signature(rule.posterior).parameters)
     completed = node.name in notation.wiring.completed
     lines = _pseudo_lines(notation, node) if completed else []

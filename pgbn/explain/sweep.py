@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code, join
+from pgbn.explain.kernels import kernel_reason
 from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.links import link_lemma
 from pgbn.explain.notation import Notation
@@ -121,6 +122,8 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
     """Which lemma, or whose rule, the draw rests on."""
     keys: list[str] = []
     own: list[str] = []
+    if not step.upward and notation.wiring.draws[node.name].kernel:
+        return kernel_reason(notation, node)
     if step.upward:
         link = link_lemma(node)
         keys += [link] if link else []

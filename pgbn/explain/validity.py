@@ -27,7 +27,9 @@ def validity(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
     ]
     by_token = any(way.labels(step) for step in steps)
     completed = any(step.node in notation.wiring.completed for step in steps)
+    by_kernel = any(rule.reads_value for rule in notation.wiring.draws.values())
     ways = ["token by token"] * by_token + ["by pseudo-counts that are forgotten"] * completed
+    ways += ["beginning from a current value"] * by_kernel
     invariant = f" (or, {' or '.join(ways)}, leaves it invariant)" if ways else ""
     exact = f"draws from the conditional distribution{invariant}"
     blocks: list[Block] = [

@@ -14,9 +14,10 @@ from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.apart import find_in_turn
 from pgbn.network.lowering import lower
 from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import Factor, Polynomial, Term
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules.registry import find_draw, find_evidence, find_link, find_told
+from pgbn.nodes.rules.draws import begins_from_value, find_draw, kernel_of, way_out
+from pgbn.nodes.rules.registry import find_evidence, find_link, find_told
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule, names_read
 
 __all__ = ["Connections", "Source"]
@@ -59,8 +60,10 @@ class Connections:
     ``polynomials`` are the normal forms of all slots, ``rules`` the evidence rules of the slots
     that hold something latent, and ``sources`` what every latent node hears from. The latent nodes
     ``held`` have given values: they hear nothing, and stand in slots as constants do. Unless
-    ``above``, what stands in their own slots is left out. Nodes ``in_turn`` are drawn one entry
-    after another.
+    ``above``, what stands in their own slots is left out. Nodes ``by_density`` are drawn by kernels
+    from log densities: they hear nothing, and hold their ``children``. What is drawn by such a
+    kernel, or from its own value, is ``uncollapsed``: it cannot be integrated out. Nodes
+    ``in_turn`` are drawn one entry after another.
     """
 
     def __init__(
@@ -82,6 +85,12 @@ class Connections:
             for node in nodes.values()
             if isinstance(node, Latent) and node.name not in self.held
         }
+        own = {name: kernel_of(nodes[name]) for name in self.sources}
+        self.by_density = frozenset(n for n, rule in own.items() if rule and not rule.hears)
+        self.uncollapsed = self.by_density | {
+            n for n in self.sources if begins_from_value(nodes[n])
+        }
+        self.children: dict[str, dict[str, Node]] = {name: {} for name in self.by_density}
         for name, slot in self.polynomials:
             self._connect(nodes[name], slot)
         for node in nodes.values():
@@ -113,14 +122,17 @@ class Connections:
     def draws(self) -> dict[str, DrawRule]:
         """The draw rule of every latent node."""
         return {
-            name: find_draw(self.nodes[name], sources[0].rule.kind)
+            name: find_draw(self.nodes[name], sources[0].rule.kind if sources else "")
             for name, sources in self.sources.items()
         }
 
     def _connect(self, node: Node, slot: str) -> None:
         polynomial = self.polynomials[node.name, slot]
         parents = [self.nodes[name] for name in polynomial.names]
-        latent = [p for p in parents if isinstance(p, Latent) and p.name not in self.held]
+        latent = [p for p in parents if p.name in self.sources and p.name not in self.by_density]
+        for parent in parents:
+            if parent.name in self.by_density:
+                self.children[parent.name][node.name] = node
         for parent in parents:
             if isinstance(parent, Observed):
                 raise NetworkError(
@@ -132,11 +144,21 @@ class Connections:
                 f"{node.name}: {slot} holds a Shift, but {node.name} is observed; put the chain "
                 "into a latent Gamma above it"
             )
+        finite = isinstance(node, Latent) and node.finite
+        if polynomial.along is not None and node.name in self.uncollapsed and not finite:
+            raise MissingRuleError(
+                f"{node.name} is drawn by a kernel that begins from its value, or holds what "
+                f"depends on it, but {slot} holds a Shift, and the rows of a chain are drawn "
+                "one after another; leave the kernel out"
+            )
         if not latent and (polynomial.along is None or node.name in self.held):
             return
         rule = None
         for parent in latent or (node,):
-            found = (find_told if node.name in self.held else find_evidence)(node, slot, parent)
+            if node.name in self.held | self.uncollapsed:
+                found = find_told(node, slot, parent, self.held)
+            else:
+                found = find_evidence(node, slot, parent)
             if rule is not None and found is not rule:
                 raise MissingRuleError(
                     f"{node.name}: {slot} mixes {', '.join(p.name for p in latent)}, which hear "
@@ -151,18 +173,18 @@ class Connections:
             if not (polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0):
                 raise MissingRuleError(
                     f"{node.name}: {slot}: {latent[0].name} must stand alone there; "
-                    "a product or sum with it has no conjugate update"
+                    f"a product or sum with it has no conjugate update{way_out(latent[0])}"
                 )
         elif not rule.is_integer and not polynomial.is_plain:
             raise MissingRuleError(
                 f"{node.name}: {slot} is a sum ({getattr(node, slot)}), which has no conjugate "
-                "update in this slot; use a single node or product"
+                f"update in this slot; use a single node or product{way_out(latent[0])}"
             )
         if rule.normalised:
             self._check_normalised(node, slot, polynomial)
         for term in polynomial.terms:
             for factor in term.factors:
-                if factor.name in self.sources:
+                if factor.name in self.sources and factor.name not in self.by_density:
                     source = Source(node, slot, rule, polynomial, term, factor)
                     self.sources[factor.name].append(source)
 
@@ -178,7 +200,8 @@ class Connections:
                 f"counts; read 'value', or register pgbn.counts_are_data({kind}, ...) or a "
                 f"@pgbn.link_rule({kind}, ...)"
             )
-        chained = rule.is_random and callable(rule.exposure)
+        finite = isinstance(node, Latent) and node.finite  # its rows tell each other nothing upward
+        chained = rule.is_random and (callable(rule.exposure) or finite)
         if polynomial.along is not None and not chained:
             raise MissingRuleError(
                 f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
@@ -212,10 +235,12 @@ class Connections:
     def _check_normalised(self, node: Node, slot: str, polynomial: Polynomial) -> None:
         assert node.simplex is not None
         for term in polynomial.terms:
-            total = reduce_product(
-                term.coefficient, map(operand_of, term.factors), (node.simplex, *term.contracted)
-            )
-            if not total.is_one or len(polynomial.terms) > 1:
+            operands = [operand_of(factor, node) for factor in term.factors]
+            over = (node.simplex, *term.contracted)
+            total = reduce_product(term.coefficient, operands, over)
+            rows = (FIRST, LATER) if polynomial.along is not None else (term.phase,)
+            alone = sum(other.phase in (term.phase, ALWAYS) for other in polynomial.terms) == 1
+            if not total.is_one or not alone or term.phase not in rows:
                 raise NetworkError(
                     f"{node.name}: {slot} = {getattr(node, slot)} does not sum to one over "
                     f"{node.simplex!r} by construction; use Dirichlet factors, or a Poisson node"

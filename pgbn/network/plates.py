@@ -48,6 +48,7 @@ def _involved(wiring: Wiring, step: Step) -> list[Node]:
     found = {node.name: node}
     for name in (node.name, *wiring.reads.marginalised(node.name)):
         found |= {source.child.name: source.child for source in wiring.sources[name]}
+        found |= wiring.connections.children.get(name, {})
     return list(found.values())
 
 

@@ -161,11 +161,14 @@ class Reads:
 
     def _count_draw(self, node: Node, slots: tuple[str, ...], names: tuple[str, ...]) -> CountDraw:
         polynomials = [self.connections.polynomials[node.name, slot] for slot in slots]
-        heard_by = {name for polynomial in polynomials for name in polynomial.names}
-        if any(polynomial.along is not None for polynomial in polynomials):
+        every = {name for polynomial in polynomials for name in polynomial.names}
+        heard_by = every - self.connections.by_density
+        in_time = any(polynomial.along is not None for polynomial in polynomials)
+        if in_time and node.name not in self.connections.by_density:
             heard_by.add(node.name)  # the rows before hear of its tables
         counts = self.of_count(node.name) if "count" in names else set()
         given = {read.name for read in self.of_names(node, names)} & self.connections.sources.keys()
+        given |= every - heard_by  # counts are shared out given those that do not hear of them
         return CountDraw(frozenset(slots), frozenset(heard_by), frozenset(given), frozenset(counts))
 
     def of_evidence(self, name: str) -> set[Read]:
@@ -182,6 +185,15 @@ class Reads:
                 reads |= self.of_products(self.exposures.source_exposure(source))
         known = self.connections.sources
         return {read for read in reads if isinstance(read, CountsRead) or read.name in known}
+
+    def of_density(self, name: str) -> set[Read]:
+        """Everything that the densities of what depends on a node condition on."""
+        reads: set[Read] = set()
+        for child in self.connections.children[name].values():
+            reads |= {Read(child.name)} if child.name in self.connections.sources else set()
+            for slot in child.slots():
+                reads |= self.of_slot(child, slot)
+        return {read for read in reads if read.name != name}
 
     def marginalised(self, name: str) -> set[str]:
         """The nodes that the evidence heard by a node integrates out."""

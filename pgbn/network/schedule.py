@@ -67,11 +67,12 @@ class Schedule(ScheduleVerbs, Sequence[Step]):
                 freshness.run(step)
         return found
 
-    def __str__(self) -> str:
-        return self._text(str)
-
     def __repr__(self) -> str:
         return self._text(lambda step: step.text(plain_formula(step.equation)))
+
+    def latex(self) -> str:
+        """The steps with their equations as LaTeX."""
+        return self._text(str)
 
     def _text(self, show: Callable[[Step], str]) -> str:
         lines = [f"Given: {', '.join(self.given)}"] if self.given else []

@@ -57,6 +57,8 @@ def _encode_node(node: Node) -> dict[str, Any]:
     fields = {}
     for name in cls.model_fields:
         value = getattr(node, name)
+        if name == "update" and not value:  # files of networks without kernels are as they were
+            continue
         fields[name] = _encode(value) if name in cls.slots() else _plain(node, name, value)
     return {"type": node.tag, **fields}
 

@@ -189,14 +189,16 @@ def _draw_step(wiring: Wiring, node: Node, in_turn: InTurn | None = None) -> Ste
     reads, stale = set[Read](), dict[str, frozenset[str]]()
     for name in members:
         member = wiring.nodes[name]
-        reads |= wiring.reads.of_evidence(name)
+        by_density = name in wiring.connections.by_density
+        reads |= (wiring.reads.of_density if by_density else wiring.reads.of_evidence)(name)
         for slot in member.slots():
             reads |= wiring.reads.of_slot(member, slot)
-            if wiring.polynomials[name, slot].along is not None:
+            if wiring.polynomials[name, slot].along is not None and not by_density:
                 reads.add(CountsRead(counts_name(name)))  # what each row passes to the one before
         for other, sums in _stale_after(wiring, member).items():
             stale[other] = sums & stale.get(other, sums)
     reads = {read for read in reads if read.name not in members}
+    reads |= {Read(name) for name in members if wiring.draws[name].reads_value}
     stale = {name: sums for name, sums in stale.items() if name not in members}
     equation = r";\quad ".join(wiring.draws[name].equation for name in members)
     method = ""

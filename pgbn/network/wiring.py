@@ -12,11 +12,12 @@ from collections.abc import Collection
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
+from pgbn.network.kernels import check_kernel
 from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
 from pgbn.network.terms import LATER, Factor
 from pgbn.nodes.base import Latent, Node
-from pgbn.nodes.rules.registry import kinds_heard
+from pgbn.nodes.rules.draws import kinds_heard, way_out
 
 __all__ = ["Wiring"]
 
@@ -62,6 +63,9 @@ class Wiring:
 
     def _check_node(self, node: Node) -> None:
         sources = self.sources[node.name]
+        if self.connections.children.get(node.name):
+            check_kernel(self.connections, node)
+            return
         if not sources:
             raise NetworkError(
                 f"{node.name}: nothing depends on it; leave it out of the network, or put it in a "
@@ -69,7 +73,9 @@ class Wiring:
             )
         kinds = {source.rule.kind for source in sources}
         if len(kinds) > 1:
-            raise MissingRuleError(f"{node.name} would hear evidence of different kinds: {kinds}")
+            raise MissingRuleError(
+                f"{node.name} would hear evidence of different kinds: {kinds}{way_out(node)}"
+            )
         if not kinds <= set(kinds_heard(node)):
             raise MissingRuleError(f"{node.name} cannot hear {kinds} evidence")
         for slot in node.slots():
@@ -80,6 +86,8 @@ class Wiring:
                 self._check_integer(node, slot)
             if rule.unit_exposure:
                 self._check_unit(node, slot)
+        if self.connections.draws[node.name].kernel:
+            check_kernel(self.connections, node)
 
     def _check_integer(self, node: Node, slot: str) -> None:
         for source in self.sources[node.name]:
@@ -109,7 +117,7 @@ class Wiring:
             raise MissingRuleError(
                 f"{name} has no conjugate update: what it hears from {children} depends on "
                 f"{', '.join(wrong)}, which its update would change or integrate out; {once}make "
-                f"{name} a number"
+                f"{name} a number{way_out(self.nodes[name])}"
             )
         slots: dict[str, set[str]] = {}
         for source in self.sources[name]:
@@ -119,6 +127,7 @@ class Wiring:
                 raise MissingRuleError(
                     f"{name} stands in the slots {', '.join(sorted(used))} of {child}, which has "
                     f"no conjugate update; use another node in one of them"
+                    f"{way_out(self.nodes[name])}"
                 )
 
     def may_be_zero(self, name: str) -> bool:
@@ -135,7 +144,10 @@ class Wiring:
         found: dict[frozenset[str], set[str]] = {}
         for term in self.polynomials[node.name, slot].terms:
             pairs = [factor for factor in term.factors if factor.relation is not None]
-            if len(pairs) < 2 and all(self._factor_is_positive(factor) for factor in term.factors):
+            if len(pairs) < 2 and all(
+                factor.simplex in term.contracted or self._factor_is_positive(factor)
+                for factor in term.factors  # what sums to one is somewhere positive
+            ):
                 if not pairs:
                     return True
                 found.setdefault(frozenset(pairs[0].dims), set()).add(pairs[0].relation or "")
@@ -176,6 +188,7 @@ class Wiring:
                 f"{parent} is the {slot} of {node.name}, whose exposure is {given} instead of 1, "
                 f"so the beta prior is not conjugate; "
                 f"make {parent} a Gamma: pgbn.Gamma({parent!r}, 1, 1, dims=...)"
+                f"{way_out(self.nodes[parent])}"
             )
 
     def _check_completed(self, node: Node) -> None:

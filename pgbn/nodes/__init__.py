@@ -4,6 +4,7 @@ from pgbn.nodes.base import Latent, Node, Observed, node_types
 from pgbn.nodes.bernoulli import Bernoulli
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import Beta, BetaOdds
+from pgbn.nodes.categorical import Categorical
 from pgbn.nodes.categories import Categories
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
@@ -13,21 +14,18 @@ from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
+from pgbn.nodes.rules.draws import draw_rule, kernel_rule
 from pgbn.nodes.rules.evidence import Evidence
-from pgbn.nodes.rules.registry import (
-    counts_are_data,
-    draw_rule,
-    evidence_rule,
-    link_rule,
-    seal,
-)
+from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule, seal
 from pgbn.nodes.shift import Self, Shift
+from pgbn.nodes.slice_sampling import slice_draw as slice_draw
 
 __all__ = [
     "Bernoulli",
     "BernoulliPoisson",
     "Beta",
     "BetaOdds",
+    "Categorical",
     "Categories",
     "Constant",
     "Dirichlet",
@@ -52,6 +50,7 @@ __all__ = [
     "distinct",
     "draw_rule",
     "evidence_rule",
+    "kernel_rule",
     "link_rule",
     "node_types",
     "same",

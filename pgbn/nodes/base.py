@@ -26,6 +26,7 @@ __all__ = [
     "check_methods",
     "check_positive",
     "check_probability",
+    "definitions_of",
     "draw_node",
     "node_types",
 ]
@@ -33,6 +34,7 @@ __all__ = [
 Array = NDArray[Any]
 
 _types: dict[str, type[Node]] = {}
+_definitions: dict[tuple[str, str], list[type[Node]]] = {}
 
 
 class Node(Expression):
@@ -74,6 +76,8 @@ class Node(Expression):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
+        if "<locals>" not in cls.__qualname__:
+            _definitions.setdefault((cls.__module__, cls.__qualname__), []).append(cls)
         if "tag" in cls.__dict__:
             known = _types.get(cls.tag)
             if known is not None and known.__qualname__ != cls.__qualname__:
@@ -147,6 +151,13 @@ class Latent(Node):
 
     # values above it are refused: products of two of them would not be finite
     largest: ClassVar[float] = 1e150
+    # where values lie, for kernels that move them: "positive", in the "unit" interval, or "whole"
+    # numbers; "" for what they cannot move
+    support: ClassVar[str] = "positive"
+    # whether the value is zeros with a single 1 along its simplex: chains of it are drawn whole
+    finite: ClassVar[bool] = False
+
+    update: str = ""  # the name of a kernel that draws it in place of its draw rule
 
     def refuses(self, value: Array) -> str | None:
         """What keeps these values (in the order of the axes) from being possible, or None."""
@@ -230,6 +241,13 @@ def check_probability(expression: Expression) -> Expression:
         if not ((value >= 0) & (value <= 1)).all():
             raise ValueError(f"must be a probability between 0 and 1, got {value}")
     return expression
+
+
+def definitions_of(cls: type[Node]) -> list[type[Node]]:
+    """A type and, in a notebook whose cell was run again, the types that had its place before it,
+    the newest first."""
+    known = _definitions.get((cls.__module__, cls.__qualname__), [])
+    return [cls, *reversed(known[: known.index(cls)])] if cls in known else [cls]
 
 
 def node_types() -> dict[str, type[Node]]:

@@ -10,7 +10,8 @@ from scipy.special import xlog1py, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_probability
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import draw_rule, evidence_rule
+from pgbn.nodes.rules.draws import draw_rule
+from pgbn.nodes.rules.registry import evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
 from pgbn.samplers.stream import Stream
@@ -22,6 +23,7 @@ class Bernoulli(Latent):
     """h ~ Bern(π), used as a factor: a gamma of shape h·r is switched off where h = 0."""
 
     tag: ClassVar[str] = "bernoulli"
+    support: ClassVar[str] = ""
     positional: ClassVar[tuple[str, ...]] = ("probability",)
     has_zeros: ClassVar[bool] = True
 

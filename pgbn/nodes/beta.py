@@ -10,11 +10,14 @@ from scipy.special import betaln, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import draw_rule
+from pgbn.nodes.rules.draws import draw_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 
 __all__ = ["Beta", "BetaOdds"]
+
+# a p that was rounded to 0 or 1 is not impossible
+_LEAST, _LEFT = float(np.finfo(np.float64).tiny), 0.5 * float(np.finfo(np.float64).epsneg)
 
 
 class _BetaParameters(Latent):
@@ -32,6 +35,7 @@ class Beta(_BetaParameters):
     """p ~ Beta(a, b), a probability: that of a gate, say."""
 
     tag: ClassVar[str] = "beta"
+    support: ClassVar[str] = "unit"
 
     def refuses(self, value: Array) -> str | None:
         bad = value[~((value >= 0) & (value <= 1))]
@@ -42,7 +46,8 @@ class Beta(_BetaParameters):
 
     def log_density(self, value: Array, **slots: Any) -> Array:
         a, b = slots["a"], slots["b"]
-        return xlogy(a - 1, value) + xlogy(b - 1, 1 - value) - betaln(a, b)
+        p, rest = np.maximum(value, _LEAST), np.maximum(1 - value, _LEFT)
+        return xlogy(a - 1, p) + xlogy(b - 1, rest) - betaln(a, b)
 
     def formula(self, **slots: str) -> str:
         return rf"\mathrm{{Beta}}({slots['a']},\ {slots['b']})"

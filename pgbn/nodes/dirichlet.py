@@ -11,8 +11,9 @@ from scipy.special import gammaln, xlogy
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
+from pgbn.nodes.rules.draws import draw_rule
 from pgbn.nodes.rules.evidence import Evidence
-from pgbn.nodes.rules.registry import draw_rule, evidence_rule
+from pgbn.nodes.rules.registry import evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
 
@@ -25,6 +26,7 @@ class Dirichlet(Latent):
     """φ ~ Dir(a_1, …, a_V) along the dim ``over``, one vector for each entry of ``dims``."""
 
     tag: ClassVar[str] = "dirichlet"
+    support: ClassVar[str] = ""
     positional: ClassVar[tuple[str, ...]] = ("concentration",)
     positive_slots: ClassVar[tuple[str, ...]] = ("concentration",)
 

@@ -13,22 +13,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pgbn.samplers.compiled import njit
 from pgbn.samplers.content import ByContent
-from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL
-from pgbn.samplers.random import restart, uniform
-from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, row_of, run
+from pgbn.samplers.row_kernels import (
+    bernoulli_rows,
+    bessel_rows,
+    beta_odds_rows,
+    binomial_rows,
+    crt_rows,
+    exponential_rows,
+    gamma_rows,
+    log_gamma_rows,
+    neg_log_beta_rows,
+    normal_rows,
+    poisson_rows,
+    truncated_poisson_rows,
+    uniform_rows,
+)
+from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, run
 from pgbn.samplers.stream import Stream
-from pgbn.samplers.variates.bessel import draw_bessel
-from pgbn.samplers.variates.beta import draw_log_beta_odds, draw_neg_log_beta
-from pgbn.samplers.variates.binomial import draw_binomial
-from pgbn.samplers.variates.crt import draw_crt
+from pgbn.samplers.variates.categorical import categorical_lines
 from pgbn.samplers.variates.dirichlet import softmax_lines
-from pgbn.samplers.variates.gamma import draw_log_gamma
 from pgbn.samplers.variates.multinomial import multinomial_lines
-from pgbn.samplers.variates.poisson import draw_poisson, draw_truncated_poisson
-from pgbn.samplers.variates.row_gammas import HUGE, TINY, fill_rows, workspace
 
 __all__ = [
     "bernoulli",
@@ -36,161 +42,62 @@ __all__ = [
     "beta",
     "beta_odds",
     "binomial",
+    "categorical",
     "crt",
     "dirichlet",
+    "exponential",
     "gamma",
     "log_gamma",
     "multinomial",
     "neg_log_beta",
+    "normal",
     "poisson",
     "truncated_poisson",
+    "uniform",
 ]
 
-_LOG_LIMIT = 300.0 * math.log(10.0)
 _SAFE_SUM = 0.1  # P(all gammas < 1e-300) = 1e-300^(sum of the shapes) is below 1e-30 from here on
 
 
-# ---- kernels: one row after another, each from its own stream ----
+def _uniform(stream: Stream) -> NDArray[np.float64]:
+    """x ~ U(0, 1), never 0 and never 1."""
+    return run(uniform_rows, stream, np.empty(stream.shape))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _gamma(key, start, stop, shape, rate, out):
-    size = out.shape[3]
-    rng = np.empty(2, np.uint64)
-    work, scale = workspace(1, size, np.float64), np.ones(1)
-    shapes = work.shape[0]
-    flat = out.reshape(-1)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        a, c, line = row_of(shape, row, out), row_of(rate, row, out), row_of(out, row, out)
-        if a.size == 1:
-            shapes[:] = a[0]
-        else:
-            shapes[:size] = a
-        if c.size == 1:
-            scale[0] = 1.0 / c[0]
-            fill_rows(rng, work, 1, scale, TINY, row * size, flat)
-        else:
-            scale[0] = 1.0
-            fill_rows(rng, work, 1, scale, 0.0, row * size, flat)
-            for i in range(size):
-                value = min(max(line[i] * (1.0 / c[i]), TINY), HUGE)
-                line[i] = value if shapes[i] > 0.0 else shapes[i]
+def _normal(stream: Stream, mean: ArrayLike = 0.0, sd: ArrayLike = 1.0) -> NDArray[np.float64]:
+    """x ~ N(mean, sd²)."""
+    mu, sigma = operand(mean, REAL, stream.shape), operand(sd, REAL, stream.shape)
+    return run(normal_rows, stream, np.empty(stream.shape)) * sigma + mu
 
 
-@njit(cache=True, nogil=True)
-def _log_gamma(key, start, stop, shape, out):
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        a, x = row_of(shape, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_log_gamma(rng, a[min(i, a.size - 1)])
+def _exponential(stream: Stream, rate: ArrayLike = 1.0) -> NDArray[np.float64]:
+    """x ~ Exp(rate), with mean 1 / rate."""
+    each = operand(rate, REAL, stream.shape)
+    return run(exponential_rows, stream, np.empty(stream.shape)) / each
 
 
-@njit(cache=True, nogil=True)
-def _beta_odds(key, start, stop, a, b, out):
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, v, x = row_of(a, row, out), row_of(b, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            log_odds = draw_log_beta_odds(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
-            x[i] = exp(max(-_LOG_LIMIT, min(log_odds, _LOG_LIMIT)))
-
-
-@njit(cache=True, nogil=True)
-def _neg_log_beta(key, start, stop, a, n, out):
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, v, x = row_of(a, row, out), row_of(n, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_neg_log_beta(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def _bernoulli(key, start, stop, p, out):
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, x = row_of(p, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = 1.0 if uniform(rng) < u[min(i, u.size - 1)] else 0.0
-
-
-@njit(cache=True, nogil=True)
-def _poisson(key, start, stop, rate, out):
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, x = row_of(rate, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_poisson(rng, u[min(i, u.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def _truncated_poisson(key, start, stop, rate, out):
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, x = row_of(rate, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_truncated_poisson(rng, u[min(i, u.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def _bessel(key, start, stop, log_alpha, out):
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, x = row_of(log_alpha, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_bessel(rng, u[min(i, u.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def _binomial(key, start, stop, n, p, out):
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, v, x = row_of(n, row, out), row_of(p, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_binomial(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def _crt(key, start, stop, m, r, out):
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, v, x = row_of(m, row, out), row_of(r, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            count = u[min(i, u.size - 1)]
-            x[i] = draw_crt(rng, count, v[min(i, v.size - 1)]) if count else 0
-
-
-# ---- the draws ----
+# Kernels know a draw of one number by the same names (`samplers.random`).
+uniform, normal, exponential = _uniform, _normal, _exponential
 
 
 def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
     """x ~ Gam(shape, RATE), from 2.2e-308 to 1e300; exactly 0 where the shape is 0."""
     size = stream.shape
     a, c = operand(shape, REAL, size), operand(rate, REAL, size)
-    return run(_gamma, stream, np.empty(size), a, c)
+    return run(gamma_rows, stream, np.empty(size), a, c)
 
 
 def log_gamma(stream: Stream, shape: ArrayLike) -> NDArray[np.float64]:
     """ln x, x ~ Gam(shape, 1); -inf where the shape is 0."""
     size = stream.shape
-    return run(_log_gamma, stream, np.empty(size), operand(shape, REAL, size))
+    return run(log_gamma_rows, stream, np.empty(size), operand(shape, REAL, size))
 
 
 def beta_odds(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """(1 - p) / p with p ~ Beta(a, b), clipped into [1e-300, 1e300]."""
     size = stream.shape
     u, v = operand(a, REAL, size), operand(b, REAL, size)
-    return run(_beta_odds, stream, np.empty(size), u, v)
+    return run(beta_odds_rows, stream, np.empty(size), u, v)
 
 
 def beta(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
@@ -204,45 +111,45 @@ def neg_log_beta(stream: Stream, a: ArrayLike, n: ArrayLike) -> NDArray[np.float
     """-ln s, s ~ Beta(a, n), for counts n; 0 where n is 0."""
     size = stream.shape
     u, v = operand(a, REAL, size), operand(n, COUNT, size)
-    return run(_neg_log_beta, stream, np.empty(size), u, v)
+    return run(neg_log_beta_rows, stream, np.empty(size), u, v)
 
 
 def bernoulli(stream: Stream, p: ArrayLike) -> NDArray[np.float64]:
     """1.0 with probability p, else 0.0."""
     size = stream.shape
-    return run(_bernoulli, stream, np.empty(size), operand(p, REAL, size))
+    return run(bernoulli_rows, stream, np.empty(size), operand(p, REAL, size))
 
 
 def poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
     """n ~ Poisson(rate)."""
     size = stream.shape
-    return run(_poisson, stream, np.empty(size, COUNT), operand(rate, REAL, size))
+    return run(poisson_rows, stream, np.empty(size, COUNT), operand(rate, REAL, size))
 
 
 def truncated_poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
     """n ~ Poisson(rate) given n >= 1."""
     size = stream.shape
-    return run(_truncated_poisson, stream, np.empty(size, COUNT), operand(rate, REAL, size))
+    return run(truncated_poisson_rows, stream, np.empty(size, COUNT), operand(rate, REAL, size))
 
 
 def bessel(stream: Stream, log_alpha: ArrayLike) -> NDArray[np.int64]:
     """n >= 1 with P(n) proportional to (alpha / 2)^(2n) / (n! (n - 1)!), given ln alpha."""
     size = stream.shape
-    return run(_bessel, stream, np.empty(size, COUNT), operand(log_alpha, REAL, size))
+    return run(bessel_rows, stream, np.empty(size, COUNT), operand(log_alpha, REAL, size))
 
 
 def binomial(stream: Stream, n: ArrayLike, p: ArrayLike) -> NDArray[np.int64]:
     """k ~ Binomial(n, p)."""
     size = stream.shape
     u, v = operand(n, COUNT, size), operand(p, REAL, size)
-    return run(_binomial, stream, np.empty(size, COUNT), u, v)
+    return run(binomial_rows, stream, np.empty(size, COUNT), u, v)
 
 
 def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
     """l ~ CRT(m, r): tables of m customers at concentration r; 1 where m > 0 = r."""
     size = stream.shape
     u, v = operand(m, COUNT, size), operand(r, REAL, size)
-    return run(_crt, stream, np.empty(size, COUNT), u, v)
+    return run(crt_rows, stream, np.empty(size, COUNT), u, v)
 
 
 def dirichlet(stream: Stream, concentration: ArrayLike, axis: int) -> NDArray[np.float64]:
@@ -303,6 +210,19 @@ def _around(stream: Stream, axis: int, *operands: Any) -> tuple[Stream, list[NDA
         full = (array.shape[0], *whole[1:axis], array.shape[axis], *whole[axis + 1 :])
         arrays.append(np.ascontiguousarray(np.broadcast_to(array, full)).reshape(seen(full)))
     return Stream(stream.key, seen(whole), stream.executor, 2), arrays, 2
+
+
+def categorical(stream: Stream, log_weight: ArrayLike, axis: int) -> NDArray[np.int64]:
+    """Zeros with a single 1 along ``axis`` (from 1 on), at k with P(k) proportional to
+    exp(log_weight[k]); the weights may be as small or as large as they like."""
+    if len(stream.shape) > 4:
+        whole = stream.shape
+        stream, (log_weight,), axis = _around(stream, axis, log_weight)
+        return categorical(stream, log_weight, axis).reshape(whole)
+    size, logs = _size_of_axis(stream, axis), operand(log_weight, REAL, stream.shape)
+    out = np.empty(stream.shape, COUNT)
+    _run_lines(categorical_lines, stream, size, logs, axis, out)
+    return out
 
 
 def _size_of_axis(stream: Stream, axis: int) -> int:

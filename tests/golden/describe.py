@@ -66,7 +66,7 @@ def _chain(chain: pg.Chain) -> dict[str, Any]:
 
 def _object(value: Any) -> dict[str, Any]:
     if isinstance(value, pg.Network):
-        return {"json": digest(value.to_json()), "schedule": digest(str(value.schedule))}
+        return {"json": digest(value.to_json()), "schedule": digest(value.schedule.latex())}
     if isinstance(value, pg.Chain):
         return _chain(value)
     if not hasattr(value, "get_params"):

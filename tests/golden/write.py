@@ -44,7 +44,7 @@ def write() -> None:
         if name not in expected["networks"]:
             NETWORKS.mkdir(exist_ok=True)
             (NETWORKS / f"{name}.json").write_text(network.to_json(None) + "\n", "utf-8")
-            expected["networks"][name] = digest(str(network.schedule))
+            expected["networks"][name] = digest(network.schedule.latex())
     for name in (*SAVED, *CHECKPOINTS, COMMAND):
         if name not in expected["files"]:
             print(name)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn import Node
-from pgbn.nodes.rules.registry import find_draw
+from pgbn.nodes.rules.draws import find_draw
 from pgbn.samplers.stream import Stream
 
 __all__ = ["density", "draws", "posterior"]

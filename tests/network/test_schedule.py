@@ -75,7 +75,8 @@ def test_printing_lists_every_step_with_what_it_reads(name):
     text = str(MODELS[name].schedule)
     for number, step in enumerate(MODELS[name].schedule, 1):
         assert f"{number}. {step.name}" in text
-        assert step.equation in text
+        assert step.equation in MODELS[name].schedule.latex()
+    assert "\\mathrm" not in text
     assert text.count("reads ") == len(MODELS[name].schedule)
     assert text.count("marginalises ") == len(MODELS[name].schedule)
 

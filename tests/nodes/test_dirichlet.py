@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from pgbn import Dirichlet, Evidence, Gamma
-from pgbn.nodes.rules.registry import find_draw, find_evidence
+from pgbn.nodes.rules.draws import find_draw
+from pgbn.nodes.rules.registry import find_evidence
 from pgbn.samplers.stream import Stream
 from tests.helpers.node_laws import posterior
 

@@ -14,6 +14,7 @@ TESTS = PACKAGE.parent / "tests"
 # Modules that are tested together with others, and the file that does it: small parts of one kernel,
 # one table or one page, and the models of the zoo, which all pass the same tests.
 TOGETHER = {
+    "samplers/row_kernels.py": "samplers/test_vectorised.py",
     "samplers/rows.py": "samplers/test_vectorised.py",
     "samplers/stream.py": "samplers/test_vectorised.py",
     "samplers/sparse.py": "samplers/first_layer/test_blocked.py",

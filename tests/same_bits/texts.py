@@ -27,7 +27,7 @@ def _schedules(network: pg.Network) -> str:
     out = []
     for layer1 in ("blocked", "partial", "collapsed"):
         try:
-            out.append(str(network.schedule_for(layer1)))
+            out.append(network.schedule_for(layer1).latex())
         except pg.PgbnError as error:
             out.append(str(error))
     return "\n\n".join(out)
@@ -54,7 +54,7 @@ def _add(name: str, network: pg.Network) -> None:
     for form in ("text", "markdown", "latex"):
         text(f"explain/{name}/{form}", lambda form=form: network.explain(form))
     text(f"plot/{name}", lambda: network.plot())
-    text(f"schedule/{name}", lambda: str(network.schedule))
+    text(f"schedule/{name}", lambda: network.schedule.latex())
     text(f"schedules/{name}", lambda: _schedules(network))
     text(f"augmented/{name}", lambda: _augmented(network))
     text(f"str/{name}", lambda: str(network))

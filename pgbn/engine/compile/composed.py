@@ -46,9 +46,11 @@ __all__ = [
 
 
 @maker("composed", Draw)
-def draw_step(program: Program, task: Draw) -> Run:
-    """The function that draws a latent node, given a key."""
+def draw_step(program: Program, task: Draw) -> Run | None:
+    """The function that draws a latent node from its own family, given a key."""
     node, name = task.node, task.node.name
+    if program.wiring.draws[name].kernel:
+        return None
     posterior = posterior_of(program, node)
     slots = {slot: program.slot(name, slot).get for slot in node.slots()}
     shape, values = program.shape[name], program.values

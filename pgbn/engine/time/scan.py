@@ -44,14 +44,16 @@ def time_counts(program: Program, task: Counts) -> Run | None:
 
     def run(key: int) -> None:
         own = rows.at_row(heard)
-        arguments = rows.quantities(n for n in rows.rule.count_reads if n != "count")
+        reads = rows.rule.count_reads
+        arguments = rows.quantities(n for n in reads if n != "count")
         collected = {name: np.zeros(program.shape[name], np.int64) for name in parents}
         passed = np.zeros((rows.length, *rows.shape4), np.int64)  # [t]: from row t+1 to row t
         for now in reversed(range(rows.length)):
             rows.now = now
             total = own() + passed[now]
             values = {name: get() for name, get in arguments.items()}
-            tables = count(stream=rows.stream(key), count=total, **values)
+            values |= {"count": total} if "count" in reads else {}
+            tables = count(stream=rows.stream(key), **values)
             if is_own(count):
                 tables = drawn_counts(node, rows.slot, rows.rule, tables, rows.shape4,
                                       program.sizes)  # fmt: skip
@@ -131,7 +133,7 @@ def time_prior(
 def time_draw(program: Program, task: Draw) -> Run | None:
     """Draw a node in time given the counts and exposures of every row."""
     node = task.node
-    if not program.is_in_time(node.name):
+    if not program.is_in_time(node.name) or program.wiring.draws[node.name].kernel:
         return None
     posterior = program.wiring.draws[node.name].posterior
     needed = inspect.signature(posterior).parameters

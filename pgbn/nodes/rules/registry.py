@@ -1,31 +1,43 @@
-"""The registry of rules: which evidence a node passes up, how a node is drawn given evidence.
+"""The registry of rules: which evidence a node passes up.
 
-Rules are declared, never inferred: by `evidence_rule`, `draw_rule`, `link_rule` and
-`counts_are_data`, each beside the node type that it is about. What a rule may read is told in
-`pgbn.nodes.rules.types`.
+Rules are declared, never inferred: by `evidence_rule`, `link_rule` and `counts_are_data`, and in
+`pgbn.nodes.rules.draws` by `draw_rule` and `kernel_rule`, each beside the node type that it is
+about. What a rule may read is told in `pgbn.nodes.rules.types`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.nodes.base import Latent, Node, node_types
-from pgbn.nodes.rules.types import DrawRule, EvidenceRule, Function, LinkRule, names_read
+from pgbn.nodes.rules.draws import (
+    all_draws,
+    ancestors_of,
+    check_reads,
+    kernel_of,
+    kinds_heard,
+    way_out,
+)
+from pgbn.nodes.rules.types import (
+    DrawRule,
+    EvidenceRule,
+    Function,
+    LinkRule,
+    kept_count,
+    names_read,
+)
 
 __all__ = [
     "counts_are_data",
-    "draw_rule",
     "evidence_rule",
-    "find_draw",
     "find_evidence",
     "find_link",
     "find_told",
     "is_own",
     "is_own_rule",
-    "kinds_heard",
     "link_rule",
     "load_plugins",
     "registered",
@@ -35,18 +47,8 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 _evidence: dict[tuple[type[Node], str, str], EvidenceRule] = {}
-_draws: dict[tuple[type[Node], str], DrawRule] = {}
 _links: dict[type[Node], LinkRule] = {}
 _sealed: dict[int, object] = {}  # by identity: a function of a rule need not have a hash
-
-
-def _check_reads(child: type[Node], reads: tuple[str, ...]) -> None:
-    known = {"value", "count", "exposure", *child.slots()}
-    for name in reads:
-        if name not in known:
-            raise NetworkError(
-                f"a rule of {child.__name__} names {name!r}; it may read {sorted(known)}"
-            )
 
 
 def evidence_rule(
@@ -61,13 +63,16 @@ def evidence_rule(
     unit_exposure: bool = False,
     normalised: bool = False,
     additive: bool = False,
+    integer: bool = False,
     equation: str = "",
     reference: str = "",
     log_probability: Function | None = None,
 ) -> Callable[[F], F]:
     """Register what ``child`` tells its ``slot``; decorates the function of the count.
 
-    With ``count="name"`` nothing is decorated: the named quantity is passed on as it is.
+    With ``count="name"`` nothing is decorated: the named quantity is passed on as it is. With
+    ``integer=True`` a count that is computed, or passed on, is a whole number: it is kept and
+    shared out as those that are drawn are.
     """
     if slot not in child.slots():
         raise NetworkError(f"{child.__name__} has no slot {slot!r}; it has {child.slots()}")
@@ -75,6 +80,7 @@ def evidence_rule(
         raise NetworkError(f"relation={relation!r}: must be 'collapsed' or 'held'")
 
     def register(source: Function | str) -> None:
+        source = kept_count(source) if integer else source
         rule = EvidenceRule(
             child, slot, relation, kind, source, exposure, drawn, unit_exposure, normalised,
             additive, equation, reference, log_probability,
@@ -84,7 +90,7 @@ def evidence_rule(
                 f"evidence rule of {child.__name__} for {slot!r}: give exposure=, or drawn= "
                 "if the function returns an Evidence with a random exposure"
             )
-        _check_reads(child, rule.count_reads + rule.exposure_reads)
+        check_reads(child, rule.count_reads + rule.exposure_reads)
         reads_value = "value" in rule.count_reads + rule.exposure_reads
         if relation == "collapsed" and reads_value and issubclass(child, Latent):
             raise NetworkError(
@@ -107,27 +113,6 @@ def evidence_rule(
     return decorate
 
 
-def draw_rule(
-    node: type[Node],
-    *,
-    kind: str = "poisson",
-    constant_over_simplex: bool = False,
-    equation: str = "",
-    reference: str = "",
-) -> Callable[[Function], Function]:
-    """Register the posterior of ``node``: decorates a function of (count, exposure, slots…)
-    that returns the new value of each slot, as a dict."""
-
-    def register(posterior: Function) -> Function:
-        _check_reads(node, names_read(posterior))
-        _draws[(node, kind)] = DrawRule(
-            node, kind, posterior, constant_over_simplex, equation, reference
-        )
-        return posterior
-
-    return register
-
-
 def link_rule(
     node: type[Node],
     slot: str,
@@ -140,7 +125,7 @@ def link_rule(
     of (stream, value, slot value, other slots…), each given at the non-zero cells."""
 
     def register(counts: Function) -> Function:
-        _check_reads(node, names_read(counts))
+        check_reads(node, names_read(counts))
         _links[node] = LinkRule(node, slot, counts, equation, reference, log_probability)
         return counts
 
@@ -152,79 +137,72 @@ def counts_are_data(node: type[Node], slot: str) -> None:
     _links[node] = LinkRule(node, slot, None, "", "")
 
 
-def _ancestors(cls: type[Node]) -> Iterator[type[Node]]:
-    for base in cls.__mro__:
-        if issubclass(base, Node):
-            yield base
-
-
 def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
     """The rule by which ``child`` informs ``parent`` in its ``slot``; else an error."""
     kinds = list(kinds_heard(parent))
     rule = next(_rules_for(child, slot, parent), None)
     if rule is not None:
         return rule
+    kind = type(parent).__name__
+    if not kinds and kernel_of(parent) is None:
+        raise MissingRuleError(
+            f"{parent.name} ({kind}) has no draw rule: say how it is drawn given the evidence that "
+            f"it hears, with @pgbn.draw_rule({kind}) or @pgbn.kernel_rule({kind})" + way_out(parent)
+        )
     exist = [
         f"  {rule.child.__name__}.{rule.slot} tells {rule.kind!r} evidence to "
-        + "/".join(cls.__name__ for (cls, kind) in _draws if kind == rule.kind)
+        + "/".join(
+            dict.fromkeys(
+                draw.node.__name__ for draw in all_draws() if draw.hears and draw.kind == rule.kind
+            )
+        )
         for rule in _evidence.values()
-        if isinstance(child, rule.child)
+        if rule.child in ancestors_of(type(child))
     ]
-    hears = f"{type(parent).__name__} hears {kinds}" if kinds else (
-        f"no draw rule is registered for {type(parent).__name__}"
-    )  # fmt: skip
     raise MissingRuleError(
-        f"{parent.name} ({type(parent).__name__}) stands in the {slot} of {child.name} "
-        f"({type(child).__name__}), and there is no conjugate update for that: {hears}. "
-        f"Rules of {type(child).__name__}:\n" + ("\n".join(exist) or "  none")
+        f"{parent.name} ({kind}) stands in the {slot} of {child.name} "
+        f"({type(child).__name__}), and there is no conjugate update for that: {kind} "
+        f"hears {kinds}. Rules of {type(child).__name__}:\n" + ("\n".join(exist) or "  none")
         + f"\nAdd one with @pgbn.evidence_rule({type(child).__name__}, {slot!r}), "
-        "or make the parameter a number."
+        "or make the parameter a number" + way_out(parent)
     )  # fmt: skip
 
 
 def _rules_for(child: Node, slot: str, parent: Node) -> Iterator[EvidenceRule]:
     """The rules by which ``child`` may inform ``parent``, the closest first."""
-    for cls in _ancestors(type(child)):
+    for cls in ancestors_of(type(child)):
         for kind in kinds_heard(parent):
             rule = _evidence.get((cls, slot, kind))
             if rule is not None:
                 yield rule
 
 
-def find_told(child: Node, slot: str, parent: Node) -> EvidenceRule:
-    """The rule by which the given value of ``child`` informs ``parent``; else an error."""
+def find_told(child: Node, slot: str, parent: Node, held: Collection[str] = ()) -> EvidenceRule:
+    """The rule by which the value of ``child`` informs ``parent`` where it cannot be integrated
+    out, since it is ``held`` or drawn by a kernel; else an error."""
     for rule in _rules_for(child, slot, parent):
         if rule.tells_value:
             return rule
-    kind = type(child).__name__
+    kind, own = type(child).__name__, kernel_of(child)
+    stands = f"{parent.name} ({type(parent).__name__}) stands in its {slot}"
+    if child.name in held:
+        raise MissingRuleError(
+            f"{child.name} ({kind}) is given, and {stands}: what a given {kind} tells its {slot} "
+            f"has no closed form there. Give {parent.name} too; or leave out what matters only "
+            f"through given nodes: Network.holding({child.name!r}, above=False), as Network.infer "
+            f"does{way_out(parent)}"
+        )
+    how = f"update={own.name!r}" if own is not None and own.name else f"a rule of {kind}"
     raise MissingRuleError(
-        f"{child.name} ({kind}) is given, and {parent.name} ({type(parent).__name__}) stands in "
-        f"its {slot}: what a given {kind} tells its {slot} has no closed form there. Give "
-        f"{parent.name} too; or leave out what matters only through given nodes: "
-        f"Network.holding({child.name!r}, above=False), as Network.infer does"
+        f"{child.name} ({kind}) is drawn by {how} that begins from its value or holds what depends "
+        f"on it, so it cannot be integrated out; but {stands}, and what a held {kind} tells its "
+        f"{slot} has no closed form. Make {parent.name} a number{way_out(parent)}"
     )
-
-
-def find_draw(node: Node, kind: str = "poisson") -> DrawRule:
-    """The draw rule of a node for a kind of evidence."""
-    for cls in _ancestors(type(node)):
-        rule = _draws.get((cls, kind))
-        if rule is not None:
-            return rule
-    raise MissingRuleError(
-        f"{node.name}: no draw rule is registered for {type(node).__name__} and {kind!r} evidence; "
-        f"add one with @pgbn.draw_rule({type(node).__name__}, kind={kind!r})"
-    )
-
-
-def kinds_heard(node: Node) -> tuple[str, ...]:
-    """The kinds of evidence that a node can be drawn with."""
-    return tuple(kind for (cls, kind) in _draws if isinstance(node, cls))
 
 
 def find_link(node: Node) -> LinkRule | None:
     """The link rule of an observed node, if its type has one."""
-    for cls in _ancestors(type(node)):
+    for cls in ancestors_of(type(node)):
         if cls in _links:
             return _links[cls]
     return None
@@ -233,7 +211,7 @@ def find_link(node: Node) -> LinkRule | None:
 def seal() -> None:
     """What has been defined and registered so far is pgbn's own: it has its tests, and what it
     returns is not checked again in every sweep."""
-    ours: list[object] = [*node_types().values(), *(rule.posterior for rule in _draws.values())]
+    ours: list[object] = [*node_types().values(), *(rule.posterior for rule in all_draws())]
     for rule in _evidence.values():
         ours += [rule.count, rule.exposure]
     ours += [link.counts for link in _links.values()]
@@ -272,4 +250,4 @@ def load_plugins() -> None:
 def registered() -> tuple[list[EvidenceRule], list[LinkRule], list[DrawRule]]:
     """All rules, those of other packages too, in the order in which they were registered."""
     load_plugins()
-    return list(_evidence.values()), list(_links.values()), list(_draws.values())
+    return list(_evidence.values()), list(_links.values()), all_draws()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pgbn.nodes.base import Latent, Observed, node_types
 from pgbn.nodes.rules.registry import registered
+from pgbn.nodes.rules.types import DrawRule
 from pgbn.nodes.verbs import plain_formula
 
 __all__ = ["rules"]
@@ -21,6 +22,11 @@ class _Table(str):
         return self.markdown
 
 
+def _how(draw: DrawRule) -> tuple[str, str]:
+    """The name under which a kernel is asked for, and the evidence that a draw hears."""
+    return f"{draw.name!r}" if draw.name else "", draw.kind if draw.hears else "densities"
+
+
 def rules() -> str:
     """The table of all rules; it shows itself at a prompt and, with formulas, in a notebook."""
     evidence, links, draws = registered()
@@ -33,7 +39,7 @@ def rules() -> str:
             (f"{link.node.__name__}.{link.slot}", "", "", link.equation) for link in links
         ],
         "Draws: a node given the evidence it hears": [
-            (draw.node.__name__, "", draw.kind, draw.equation) for draw in draws
+            (draw.node.__name__, *_how(draw), draw.equation) for draw in draws
         ],
     }
     lines, tables = [], []

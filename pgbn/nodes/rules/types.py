@@ -10,6 +10,8 @@ A rule names, by the parameters of its functions, what it reads; the schedule ch
 any slot      the value of that slot, e.g. ``shape`` and ``rate`` of a Gamma
 
 A count function without ``stream`` draws nothing: it is computed whenever it is read.
+A kernel rule may name ``log_conditional`` in place of ``count`` and ``exposure``: a function that
+gives, for a value of the node, ln p(value | the slots, all that depends on it), of every entry.
 Each rule draws on its own: what two slots share must be a node, or the draw of a link.
 """
 
@@ -20,11 +22,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pgbn.nodes.base import Node
 
-__all__ = ["DrawRule", "EvidenceRule", "Function", "LinkRule", "names_read"]
+__all__ = [
+    "DENSITY",
+    "DrawRule",
+    "EvidenceRule",
+    "Function",
+    "LinkRule",
+    "kept_count",
+    "names_read",
+]
 
 Function = Callable[..., Any]
+DENSITY = "log_conditional"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +99,10 @@ class EvidenceRule:
 
 @dataclass(frozen=True, eq=False)
 class DrawRule:
-    """The posterior of ``node`` given evidence of ``kind``: its own family, new parameters.
+    """How ``node`` is drawn given evidence of ``kind``.
 
+    ``posterior`` gives new parameters of its own family. If it is a ``kernel`` it gives the new
+    value itself, and need only leave the conditional of the value invariant.
     ``constant_over_simplex``: the rule holds only if the exposure does not vary along the node's
     simplex; then it cancels.
     """
@@ -98,6 +113,24 @@ class DrawRule:
     constant_over_simplex: bool
     equation: str
     reference: str
+    kernel: bool = False
+    name: str = ""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names that the draw is made from."""
+        return tuple(name for name in names_read(self.posterior) if name != DENSITY)
+
+    @property
+    def reads_value(self) -> bool:
+        """Whether the draw begins from the node's own value, which must then be current."""
+        return "value" in self.reads
+
+    @property
+    def hears(self) -> bool:
+        """Whether it is made from evidence. Else it is made from log densities, and what depends on
+        the node is held."""
+        return DENSITY not in names_read(self.posterior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,3 +153,19 @@ def names_read(source: object) -> tuple[str, ...]:
     if callable(source):
         return tuple(name for name in inspect.signature(source).parameters if name != "stream")
     return ()
+
+
+def kept_count(source: Function | str) -> Function:
+    """A count that is computed as a function of the stream, as those that are drawn are."""
+    names = names_read(source)
+    if callable(source) and "stream" in inspect.signature(source).parameters:
+        return source
+
+    def count(stream: object, **given: Any) -> Any:
+        found = np.asarray(source(**given) if callable(source) else given[source])
+        return found.astype(np.int64) if (found == np.floor(found)).all() else found
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    reads = [inspect.Parameter(name, kind) for name in ("stream", *names)]
+    count.__signature__ = inspect.Signature(reads)  # type: ignore[attr-defined]
+    return count

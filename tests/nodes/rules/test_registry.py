@@ -9,16 +9,9 @@ import pytest
 import pgbn
 from pgbn import Beta, BetaOdds, MissingRuleError
 from pgbn.nodes import base
-from pgbn.nodes.rules import registry
-from pgbn.nodes.rules.registry import (
-    find_draw,
-    find_evidence,
-    find_link,
-    is_own,
-    is_own_rule,
-    kinds_heard,
-    seal,
-)
+from pgbn.nodes.rules import draws, registry
+from pgbn.nodes.rules.draws import find_draw, kinds_heard
+from pgbn.nodes.rules.registry import find_evidence, find_link, is_own, is_own_rule, seal
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma, poisson, two_kinds
 
@@ -78,7 +71,7 @@ def test_missing_rules_of_a_new_type() -> None:
         level: pgbn.Slot
 
     bare = Bare("bare", level=1.0)
-    with pytest.raises(pgbn.MissingRuleError, match="no draw rule is registered for Bare"):
+    with pytest.raises(pgbn.MissingRuleError, match=r"Bare\) has no draw rule"):
         pgbn.Network(pgbn.Poisson("x", bare))
     pgbn.draw_rule(Bare)(lambda count, level: {"level": level + count})
     with pytest.raises(pgbn.MissingRuleError, match=r"evidence_rule\(Bare, 'level'\)"):
@@ -165,7 +158,7 @@ def test_sealing_takes_in_what_has_been_declared(own_rules: None) -> None:
 @pytest.fixture
 def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test declares is forgotten after it."""
-    for name in ("_evidence", "_draws", "_links"):
-        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    for room, name in (registry, "_evidence"), (draws, "_draws"), (registry, "_links"):
+        monkeypatch.setattr(room, name, dict(getattr(room, name)))
     monkeypatch.setattr(registry, "_sealed", dict(registry._sealed))
     monkeypatch.setattr(base, "_types", dict(base._types))

@@ -14,7 +14,8 @@ def test_every_rule_has_a_line_in_text_and_in_the_notebook():
     for link in links:
         assert f"| `{link.node.__name__}.{link.slot}` |" in table.markdown
     for draw in draws:
-        assert f"| `{draw.node.__name__}` |  | {draw.kind} |" in table.markdown
+        name, kind = f"{draw.name!r}" if draw.name else "", draw.kind if draw.hears else "densities"
+        assert f"| `{draw.node.__name__}` | {name} | {kind} |" in table.markdown
     assert repr(table) == str(table)
     assert table._repr_markdown_() == table.markdown
 

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
+import pgbn
 from pgbn import Gamma, Poisson
+from pgbn.nodes.base import Array
 from pgbn.nodes.rules.types import EvidenceRule, LinkRule, names_read
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+from pgbn.testing import geweke
 
 
 @pytest.mark.parametrize(
@@ -64,3 +69,28 @@ def test_evidence_rules(
 def test_rules_are_compared_by_identity() -> None:
     assert rule("count") != rule("count")
     assert LinkRule(Poisson, "rate", None, "", "") != LinkRule(Poisson, "rate", None, "", "")
+
+
+def test_a_whole_count_that_is_computed_is_kept_and_shared_out() -> None:
+    """integer=True: the counts of pairs, heard through a sum."""
+
+    class Pairs(pgbn.Observed):
+        rate: pgbn.Slot
+
+        def generate(self, stream: Stream, **slots: Any) -> Array:
+            return 2 * vectorised.poisson(stream, slots["rate"])
+
+        def log_density(self, value: Array, **slots: Any) -> Array:
+            return pgbn.Poisson("n", 1.0).log_density(value / 2, rate=slots["rate"])
+
+    options = {"relation": "held", "exposure": 1.0}
+    pgbn.evidence_rule(Pairs, "rate", integer=True, **options)(lambda value: value // 2)
+    rate = pgbn.Gamma("a", 2, 1, dims="i") + pgbn.Gamma("b", 1, 1)
+    net = pgbn.Network(Pairs("x", rate=rate, dims="i"))
+    assert geweke(net, {"i": 2}, 1500, 5).worst < 4
+    pgbn.evidence_rule(Pairs, "rate", integer=True, **options)(lambda value: value / 4)
+    with pytest.raises(pgbn.DataError, match="a count that is drawn must be 0, 1, 2"):
+        pgbn.Network(Pairs("x", rate=rate, dims="i")).chain({"x": [2, 6]}).sweep()
+    pgbn.evidence_rule(Pairs, "rate", **options)(lambda value: value // 2)
+    with pytest.raises(pgbn.MissingRuleError, match="is a sum"):
+        pgbn.Network(Pairs("x", rate=rate, dims="i"))

@@ -1,0 +1,96 @@
+"""Categorical: a hidden choice among finitely many, the component of a mixture or a state."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import field_validator
+from scipy.special import xlogy
+
+from pgbn.nodes.base import Array, Latent, check_probability
+from pgbn.nodes.expression import Slot
+from pgbn.nodes.rules.draws import kernel_rule
+from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.slice_sampling import LogConditional
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+
+__all__ = ["Categorical", "choices"]
+
+
+class Categorical(Latent):
+    """z ~ Cat(π) along the dim ``over``: zeros with a single 1, P(z_k = 1) = π_k.
+
+    ``z @ rate`` is the rate of the component that was chosen. With a `Shift` in its probability it
+    is a Markov chain of hidden states, drawn by forward filtering and backward sampling.
+    """
+
+    tag: ClassVar[str] = "categorical"
+    positional: ClassVar[tuple[str, ...]] = ("probability",)
+    has_zeros: ClassVar[bool] = True
+    support: ClassVar[str] = ""
+    finite: ClassVar[bool] = True
+
+    probability: Slot
+    over: str
+
+    _range = field_validator("probability")(check_probability)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return (*self.dims, self.over)
+
+    @property
+    def simplex(self) -> str | None:
+        return self.over
+
+    def refuses(self, value: Array) -> str | None:
+        bad = value[(value != 0) & (value != 1)]
+        if bad.size:
+            return f"has the value {bad.flat[0]:g}; a choice is zeros with a single 1"
+        return super().refuses(value)
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        axis = stream.simplex
+        drawn = vectorised.multinomial(stream, 1, slots["probability"], axis)
+        return drawn.astype(np.float64)
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        return xlogy(value, slots["probability"])
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{Cat}}({slots['probability']})"
+
+
+evidence_rule(
+    Categorical,
+    "probability",
+    relation="held",
+    count="value",
+    integer=True,
+    exposure=0.0,
+    normalised=True,
+    log_probability=lambda drawn, value: np.zeros(np.shape(value)),
+    equation=r"(z,\ 0)",
+    reference="the multinomial likelihood of a single choice",
+)
+
+
+def choices(shape: tuple[int, ...], axis: int) -> list[Array]:
+    """The arrays in which every line along an axis makes the first choice, the second, …"""
+    every = np.eye(shape[axis])
+    sizes = [1] * len(shape)
+    sizes[axis] = shape[axis]
+    return [np.ascontiguousarray(np.broadcast_to(e.reshape(sizes), shape)) for e in every]
+
+
+@kernel_rule(
+    Categorical,
+    equation=r"\mathrm{Cat}\bigl(\propto p(z = k \mid -)\bigr)_{k}",
+    reference="the conditional of a finite choice, every choice weighed",
+)
+def _weigh(stream: Stream, log_conditional: LogConditional) -> Array:
+    axis = stream.simplex
+    logs = [log_conditional(choice) for choice in choices(stream.shape, axis)]
+    return vectorised.categorical(stream, np.concatenate(logs, axis=axis), axis)

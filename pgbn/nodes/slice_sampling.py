@@ -1,0 +1,134 @@
+"""Slice sampling: a way to draw every latent node whose conditional has no closed form.
+
+Neal, R. (2003), "Slice sampling", Annals of Statistics 31. With x on the scale on which it may be
+any real number (ln x, or the log odds of a probability; the density with its Jacobian) and f its
+conditional up to a factor: draw a height y ~ U(0, f(x)); place an interval of width w at random
+around x; step it out, while its ends are inside the slice {f > y}, at most m widths; draw points of
+the interval until one is inside the slice, and shrink it to the points that were not. Each entry
+has its own interval. Entries that are independent given the rest move together, others in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+
+from pgbn.nodes.base import Array, Latent
+from pgbn.nodes.rules.draws import kernel_rule
+from pgbn.samplers import vectorised
+from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
+from pgbn.samplers.stream import Stream
+
+__all__ = ["LogConditional", "slice_draw"]
+
+WIDTH, MOST = 1.0, 64  # w and m
+_TRIES = 200  # after which the interval has no width left
+_LIMIT = 600.0  # e^600 is finite, and so is its inverse
+_NEAR_ONE = 1.0 - 2.0**-53
+
+
+class LogConditional(Protocol):
+    """ln p(value | rest) of a node, up to a constant: one number for every entry. Entries along
+    the axes ``coupled`` are not independent given the rest: they have one number together.
+    ``support`` is that of the node."""
+
+    support: str
+    coupled: tuple[int, ...]
+
+    def __call__(self, value: Array) -> Array: ...
+
+
+@kernel_rule(
+    Latent,
+    name="slice",
+    equation=r"K(\cdot \mid x)\text{ by slice sampling, which leaves the conditional invariant}",
+    reference="Neal 2003, slice sampling by stepping out and shrinking",
+)
+def slice_draw(stream: Stream, value: Array, log_conditional: LogConditional) -> Array:
+    """New values of all entries; what is exactly 0 is switched off, and stays."""
+    unit = log_conditional.support == "unit"
+    fixed = ~(value > 0.0)
+    x = _log_odds(value) if unit else log_of(np.where(fixed, 1.0, value))
+
+    def back(x: Array) -> Array:
+        inside = np.clip(x, -_LIMIT, _LIMIT)
+        found = np.minimum(1.0 / (1.0 + exp_of(-inside)), _NEAR_ONE) if unit else exp_of(inside)
+        return np.where(fixed, value, found)
+
+    def height(x: Array) -> Array:
+        jacobian = log_of(back(x)) + log1p_of(-back(x)) if unit else np.where(fixed, 0.0, x)
+        each = log_conditional(back(x)) + _sums(jacobian, log_conditional.coupled)
+        outside = (np.abs(x) > _LIMIT).any(axis=log_conditional.coupled, keepdims=True)
+        return np.where(outside | np.isnan(each), -np.inf, each)
+
+    for place in _places(stream.shape, log_conditional.coupled):
+        x = _move(stream, x, height, place)
+    return back(x)
+
+
+def _log_odds(value: Array) -> Array:
+    inside = np.clip(value, 1e-300, _NEAR_ONE)
+    return np.asarray(log_of(inside) - log1p_of(-inside))
+
+
+def _sums(each: Array, axes: tuple[int, ...]) -> Array:
+    return np.asarray(each.sum(axis=axes, keepdims=True)) if axes else each
+
+
+def _places(shape: tuple[int, ...], coupled: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """The entries that move together: all, or one after another along the coupled axes."""
+    for numbers in product(*(range(shape[axis]) for axis in coupled)):
+        chosen = dict(zip(coupled, numbers, strict=True))
+        yield tuple(
+            slice(chosen[axis], chosen[axis] + 1) if axis in chosen else slice(None)
+            for axis in range(len(shape))
+        )
+
+
+def _move(
+    stream: Stream, x: Array, height: Callable[[Array], Array], place: tuple[slice, ...]
+) -> Array:
+    """One slice of the entries at a place, given the others."""
+
+    def uniform(name: str) -> Array:
+        return vectorised.uniform(stream.child(name))[place]
+
+    def at(part: Array) -> Any:
+        whole = x.copy()
+        whole[place] = part
+        return height(whole)
+
+    here = x[place]
+    level = at(here) + log_of(uniform("height"))
+    left = here - WIDTH * uniform("interval")
+    right = left + WIDTH
+    below = np.floor(MOST * uniform("steps"))
+    left = _step_out(at, level, left, -WIDTH, below)
+    right = _step_out(at, level, right, WIDTH, MOST - 1 - below)
+    new, done = here.copy(), np.zeros(here.shape, bool)
+    for number in range(_TRIES):
+        tried = np.where(done, new, left + (right - left) * uniform(f"shrink {number}"))
+        done |= at(tried) >= level
+        new = np.where(done, tried, here)
+        if done.all():
+            break
+        left = np.where(tried < here, tried, left)
+        right = np.where(tried < here, right, tried)
+    whole = x.copy()
+    whole[place] = new
+    return whole
+
+
+def _step_out(
+    at: Callable[[Array], Array], level: Array, end: Array, width: float, most: Array
+) -> Array:
+    """Move an end of the interval until it is outside the slice, by ``most`` widths at most."""
+    for number in range(MOST):
+        inside = (at(end) >= level) & (number < most)
+        if not inside.any():
+            break
+        end = np.where(inside, end + width, end)
+    return end

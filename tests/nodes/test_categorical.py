@@ -1,0 +1,80 @@
+"""Hidden choices: exact conditionals, the joint-distribution test, and its power."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pgbn import Categorical, DataError, Dirichlet, Gamma, MissingRuleError, Network, Poisson
+from pgbn.nodes.base import Array
+from pgbn.nodes.categorical import choices
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+from pgbn.testing import geweke
+from tests.helpers.state_networks import STATES, states_of
+
+
+def test_choices() -> None:
+    first, second = choices((1, 1, 3, 2), 3)
+    assert first.flags.c_contiguous
+    assert np.array_equal(first[0, 0], [[1, 0]] * 3)
+    assert np.array_equal(second[0, 0], [[0, 1]] * 3)
+
+
+def test_probabilities_of_a_mixture() -> None:
+    """P(z_j = k) ∝ π_k Π_v Pois(x_jv; λ_kv)."""
+    rate, pi = np.array([[1.0, 4.0], [2.0, 2.0], [5.0, 0.5]]), np.array([0.5, 0.3, 0.2])
+    z = Categorical("z", Dirichlet("pi", 1.0, over="k"), over="k", dims="d")
+    net = Network(Poisson("x", z @ Gamma("rate", 1, 1, dims=("k", "v")), dims=("d", "v")))
+    data = np.array([[1, 3], [2, 1], [0, 0]])
+    given = {"pi": pi, "rate": rate}
+    draws = net.sample({"x": data}, burn_in=0, draws=2000, given=given, seed=1)["z"]
+    found = np.asarray(draws).reshape(-1, 3, 3).mean(axis=0)
+    logs = np.log(pi) + stats.poisson(rate).logpmf(data[:, None]).sum(axis=2)
+    exact = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+    assert np.abs(found - exact).max() < 4.5 * np.sqrt(0.25 / 2000)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_joint_distribution(name: str) -> None:
+    net = STATES[name]()
+    result = geweke(net, states_of(net), 1500, 5, seed=3)
+    assert result.worst < 4, result
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", STATES)
+def test_joint_distribution_long(name: str) -> None:
+    net = STATES[name]()
+    result = geweke(net, states_of(net), 25_000, 8, seed=2)
+    assert result.worst < 4, result
+
+
+def without_prior(stream: Stream, log_conditional: Any) -> Array:
+    logs = [log_conditional.likelihood(c) for c in choices(stream.shape, stream.simplex)]
+    return vectorised.categorical(stream, np.concatenate(logs, axis=3), 3)
+
+
+def test_without_its_prior_it_fails() -> None:
+    net = STATES["mixture"]()
+    net.wiring.draws["z"] = replace(net.wiring.draws["z"], posterior=without_prior)
+    assert geweke(net, states_of(net), 1500, 5).worst > 4
+
+
+def test_choices_that_depend_on_each_other_are_refused() -> None:
+    z = Categorical("z", Dirichlet("pi", 1.0, over="k"), over="k", dims=("d", "e"))
+    rate = Gamma("rate", 1, 1, dims=("k", "e"))
+    with pytest.raises(MissingRuleError, match=r"z: .* along \('e',\) they depend on each other"):
+        Network(Poisson("x", z @ rate, dims="d"))
+
+
+def test_given_choices_must_be_choices() -> None:
+    net = STATES["mixture"]()
+    data = {"x": np.ones((3, 2), int)}
+    with pytest.raises(DataError, match=r"z.*zeros with a single 1"):
+        net.chain(data, given={"z": np.full((3, 2), 0.5)})
+    net.chain(data, given={"z": np.eye(2)[[0, 1, 0]]}).sweep()

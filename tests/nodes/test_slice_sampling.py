@@ -1,0 +1,135 @@
+"""Slice sampling: exact laws, the joint-distribution test, and its power."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pgbn
+from pgbn import Bernoulli, Dirichlet, Gamma, Network, NetworkError, Poisson
+from pgbn.nodes.base import Array
+from pgbn.nodes.slice_sampling import slice_draw
+from pgbn.samplers.random import stream_key
+from pgbn.samplers.stream import Stream
+from pgbn.testing import geweke
+from tests.helpers.kernel_networks import SLICED, sizes_of
+
+
+class Known:
+    """A log density that is known, in place of a conditional."""
+
+    def __init__(self, law: Any, support: str = "positive") -> None:
+        self.law, self.support, self.coupled = law, support, ()
+
+    def __call__(self, value: Array) -> Array:
+        return np.asarray(self.law.logpdf(value))
+
+
+@pytest.mark.parametrize(
+    ("law", "support"),
+    [
+        (stats.gamma(0.3, scale=4.0), "positive"),
+        (stats.lognorm(3.0), "positive"),
+        (stats.beta(0.5, 2.0), "unit"),
+    ],
+)
+def test_a_law_is_left_invariant(law: Any, support: str) -> None:
+    """Draws of the law are draws of it after three moves; other values come to it."""
+    shape = (1, 1, 40, 50)
+    for start, moves in ((law.rvs(shape, random_state=1), 3), (np.full(shape, 0.5), 60)):
+        value = start
+        for number in range(moves):
+            value = slice_draw(Stream(stream_key(number), shape), value, Known(law, support))
+        assert stats.kstest(value.ravel(), law.cdf).pvalue > 1e-4
+        assert (value != start).mean() > 0.99
+
+
+def test_zero_stays() -> None:
+    value = np.array([0.0, 1.0]).reshape(1, 1, 1, 2)
+    moved = slice_draw(Stream(1, (1, 1, 1, 2)), value, Known(stats.gamma(2.0)))
+    assert moved[0, 0, 0, 0] == 0.0
+    assert moved[0, 0, 0, 1] != 1.0
+
+
+@pytest.mark.parametrize("name", SLICED)
+def test_joint_distribution(name: str) -> None:
+    net = SLICED[name]()
+    result = geweke(net, sizes_of(net), 1000, 4, seed=1)
+    assert result.worst < 4, result
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SLICED)
+def test_joint_distribution_long(name: str) -> None:
+    net = SLICED[name]()
+    result = geweke(net, sizes_of(net), 25_000, 8, seed=2)
+    assert result.worst < 4, result
+
+
+def without_jacobian(stream: Stream, value: Array, log_conditional: Any) -> Array:
+    def wrong(value: Array) -> Array:
+        return np.asarray(log_conditional(value) - np.log(value))
+
+    wrong.support, wrong.coupled = log_conditional.support, log_conditional.coupled  # type: ignore[attr-defined]
+    return slice_draw(stream, value, wrong)  # type: ignore[arg-type]
+
+
+def without_children(stream: Stream, value: Array, log_conditional: Any) -> Array:
+    log_conditional._children = {}
+    return slice_draw(stream, value, log_conditional)
+
+
+@pytest.mark.parametrize("wrong", [without_jacobian, without_children])
+def test_what_is_broken_fails(wrong: Callable[..., Array]) -> None:
+    net = SLICED["shape_of_gammas"]()
+    rule = net.wiring.draws["a"]
+    net.wiring.draws["a"] = replace(rule, posterior=wrong)
+    assert geweke(net, sizes_of(net), 2000, 4).worst > 4
+
+
+def test_threads_saving_and_given(tmp_path: Any) -> None:
+    net = SLICED["beside_conjugate"]()
+    data = {"x": np.arange(6).reshape(3, 2)}
+    one = net.sample(data, burn_in=3, draws=4, seed=3, threads=1)
+    two = net.sample(data, burn_in=3, draws=4, seed=3, threads=2, save=tmp_path / "run")
+    assert np.array_equal(one["a"], two["a"])
+    chain = net.chain(data, seed=3)
+    for _ in range(3):
+        chain.sweep()
+    pgbn.save(chain, tmp_path / "chain")
+    again = pgbn.load(tmp_path / "chain")
+    assert np.array_equal(chain.sweep().values["a"], again.sweep().values["a"])
+    held = net.chain(data, given={"a": np.ones(2)}).sweep()
+    assert "a" not in held.schedule.names
+    below = {"theta": np.ones(3)}  # the shape of a given gamma has no other update
+    assert SLICED["shape_of_gammas"]().chain({"x": [1, 2, 0]}, given=below).sweep().values["a"] > 0
+
+
+def test_a_network_keeps_its_kernels_in_json() -> None:
+    net = SLICED["twice"]()
+    again = Network.from_json(net.to_json())
+    assert again.schedule.names == net.schedule.names
+    assert '"update"' not in Network(Poisson("x", Gamma("g", 1, 1))).to_json()
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: Gamma("g", 1, 1, update="slize"), "update='slize': .* Did you mean 'slice'"),
+        (lambda: Bernoulli("g", 0.5, update="slice"), "Bernoulli cannot be moved"),
+    ],
+)
+def test_refusals(build: Callable[[], Gamma], words: str) -> None:
+    with pytest.raises(NetworkError, match=words):
+        Network(Poisson("x", Gamma("t", 1.0 + build(), 1)))
+
+
+def test_a_simplex_is_refused() -> None:
+    phi = Dirichlet("phi", 1.0, over="v", update="slice")
+    with pytest.raises(NetworkError, match="phi: update='slice': the values of Dirichlet"):
+        Network(Poisson("x", phi, dims="v"))
