@@ -92,7 +92,9 @@ if TYPE_CHECKING:
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
     from pgbn.training.merging import merge_topics
+    from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
     from pgbn.training.new_rows import HiddenUnits, infer
+    from pgbn.training.streamed import transform_to
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
     from pgbn.versions import show_versions
@@ -120,6 +122,7 @@ __all__ = [
     "Index",
     "Latent",
     "LayerwiseTraining",
+    "MinibatchEvent",
     "MissingRuleError",
     "Mix",
     "Multinomial",
@@ -177,6 +180,8 @@ __all__ = [
     "testing",
     "time_samplers",
     "train_layerwise",
+    "train_minibatch",
+    "transform_to",
     "zoo",
 ]
 
@@ -191,6 +196,7 @@ for _kind, _room in {
     "training": "pgbn.training",
     "grown": "pgbn.training",
     "checkpoint": "pgbn.training",
+    "minibatch": "pgbn.training.minibatch.saving",
     "estimator": "pgbn.estimators",
     "transformer": "pgbn.estimators",
 }.items():

@@ -31,6 +31,15 @@ class ChainVerbs:
 
         return explain_chain(cast("Chain", self), format, brief)
 
+    def append(self, data: Mapping[str, Any], rows: str | None = None, sweeps: int = 50) -> Chain:
+        """A chain on the rows of this one and, after them, those of ``data``, which goes on from
+        here: old values stay, and what belongs to the new rows is drawn given what all rows share,
+        by ``sweeps`` sweeps over them alone. ``rows`` is the dim of the rows, the first of the data
+        if left out. From then on each sweep is exact for all rows; give it some to settle."""
+        from pgbn.engine.rows.append import append_rows
+
+        return append_rows(cast("Chain", self), data, rows, sweeps)
+
 
 class DrawsVerbs:
     """The verbs of `pgbn.Draws` that other rooms carry out."""

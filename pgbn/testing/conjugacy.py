@@ -13,7 +13,6 @@ Monte Carlo, and an accuracy of 1e-8. (It does not see a wrong order: `geweke` d
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -21,23 +20,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from pgbn.checks import check_integer
-from pgbn.engine.compile.composed import splitter_of
-from pgbn.engine.compile.density import log_density
+from pgbn.engine.compile.kernels import ConditionalDensity
 from pgbn.engine.compile.program import Program
 from pgbn.engine.in_turn.by_rules import draw_entry
 from pgbn.engine.in_turn.entry import Entry
 from pgbn.engine.plan import Draw, make_step
 from pgbn.engine.run.chain import Chain
-from pgbn.errors import NetworkError
-from pgbn.network.terms import PREVIOUS
-from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.rules.evidence import Evidence
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
 from pgbn.testing.geweke import check_network, refuse_large_counts
+from pgbn.testing.joint import along_axis, integrated_counts, joint_density
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
@@ -80,7 +74,9 @@ def check_conjugacy(
     tolerance: float = 1e-8,
 ) -> ConjugacyResult:
     """Check every draw of a network at its old value and at ``draws`` new ones, in states drawn
-    from the prior. Rules that draw counts must give their ``log_probability``.
+    from the prior. Rules that draw counts must give their ``log_probability``. Of a node that a
+    kernel draws from log densities, the log conditional is checked; a kernel that hears evidence
+    says nothing of its law, and is left to `geweke`.
 
     Choose mild priors: a value that underflows to 0 has an infinite density, and a replicate
     with such a value is left out (if most have one, the node fails). Nodes that are drawn given
@@ -102,6 +98,9 @@ def check_conjugacy(
     for name in network.latent:
         if name in network.wiring.completed:  # what is drawn given pseudo-counts is no conditional
             continue
+        rule = network.wiring.draws.get(name)
+        if rule is not None and rule.kernel and rule.hears:  # its density is nobody's to tell
+            continue
         marginalised = network.wiring.reads.marginalised(name)
         block = [name, *(other for other in network.latent if other in marginalised)]
         errors[name] = _largest_error(chain.program, drawn, block, draws)
@@ -113,10 +112,11 @@ def _largest_error(
 ) -> float:
     old = {name: program.values[name] for name in block}
     found, scale = [], np.ones(1)
+    out = integrated_counts(program, block[0])
     for number in range(draws + 1):
         program.values.update(old)
         conditional = sum(_draw(program, name, number, old[name]) for name in block)
-        joint = _joint(program, drawn)
+        joint = joint_density(program, drawn, out)
         with np.errstate(invalid="ignore"):
             found.append(joint - conditional)
         scale = np.maximum(scale, np.maximum(np.abs(joint), np.abs(conditional)))
@@ -140,10 +140,13 @@ def _draw(program: Program, name: str, number: int, old: Array) -> Any:
         part = _Recorder(node, [entry.cut(name, old)] if number == 0 else None)
         draw_entry(program, entry, cast(Node, part))(stream_key(number))
         return part.log_density
+    if name in program.wiring.connections.by_density:
+        if number:
+            make_step(program, Draw(node))(stream_key(number))
+        each = ConditionalDensity(program, node)(program.values[name].reshape(program.shape4[name]))
+        return each.reshape(len(each), -1).sum(axis=1)
     if number == 0:
-        rows = (
-            np.moveaxis(old, _along_axis(program, node), 0) if program.is_in_time(name) else [old]
-        )
+        rows = np.moveaxis(old, along_axis(program, node), 0) if program.is_in_time(name) else [old]
         given = list(rows)
     recorder = _Recorder(node, given)
     program.network.nodes[name] = recorder  # type: ignore[assignment]
@@ -171,103 +174,6 @@ class _Recorder:
         density = np.broadcast_to(self.node.log_density(value, **slots), stream.shape)
         self.log_density = self.log_density + density.sum(axis=tuple(range(1, density.ndim)))
         return value
-
-
-# ---- the joint density ------------------------------------------------------------------
-
-
-def _joint(program: Program, drawn: dict[tuple[str, str], list[Any]]) -> Any:
-    """ln p(values, data, counts), for every replicate."""
-    total: Any = sum(log_density(program, name) for name in program.network.nodes)
-    for node in program.network.nodes.values():
-        # Data whose parameters are all numbers pass no counts on.
-        if isinstance(node, Observed) and node.name in program.latent_counts:
-            total = total + _data_counts(program, node)
-    for (name, slot), results in drawn.items():
-        total = total + _node_counts(program, program.network.nodes[name], slot, results)
-    return total
-
-
-def _data_counts(program: Program, node: Observed) -> Any:
-    """The latent counts of the data, and how they were shared out."""
-    link = find_link(node)
-    assert link is not None
-    cells, counts = program.cells[node.name], program.latent_counts[node.name]
-    rate = splitter_of(program, node, link.slot).rates(cells).reshape(-1)
-    each = -xlogy(counts, rate)
-    if link.counts is not None:
-        known = {"drawn": counts, "value": cells.values, link.slot: rate}
-        names = _parameters(link.log_probability, f"the link rule of {type(node).__name__}")
-        for other in set(names) - set(known):
-            known[other] = program.at_cells(node, other, cells).reshape(-1)
-        assert link.log_probability is not None
-        each = each + link.log_probability(**{name: known[name] for name in names})
-    shares = _shares(program, node, link.slot)
-    for other in node.slots():  # such as the noise of PoissonGamma: it gets the same counts
-        rule = program.wiring.rules.get((node.name, other))
-        if other != link.slot and rule is not None and rule.count == "count":
-            each = each - xlogy(counts, program.at_cells(node, other, cells).reshape(-1))
-            shares = shares + _shares(program, node, other)
-    return cells.total(each, ()) + shares
-
-
-def _node_counts(program: Program, node: Node, slot: str, results: list[Any]) -> Any:
-    """The counts that a node drew for a slot, and how they were shared out."""
-    rule = program.wiring.rules[node.name, slot]
-    names = _parameters(rule.log_probability, f"{type(node).__name__}.{slot}")
-    known = {name: program.quantity(node, name).get() for name in names if name not in
-             ("drawn", "axis", "count")}  # fmt: skip
-    result, heard = results[0], None
-    if "count" in names:
-        heard = program.heard_count(node.name).get()
-    if program.is_in_time(node.name):
-        result = _stack(program, node, results[::-1])  # the scan runs backward
-        heard = heard + _stack(program, node, list(program.counts[node.name, PREVIOUS]))
-    known |= {"drawn": result, "axis": program.stream(node.name, 0).simplex, "count": heard}
-    assert rule.log_probability is not None
-    each = rule.log_probability(**{name: known[name] for name in names})
-    tables = result.count if isinstance(result, Evidence) else result
-    each = each - xlogy(tables, program.slot(node.name, slot).get())
-    each = np.broadcast_to(each, program.shape4[node.name])
-    whole = each.reshape(program.replicates, -1).sum(axis=1)
-    return whole + _shares(program, node, slot)
-
-
-def _shares(program: Program, node: Node, slot: str) -> Any:
-    """Σ n ln(factor): with −Σ n ln(sum), the multinomial split among the terms of a slot."""
-    total: Any = 0.0
-    for parent in program.wiring.polynomials[node.name, slot].names:
-        if (node.name, parent) in program.counts:
-            each = xlogy(program.counts[node.name, parent], program.values[parent])
-            total = total + each.reshape(program.replicates, -1).sum(axis=1)
-    if program.is_in_time(node.name) and (node.name, PREVIOUS) in program.counts:
-        passed = _stack(program, node, list(program.counts[node.name, PREVIOUS]))
-        each = xlogy(passed, program.values[node.name].reshape(passed.shape))
-        total = total + each.reshape(program.replicates, -1).sum(axis=1)
-    return total
-
-
-def _stack(program: Program, node: Node, rows: list[Any]) -> Any:
-    """The rows of a chain as one 4-d array beside the node."""
-    axis = _along_axis(program, node)
-    shape = [size for i, size in enumerate(program.shape[node.name]) if i != axis]
-    stacked = np.stack([np.asarray(row).reshape(shape) for row in rows], axis=axis)
-    return stacked.reshape(program.shape4[node.name])
-
-
-def _along_axis(program: Program, node: Node) -> int:
-    along = program.wiring.connections.time_dim(node.name)
-    assert along is not None
-    return program.storage[node.name].index(along) + 1
-
-
-def _parameters(function: Callable[..., Any] | None, rule: str) -> tuple[str, ...]:
-    if function is None:
-        raise NetworkError(
-            f"check_conjugacy: {rule} draws counts but has no log_probability=; give the log "
-            "probability of ``drawn`` given what the rule reads"
-        )
-    return tuple(inspect.signature(function).parameters)
 
 
 def _recording(network: Network, drawn: dict[tuple[str, str], list[Any]]) -> Network:

@@ -1,11 +1,18 @@
-"""What every trained result offers: the report, and a summary in Jupyter."""
+"""What training asks of rooms above: the report, a summary in Jupyter, perplexity."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Reportable"]
+__all__ = ["Reportable", "completion_of"]
+
+
+def completion_of(model: Any, X: Any, sweeps: int = 50) -> float:
+    """The perplexity of one half of the tokens of each document, given the other half."""
+    from pgbn.evaluation import completion_perplexity
+
+    return completion_perplexity(model, X, burn_in=sweeps, samples=sweeps).perplexity()
 
 
 class Reportable:

@@ -10,11 +10,14 @@ from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
 from pgbn.zoo.gated_pfa import gated_pfa
 from pgbn.zoo.gp_dpfa import gp_dpfa
 from pgbn.zoo.hgp_epm import hgp_epm
+from pgbn.zoo.hidden_markov import hidden_markov
 from pgbn.zoo.hpf import hpf
 from pgbn.zoo.lda import hdp_lda, lda
 from pgbn.zoo.multimodal import multimodal
+from pgbn.zoo.nbfa import nbfa
 from pgbn.zoo.pgbn import pfa, pgbn
 from pgbn.zoo.pgds import pgds
+from pgbn.zoo.poisson_mixture import poisson_mixture
 from pgbn.zoo.tucker import tucker
 
 __all__ = [
@@ -29,11 +32,14 @@ __all__ = [
     "gp_dpfa",
     "hdp_lda",
     "hgp_epm",
+    "hidden_markov",
     "hpf",
     "lda",
     "multimodal",
+    "nbfa",
     "pfa",
     "pgbn",
     "pgds",
+    "poisson_mixture",
     "tucker",
 ]

@@ -53,6 +53,8 @@ TOGETHER = {
                      "pgbn", "pgds")
     },
     "zoo/hgp_epm.py": "zoo/test_epm.py",
+    "training/minibatch/saving.py": "training/minibatch/test_train.py",
+    "training/minibatch/settings.py": "training/minibatch/test_train.py",
     "training/belief.py": "training/test_growing.py",
     "engine/compile/by_cell.py": "evaluation/test_prediction.py",
     "engine/compile/conditional.py": "evaluation/test_held_out.py",
@@ -68,6 +70,7 @@ TOGETHER = {
     "estimators/arguments.py": "estimators/test_pgbn.py",
     "estimators/codec.py": "golden/test_golden.py",
     "estimators/values.py": "estimators/test_network.py",
+    "testing/joint.py": "testing/test_conjugacy.py",
     "explain/formulas/signs.py": "explain/formulas/test_parse.py",
     "explain/registered.py": "explain/test_sweep.py",
     "explain/steps.py": "explain/test_sweep.py",

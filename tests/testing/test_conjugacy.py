@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pgbn as pg
 from pgbn import DataError, Network, NetworkError, Poisson, PoissonGamma, zoo
+from pgbn.engine.compile.kernels import ConditionalDensity
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma
-from pgbn.nodes.rules import registry
+from pgbn.nodes.rules import draws, registry
 from pgbn.testing import check_conjugacy, geweke
+from tests.helpers.kernel_networks import SLICED
 from tests.helpers.models import pgbn, sizes_of, zoo_models
+from tests.helpers.state_networks import STATES
 
 MODELS = zoo_models()
 
@@ -72,8 +76,8 @@ def test_a_wrong_draw_rule_fails(monkeypatch):
     def posterior(count, exposure, shape, rate):
         return {"shape": shape + count + 1e-6, "rate": rate + exposure}
 
-    rule = replace(registry._draws[Gamma, "poisson"], posterior=posterior)
-    monkeypatch.setitem(registry._draws, (Gamma, "poisson"), rule)
+    rule = replace(draws._draws[Gamma, "poisson"], posterior=posterior)
+    monkeypatch.setitem(draws._draws, (Gamma, "poisson"), rule)
     network = pgbn(2)
     failures = check_conjugacy(network, sizes_of(network)).failures
     assert {"r", "gamma0", "c0", "c3", "theta1", "theta2"} <= set(failures)
@@ -84,8 +88,8 @@ def test_a_wrong_odds_rule_fails(monkeypatch):
     def posterior(count, exposure, a, b):
         return {"a": a + exposure, "b": b + count}  # the two exchanged
 
-    rule = replace(registry.find_draw(BetaOdds("p", 1, 1), "odds"), posterior=posterior)
-    monkeypatch.setitem(registry._draws, (BetaOdds, "odds"), rule)
+    rule = replace(draws.find_draw(BetaOdds("p", 1, 1), "odds"), posterior=posterior)
+    monkeypatch.setitem(draws._draws, (BetaOdds, "odds"), rule)
     network = pgbn(1)
     assert check_conjugacy(network, sizes_of(network)).failures == ["p2"]
 
@@ -122,3 +126,18 @@ def test_a_rule_without_its_probability_is_named(monkeypatch):
 def test_check_conjugacy_refuses_counts_beyond_its_tables() -> None:
     with pytest.warns(pg.PgbnWarning), pytest.raises(pg.DataError, match="check_conjugacy"):
         check_conjugacy(pg.zoo.pgbn([2, 2]), {"doc": 3, "term": 4}, replicates=300)
+
+
+@pytest.mark.parametrize("build", [*SLICED.values(), *STATES.values()])
+def test_kernels_and_steps_that_integrate_counts_out_raise_no_alarm(build: Any) -> None:
+    net = build()
+    sizes = dict.fromkeys(net.dims, 2)
+    result = check_conjugacy(net, sizes, replicates=6, draws=2)
+    assert not result.failures, result
+    assert set(result.errors) == set(net.latent)
+
+
+def test_a_wrong_density_of_a_child_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = SLICED["shape_of_gammas"]()
+    monkeypatch.setattr(ConditionalDensity, "__call__", ConditionalDensity.likelihood)
+    assert check_conjugacy(net, {"i": 2}, replicates=6, draws=2).failures == ["a"]

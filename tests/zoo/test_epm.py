@@ -7,7 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from pgbn import DataError, Network, zoo
+from tests.helpers.models import MILD
+from tests.helpers.recovery import covered
 
+MILDLY = {
+    "epm": lambda weighted: zoo.epm(2, weighted, MILD, MILD, MILD, MILD),
+    "hgp_epm": lambda weighted: zoo.hgp_epm(2, weighted, 2.0, MILD, MILD, MILD, MILD, MILD),
+}
 EDGES = np.triu(np.ones((4, 4), int), 1)
 
 
@@ -54,3 +60,12 @@ def test_groups_are_found() -> None:
                              linked[15:, 15:][np.triu_indices(15, 1)]])  # fmt: skip
     assert inside.mean() > 0.35
     assert linked[:15, 15:].mean() < 0.1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("name", ["epm", "hgp_epm"])
+def test_intervals_cover_the_rates(name: str, weighted: bool) -> None:
+    """Chains of binary graphs walk slowly, and need more sweeps to forget where they began."""
+    network = MILDLY[name](weighted)
+    assert 80 <= covered(network, {"vertex": 6}, 500, 1500) <= 97

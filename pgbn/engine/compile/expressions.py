@@ -18,6 +18,7 @@ from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.index import Index
+from pgbn.nodes.pairs import Pairs
 from pgbn.nodes.poisson import Poisson
 
 __all__ = ["Deterministic", "free_dims"]
@@ -34,6 +35,10 @@ def free_dims(expression: Expression) -> tuple[str, ...]:
             return _seen(free_dims(expression.of), expression)
         case Rename():
             return tuple(expression.names.get(dim, dim) for dim in free_dims(expression.of))
+        case Pairs():
+            return tuple(
+                dict.fromkeys((*free_dims(expression.of), expression.first, expression.second))
+            )
         case Mix() | Product() | Sum():
             parts = expression.terms if isinstance(expression, Sum) else expression.factors
             each = [dim for part in parts for dim in free_dims(part)]

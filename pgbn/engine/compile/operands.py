@@ -5,7 +5,7 @@ One function a kind; what is special of nodes in time registers itself in `pgbn.
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,8 +50,9 @@ def _constant(operand: ConstantArray, program: Program) -> Labelled:
 
 @read_operand.register(PairMask)
 def _mask(operand: PairMask, program: Program) -> Labelled:
-    array = mask_of(operand, program.sizes)
-    return Labelled(lambda: array, operand.dims, 1)
+    # made when it is read: where pairs are many, nobody reads it
+    made = cache(lambda: mask_of(operand, program.sizes))
+    return Labelled(made, operand.dims, 1)
 
 
 @read_operand.register(NodeValue)

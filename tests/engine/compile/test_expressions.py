@@ -47,6 +47,7 @@ def test_free_dims() -> None:
     assert free_dims(PHI @ THETA) == ("term", "doc")
     assert free_dims(THETA.rename(topic="other") * BASE) == ("doc", "other", "term")
     assert free_dims(pg.Constant(3.0)) == ()
+    assert free_dims(pg.same(BASE, "term", "other")) == ("term", "other")
 
 
 OTHER = pg.Gamma("other", 1.0, 1.0)

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from pgbn import Bernoulli, Chain, Gamma, Network, Poisson, distinct, zoo
+from pgbn.engine.compile import operands
 from pgbn.engine.in_turn.gammas import gammas_in_turn
 from pgbn.testing import geweke
 from tests.helpers.graphs import graphs
@@ -79,3 +80,11 @@ def test_a_chain_goes_on_and_keeps_its_bits() -> None:
         chain.sweep(2)
         for name, value in again.values.items():
             np.testing.assert_array_equal(chain.values[name], value)
+
+
+def test_no_array_of_all_pairs_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph of many vertices is swept without a mask of vertices × vertices."""
+    monkeypatch.setattr(operands, "mask_of", lambda *arguments: pytest.fail("all pairs"))
+    graph = sp.csr_array(([1, 1], ([0, 5], [7, 30])), (40, 40))
+    chain = zoo.epm(3).chain({"x": graph}).sweep(2)
+    assert np.isfinite(chain.log_joint())

@@ -1,0 +1,88 @@
+"""New rows for a chain that runs: they take their seats given what all rows share.
+
+A chain on rows 1 … J is at (shared values, rows' own values). The own values of new rows are drawn
+by sweeps over them alone with the shared values held, which leave p(own | shared, data) as it is.
+Then a chain on all rows begins at the old values and these. From there on every sweep is one of the
+Gibbs sampler of all rows: nothing is approximate but that the shared values, as those of any chain
+whose data have changed, need some sweeps to follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pgbn.checks import check_integer
+from pgbn.engine.data.cells import Cells, read_data
+from pgbn.engine.rows.independent import row_network
+from pgbn.engine.run.chain import Chain
+from pgbn.errors import DataError
+from pgbn.samplers.random import stream_key, word_of
+
+__all__ = ["append_rows"]
+
+
+def append_rows(
+    chain: Chain, data: Mapping[str, Any], rows: str | None = None, sweeps: int = 50
+) -> Chain:
+    """A chain on the rows of ``chain`` and, after them, those of ``data``; see `Chain.append`."""
+    network = chain.network
+    plate = network[network.observed[0]].axes[0] if rows is None else rows
+    check_integer("sweeps", sweeps, 1)
+    _check_plate(chain, plate)
+    values = chain.values
+    local = [name for name in network.latent if plate in network[name].axes]
+    shared = {name: values[name] for name in network.latent if name not in local}
+    new = read_data(network, data)
+    seed = stream_key(chain.seed, word_of("append"), chain.sweeps)
+    seated = Chain(network.holding(*shared), new, seed, executor=chain.program.executor,
+                   layer1=_held_sampler(chain), given=shared).sweep(sweeps).values  # fmt: skip
+    init = {name: _joined(network, plate, name, values[name], seated[name]) for name in local}
+    whole = {name: _stacked(chain.program.cells[name], new[name]) for name in network.observed}
+    joined = Chain(network, whole, chain.seed, chain.number, {**shared, **init}, chain.layer1,
+                   executor=chain.program.executor)  # fmt: skip
+    joined.sweeps = chain.sweeps  # no stream is used twice
+    return joined
+
+
+def _held_sampler(chain: Chain) -> str:
+    """The first layer of the new rows: topics are held, so that "collapsed" has no use."""
+    return "blocked" if chain.layer1 in ("collapsed", "blocked") else chain.layer1
+
+
+def _check_plate(chain: Chain, plate: str) -> None:
+    network = chain.network
+    row_network(network, plate)  # refused if the rows are not independent given the rest
+    if network.held:
+        raise DataError(
+            f"append: {', '.join(network.held)} is given in this chain; begin a new one with all "
+            "rows"
+        )
+    for name in network.observed:
+        axes = network[name].axes
+        if len(axes) != 2 or axes[0] != plate:
+            raise DataError(
+                f"append: {name} has the dims {axes}; rows are appended along the first of two"
+            )
+        if chain.program.cells[name].missing is not None:
+            raise DataError(f"append: {name} has missing cells; begin a new chain with all rows")
+
+
+def _joined(network: Any, plate: str, name: str, old: Any, new: Any) -> Any:
+    return np.concatenate((old, new), axis=network[name].axes.index(plate))
+
+
+def _stacked(old: Cells, new: Cells) -> sp.csr_array:
+    """The data of all rows."""
+    if new.columns != old.columns:
+        raise DataError(f"append: {new.columns} columns, but the chain has {old.columns}")
+    if new.missing is not None:
+        raise DataError("append: missing cells are not supported; leave these rows out")
+    parts = [
+        sp.csr_array((cells.values, cells.indices, cells.indptr), shape=(cells.rows, cells.columns))
+        for cells in (old, new)
+    ]
+    return sp.csr_array(sp.vstack(parts, format="csr"))

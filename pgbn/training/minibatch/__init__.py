@@ -1,0 +1,1 @@
+"""Learning from some documents at a time: stochastic-gradient MCMC."""

@@ -1,0 +1,232 @@
+"""Training on minibatches, as users call it.
+
+model = pgbn.train_minibatch(corpus, (200, 60, 20), held_out=X_test, save="run")
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer
+from pgbn.engine.data.cells import read_array
+from pgbn.engine.run.progress import check_callback, stop_gently
+from pgbn.errors import DataError
+from pgbn.samplers.executor import executor_of
+from pgbn.storage.blocks import Corpus
+from pgbn.training.averages import Means, Trace
+from pgbn.training.belief import belief_network, family_of, kept_nodes
+from pgbn.training.kept_draws import is_kept
+from pgbn.training.minibatch.learner import Learner
+from pgbn.training.minibatch.local import Local
+from pgbn.training.minibatch.order import minibatches
+from pgbn.training.minibatch.saving import Store
+from pgbn.training.minibatch.settings import MinibatchSettings
+from pgbn.training.trained import Priors, TrainedNetwork, observed_node
+from pgbn.training.verbs import completion_of
+
+__all__ = ["MinibatchEvent", "train_minibatch"]
+
+ROWS = "doc"
+BEGIN_ROWS, BEGIN_SWEEPS = 4096, 100
+PERPLEXITY, STEP = "perplexity", "sweep"
+
+
+@dataclass(frozen=True)
+class MinibatchEvent:
+    """The end of a step: number ``step`` of ``steps``, ``seconds`` after the start; ``perplexity``
+    of the held-out documents if it was computed after this step; the ``learner`` itself."""
+
+    step: int
+    steps: int
+    seconds: float
+    perplexity: float | None
+    learner: Learner
+
+
+def train_minibatch(
+    X: Any,
+    widths: int | Sequence[int],
+    *,
+    eta: float | Sequence[float] | None = None,
+    link: str = "poisson",
+    priors: Priors | None = None,
+    batch_size: int = 512,
+    steps: int = 1000,
+    collect: int = 200,
+    keep_draws: int = 0,
+    first_step: float = 0.5,
+    delay: float = 20.0,
+    decay: float = 0.6,
+    local_burn_in: int = 10,
+    local_samples: int = 5,
+    seed: int = 0,
+    threads: int | None = None,
+    held_out: Any = None,
+    show_every: int = 100,
+    callback: Callable[[MinibatchEvent], None] | None = None,
+    progress: bool = True,
+    save: str | Path | None = None,
+    minutes: float = 5.0,
+) -> TrainedNetwork:
+    """Train a belief network of ``widths`` on minibatches of ``batch_size`` documents of ``X``, a
+    `pgbn.Corpus` or documents × terms: stochastic-gradient MCMC with topic-layer-adaptive steps
+    (docs/howto/minibatch.md says what is approximate).
+
+    It begins with Gibbs sampling of the first 4,096 documents. Each of the ``steps`` runs
+    ``local_burn_in`` + ``local_samples`` sweeps over a minibatch, and moves what all documents
+    share by ε_i = ``first_step`` · (1 + i/``delay``)^−``decay``. Means of Φ and r are over
+    the last ``collect`` steps, of which ``keep_draws`` draws are kept. Widths stay as they are.
+    ``held_out`` are documents whose perplexity (half of the tokens of each are seen) is shown and
+    noted in ``traces`` every ``show_every`` steps. ``callback`` gets a `MinibatchEvent` after
+    each step. With ``save``, a folder, checkpoints are written every so many ``minutes``, and the
+    result at the end: the same call goes on from there, with the same bits.
+    """
+    settings = MinibatchSettings.of(
+        widths, eta=eta, link=link, priors=priors, seed=seed, batch_size=batch_size, steps=steps,
+        collect=collect, keep_draws=keep_draws, first_step=first_step, delay=delay, decay=decay,
+        local_burn_in=local_burn_in, local_samples=local_samples,
+    )  # fmt: skip
+    check_callback(callback)
+    check_integer("show_every", show_every, 1)
+    corpus = as_corpus(X, settings.model.link)
+    run = _Run(settings, corpus, threads, _Watch(held_out, int(show_every), progress), callback)
+    if save is None:
+        return run.go()
+    with Store(save, settings.content() | {"data": _data_content(corpus)}, minutes) as store:
+        return store.finished() or run.go(store)
+
+
+def as_corpus(X: Any, link: str) -> Corpus:
+    """A corpus as it is; documents × terms, checked, as a corpus in memory."""
+    if isinstance(X, Corpus):
+        if not X.shape[0]:
+            raise DataError("X: the corpus has no documents")
+        return X
+    cells = read_array(observed_node(link), X, imputed=False)
+    counts = sp.csr_array((cells.values, cells.indices, cells.indptr), shape=cells.shape)
+    return Corpus(counts, None, [])
+
+
+def _data_content(corpus: Corpus) -> list[float]:
+    """What tells other data."""
+    return [*corpus.shape, corpus.entries, corpus.total]
+
+
+class _Watch:
+    """The perplexity of documents that are not trained on, now and then."""
+
+    def __init__(self, held_out: Any, every: int, shown: bool) -> None:
+        self.held_out, self.every, self.shown = held_out, every, shown
+        self.rows: list[tuple[float, float]] = []
+
+    def __call__(self, step: int, steps: int, make: Callable[[], TrainedNetwork]) -> float | None:
+        if step % self.every and step != steps:
+            return None
+        found = None
+        if self.held_out is not None:
+            found = completion_of(make(), self.held_out)
+            self.rows.append((step, found))
+        if self.shown:
+            words = "" if found is None else f", held-out perplexity {found:.1f}"
+            print(f"step {step} of {steps}{words}", flush=True)
+        return found
+
+
+@dataclass
+class _Run:
+    """A training: its learner, and what is collected of it."""
+
+    settings: MinibatchSettings
+    corpus: Corpus
+    threads: int | None
+    watch: _Watch
+    callback: Callable[[MinibatchEvent], None] | None
+    means: Means = field(default_factory=Means)
+
+    def __post_init__(self) -> None:
+        model = self.settings.model
+        self.network = family_of(model).network(self.settings.widths)
+        self.names = kept_nodes(self.network)
+        executor = executor_of(self.threads)
+        self.learner = Learner(self.network, ROWS, model.seed, self.settings.pace, executor)
+        self.size = min(self.settings.batch_size, self.corpus.shape[0])
+
+    def go(self, store: Store | None = None) -> TrainedNetwork:
+        """All steps, or those that are left of a training that was stopped."""
+        learner, total, begun = self.learner, self.settings.steps, time.monotonic()
+        if store is not None:
+            self.means.sums, self.means.draws, self.watch.rows = store.restore(learner)
+        scale, observed = self.corpus.shape[0] / self.size, self.network.observed[0]
+        if not learner.has_begun:
+            self._begin(observed)
+        batches = minibatches(self.corpus, self.size, learner.seed, learner.steps)
+        local: Local | None = None
+        with stop_gently() as stop:
+            while learner.steps < total:
+                local = learner.step({observed: next(batches)}, scale)
+                self._collect()
+                found = self.watch(learner.steps, total, partial(self._result, local, now=True))
+                if self.callback is not None:
+                    seconds = time.monotonic() - begun
+                    event = MinibatchEvent(learner.steps, total, seconds, found, learner)
+                    self.callback(event)
+                if store is not None and learner.steps < total:
+                    store.note(learner, self.means, self.watch.rows, stop.requested)
+                if stop.requested:
+                    raise stop.interrupted(
+                        f"stopped after step {learner.steps} of {total}"
+                        + (" and saved; the same call goes on" if store is not None else "")
+                    )
+        assert local is not None
+        result = self._result(local)
+        if store is not None:
+            store.finish(result, self.corpus.vocabulary)
+        return result
+
+    def _begin(self, observed: str) -> None:
+        """A Gibbs chain on the rows that come first."""
+        rows = min(BEGIN_ROWS, self.corpus.shape[0])
+        first = next(minibatches(self.corpus, rows, self.learner.seed))
+        self.learner.begin({observed: first}, self.corpus.shape[0] / rows, BEGIN_SWEEPS)
+
+    def _collect(self) -> None:
+        settings, learner = self.settings, self.learner
+        number = learner.steps - (settings.steps - settings.collect)
+        if number < 1:
+            return
+        for name in self.names:
+            mean = learner.mean(name)
+            self.means.sums[name] = self.means.sums.get(name, 0.0) + mean
+        if is_kept(number, settings.collect, settings.keep_draws):
+            self.means.draws.append({n: np.array(learner.values[n]) for n in self.names})
+
+    def _result(self, local: Local | None, now: bool = False) -> TrainedNetwork:
+        """The network with the means over the steps that were collected, or as it stands ``now``,
+        and with the rates and weights of the last minibatch."""
+        assert local is not None
+        means, samples = self.means, self.settings.collect
+        if now:
+            means, samples = Means({n: self.learner.mean(n) for n in self.names}), 1
+        found = belief_network(local.chain, means, samples, Trace(0), self.settings.model)
+        scale = self.corpus.shape[0] / self.size
+        traces: Mapping[str, NDArray[np.float64]] = {}
+        if self.watch.rows:
+            table = np.array(self.watch.rows, np.float64)
+            traces = {STEP: table[:, 0], PERPLEXITY: table[:, 1]}
+        return replace(
+            found,
+            weights=tuple(scale * weight for weight in found.weights),
+            traces=traces,
+            state={},
+            sweeps=self.learner.steps,
+            vocabulary=self.corpus.vocabulary,
+        )

@@ -1,0 +1,133 @@
+"""Features of a corpus that is larger than memory, to a file, block by block.
+
+    features = pgbn.transform_to(model, corpus, "features.npy")     # an array that is on the disk
+
+Rows are written beside the target and take its name when all are there. What is done is noted after
+each block: a run that is stopped or killed goes on when it is called again, with the same bits,
+since a document's features depend on its counts and the seed alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer, check_seed
+from pgbn.errors import DataError, PgbnWarning, StorageError
+from pgbn.storage.part_files import new_file, sync_folder
+from pgbn.training.minibatch.train import as_corpus
+from pgbn.training.new_rows import infer
+from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
+
+__all__ = ["transform_to"]
+
+TYPES = ("float32", "float64")
+
+
+def transform_to(
+    model: TrainedNetwork,
+    X: Any,
+    path: str | Path,
+    *,
+    layer: int | None = 1,
+    burn_in: int = 100,
+    samples: int = 100,
+    seed: int = 0,
+    dtype: str = "float32",
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> NDArray[Any]:
+    """Write the mean topic proportions of the documents ``X``, a `pgbn.Corpus` or documents ×
+    terms, to the .npy file ``path``, a row a document; returns the array, which stays on the disk.
+
+    ``layer`` is one layer, or None for all side by side. Columns go by name where both the corpus
+    and the model have names. Memory holds one block of documents. ``progress(done, total)`` is
+    called after each block. The same call goes on after a stop.
+    """
+    trained, target = trained_network(model), Path(path)
+    chosen = None if layer is None else check_layer(trained, layer, "layer")
+    check_integer("burn_in", burn_in, 0)
+    check_integer("samples", samples, 1)
+    if dtype not in TYPES:
+        raise DataError(f"dtype={dtype!r}: give one of {', '.join(TYPES)}")
+    if target.suffix != ".npy":
+        raise DataError(f"path={str(path)!r}: the name must end in .npy")
+    corpus = as_corpus(X, trained.link)
+    widths = trained.widths if chosen is None else (trained.widths[chosen - 1],)
+    terms = corpus.vocabulary if trained.vocabulary is not None else None
+    settings = [_digest(trained), *corpus.shape, corpus.entries, corpus.total, layer, burn_in,
+                samples, check_seed(seed), dtype]  # fmt: skip
+    file = _Rows(target, (corpus.shape[0], sum(widths)), dtype, settings)
+    for number in range(file.blocks, corpus.block_count):
+        with warnings.catch_warnings():  # empty documents get the prior; one note a block is noise
+            warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
+            found = infer(trained, corpus.block(number), layers=chosen, burn_in=burn_in,
+                          samples=samples, seed=seed, threads=threads, terms=terms,
+                          units=False)  # fmt: skip
+        file.write(number, number * corpus.block_rows, found.features(chosen))
+        if progress is not None:
+            progress(min((number + 1) * corpus.block_rows, corpus.shape[0]), corpus.shape[0])
+    return file.finish()
+
+
+def _digest(model: TrainedNetwork) -> str:
+    """What tells other models."""
+    digest = hashlib.sha256(repr((model.link, model.noise, model.priors)).encode())
+    for array in (*model.phi, model.r, *model.draws.values()):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+class _Rows:
+    """A file of rows that grows.
+
+    Invariant: the first ``blocks`` blocks are on the disk, and the note beside them says so.
+    """
+
+    def __init__(
+        self, target: Path, shape: tuple[int, int], dtype: str, settings: Sequence[Any]
+    ) -> None:
+        self.target, self.settings = target, json.loads(json.dumps(list(settings)))
+        self.part = target.with_name(f".{target.name}.rows")
+        self.note = target.with_name(f".{target.name}.json")
+        try:
+            self.blocks = self._done()
+            if self.blocks:
+                self.rows = np.lib.format.open_memmap(self.part, "r+")
+            else:
+                self.rows = np.lib.format.open_memmap(self.part, "w+", np.dtype(dtype), shape)
+        except OSError as error:
+            raise StorageError(f"{target}: could not be written ({error.strerror})") from error
+
+    def _done(self) -> int:
+        """The blocks that an earlier call with the same settings has written."""
+        try:
+            note = json.loads(self.note.read_text("utf-8"))
+            same = note["settings"] == self.settings and self.part.exists()
+            return int(note["blocks"]) if same else 0
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return 0
+
+    def write(self, block: int, start: int, features: NDArray[np.float64]) -> None:
+        """The rows of one block; when they are on the disk, the note says so."""
+        self.rows[start : start + len(features)] = features
+        self.rows.flush()
+        note = {"settings": self.settings, "blocks": block + 1}
+        with new_file(self.note) as file:
+            file.write(json.dumps(note).encode())
+
+    def finish(self) -> NDArray[Any]:
+        """The file takes its name."""
+        del self.rows
+        os.replace(self.part, self.target)
+        self.note.unlink(missing_ok=True)
+        sync_folder(self.target.absolute().parent)
+        return np.asanyarray(np.load(self.target, mmap_mode="r", allow_pickle=False))

@@ -1,0 +1,76 @@
+"""Steps of the learner: averages as their formula says, and the posterior where it is exact."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import pgbn
+from pgbn.training.minibatch.learner import Learner, Pace
+
+PRIORS = {"p_prior": (3.0, 4.0), "c0_prior": (4.0, 4.0), "gamma0_prior": (4.0, 2.0), "eta": 0.8}
+ROWS, TERMS = 6, 4
+
+
+def tiny(widths: tuple[int, ...]) -> pgbn.Network:
+    return pgbn.zoo.pgbn(widths, c_prior=(4.0, 4.0), **PRIORS)
+
+
+def test_steps_shrink_as_they_say() -> None:
+    pace = Pace(1.0, 4.0, 0.75)
+    assert pace.step(0) == 1.0
+    assert pace.step(12) == pytest.approx(4.0**-0.75)
+
+
+def test_averages_of_what_was_heard() -> None:
+    X = sp.csr_array(np.random.default_rng(0).poisson(1.0, (12, 5)))
+    learner = Learner(tiny((3,)), "doc", 1, Pace(1.0, 1.0, 1.0, 1, 2))
+    heard = [learner.step({"x": X}, 2.0).heard for _ in range(3)]
+    mean = sum(each["phi1"][0] for each in heard) / 3  # ε = 1, 1/2, 1/3
+    np.testing.assert_allclose(learner.counts["phi1"], 2.0 * mean)
+    assert learner.counts["phi1"].sum() == pytest.approx(2 * X.sum())
+    shape = 0.8 + 2.0 * mean
+    np.testing.assert_allclose(learner.mean("phi1"), shape / shape.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(learner.values["phi1"].sum(axis=1), 1.0)
+
+
+def scores(widths: tuple[int, ...], replicates: int, scale: float) -> np.ndarray:
+    """z of statistics of what rows share after two steps on all rows, with data drawn anew in
+    between: with ε = 1, one sample and ρ = 1 each is a draw given the data, and the joint law
+    stays, but for what is left of where the rows begin after 30 sweeps."""
+    network = tiny(widths)
+    names = [*(f"phi{t + 1}" for t in range(len(widths))), "r", "gamma0", "c0"]
+    sizes = {"doc": ROWS, "term": TERMS}
+
+    def statistics(values: dict[str, np.ndarray]) -> list[float]:
+        r, gamma0, c0 = (values[name] for name in ("r", "gamma0", "c0"))
+        squares = [float((values[name] ** 2).sum()) for name in names if name.startswith("phi")]
+        found = [r.sum(), np.log(r).mean(), gamma0, c0, gamma0 * c0, r.sum() * c0]
+        return [*squares, *(float(each) for each in found)]
+
+    before, after = [], []
+    for seed in range(replicates):
+        drawn = network.generate(seed=2 * seed, sizes=sizes)
+        before.append(statistics(network.generate(seed=2 * seed + 1, sizes=sizes)))
+        values = {name: drawn[name] for name in names}
+        learner = Learner(network, "doc", seed, Pace(1.0, 1e12, 1.0, 30, 1), values=values)
+        learner.step({"x": sp.csr_array(drawn["x"])}, scale)
+        again = network.generate(seed=10**6 + seed, sizes=sizes, given=learner.values)
+        learner.step({"x": sp.csr_array(again["x"])}, scale)
+        after.append(statistics(learner.values))
+    one, other = np.array(before), np.array(after)
+    spread = np.sqrt((one.var(axis=0) + other.var(axis=0)) / replicates)
+    return (other.mean(axis=0) - one.mean(axis=0)) / spread
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("widths", [(2,), (3, 2)])
+def test_all_rows_at_once_leave_the_joint_law(widths) -> None:
+    found = scores(widths, 8000, 1.0)
+    assert np.abs(found).max() < 4, found
+
+
+@pytest.mark.long
+def test_a_wrong_scale_is_seen() -> None:
+    assert np.abs(scores((2,), 1000, 1.5)).max() > 5

@@ -1,0 +1,116 @@
+"""Training on minibatches: results that can be used, the same bits, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import pgbn
+from pgbn.errors import DataError, StorageError
+
+RNG = np.random.default_rng(0)
+TOPICS = RNG.dirichlet(np.full(20, 0.1), 4)
+X, NEW = (RNG.poisson(30 * RNG.dirichlet(np.full(4, 0.2), rows) @ TOPICS) for rows in (120, 80))
+SHORT: dict[str, Any] = {
+    "batch_size": 16, "steps": 12, "collect": 6, "keep_draws": 2, "local_burn_in": 3,
+    "local_samples": 2, "progress": False, "show_every": 5,
+}  # fmt: skip
+
+
+class Stopped(Exception):
+    """A process that ends."""
+
+
+def same(one: pgbn.TrainedNetwork, other: pgbn.TrainedNetwork) -> None:
+    for a, b in zip(one.phi, other.phi, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(one.r, other.r)
+    np.testing.assert_array_equal(one.draws["phi1"], other.draws["phi1"])
+    for name, trace in one.traces.items():
+        np.testing.assert_array_equal(trace, other.traces[name])
+
+
+def test_topics_are_found(tmp_path) -> None:
+    """As good as those of Gibbs sampling, up to 3 %; and what the model can do."""
+    model = pgbn.train_minibatch(X, (6, 4), batch_size=30, steps=80, collect=30, keep_draws=10,
+                                 progress=False, held_out=NEW[:40], show_every=40)  # fmt: skip
+    gibbs = pgbn.train_layerwise(X, (6, 4), 2, burn_in=100, collect=30, keep_draws=10, min_width=1,
+                                 progress=False).deepest  # fmt: skip
+    best, found = (pgbn.completion_perplexity(each, NEW, burn_in=100, samples=100).perplexity()
+                   for each in (gibbs, model))  # fmt: skip
+    assert found < 1.03 * best
+    assert model.widths == (6, 4)
+    assert list(model.traces["sweep"]) == [40, 80]
+    assert model.traces["perplexity"][1] < 20
+    assert 0.5 < model.weights[0].sum() / X.sum() < 2
+    assert pgbn.infer(model, X[:3], burn_in=5, samples=5).features(2).shape == (3, 4)
+    assert model.report(tmp_path / "page.html").exists()
+    pgbn.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(pgbn.load(tmp_path / "model").phi[1], model.phi[1])
+
+
+def test_memory_or_folder_threads_and_stops_leave_the_bits(tmp_path) -> None:
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", vocabulary=[f"w{v}" for v in range(20)])
+    whole = pgbn.train_minibatch(X, (4, 3), held_out=X[:9], **SHORT)
+    same(whole, pgbn.train_minibatch(corpus, (4, 3), held_out=X[:9], threads=2, **SHORT))
+    arguments = {"save": tmp_path / "run", "minutes": 0, "held_out": X[:9], **SHORT}
+    for last in (3, 9):
+
+        def stop(event: pgbn.MinibatchEvent, last: int = last) -> None:
+            if event.step == last:
+                raise Stopped
+
+        with pytest.raises(Stopped):
+            pgbn.train_minibatch(corpus, (4, 3), callback=stop, **arguments)
+        with pytest.raises(StorageError, match="has not ended"):
+            pgbn.load(tmp_path / "run")
+    seen: list[int] = []
+    result = pgbn.train_minibatch(corpus, (4, 3), callback=lambda e: seen.append(e.step),
+                                  **arguments)  # fmt: skip
+    assert seen == [9, 10, 11, 12]
+    same(whole, result)
+    assert list(result.vocabulary or ()) == corpus.vocabulary
+    same(whole, pgbn.train_minibatch(corpus, (4, 3), **arguments))  # it is finished
+    same(whole, pgbn.load(tmp_path / "run"))
+    with pytest.raises(DataError, match="another trained, with another model"):
+        pgbn.train_minibatch(corpus, (4, 2), **arguments)
+    with pytest.raises(DataError, match="with another data"):
+        pgbn.train_minibatch(X[:50], (4, 3), **arguments)
+
+
+@pytest.mark.parametrize("link", ["bernoulli", "gamma"])
+def test_other_links(link) -> None:
+    data = (X > 0).astype(int) if link == "bernoulli" else sp.csr_array(X * 0.5)
+    model = pgbn.train_minibatch(data, (4, 3), link=link, **SHORT)
+    assert model.link == link
+    assert (model.noise != 1.0) == (link == "gamma")
+
+
+def test_what_is_shown(capsys) -> None:
+    pgbn.train_minibatch(X, 3, held_out=X[:9], **{**SHORT, "progress": True})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[0] for line in lines] == [f"step {n} of 12" for n in (5, 10, 12)]
+    assert "held-out perplexity" in lines[0]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"decay": 0.4}, "decay=0.4: give a number above 0.5"),
+    ({"delay": 0}, "delay=0"),
+    ({"first_step": 2.0}, "first_step=2.0"),
+    ({"collect": 13}, "collect=13 must be at most steps=12"),
+    ({"keep_draws": 7}, "keep_draws=7 must be at most collect=6"),
+    ({"batch_size": 0}, "batch_size"),
+    ({"eta": -1.0}, "eta"),
+    ({"local_samples": 0}, "local_samples"),
+])  # fmt: skip
+def test_wrong_arguments(arguments, words) -> None:
+    with pytest.raises(DataError, match=words):
+        pgbn.train_minibatch(X, (4, 3), **{**SHORT, **arguments})
+
+
+def test_wrong_data() -> None:
+    with pytest.raises(DataError, match="X: the data have negative values"):
+        pgbn.train_minibatch(-X, (4, 3), **SHORT)

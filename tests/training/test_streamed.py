@@ -1,0 +1,80 @@
+"""Features to a file: those of `infer`, block by block, and after a stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn.errors import DataError
+
+RNG = np.random.default_rng(0)
+X = RNG.poisson(0.5, (50, 12))
+X[7] = 0
+MODEL = pgbn.TrainedNetwork(
+    phi=(RNG.dirichlet(np.ones(12), 4), RNG.dirichlet(np.ones(4), 3)), r=np.ones(3), c=np.ones(2)
+)
+SWEEPS = {"burn_in": 3, "samples": 4, "seed": 5}
+
+
+class Stopped(Exception):
+    """A process that ends."""
+
+
+@pytest.mark.parametrize("layer", [1, 2, None])
+def test_features_are_those_of_infer(tmp_path, layer) -> None:
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+    found = pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", layer=layer, dtype="float64",
+                              **SWEEPS)  # fmt: skip
+    with pytest.warns(pgbn.PgbnWarning, match="no known term"):
+        whole = pgbn.infer(MODEL, X, layers=layer, **SWEEPS).features(layer)
+    np.testing.assert_array_equal(found, whole)
+    np.testing.assert_array_equal(np.load(tmp_path / "f.npy"), whole)
+    assert isinstance(found, np.memmap)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "f.npy"]
+
+
+def test_a_stopped_run_goes_on(tmp_path) -> None:
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+
+    def stop(done: int, total: int) -> None:
+        assert total == 50
+        if done >= 24:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", progress=stop, **SWEEPS)
+    assert not (tmp_path / "f.npy").exists()
+    seen: list[int] = []
+    found = pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy",
+                              progress=lambda done, total: seen.append(done), **SWEEPS)  # fmt: skip
+    assert seen == [32, 40, 48, 50]
+    at_once = pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS)
+    np.testing.assert_array_equal(found, at_once)
+
+
+def test_other_settings_begin_anew(tmp_path) -> None:
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+
+    def stop(done: int, total: int) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", progress=stop, **SWEEPS)
+    seen: list[int] = []
+    pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", burn_in=3, samples=5,
+                      progress=lambda done, total: seen.append(done))  # fmt: skip
+    assert seen[0] == 8
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"path": "f.csv"}, "must end in .npy"),
+    ({"dtype": "int8"}, "dtype='int8'"),
+    ({"layer": 3}, "layer"),
+    ({"samples": 0}, "samples"),
+])  # fmt: skip
+def test_wrong_arguments(tmp_path, arguments, words) -> None:
+    given = {"path": "f.npy", **arguments}
+    path = tmp_path / given.pop("path")
+    with pytest.raises(DataError, match=words):
+        pgbn.transform_to(MODEL, X, path, **given)

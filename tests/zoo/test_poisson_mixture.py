@@ -1,0 +1,28 @@
+"""Mixtures of Poisson vectors: the joint distribution, and simulated data."""
+
+from __future__ import annotations
+
+import pytest
+
+from pgbn import zoo
+from pgbn.testing import geweke
+from tests.helpers.recovery import covered
+
+NETWORK = zoo.poisson_mixture(2, 2.0, (2.0, 1.0))
+SIZES = {"doc": 4, "term": 2}
+
+
+def test_joint_distribution() -> None:
+    result = geweke(NETWORK, SIZES, 1500, 6, seed=3)
+    assert result.worst < 4, result
+
+
+@pytest.mark.long
+def test_joint_distribution_at_length() -> None:
+    result = geweke(NETWORK, SIZES, 25_000, 8, seed=4)
+    assert result.worst < 4, result
+
+
+@pytest.mark.long
+def test_intervals_cover_the_rates() -> None:
+    assert 80 <= covered(NETWORK, {"doc": 12, "term": 3}) <= 97
