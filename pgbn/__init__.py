@@ -87,6 +87,8 @@ if TYPE_CHECKING:
     from pgbn.nodes.rules.evidence import Evidence
     from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule
     from pgbn.nodes.rules.table import rules
+    from pgbn.samplers.disk import Disk
+    from pgbn.samplers.executor import Threads
     from pgbn.storage import load, save
     from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
@@ -112,6 +114,7 @@ __all__ = [
     "Corpus",
     "DataError",
     "Dirichlet",
+    "Disk",
     "Draws",
     "Event",
     "Evidence",
@@ -146,6 +149,7 @@ __all__ = [
     "StaleReadError",
     "StorageError",
     "Sum",
+    "Threads",
     "TrainedNetwork",
     "checkpoint",
     "completion_perplexity",

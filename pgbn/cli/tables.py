@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pgbn.errors import printable
 from pgbn.storage.part_files import new_file
 
-__all__ = ["print_table", "save_table", "write_table"]
+__all__ = ["print_table", "save_rows", "save_table", "write_table"]
 
 
 def write_table(
@@ -34,6 +34,16 @@ def save_table(
     with new_file(to) as file:
         text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
         write_table(text, values, columns, labels, head)
+        text.detach()
+
+
+def save_rows(to: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Rows of any kind as a CSV file, whole or not at all."""
+    with new_file(to) as file:
+        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
         text.detach()
 
 

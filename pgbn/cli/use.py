@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pgbn.checks import term_names
 from pgbn.cli.console import cannot_write, check_target, output
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
-from pgbn.cli.tables import print_table, save_table
+from pgbn.cli.tables import print_table, save_rows, save_table
 from pgbn.errors import PgbnWarning, notify
 from pgbn.storage.archive import read_manifest
 from pgbn.storage.folders import open_saved, read_folder
@@ -101,21 +101,37 @@ def topics_command(
             "that are rarer elsewhere; 1 in layer 1 and 0.6 above if left out.",
         ),
     ] = None,
+    to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv file for them.")] = None,
 ) -> None:
     """List the topics of a model by weight.
 
     Example:
 
       pgbn topics model --layer 2 --top 15 -n 20
+
+      pgbn topics model -o topics.csv
     """
     from pgbn.cli.models import open_model, topic_row
     from pgbn.evaluation import topics
 
+    if to is not None and to.suffix != ".csv":
+        raise typer.BadParameter(f"--output {to}: the name must end in .csv")
+    if to is not None:
+        check_target(to)
     opened = open_model(model)
     layers = range(opened.network.depth, 0, -1) if layer is None else [layer]
     found = {
         t: topics(opened.network, t, top, opened.vocabulary, relevance)[:number] for t in layers
     }
+
+    if to is not None:
+        lines = [(t.layer, t.index, t.label, f"{t.weight:.6g}", " ".join(t.terms))
+                 for every in found.values() for t in every]  # fmt: skip
+        with cannot_write(to):
+            save_rows(to, ["layer", "topic", "label", "weight", "terms"], lines)
+        facts = {"output": str(to), "topics": len(lines)}
+        output.result(facts, lambda: output.say(f"{to}: {len(lines)} topics"))
+        return
 
     def text() -> None:
         for t, every in found.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
 from pgbn.explain.exposures import beyond_lines, count_line, exposure_line, exposures
-from pgbn.explain.lemmas import Lemmas, lemmas_of_rule
+from pgbn.explain.lemmas import Lemmas, chain_lemma, lemmas_of_rule
 from pgbn.explain.links import link_lemma, link_lines
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
@@ -163,8 +163,8 @@ def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
     chain = notation.along(node) is not None
     if chain:
         blocks += [
-            Paragraph(f"By {lemmas.cite('chain')} the rows are treated from the last to the first; "
-                      "nothing is passed back from beyond the last:"),
+            Paragraph(f"By {lemmas.cite(chain_lemma(node))} the rows are treated from the last to "
+                      "the first; nothing is passed back from beyond the last:"),
             Equations(tuple(beyond_lines(notation, node))),
         ]  # fmt: skip
     for slot in random_slots(notation, node):

@@ -12,7 +12,7 @@ from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule
 
-__all__ = ["Lemmas", "lemma_of_draw", "lemmas_of_rule"]
+__all__ = ["Lemmas", "chain_lemma", "lemma_of_draw", "lemmas_of_rule"]
 
 _RULE_LEMMAS: dict[tuple[type[Node], str, str], tuple[str, ...]] = {
     (Gamma, "shape", "poisson"): ("gamma", "crt"),
@@ -34,6 +34,11 @@ def lemmas_of_rule(rule: EvidenceRule) -> tuple[str, ...]:
 def lemma_of_draw(rule: DrawRule) -> str | None:
     """The lemma behind one of our draw rules."""
     return _DRAW_LEMMAS.get(rule.node)
+
+
+def chain_lemma(node: Node) -> str:
+    """The lemma behind a node that depends on its own row before."""
+    return "proportions" if isinstance(node, Dirichlet) else "chain"
 
 
 class Lemmas:

@@ -169,6 +169,24 @@ LEMMAS = {
         r"gamma with shape $a_t + m_t$ and rate $c_t + q_t$: together one draw of the whole chain.",
         "Acharya, Ghosh & Zhou 2015; Schein, Zhou & Wallach 2016",
     ),
+    "proportions": Lemma(
+        "A Markov chain of Dirichlets, backward and forward",
+        r"Let row $t$ of a chain be $\phi_t \sim \mathrm{Dir}(a_t)$ with $a_t$ linear in "
+        r"$\phi_{t-1}$ and with the same weights for all entries. From the last row to the first, "
+        r"each row is integrated out by the lemma of the Dirichlet, with what row $t+1$ passes "
+        r"back added to what it hears itself:",
+        (
+            r"n_t &= n_t^{\mathrm{own}} + \ell_{t+1}",
+            r"\ell_t &\sim \mathrm{CRT}(n_t, a_t)",
+            r"\hat{q}_t &= -\ln s_t,\quad s_t \sim \mathrm{Beta}(a_{t \cdot}, n_{t \cdot})",
+        ),
+        r"As a function of $a_t$ the row leaves $\prod_v a_{tv}^{\ell_{tv}} e^{-\hat{q}_t "
+        r"a_{tv}}$: for $\phi_{t-1}$ that is $\prod_v \phi_{t-1,v}^{\ell_{tv}}$ times "
+        r"$e^{-\hat{q}_t w}$ with a weight $w$ that is the same for all entries, as these sum to "
+        r"one. Then, from the first row to the last, row $t$ given the new row $t-1$ is "
+        r"$\mathrm{Dir}(a_t + n_t)$: together one draw of the whole chain. The weights "
+        r"hear the tables with the exposures $\hat{q}_t$.",
+    ),
     "sums": Lemma(
         "Sums stay current",
         r"Let $\theta_v \sim \mathrm{Gam}(a_v, c)$ and $m_v \mid \theta_v \sim \mathrm{Pois}(q\, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from pgbn.explain.algebra import Formula, call
+from pgbn.explain.algebra import Formula, call, numeral
 from pgbn.explain.formulas import to_unicode
 from pgbn.explain.kernels import kernel_lines
 from pgbn.explain.lemmas import lemmas_of_rule
@@ -14,6 +14,7 @@ from pgbn.explain.names import Symbol, clean_math, escape_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.registered import generic_lines, where_lines
 from pgbn.explain.symbols import At
+from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import ALWAYS
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
@@ -110,7 +111,7 @@ def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) 
     shape = notation.slot(node, slot, at, phase)
     lines = [rf"{tables} &\sim \mathrm{{CRT}}\bigl({notation.count(node.name, at).latex},\ "
              rf"{shape.latex}\bigr)"]  # fmt: skip
-    return lines if rule.drawn is None else [*lines, _beta_line(notation, node, slot)]
+    return lines if rule.drawn is None else [*lines, _beta_line(notation, node, slot, at, phase)]
 
 
 def has_tables(rule: EvidenceRule) -> bool:
@@ -118,17 +119,31 @@ def has_tables(rule: EvidenceRule) -> bool:
     return bool({"crt", "dirichlet"} & set(lemmas_of_rule(rule)))
 
 
-def _beta_line(notation: Notation, node: Node, slot: str) -> str:
+def _total(notation: Notation, node: Node, slot: str, at: At, phase: str) -> Formula:
+    """A slot summed over the node's simplex, in the rows of a phase."""
+    over = node.simplex or ""
+    if notation.along(node) is None:
+        return notation.total(node, slot, over)
+    found = numeral(0.0)
+    for term in notation.wiring.polynomials[node.name, slot].terms:
+        if term.phase in (ALWAYS, phase):
+            operands = [operand_of(factor, node) for factor in term.factors]
+            product = reduce_product(term.coefficient, operands, (over, *term.contracted))
+            found = found + notation.product(product, at)
+    return found
+
+
+def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: str) -> str:
     """The random exposure that a Dirichlet passes to its concentration."""
     over = node.simplex
     assert over is not None
-    total = notation.total(node, slot, over)
-    heard = notation.count(node.name, {**notation.index, over: r"\cdot"}).latex
+    total = _total(notation, node, slot, at, phase)
+    heard = notation.count(node.name, {**at, over: r"\cdot"}).latex
     dims = notation.wiring.exposures.rule_dims(node, slot)
     mark = notation.marks[node.name] + notation.slot_mark(node, slot)
-    share = Symbol(notation.letter("s"), mark).at([notation.index[dim] for dim in reversed(dims)])
+    share = Symbol(notation.letter("s"), mark).at([at[dim] for dim in reversed(dims)])
     return (
-        rf"{notation.passed(node, slot).latex} &= -\ln {share},\quad {share} \sim "
+        rf"{notation.passed(node, slot, at).latex} &= -\ln {share},\quad {share} \sim "
         rf"\mathrm{{Beta}}\bigl({total.latex},\ {heard}\bigr)"
     )
 

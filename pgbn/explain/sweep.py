@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code, join
 from pgbn.explain.kernels import kernel_reason
-from pgbn.explain.lemmas import Lemmas, lemma_of_draw, lemmas_of_rule
+from pgbn.explain.lemmas import Lemmas, chain_lemma, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.links import link_lemma
 from pgbn.explain.notation import Notation
 from pgbn.explain.steps import count_lines, draw_lines, random_slots
@@ -134,7 +134,7 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
                if (node.name, slot) in notation.wiring.rules):  # fmt: skip
             keys.append(_split_key(notation, node))
         if notation.along(node) is not None:
-            keys.append("chain")
+            keys.append(chain_lemma(node))
         own += [rule.reference for rule in rules if not lemmas_of_rule(rule)]
     else:
         sources = notation.wiring.sources[node.name]
@@ -150,7 +150,7 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
             found.append(draw)
         keys += found
         if notation.along(node) is not None:
-            keys.append("chain")
+            keys.append(chain_lemma(node))
         if not keys:
             own.append(notation.wiring.draws[node.name].reference)
     texts = [f"By {lemmas.cite(*keys)}."] if keys else []

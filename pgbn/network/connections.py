@@ -201,11 +201,13 @@ class Connections:
                 f"@pgbn.link_rule({kind}, ...)"
             )
         finite = isinstance(node, Latent) and node.finite  # its rows tell each other nothing upward
-        chained = rule.is_random and (callable(rule.exposure) or finite)
+        passed = callable(rule.exposure) or rule.drawn is not None
+        chained = rule.is_random and (passed or finite)
         if polynomial.along is not None and not chained:
             raise MissingRuleError(
                 f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
-                f"{slot} cannot be passed from row to row; chains run through the shape of a Gamma"
+                f"{slot} cannot be passed from row to row; chains run through the shape of a Gamma "
+                "or the concentration of a Dirichlet"
             )
         handed_on = rule.count == "count" and isinstance(node, Latent)
         if handed_on and rule.kind == "poisson" and not polynomial.is_plain:

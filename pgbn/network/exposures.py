@@ -58,6 +58,11 @@ class Exposures:
         then it is drawn with pseudo-counts that complete it, see `Wiring.completed`."""
         return self.connections.nodes[name].simplex in self.heard_dims(name)
 
+    def passed_back_dims(self, child: Node, slot: str) -> set[str]:
+        """The dims along which the exposure varies that a row passes to the row before."""
+        polynomial = self.connections.polynomials[child.name, slot]
+        return self._time_dims(child, polynomial, set(self.rule_dims(child, slot)))
+
     def source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
         """The exposure that comes through one source; its dims have the child's names."""
         if source not in self._heard:
@@ -131,7 +136,7 @@ class Exposures:
         rule = self.connections.rules[child.name, slot]
         polynomial = self.connections.polynomials[child.name, slot]
         if rule.drawn is not None:
-            return tuple(rule.drawn(child))
+            return tuple(rule.drawn(child))  # also in time: what a row passes back is not in it
         dims: set[str] = {polynomial.along} if polynomial.along else set()
         dims |= self._named_dims(child, rule.exposure_reads)
         if polynomial.along is not None:

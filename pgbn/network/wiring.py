@@ -87,6 +87,8 @@ class Wiring:
                 self._check_integer(node, slot)
             if rule.unit_exposure:
                 self._check_unit(node, slot)
+            if rule.drawn is not None and self.polynomials[node.name, slot].along is not None:
+                self._check_passed_back(node, slot)
         if self.connections.draws[node.name].kernel:
             check_kernel(self.connections, node)
 
@@ -201,6 +203,17 @@ class Wiring:
                 f"so the beta prior is not conjugate; "
                 f"make {parent} a Gamma: pgbn.Gamma({parent!r}, 1, 1, dims=...)"
                 f"{way_out(self.nodes[parent])}"
+            )
+
+    def _check_passed_back(self, node: Node, slot: str) -> None:
+        """A row of proportions hears from the next row an exposure that must be the same for all
+        its entries."""
+        if node.simplex in self.exposures.passed_back_dims(node, slot):
+            raise MissingRuleError(
+                f"{node.name}: {slot} = {getattr(node, slot)} weighs the entries of the row before "
+                f"differently along {node.simplex!r}, so that what a row passes back varies over "
+                f"{node.simplex!r} and its Dirichlet is not conjugate; let the weights be the same "
+                f"along {node.simplex!r}"
             )
 
     def _check_completed(self, node: Node) -> None:

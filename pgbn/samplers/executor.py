@@ -4,6 +4,11 @@ An executor decides where work is done, never what comes out. A row kernel draws
 stream of (key, i) alone and writes to places that belong to row i alone; calls are independent of
 each other. So every executor gives the same bits, and another one, for other machinery, needs no
 more than the methods of `Executor`.
+
+An executor may also keep the arrays that have rows (``empty(shape, dtype)``, zeros), say into how
+many ``parts`` work on all rows is to be cut, and ``release()`` the memory of rows: see
+`pgbn.samplers.disk`. Whoever makes such an array, cuts or reads rows asks `rows_array`, `parts_of`
+and `let_go`.
 """
 
 import os
@@ -15,11 +20,21 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, thread_count
 from pgbn.errors import DataError
 
-__all__ = ["SERIAL", "Executor", "Threads", "executor_of"]
+__all__ = [
+    "SERIAL",
+    "Executor",
+    "Threads",
+    "executor_of",
+    "keeps_rows",
+    "let_go",
+    "parts_of",
+    "rows_array",
+]
 
 _BLOCKS_PER_THREAD = 4  # rows differ in cost: a thread that finishes early takes another block
 
@@ -138,3 +153,26 @@ def executor_of(threads: int | None = None, executor: Executor | None = None) ->
             )
     check_integer(f"executor={executor!r}: workers", getattr(executor, "workers", None), 1)
     return executor
+
+
+def rows_array(executor: Executor, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Zeros for rows, where the executor keeps them: in memory unless it says otherwise."""
+    make = getattr(executor, "empty", None)
+    return np.zeros(shape, dtype) if make is None else make(shape, dtype)
+
+
+def keeps_rows(executor: Executor) -> bool:
+    """Whether the executor keeps rows in another place than memory."""
+    return getattr(executor, "empty", None) is not None
+
+
+def let_go(executor: Executor) -> None:
+    """Tell that some rows were read or written, and are not needed in memory now."""
+    release = getattr(executor, "release", None)
+    if release is not None:
+        release()
+
+
+def parts_of(executor: Executor) -> int:
+    """Into how many parts work on all rows is to be cut: one for each worker, or more."""
+    return max(executor.workers, int(getattr(executor, "parts", 1)))

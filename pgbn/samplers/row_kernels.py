@@ -16,7 +16,9 @@ from pgbn.samplers.variates.beta import draw_log_beta_odds, draw_neg_log_beta
 from pgbn.samplers.variates.binomial import draw_binomial
 from pgbn.samplers.variates.crt import draw_crt
 from pgbn.samplers.variates.gamma import draw_log_gamma
+from pgbn.samplers.variates.gig import draw_gig
 from pgbn.samplers.variates.poisson import draw_poisson, draw_truncated_poisson
+from pgbn.samplers.variates.polya_gamma import draw_polya_gamma
 from pgbn.samplers.variates.row_gammas import HUGE, TINY, fill_rows, workspace
 
 __all__ = [
@@ -27,10 +29,12 @@ __all__ = [
     "crt_rows",
     "exponential_rows",
     "gamma_rows",
+    "gig_rows",
     "log_gamma_rows",
     "neg_log_beta_rows",
     "normal_rows",
     "poisson_rows",
+    "polya_gamma_rows",
     "truncated_poisson_rows",
     "uniform_rows",
 ]
@@ -196,3 +200,28 @@ def crt_rows(key, start, stop, m, r, out):
         for i in range(x.size):
             count = u[min(i, u.size - 1)]
             x[i] = draw_crt(rng, count, v[min(i, v.size - 1)]) if count else 0
+
+
+@njit(cache=True, nogil=True)
+def gig_rows(key, start, stop, order, a, b, out):
+    """x ~ GIG(order, a, b)."""
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        p, u, v = row_of(order, row, out), row_of(a, row, out), row_of(b, row, out)
+        x = row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_gig(
+                rng, p[min(i, p.size - 1)], u[min(i, u.size - 1)], v[min(i, v.size - 1)]
+            )
+
+
+@njit(cache=True, nogil=True)
+def polya_gamma_rows(key, start, stop, tilt, out):
+    """x ~ PG(1, tilt)."""
+    rng = np.empty(2, np.uint64)
+    for row in range(start, stop):
+        restart(rng, key, row)
+        u, x = row_of(tilt, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_polya_gamma(rng, u[min(i, u.size - 1)])

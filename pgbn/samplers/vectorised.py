@@ -23,10 +23,12 @@ from pgbn.samplers.row_kernels import (
     crt_rows,
     exponential_rows,
     gamma_rows,
+    gig_rows,
     log_gamma_rows,
     neg_log_beta_rows,
     normal_rows,
     poisson_rows,
+    polya_gamma_rows,
     truncated_poisson_rows,
     uniform_rows,
 )
@@ -47,11 +49,13 @@ __all__ = [
     "dirichlet",
     "exponential",
     "gamma",
+    "gig",
     "log_gamma",
     "multinomial",
     "neg_log_beta",
     "normal",
     "poisson",
+    "polya_gamma",
     "truncated_poisson",
     "uniform",
 ]
@@ -85,6 +89,18 @@ def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float
     size = stream.shape
     a, c = operand(shape, REAL, size), operand(rate, REAL, size)
     return run(gamma_rows, stream, np.empty(size), a, c)
+
+
+def gig(stream: Stream, order: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """x ~ GIG(order, a, b), with density proportional to x^(order-1) exp(-(a x + b / x) / 2)."""
+    parts = [operand(each, REAL, stream.shape) for each in (order, a, b)]
+    return run(gig_rows, stream, np.empty(stream.shape), *parts)
+
+
+def polya_gamma(stream: Stream, tilt: ArrayLike) -> NDArray[np.float64]:
+    """x ~ PG(1, tilt), Pólya-gamma: of mean tanh(tilt / 2) / (2 tilt)."""
+    each = operand(tilt, REAL, stream.shape)
+    return run(polya_gamma_rows, stream, np.empty(stream.shape), each)
 
 
 def log_gamma(stream: Stream, shape: ArrayLike) -> NDArray[np.float64]:

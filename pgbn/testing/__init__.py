@@ -3,6 +3,7 @@
 from pgbn.testing.calibration import CalibrationResult, sbc
 from pgbn.testing.conjugacy import ConjugacyResult, check_conjugacy
 from pgbn.testing.geweke import GewekeResult, geweke
+from pgbn.testing.kernels import KernelResult, compare_kernel
 from pgbn.testing.mutants import Mutant, mutants
 from pgbn.testing.scores import z_counts, z_mean
 from pgbn.testing.side_by_side import MutantTable, mutant_table
@@ -11,9 +12,11 @@ __all__ = [
     "CalibrationResult",
     "ConjugacyResult",
     "GewekeResult",
+    "KernelResult",
     "Mutant",
     "MutantTable",
     "check_conjugacy",
+    "compare_kernel",
     "geweke",
     "mutant_table",
     "mutants",

@@ -10,9 +10,12 @@ import numpy as np
 
 from pgbn.engine.compile.sizes import complete_sizes
 from pgbn.engine.data.cells import Cells, read_array, read_data
+from pgbn.engine.data.corpus_cells import read_corpora, read_corpus_cells
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
+from pgbn.samplers.executor import SERIAL, Executor
+from pgbn.storage.blocks import Corpus
 from pgbn.training.family import Family
 from pgbn.training.growing import Progress
 from pgbn.training.grown import GrownNetwork
@@ -30,12 +33,12 @@ __all__ = [
 ]
 
 
-def read_training(X: Any, family: Family) -> dict[str, Cells]:
+def read_training(X: Any, family: Family, executor: Executor = SERIAL) -> dict[str, Cells]:
     """The data to train on, checked: a dict by the names of the observed nodes, or, where there is
     but one, its array, which errors then call X."""
     network = family.example()
     if isinstance(X, Mapping):
-        cells = read_data(network, X)
+        cells = read_data(network, read_corpora(network, X, executor))
     elif len(network.observed) > 1:
         names = ", ".join(f"{name!r}: ..." for name in network.observed)
         raise DataError(
@@ -43,7 +46,11 @@ def read_training(X: Any, family: Family) -> dict[str, Cells]:
             f"by name: {{{names}}}"
         )
     else:
-        cells = {network.observed[0]: read_array(only_data_node(network), X)}
+        node = only_data_node(network)
+        read = (
+            read_corpus_cells(node, X, executor) if isinstance(X, Corpus) else read_array(node, X)
+        )
+        cells = {network.observed[0]: read}
     complete_sizes(network, {}, {name: each.shape for name, each in cells.items()})
     return cells
 

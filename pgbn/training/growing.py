@@ -24,6 +24,7 @@ from pgbn.errors import notify
 from pgbn.network.growth import Units
 from pgbn.network.network import Network
 from pgbn.nodes.rules.registry import find_link
+from pgbn.samplers.executor import Executor
 from pgbn.training.averages import Means, Trace, unit_counts
 from pgbn.training.belief import belief_network, kept_nodes
 from pgbn.training.family import Family
@@ -76,7 +77,7 @@ class Plan:
     settings: Settings
     family: Family
     layer1: str
-    threads: int | None
+    executor: Executor
     callbacks: list[Callable[[Progress], None]]
     clock: Clock
     networks: list[Trained]
@@ -108,7 +109,7 @@ class Plan:
     ) -> Chain:
         """A chain at a state. The sweeps that were run before number it: its streams are new."""
         network, seed = self.family.network(widths), self.settings.seed
-        return Chain(network, data, seed, sweeps, state, self.layer1, self.threads)
+        return Chain(network, data, seed, sweeps, state, self.layer1, executor=self.executor)
 
 
 def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> str:

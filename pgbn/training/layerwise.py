@@ -12,6 +12,7 @@ from pgbn.engine.first_layer.choice import first_choice
 from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.engine.run.progress import Clock, check_callback, live
 from pgbn.nodes.rules.registry import find_link
+from pgbn.samplers.executor import Executor, executor_of
 from pgbn.training.averages import Means
 from pgbn.training.beginning import (
     check_resumed,
@@ -53,6 +54,7 @@ def train_layerwise(
     seed: int = 0,
     layer1: str = "auto",
     threads: int | None = None,
+    executor: Executor | None = None,
     average: int = 1,
     min_width: int = 4,
     min_count: int = 1,
@@ -82,7 +84,9 @@ def train_layerwise(
     in all. ``trace_every`` sweeps the log likelihood and the active width are noted (0: never).
     ``layer1`` is the sampler of the first layer (`Network.chain`). "auto" goes by X and
     ``max_width``: "collapsed" for counts, but "blocked" where counts are so large that it is many
-    times cheaper, where there are more than 2^28 of them, and where cells are masked.
+    times cheaper, where there are more than 2^28 of them, and where cells are masked; "partial" for
+    a `pgbn.Corpus`. ``executor`` says where rows are worked on, such as `pgbn.Disk`; ``threads``
+    is short for threads of this process.
     ``start_from`` is a network, a training or a fitted estimator of the same documents, or the
     folder of one: layers are added to it, or, if it has ``depth`` layers already, it is trained C_T
     sweeps more. Its first layer keeps its width, which ``max_width`` must not be below; ``eta`` and
@@ -103,7 +107,14 @@ def train_layerwise(
         start=networks[-1] if networks else None,
     )  # fmt: skip
     return train_settings(
-        settings, X, networks, resume=resume, callback=callback, threads=threads, progress=progress
+        settings,
+        X,
+        networks,
+        resume=resume,
+        callback=callback,
+        threads=threads,
+        executor=executor,
+        progress=progress,
     )
 
 
@@ -115,13 +126,15 @@ def train_settings(
     resume: Progress | None = None,
     callback: Callable[[Progress], None] | None = None,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: bool = True,
 ) -> LayerwiseTraining:
     """`train_layerwise` with settings that are resolved, from ``networks`` on (those that
     ``resume`` has, if it is given)."""
     check_callback(callback)
     family = family_of(settings)
-    data = read_training(X, family)
+    worker = executor_of(threads, executor)
+    data = read_training(X, family, worker)
     if resume is not None:
         check_resumed(resume, data, settings)
     elif networks:
@@ -130,7 +143,7 @@ def train_settings(
         settings=settings,
         family=family,
         layer1=_sampler(settings, family, data, resume),
-        threads=threads,
+        executor=worker,
         callbacks=[] if callback is None else [callback],
         clock=Clock(0),
         networks=list(networks),

@@ -5,6 +5,7 @@ from pgbn.zoo.bnbp import bnbp
 from pgbn.zoo.bptf import bptf
 from pgbn.zoo.deep_pgds import deep_pgds
 from pgbn.zoo.dirbn import dirbn
+from pgbn.zoo.dynamic_topics import dynamic_topics
 from pgbn.zoo.epm import epm
 from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
 from pgbn.zoo.gated_pfa import gated_pfa
@@ -26,6 +27,7 @@ __all__ = [
     "bptf",
     "deep_pgds",
     "dirbn",
+    "dynamic_topics",
     "epm",
     "gamma_markov_chain",
     "gated_pfa",

@@ -130,3 +130,19 @@ def test_empty_documents_are_called_as_in_the_results(
     assert "1 of 3 documents have no known term: 2; their" in shown.err
     assert shown.err.count("no known term") == 1
     assert [row.partition(",")[0] for row in shown.out.splitlines()[1:]] == ["1", "2", "3"]
+
+
+def test_topics_as_a_file(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, to = place / "model", tmp_path / "topics.csv"
+    shown = ask(capsys, "topics", model, "--top", 3)
+    found = ask(capsys, "topics", model, "--top", 3, "-o", to)
+    assert found == {"output": str(to), "topics": len(shown)}
+    head, *lines = to.read_text("utf-8").splitlines()
+    assert head == "layer,topic,label,weight,terms"
+    first = shown[0]
+    assert lines[0].split(",")[:2] == [str(first["layer"]), str(first["topic"])]
+    assert lines[0].split(",")[-1].split() == list(first["terms"])
+    assert run(["topics", str(model), "-o", str(tmp_path / "t.txt")]) == 2
+    assert "must end in .csv" in capsys.readouterr().err
+    assert run(["topics", str(model), "-o", str(tmp_path / "no" / "t.csv")]) == 1
+    assert "could not be written" in capsys.readouterr().err

@@ -75,13 +75,6 @@ REFUSED: dict[str, Case] = {
         MissingRuleError,
         ["g: rate holds a Shift", "shape of a Gamma"],
     ),
-    "shift in a Dirichlet": (
-        lambda: poisson(
-            Dirichlet("d", Shift(Self(), along="doc", initial=1.0), over="term", dims="doc")
-        ),
-        MissingRuleError,
-        ["d: concentration holds a Shift", "shape of a Gamma"],
-    ),
 }
 
 

@@ -115,9 +115,15 @@ REFUSED: dict[str, Case] = {
         ["g: shape", "Shift inside a Shift"],
     ),
     "two shifts": (
-        lambda: chain(Shift(Self(), along="doc", initial=1) + Shift(Self(), along="doc")),
+        lambda: poisson(
+            gamma(
+                "g",
+                Shift(Self(), along="doc", initial=1) + Shift(Self(), along="term", initial=1),
+                dims=("doc", "term"),
+            )
+        ),
         NetworkError,
-        ["g: shape", "two Shifts"],
+        ["g: shape", "Shifts along 'doc' and 'term'"],
     ),
     "a @ b @ c": (
         lambda: poisson(A @ B @ C),
@@ -246,7 +252,7 @@ INDEXED: dict[str, Case] = {
     ),
     "a simplex": (
         lambda: poisson(
-            Dirichlet("phi", 1.0, over="writer", dims="k") [AUTHOR] @ gamma("a", dims="k")
+            Dirichlet("phi", gamma("b"), over="writer", dims="k") [AUTHOR] @ gamma("a", dims="k")
         ),
         PgbnError,
         ["phi sums to one over 'writer'", "varies over 'writer'"],

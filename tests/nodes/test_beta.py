@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn import Beta, BetaOdds
+from pgbn import Bernoulli, Beta, BetaOdds, Gamma, Network, Poisson
 from tests.helpers.node_laws import density, draws, posterior
 
 A, B = 2.0, 3.0
@@ -45,3 +45,15 @@ def test_values_that_are_no_probability() -> None:
 
 def test_chains_begin_at_odds_of_some_size() -> None:
     assert BetaOdds("p", 1, 1).begin(np.array([1e-9, 1.0, 1e9])).tolist() == [0.01, 1.0, 100.0]
+
+
+def test_a_probability_that_was_rounded_is_not_impossible() -> None:
+    """A draw may round to 0 or 1; its density there is that beside it, not infinite."""
+    for a, b in ((0.01, 0.01), (2.0, 3.0)):
+        found = Beta("p", a, b).log_density(np.array([0.0, 1.0, 0.5]), a=a, b=b)
+        assert np.isfinite(found).all()
+    h = Bernoulli("h", Beta("p", 1e-3, 1e-3, dims="i"), dims="i")
+    net = Network(Poisson("x", Gamma("g", h * 1.0, 1.0, dims="i"), dims="i"))
+    chain = net.chain({"x": np.zeros(4, int)}, seed=1)
+    chain.program.values["p"] = np.round(chain.program.values["h"])  # as rounding leaves them
+    assert np.isfinite(chain.log_joint())

@@ -44,6 +44,8 @@ def calls(shape: tuple[int, int, int, int]) -> dict[str, tuple[Any, ...]]:
         "dirichlet": (along_first * along_third, 2),
         "multinomial": (counts, along_second * along_third, 2),
         "categorical": (along_second * along_third, 2),
+        "gig": (along_first - 1.0, along_second, along_third),
+        "polya_gamma": (along_third,),
         "uniform": (),
         "normal": (along_first, along_third),
         "exponential": (along_second,),

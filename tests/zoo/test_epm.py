@@ -69,3 +69,9 @@ def test_intervals_cover_the_rates(name: str, weighted: bool) -> None:
     """Chains of binary graphs walk slowly, and need more sweeps to forget where they began."""
     network = MILDLY[name](weighted)
     assert 80 <= covered(network, {"vertex": 6}, 500, 1500) <= 97
+
+
+@pytest.mark.long
+def test_intervals_of_the_shrinkage_prior_cover_the_rates() -> None:
+    network = zoo.pgds(2, 0.5, 0.5, 1.5, 2.0, MILD, MILD, True, MILD)
+    assert 80 <= covered(network, {"time": 6, "term": 4}) <= 97

@@ -8,7 +8,7 @@ an array, or at a part of it, holds a reference, so that nothing that can be see
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -29,16 +29,16 @@ _UNUSED = _references([np.empty(0)])[0]
 
 
 class Pool:
-    """A source of arrays like `numpy.empty`."""
+    """A source of arrays like ``make``, which is `numpy.empty` or what an executor has for it."""
 
-    def __init__(self) -> None:
-        self._arrays: list[NDArray[Any]] = []
+    def __init__(self, make: Callable[..., NDArray[Any]] = np.empty) -> None:
+        self._make, self._arrays = make, list[NDArray[Any]]()
 
     def empty(self, shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
         """An array that nobody else refers to, with anything in it."""
         for array, references in zip(self._arrays, _references(self._arrays), strict=True):
             if references == _UNUSED and array.shape == shape and array.dtype == dtype:
                 return array
-        array = np.empty(shape, dtype)
+        array = self._make(shape, dtype)
         self._arrays = [*self._arrays[1 - _MOST :], array]
         return array

@@ -72,7 +72,7 @@ class Program:
             name: (copies[name], *(self.sizes[dim] for dim in dims))
             for name, dims in self.storage.items()
         }
-        self.pool = Pool()
+        self.pool = Pool(getattr(executor, "empty", np.empty))
         self.values: dict[str, NDArray[np.float64]] = {}
         self.counts: dict[tuple[str, str], NDArray[Any]] = {}  # integers
         self.latent_counts: dict[str, NDArray[np.int64]] = {}

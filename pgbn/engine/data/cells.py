@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from pgbn.checks import in_order
 from pgbn.engine.data.coordinates import is_coordinates, read_coordinates
+from pgbn.engine.data.imputable import check_imputable, is_imputable
 from pgbn.engine.data.nonzero import Cells, cells_of, coordinate_cells, typed
 from pgbn.errors import DataError, did_you_mean
-from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import EvidenceRule
+from pgbn.nodes.base import Observed
 from pgbn.storage.blocks import counts_of
 from pgbn.storage.sparse import check_sparse
 
@@ -56,44 +55,8 @@ def read_data(network: Network, data: Mapping[str, Any]) -> dict[str, Cells]:
     }
     for name, cell in cells.items():
         if cell.missing is not None:
-            _check_imputable(network, network.nodes[name])
+            check_imputable(network, network.nodes[name])
     return cells
-
-
-def _is_imputable(node: Node) -> bool:
-    """Masked cells are imputed as Poisson counts, so the data must rest on such counts."""
-    return find_link(node) is not None and node.simplex is None
-
-
-def _is_silent(rule: EvidenceRule) -> bool:
-    """Whether a rule tells its slot nothing at masked cells: their value is 0, and what a function
-    makes of the cells is left out there (`Quantities.known_only`), but a slot's value is not."""
-    parts = ((rule.count, rule.count_reads), (rule.exposure, rule.exposure_reads))
-    return rule.drawn is None and all(
-        part in ("value", "count", 0) or (callable(part) and {"value", "count"} & set(reads))
-        for part, reads in parts
-    )
-
-
-def _check_imputable(network: Network, node: Node) -> None:
-    link, kind = find_link(node), type(node).__name__
-    wrong = "" if _is_imputable(node) else f"for {kind}"
-    for slot in node.slots():
-        rule = network.wiring.rules.get((node.name, slot))
-        if wrong or link is None or rule is None:
-            continue
-        reads = {"value", "count", "exposure"} & set(rule.exposure_reads)
-        told = (rule.count, rule.kind, rule.drawn) == ("count", "poisson", None) and not reads
-        if slot == link.slot and not told:
-            wrong = f"since the rule of {kind} for {slot} is not that of Pois(exposure · {slot})"
-        elif slot != link.slot and not _is_silent(rule):
-            wrong = f"since the rule of {kind} for {slot} does not look at the data of each cell"
-    if wrong:
-        raise DataError(
-            f"{node.name}: the data have masked cells, which cannot be imputed {wrong}; use a "
-            "node with Poisson counts, such as pgbn.Poisson, or leave the rows with unknown "
-            "cells out"
-        )
 
 
 def read_array(
@@ -209,7 +172,7 @@ def _check_values(node: Observed, values: NDArray[Any], imputed: bool) -> None:
         kind = "NaN" if np.isnan(values).any() else "infinite"
         remedy = (
             "for unknown cells give a numpy.ma.masked_array, whose masked cells are imputed"
-            if imputed and _is_imputable(node)
+            if imputed and is_imputable(node)
             else "give finite numbers, or leave the rows with unknown cells out"
         )
         raise DataError(f"{node.name}: the data have {kind} values; {remedy}")

@@ -37,9 +37,9 @@ class Coordinates:
 
 def is_coordinates(value: Any) -> bool:
     """Whether data are given by coordinates, and not as a matrix."""
-    if isinstance(value, Mapping) or _is_coo(value):
-        return True
-    return bool(sp.issparse(value)) and len(value.shape) != 2
+    if sp.issparse(value):  # of which some are mappings too
+        return len(value.shape) > 2
+    return isinstance(value, Mapping) or _is_coo(value)
 
 
 def _is_coo(value: Any) -> bool:

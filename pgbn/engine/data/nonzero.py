@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -15,14 +15,18 @@ from pgbn.storage.memory import check_bytes
 
 __all__ = ["Cells", "CoordinateCells", "cells_of", "coordinate_cells", "typed"]
 
+_ROWS = 2**12  # that are added up at a time
+
 
 class Cells:
     """The non-zero cells of an observed array, rows × columns.
 
     The last dim is the columns; the replicates and all other dims, flattened, are the rows.
     ``values`` are int64 for counts and float64 for reals. ``missing`` marks cells whose value
-    is unknown; they are imputed in every sweep. Kernels that take rows by their numbers read
-    ``starts`` and ``numbers``, which are empty where all rows are there, see `CoordinateCells`.
+    is unknown; they are imputed in every sweep. ``is_corpus``: they are those of a `pgbn.Corpus`;
+    ``let_go`` is called after some rows were read, where the arrays are files. Kernels that take
+    rows by their numbers read ``starts`` and ``numbers``, which are empty where all rows are there,
+    see `CoordinateCells`.
     """
 
     numbers: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -36,9 +40,12 @@ class Cells:
         indices: NDArray[np.int32],
         values: NDArray[Any],
         missing: NDArray[np.bool_] | None = None,
+        is_corpus: bool = False,
+        let_go: Callable[[], None] = lambda: None,
     ) -> None:
         self.dims, self.shape, self.replicates = dims, shape, replicates
         self.starts, self.indices, self.values, self.missing = indptr, indices, values, missing
+        self.is_corpus, self.let_go = is_corpus, let_go
 
     @property
     def indptr(self) -> NDArray[np.int64]:
@@ -55,11 +62,20 @@ class Cells:
 
     def cell_rows(self) -> NDArray[np.int64]:
         """The row of every cell."""
-        return np.repeat(np.arange(self.rows, dtype=np.int64), np.diff(self.starts))
+        return np.repeat(self._numbers(0, self.rows), np.diff(self.starts))
 
-    def positions(self, dims: tuple[str, ...], replicates: int) -> NDArray[np.int64]:
-        """For every cell, the flat index into an array of (replicates or 1, *dims)."""
-        rows = self.cell_rows()
+    def _numbers(self, first: int, last: int) -> NDArray[np.int64]:
+        """The numbers of some of the rows that are stored."""
+        return np.arange(first, last, dtype=np.int64)
+
+    def positions(
+        self, dims: tuple[str, ...], replicates: int, block: slice = slice(None)
+    ) -> NDArray[np.int64]:
+        """For every cell, or those of a block of rows, the flat index into an array of
+        (replicates or 1, *dims)."""
+        first, last, _ = block.indices(self.rows)
+        edges = self.starts[first : last + 1]
+        rows = np.repeat(self._numbers(first, last), np.diff(edges))
         per = prod(self.shape[:-1])
         index = {"": rows // per if per else rows}
         inside = rows % per if per else rows
@@ -67,7 +83,7 @@ class Cells:
             index[dim] = inside % size
             inside = inside // size
         if self.dims:
-            index[self.dims[-1]] = self.indices.astype(np.int64)
+            index[self.dims[-1]] = self.indices[edges[0] : edges[-1]].astype(np.int64)
         sizes = dict(zip(self.dims, self.shape, strict=True))
         flat = index[""] if replicates > 1 else np.zeros(rows.size, np.int64)
         for dim in dims:
@@ -78,8 +94,29 @@ class Cells:
         """Σ of cell values over all dims but ``dims``, as an array of (R, *dims)."""
         sizes = dict(zip(self.dims, self.shape, strict=True))
         shape = (self.replicates, *(sizes[dim] for dim in dims))
-        sums = np.bincount(self.positions(dims, self.replicates), values, minlength=prod(shape))
+        sums = np.zeros(prod(shape))
+        for block, cells in self._blocks():  # in a fixed order, whoever runs it
+            at = self.positions(dims, self.replicates, block)
+            if at.size:
+                low = at.min()
+                part = np.bincount(at - low, values[cells])
+                sums[low : low + part.size] += part
+            self.let_go()
         return sums.astype(values.dtype).reshape(shape)
+
+    def sum(self) -> int:
+        """Σ of the data, as a whole number."""
+        total = 0
+        for _, cells in self._blocks():
+            total += int(self.values[cells].sum())
+            self.let_go()
+        return total
+
+    def _blocks(self) -> Iterator[tuple[slice, slice]]:
+        """The rows in blocks, and the cells of each."""
+        for first in range(0, self.rows, _ROWS):
+            last = min(first + _ROWS, self.rows)
+            yield slice(first, last), slice(self.starts[first], self.starts[last])
 
     def dense(self, values: NDArray[Any] | None = None) -> NDArray[Any]:
         """The whole array, (R, *shape), of the data or of other values of the same cells."""
@@ -112,8 +149,8 @@ class CoordinateCells(Cells):
             "supported here, where each row is looked at"
         )
 
-    def cell_rows(self) -> NDArray[np.int64]:
-        return np.repeat(self.numbers, np.diff(self.starts))
+    def _numbers(self, first: int, last: int) -> NDArray[np.int64]:
+        return self.numbers[first:last]
 
     def dense(self, values: NDArray[Any] | None = None) -> NDArray[Any]:
         check_bytes(f"a dense array of {' × '.join(self.dims)}", 8 * prod(self.shape),

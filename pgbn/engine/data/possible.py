@@ -82,6 +82,8 @@ def _place(node: Observed, cells: Cells, cell: int) -> str:
 def _check_pairs(node: Observed, slot: str, terms: Sequence[Term], cells: Cells) -> None:
     """Refuse positive data at pairs that no term is about: the other half of a symmetric matrix,
     and self loops."""
+    if any(not any(pair.relation for pair in term.factors) for term in terms):
+        return  # a term that is about all pairs
     possible = np.zeros(cells.values.size, np.bool_)
     for term in terms:
         holds = np.ones(cells.values.size, np.bool_)

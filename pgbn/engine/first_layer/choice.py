@@ -26,6 +26,8 @@ __all__ = ["choose", "first_choice", "quickest", "refusal", "samplers_of", "sche
 MOST_TOKENS = 2**31  # that are counted in four bytes
 MOST_TOPICS = 2**16  # that a label can tell apart
 
+_OF_CORPORA = "partial"  # whose rows are independent, wherever they are
+
 # One sweep of the sampler that mixes best moves further than one of a sampler that holds more.
 _WORTH = 4.0
 
@@ -106,6 +108,10 @@ def _without_kernel(network: Network, layer1: str, reason: str) -> tuple[str, Sc
 
 def _automatic(program: Program, patterns: Sequence[Pattern]) -> tuple[str, Schedule]:
     kinds = [kind for kind in automatic() if not _why_not(kind, program, patterns)]
+    corpora = any(program.cells[p.observed].is_corpus for p in patterns)
+    rows_apart = [kind for kind in kinds if kind.name == _OF_CORPORA]
+    if corpora and rows_apart:
+        return _OF_CORPORA, schedule_for(program.network, _OF_CORPORA)
     if kinds:
         largest = max(patterns, key=lambda p: program.cells[p.observed].values.size)
         cells, topics = program.cells[largest.observed], program.shape[largest.loadings][-1]
@@ -122,6 +128,8 @@ def first_choice(cells: Cells, topics: int, most_tokens: int) -> str:
     "blocked", by the general rules if need be, where cells are missing or tokens are too many."""
     if cells.missing is not None or _too_many(cells, topics, most_tokens):
         return "blocked"
+    if cells.is_corpus:
+        return _OF_CORPORA
     return quickest(cells, topics)[0].name
 
 
@@ -137,7 +145,7 @@ def _why_not(kind: type[FirstLayer], program: Program, patterns: Sequence[Patter
 
 def _too_many(cells: Cells, topics: int, most_tokens: int = MOST_TOKENS) -> str:
     """Why there is no sampler for so many tokens or topics; "" if there is."""
-    if cells.values.sum() >= most_tokens:
+    if cells.sum() >= most_tokens:
         return "there are 2^31 tokens or more"
     if topics >= MOST_TOPICS:
         return "there are more than 65,535 topics"

@@ -18,6 +18,7 @@ from pgbn.engine.fused.gamma_layers import LayerTables, find_mix
 from pgbn.errors import DataError
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
+from pgbn.samplers.executor import parts_of
 from pgbn.samplers.first_layer.collapsed import (
     Labelling,
     allocate_collapsed,
@@ -81,7 +82,9 @@ class Collapsed(FirstLayer):
         shape = (self.replicates, self.documents, self.topics)
         self.mix = find_mix(self.program, self.program.network.nodes[self.pattern.scores],
                             self.pattern.slot)  # fmt: skip
-        self.shapes = np.empty(shape if self.mix is not None else (0, 0, 0), np.float32)
+        self.shapes = self.program.pool.empty(
+            shape if self.mix is not None else (0, 0, 0), np.float32
+        )
         self.totals = np.ascontiguousarray(self.m.reshape(shape).sum(axis=1))
         self.deliver()
 
@@ -105,7 +108,8 @@ class Collapsed(FirstLayer):
         theta = values[mix.theta].reshape(1, self.rows, mix.topics)
         phi = values[mix.phi] if mix.coefficient == 1.0 else mix.coefficient * values[mix.phi]
         others = self.other_counts()
-        ranges = blocks_of(self.rows, min(self.rows, _BLOCKS) if self.executor.workers > 1 else 1)
+        parts = parts_of(self.executor)
+        ranges = blocks_of(self.rows, min(self.rows, max(parts, _BLOCKS)) if parts > 1 else 1)
         self.deliver()
         for part, own_key in tables:
             part.begin(own_key)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.engine.compile.splitting import blocks_of
 from pgbn.engine.first_layer.base import FirstLayer, read_state
-from pgbn.samplers.executor import SERIAL
+from pgbn.samplers.executor import parts_of, rows_array
 from pgbn.samplers.first_layer.blocked import draw_labels
 from pgbn.samplers.first_layer.loadings import loadings_of
 from pgbn.samplers.first_layer.pseudo import count_pseudo
-from pgbn.samplers.first_layer.tokens import count_rows, expand, word_order
+from pgbn.samplers.first_layer.tokens import (
+    WordOrder,
+    add_words,
+    count_rows,
+    count_words,
+    expand,
+    word_order,
+)
 
 __all__ = ["TOKEN_BYTES", "TokenLabels"]
 
@@ -27,16 +36,36 @@ class TokenLabels:
         program = layer.program
         cells = program.cells[layer.observed]
         self.layer = layer
-        self.tokens = expand(cells.indptr, cells.indices, cells.values)
-        self.order = word_order(self.tokens, layer.documents, layer.vocabulary)
-        self.labels: NDArray[Any] = np.zeros(self.tokens.word.size, np.uint16)
-        loadings = loadings_of(program.values[layer.pattern.loadings].copy(), program.executor)
-        program.executor.rows(draw_labels, layer.rows, key, self.tokens, loadings,
+        executor = program.executor
+        self.tokens = expand(cells.indptr, cells.indices, cells.values, executor)
+        self.labels = rows_array(executor, self.tokens.word.shape, np.uint16)
+        loadings = loadings_of(program.values[layer.pattern.loadings].copy(), executor)
+        executor.rows(draw_labels, layer.rows, key, self.tokens, loadings,
                  layer.scores(), self.labels, layer.pseudo(held=True))  # fmt: skip
 
     def count_into(self, m: NDArray[np.int32]) -> None:
         """The counts m_jk of the labels."""
-        SERIAL.rows(count_rows, len(m), 0, self.tokens.row_start, self.labels, m)
+        self.layer.executor.rows(count_rows, len(m), 0, self.tokens.row_start, self.labels, m)
+
+    @cached_property
+    def order(self) -> WordOrder:
+        """The tokens word by word."""
+        return word_order(self.tokens, self.layer.documents, self.layer.vocabulary)
+
+    def count_words(self, n: NDArray[Any]) -> None:
+        """The counts n_vk of the labels: word by word or, where blocks of labels are read from
+        files, block by block."""
+        layer, executor = self.layer, self.layer.executor
+        words, parts = layer.replicates * layer.vocabulary, parts_of(executor)
+        if parts <= executor.workers:
+            executor.rows(count_words, words, 0, *self.order, self.labels, n)
+            return
+        n[...] = 0
+        for low, high in blocks_of(layer.rows, parts):
+            executor.calls([
+                partial(add_words, low, high, *range_, layer.documents, self.tokens, self.labels, n)
+                for range_ in blocks_of(words, executor.workers)
+            ])  # fmt: skip
 
     def count_further(self) -> None:
         """The counts of the further terms."""
@@ -47,4 +76,4 @@ class TokenLabels:
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         below = self.layer.topics + self.layer.further.size
-        self.labels = read_state(state, "labels", self.labels.shape, below).astype(np.uint16)
+        self.labels[...] = read_state(state, "labels", self.labels.shape, below)

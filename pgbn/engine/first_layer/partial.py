@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.first_layer.base import FirstLayer
@@ -13,10 +14,13 @@ from pgbn.engine.first_layer.marginal import why_scores_stay, without_scores
 from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.first_layer.topics import HeldTopics
+from pgbn.engine.fused.gamma_layers import find_mix
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
+from pgbn.samplers.content import ByContent
 from pgbn.samplers.first_layer.partial import allocate_partial
-from pgbn.samplers.first_layer.tokens import count_words
+from pgbn.samplers.first_layer.tokens import RowPriors
+from pgbn.samplers.simd.contract import contract
 
 __all__ = ["Partial"]
 
@@ -50,6 +54,21 @@ class Partial(FirstLayer):
         self.topics_held = HeldTopics(self)
         self.deliver()
 
+    def prior(self) -> RowPriors:
+        """a = φ·θ of the layer above, row by row, where that is its form; else as all have it."""
+        program, pattern = self.program, self.pattern
+        mix = find_mix(program, program.network.nodes[pattern.scores], pattern.slot)
+        if mix is None or self.replicates > 1 or isinstance(self.executor, ByContent):
+            return super().prior()
+        theta = program.values[mix.theta].reshape(1, self.rows, mix.topics)
+        shapes = program.pool.empty((1, self.rows, self.topics), np.float32)
+        self.executor.rows(contract, self.rows, 0, theta, mix.coefficient * program.values[mix.phi],
+                           shapes, np.float32)  # fmt: skip
+        others = self.other_counts()
+        if others is not None:
+            shapes[0] += others
+        return RowPriors(shapes[0], 1)
+
     def loadings_changed(self, key: int) -> None:
         self.topics_held.take()
 
@@ -64,11 +83,8 @@ class Partial(FirstLayer):
     def _count_words(self) -> None:
         self.topics_held.counts_changed()
         self.tokens.count_further()
-        if self.is_given:  # it hears nothing
-            return
-        words = self.replicates * self.vocabulary
-        self.executor.rows(count_words, words, 0, *self.tokens.order, self.tokens.labels,
-                 self.topics_held.n)  # fmt: skip
+        if not self.is_given:  # else it hears nothing
+            self.tokens.count_words(self.topics_held.n)
 
     def draw_loadings(self, key: int) -> None:
         self.topics_held.draw(key)

@@ -19,7 +19,7 @@ from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.nodes.rules.registry import is_own, is_own_rule
 from pgbn.samplers.content import ByContent, key_for
-from pgbn.samplers.executor import SERIAL
+from pgbn.samplers.executor import SERIAL, parts_of
 from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.layers.tables import count_tables, share_tables
 from pgbn.samplers.rows import PARALLEL
@@ -100,7 +100,7 @@ class LayerTables(ABC):
     def __call__(self, key: int) -> None:
         executor = self.program.executor
         self.begin(key)
-        blocks = blocks_of(len(self._m), executor.workers if self._m.size > PARALLEL else 1)
+        blocks = blocks_of(len(self._m), parts_of(executor) if self._m.size > PARALLEL else 1)
         executor.calls([partial(self.rows, start, stop) for start, stop in blocks])
         self.end()
 

@@ -13,6 +13,7 @@ from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import Cells, cells_of, read_data
+from pgbn.engine.data.corpus_cells import read_corpora
 from pgbn.engine.data.imputed import imputed
 from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.data.possible import check_possible
@@ -28,7 +29,7 @@ from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
 from pgbn.samplers.content import ByContent
-from pgbn.samplers.executor import Executor, executor_of
+from pgbn.samplers.executor import Executor, executor_of, keeps_rows
 from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
@@ -62,11 +63,13 @@ class Chain(ChainVerbs):
         network, values = hold(network, given)
         self.network, self.given = network, Given(network, values)
         self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
-        cells = read_data(network, data)
+        worker = executor_of(threads, executor)
+        cells = read_data(network, read_corpora(network, data, worker))
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | self.given.shapes)
-        check_fits(network, sizes)
-        program = Program(network, cells, sizes, 1, executor_of(threads, executor))
+        if not keeps_rows(worker):
+            check_fits(network, sizes)
+        program = Program(network, cells, sizes, 1, worker)
         self._begin_given(program, {} if init is None else init)
         self._begin(program, layer1)
 

@@ -31,7 +31,9 @@ def begin_values(program: Program, key: int, init: Mapping[str, Any]) -> None:
             assert isinstance(node, Latent)
             draw = prior_step(program, name)
             value = node.begin(draw(stream_key(key, word_of("initial"), word_of(name))))
-        program.values[name] = np.ascontiguousarray(value, np.float64)
+        kept = program.pool.empty(value.shape)
+        kept[...] = value
+        program.values[name] = kept
 
 
 def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:

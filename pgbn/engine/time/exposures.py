@@ -25,7 +25,7 @@ from pgbn.nodes.base import Node
 from pgbn.nodes.rules.registry import is_own
 from pgbn.nodes.rules.results import checked_rule
 
-__all__ = ["backward", "passed_back", "time_exposure", "time_exposures"]
+__all__ = ["backward", "passed_back", "stack_rows", "time_exposure", "time_exposures"]
 
 
 def time_exposures(rows: Rows) -> list[Any]:
@@ -101,31 +101,46 @@ def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any] | Non
     return align(renamed, rows.dims, program.sizes)
 
 
+def stack_rows(rows: Rows, each: list[Any], phase: str = ALWAYS) -> NDArray[np.float64]:
+    """The exposures of every row as one array, (R, *dims); 0 where ``phase`` is not."""
+    program, kept = rows.program, _kept(rows)
+    inner = tuple(dim for dim in kept if dim != rows.along)
+    shape = (program.replicates, *(program.sizes[dim] for dim in inner))
+    out = []
+    for now, value in enumerate(each):
+        counts = phase in ("", ALWAYS) or (phase == FIRST) == (now == 0)
+        array = np.asarray(value, np.float64)
+        if array.ndim:
+            sizes = [
+                array.shape[array.ndim - len(rows.dims) + rows.dims.index(dim)] for dim in inner
+            ]
+            array = array.reshape((-1, *sizes))
+        out.append(np.broadcast_to(array * counts, shape))
+    return np.ascontiguousarray(np.stack(out, axis=kept.index(rows.along) + 1))
+
+
+def _kept(rows: Rows) -> tuple[str, ...]:
+    """The dims of what a node in time passes to its slot, as they are stored."""
+    dims = rows.program.wiring.exposures.rule_dims(rows.node, rows.slot)
+    return tuple(dim for dim in rows.program.storage[rows.name] if dim in dims)
+
+
 def time_exposure(program: Program, node: Node, slot: str, phase: str) -> Labelled:
     """The exposure that a node in time passes to its slot, all rows; 0 where ``phase`` is not."""
     rows = Rows(program, node)
-    kept = tuple(
-        dim
-        for dim in program.storage[node.name]
-        if dim in program.wiring.exposures.rule_dims(node, slot)
-    )
-    inner = tuple(dim for dim in kept if dim != rows.along)
-    shape = (program.replicates, *(program.sizes[dim] for dim in inner))
+    kept = _kept(rows)
+    if rows.rule.drawn is None:
+        return Labelled(lambda: stack_rows(rows, time_exposures(rows), phase), kept,
+                        program.replicates)  # fmt: skip
+    times = np.arange(rows.length) == 0 if phase == FIRST else np.arange(rows.length) > 0
+    shape = [-1 if dim == rows.along else 1 for dim in kept]
+    here = np.ones(1) if phase in ("", ALWAYS) else times.reshape(shape).astype(np.float64)
 
-    def get() -> NDArray[np.float64]:
-        each = time_exposures(rows)
-        stacked = []
-        for now, value in enumerate(each):
-            counts = phase in ("", ALWAYS) or (phase == FIRST) == (now == 0)
-            array = np.asarray(value, np.float64)
-            if array.ndim:
-                first = array.ndim - len(rows.dims)
-                sizes = [array.shape[first + rows.dims.index(dim)] for dim in inner]
-                array = array.reshape((-1, *sizes))
-            stacked.append(np.broadcast_to(array * counts, shape))
-        return np.ascontiguousarray(np.stack(stacked, axis=kept.index(rows.along) + 1))
+    def drawn() -> NDArray[np.float64]:
+        sizes = (program.replicates, *(program.sizes[dim] for dim in kept))
+        return np.asarray(program.drawn[node.name, slot].reshape(sizes) * here)
 
-    return Labelled(get, kept, program.replicates)
+    return Labelled(drawn, kept, program.replicates)
 
 
 # ---- what is special of the operands of nodes in time ------------------------------------

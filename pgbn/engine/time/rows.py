@@ -124,7 +124,10 @@ class Rows:
         return (row.shape[0], *(1,) * (4 - row.ndim), *row.shape[1:])
 
     def stream(self, key: int) -> Stream:
-        return Stream(stream_key(key, self.now), self.shape4, self.program.executor)
+        simplex = self.node.simplex
+        first = len(self.shape4) - len(self.dims)
+        axis = len(self.shape4) - 1 if simplex is None else first + self.dims.index(simplex)
+        return Stream(stream_key(key, self.now), self.shape4, self.program.executor, axis)
 
     def splitters(self) -> dict[str, Splitter]:
         return {

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.posterior import check_posterior
 from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Counts, Draw, Run, maker
-from pgbn.engine.time.exposures import backward, passed_back, time_exposures
+from pgbn.engine.time.exposures import backward, passed_back, stack_rows, time_exposures
 from pgbn.engine.time.rows import Rows
 from pgbn.network.terms import LATER, PREVIOUS, Factor
 from pgbn.nodes.base import Node, draw_node
+from pgbn.nodes.rules.evidence import Evidence
 from pgbn.nodes.rules.registry import is_own
 from pgbn.nodes.rules.results import drawn_counts
 from pgbn.samplers.random import stream_key
@@ -48,6 +49,7 @@ def time_counts(program: Program, task: Counts) -> Run | None:
         arguments = rows.quantities(n for n in reads if n != "count")
         collected = {name: np.zeros(program.shape[name], np.int64) for name in parents}
         passed = np.zeros((rows.length, *rows.shape4), np.int64)  # [t]: from row t+1 to row t
+        exposures: list[Any] = [0.0] * rows.length  # those that are drawn
         for now in reversed(range(rows.length)):
             rows.now = now
             total = own() + passed[now]
@@ -57,6 +59,8 @@ def time_counts(program: Program, task: Counts) -> Run | None:
             if is_own(count):
                 tables = drawn_counts(node, rows.slot, rows.rule, tables, rows.shape4,
                                       program.sizes)  # fmt: skip
+            if isinstance(tables, Evidence):
+                exposures[now], tables = tables.exposure, tables.count
             splitter = splitters.get(rows.phase)
             if splitter is None:
                 continue
@@ -70,6 +74,8 @@ def time_counts(program: Program, task: Counts) -> Run | None:
                     else:
                         _collect(rows, factor, counts, collected)
         program.counts[node.name, PREVIOUS] = passed
+        if rows.rule.drawn is not None:
+            program.drawn[node.name, rows.slot] = stack_rows(rows, exposures)
         for parent, counts in collected.items():
             program.counts[node.name, parent] = counts
 
@@ -140,7 +146,7 @@ def time_draw(program: Program, task: Draw) -> Run | None:
     heard = program.heard_count(node.name)
 
     def parameters(rows: Rows) -> Callable[[], dict[str, Any]]:
-        exposures = time_exposures(rows)
+        exposures = time_exposures(rows) if "exposure" in needed else []
         cell: list[Any] = [0.0]
         back = [backward(rows, term, cell) for term in rows.terms[LATER]]
         own_exposure = rows.at_row(program.exposure(node.name))

@@ -16,15 +16,22 @@ def expand_shift(walk: Walk, shift: Shift) -> list[Term]:
     """What counts in later rows, and the initial value, which counts in the first."""
     if walk.inside:
         raise walk.error("a Shift inside a Shift")
-    if walk.along is not None:
-        raise walk.error("holds two Shifts; one is supported")
+    if walk.along not in (None, shift.along):
+        raise walk.error(
+            f"holds Shifts along {walk.along!r} and {shift.along!r}; give all the same dim"
+        )
     if shift.along not in walk.node.axes:
         raise walk.error(f"Shift along {shift.along!r}, but its dims are {walk.node.axes}")
     walk.along = shift.along
     first = [replace(term, phase=FIRST) for term in walk.expand(shift.initial)]
     later = Walk(walk.node, walk.slot, inside=True).expand(shift.of)
     if not all(term.phase == LATER for term in later):
-        raise walk.error("every term of a Shift must contain Self()")
+        row = shift.along
+        raise walk.error(
+            "every term of a Shift must contain Self(); to read an earlier row of another node, "
+            f"rename its dim and look that row up: node.rename({row}='past')[pgbn.Categories("
+            f"'before', dims={row!r}, of='past', values=[0, 0, 1, 2, …])]"
+        )
     return later + first
 
 

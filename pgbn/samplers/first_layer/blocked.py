@@ -7,10 +7,13 @@ for every non-zero cell, all cells independent (Zhou, Cong and Chen 2016, eq. (m
 of the rate take part as pseudo-topics (`pseudo`).
 """
 
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.executor import SERIAL, Executor
+from pgbn.samplers.executor import SERIAL, Executor, parts_of
 from pgbn.samplers.first_layer.known_sums import allocate_known
 from pgbn.samplers.first_layer.pseudo import PseudoTopics, draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
@@ -108,32 +111,33 @@ def split_all_cells(
 ) -> None:
     """Split all cells; n_wk (R, V, K) and m (rows, K), and the counts ``split_e`` of the
     pseudo-topics, are written anew. ``known`` are `padded_topics` and `cell_sums`, if they are."""
-    rows = cells.indptr.size - 1
-    workers = executor.workers
-    edges = [rows * part // workers for part in range(workers + 1)]
+    rows, parts = cells.indptr.size - 1, parts_of(executor)
+    edges = [rows * part // parts for part in range(parts + 1)]
+    word = np.uint64(key)
     n_wk[...] = 0
-    parts = [n_wk] + [np.zeros_like(n_wk) for _ in range(workers - 1)]
-    others: list[PseudoTopics | None] = [split_e] * workers
+    free: list[tuple[np.ndarray, PseudoTopics | None]] = [(n_wk, split_e)]
     if split_e is not None:
         split_e.word[...] = 0
-        others[1:] = [split_e._replace(word=np.zeros_like(split_e.word)) for _ in parts[1:]]
+    for _ in range(executor.workers - 1):
+        own = split_e and split_e._replace(word=np.zeros_like(split_e.word))
+        free.append((np.zeros_like(n_wk), own))
 
-    def split(_key, first, last):
-        for part in range(first, last):
-            here = (np.uint64(key), edges[part], edges[part + 1])
-            given = (theta, parts[part], m, pseudo, others[part])
-            if known is None:
-                allocate_blocked(*here, cells, loadings, *given)
-            else:
-                phi, sums = known
-                allocate_known(*here, sums, cells, phi, *given)
+    def split(start, stop):
+        counts, further = free.pop()  # a thread's own, while it works
+        given = (theta, counts, m, pseudo, further)
+        if known is None:
+            allocate_blocked(word, start, stop, cells, loadings, *given)
+        else:
+            phi, sums = known
+            allocate_known(word, start, stop, sums, cells, phi, *given)
+        free.append((counts, further))
 
-    executor.rows(split, workers, key)
-    for part in parts[1:]:
-        n_wk += part
-    for other in others[1:]:
-        if split_e is not None and other is not None:
-            split_e.word[...] += other.word
+    executor.calls([partial(split, *edge) for edge in pairwise(edges)])
+    for counts, further in free:
+        if counts is not n_wk:
+            n_wk += counts
+            if split_e is not None and further is not None:
+                split_e.word[...] += further.word
 
 
 @njit(cache=True, nogil=True)

@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.executor import SERIAL, Executor, rows_array
 
 __all__ = [
     "RowPriors",
     "Tokens",
     "WordOrder",
+    "add_words",
     "count_rows",
     "count_words",
     "expand",
@@ -44,12 +46,39 @@ class WordOrder(NamedTuple):
     token: np.ndarray
 
 
-def expand(indptr, indices, data) -> Tokens:
-    """Write the counts of a CSR matrix (rows × V) out as tokens, in the order of the matrix."""
-    data = np.asarray(data).astype(np.int64)
-    cell_end = np.concatenate(([0], np.cumsum(data)))
-    row_start = cell_end[np.asarray(indptr, np.int64)]
-    return Tokens(row_start, np.repeat(np.asarray(indices, np.int32), data))
+def expand(indptr, indices, data, executor: Executor = SERIAL) -> Tokens:
+    """Write the counts of a CSR matrix (rows × V) out as tokens, in the order of the matrix, into
+    an array that the executor keeps."""
+    indptr, data = np.asarray(indptr, np.int64), np.asarray(data, np.int64)
+    rows = indptr.size - 1
+    row_start = np.zeros(rows + 1, np.int64)
+    executor.rows(_row_totals, rows, 0, indptr, data, row_start)
+    np.cumsum(row_start, out=row_start)
+    word = rows_array(executor, (int(row_start[-1]),), np.int32)
+    executor.rows(_write_words, rows, 0, indptr, np.asarray(indices, np.int32), data, row_start,
+                  word)  # fmt: skip
+    return Tokens(row_start, word)
+
+
+@njit(cache=True, nogil=True)
+def _row_totals(key, start, stop, indptr, data, total):
+    """total[j + 1] = Σ_v x_jv for rows start..stop."""
+    for row in range(start, stop):
+        own = 0
+        for cell in range(indptr[row], indptr[row + 1]):
+            own += data[cell]
+        total[row + 1] = own
+
+
+@njit(cache=True, nogil=True)
+def _write_words(key, start, stop, indptr, indices, data, row_start, word):
+    """The words of the tokens of rows start..stop."""
+    for row in range(start, stop):
+        token = row_start[row]
+        for cell in range(indptr[row], indptr[row + 1]):
+            for _ in range(data[cell]):
+                word[token] = indices[cell]
+                token += 1
 
 
 @njit(cache=True, nogil=True)
@@ -95,6 +124,19 @@ def count_words(key, start, stop, word_start, token, z, n_wk):
         for index in range(word_start[slot], word_start[slot + 1]):
             if z[token[index]] < counts.size:
                 counts[z[token[index]]] += 1
+
+
+@njit(cache=True, nogil=True)
+def add_words(low, high, start, stop, documents, tokens, z, n_wk):
+    """Add the tokens of rows low..high to n_wk, those of words start..stop of replicates × V: for
+    labels that are read in their order, since they are not all in memory."""
+    vocabulary, topics = n_wk.shape[1], n_wk.shape[2]
+    for row in range(low, high):
+        base = (row // documents) * vocabulary
+        for token in range(tokens.row_start[row], tokens.row_start[row + 1]):
+            slot = base + tokens.word[token]
+            if start <= slot < stop and z[token] < topics:
+                n_wk[slot // vocabulary, slot % vocabulary, z[token]] += 1
 
 
 @njit(cache=True, nogil=True)

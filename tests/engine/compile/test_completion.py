@@ -44,6 +44,15 @@ def rates_of_units() -> pg.Network:
                       sizes={"topic": 2, "above": 2})  # fmt: skip
 
 
+def indexed() -> pg.Network:
+    """Writers share out what is written; some have more documents than others."""
+    author = pg.Categories("author", dims="doc", of="writer", values=[0, 0, 1])
+    share = pg.Dirichlet("phi", 0.7, over="writer", dims="topic")
+    weight = pg.Gamma("w", 4, 1, dims=("topic", "term"))
+    return pg.Network(pg.Poisson("x", share[author] @ weight, dims=("doc", "term")),
+                      sizes={"topic": 2, "writer": 3})  # fmt: skip
+
+
 NETWORKS = {
     "mask": (lambda: network(MASK), "phi"),
     "known and latent sizes": (
@@ -52,6 +61,7 @@ NETWORKS = {
     ),
     "zero inflation": (gates, "phi"),
     "rates of units": (rates_of_units, "phi2"),
+    "indexed": (indexed, "phi"),
 }  # fmt: skip
 
 

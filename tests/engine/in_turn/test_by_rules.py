@@ -91,6 +91,19 @@ def test_all_shapes_then_all_weights_is_seen() -> None:
     assert geweke(network, {"vertex": 2}, 6_000, 6, 1, "composed", broken=wrong).worst > 6
 
 
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("pgds, shrinkage", ["theta", "pi", "nu", "xi"]),  # as in pgds.pyx
+        ("hgp_epm", ["within", "between", "r"]),
+    ],
+)
+def test_entries_after_what_they_integrate_out_are_seen(name: str, last: list[str]) -> None:
+    network, sizes = SIZED[name]
+    order = [step for step in network.schedule.names if step not in last] + last
+    assert geweke(network, sizes, 5_000, 8, 1, order=order, unchecked=True).worst > 6
+
+
 def with_self_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every entry counted as its own partner, too."""
     monkeypatch.setattr(

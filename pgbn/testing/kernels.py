@@ -1,0 +1,122 @@
+"""A kernel against the rules that it stands in for.
+
+Many replicates of a tiny network start at exact draws. From the same state, each step that the
+kernel serves is run by it and by the composed rules; what the two draw must have the same law, so
+the mean difference of every statistic over the replicates, in standard errors, is about normal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer
+from pgbn.engine.compile.program import Program
+from pgbn.engine.plan import Draw, Maker, Run, SlotCounts, Task, make_step
+from pgbn.engine.run.chain import Chain
+from pgbn.errors import NetworkError
+from pgbn.network.network import Network
+from pgbn.samplers.random import stream_key
+from pgbn.testing.geweke import check_network
+
+__all__ = ["KernelResult", "compare_kernel"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KernelResult:
+    """The z-score of every statistic of what a kernel draws, and whether two threads draw the same
+    bits as one."""
+
+    z: dict[str, float]
+    same_bits: bool
+
+    @property
+    def worst(self) -> float:
+        """The largest |z|."""
+        return max(map(abs, self.z.values()))
+
+
+def compare_kernel(
+    make: Maker,
+    network: Network,
+    sizes: Mapping[str, int] | None = None,
+    replicates: int = 5000,
+    seed: int = 0,
+) -> KernelResult:
+    """z-scores of a kernel, given as the function that `pgbn.register_kernel` decorates, against
+    the composed rules, at every step of a network that it serves; |z| < 4 is a pass."""
+    check_network(network, sizes, "compare_kernel")
+    replicates = check_integer("replicates", replicates, 2)
+    programs = [_program(network, sizes, replicates, seed, threads) for threads in (1, 2)]
+    z: dict[str, float] = {}
+    same = True
+    for task in _tasks(network):
+        runs = [make(program, task) for program in programs]
+        if runs[0] is None or runs[1] is None:
+            continue
+        key = stream_key(seed, len(z))
+        rules = _drawn(programs[0], task, make_step(programs[0], task), stream_key(key))
+        one, two = (_drawn(p, task, run, key) for p, run in zip(programs, runs, strict=True) if run)
+        same &= all(np.array_equal(one[name], two[name]) for name in one)
+        for name, array in one.items():
+            z |= _scores(name, array, rules[name])
+    if not z:
+        raise NetworkError(
+            f"compare_kernel: {getattr(make, '__name__', make)} serves no step of this network; "
+            "give one that has its pattern"
+        )
+    return KernelResult(z, same)
+
+
+def _program(
+    network: Network, sizes: Mapping[str, int] | None, replicates: int, seed: int, threads: int
+) -> Program:
+    """A program in the middle of a sweep: all counts are drawn."""
+    wanted = {} if sizes is None else sizes
+    chain = Chain.replicated(network, wanted, replicates, seed, "composed", threads)
+    chain.sweep()
+    chain.refresh()
+    return chain.program
+
+
+def _tasks(network: Network) -> Iterator[Task]:
+    """Everything that a kernel may be asked for."""
+    for name in network.free:
+        yield Draw(network[name])
+    for node in network:
+        for slot, rule in network.wiring.connections.rules_of(node).items():
+            if rule.is_random:
+                yield SlotCounts(node, slot)
+
+
+def _drawn(program: Program, task: Task, run: Run, key: int) -> dict[str, Array]:
+    """What a step draws, and the program as it was before."""
+    values, counts = dict(program.values), dict(program.counts)
+    run(key)
+    name = task.node.name
+    if isinstance(task, Draw):
+        found = {name: program.values[name]}
+    else:
+        found = {f"counts of {name} for {parent}": array
+                 for (child, parent), array in program.counts.items()
+                 if child == name and array is not counts.get((child, parent))}  # fmt: skip
+    program.values.update(values)
+    program.counts.update(counts)
+    return found
+
+
+def _scores(name: str, one: NDArray[np.float64], other: NDArray[np.float64]) -> dict[str, float]:
+    """z-scores of means over the entries, for every replicate, of three functions."""
+    found = {}
+    for label, function in (("", np.log1p), ("²", np.square), ("/(1+)", lambda v: v / (1 + v))):
+        means = [function(np.asarray(v, float).reshape(len(v), -1)).mean(1) for v in (one, other)]
+        difference = means[0] - means[1]
+        error = difference.std() / np.sqrt(len(difference))
+        same = 0.0 if not difference.any() else np.inf
+        found[name + label] = float(difference.mean() / error) if error > 0 else same
+    return found
