@@ -14,6 +14,7 @@ from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
+from pgbn.nodes.randomised_gamma import RandomisedGamma
 from pgbn.nodes.rules.draws import draw_rule, kernel_rule
 from pgbn.nodes.rules.evidence import Evidence
 from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule, seal
@@ -41,6 +42,7 @@ __all__ = [
     "Poisson",
     "PoissonGamma",
     "Product",
+    "RandomisedGamma",
     "Rename",
     "Self",
     "Shift",

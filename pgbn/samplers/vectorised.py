@@ -36,6 +36,7 @@ from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, run
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.variates.categorical import categorical_lines
 from pgbn.samplers.variates.dirichlet import softmax_lines
+from pgbn.samplers.variates.hidden_count import hidden_count_rows
 from pgbn.samplers.variates.multinomial import multinomial_lines
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "exponential",
     "gamma",
     "gig",
+    "hidden_count",
     "log_gamma",
     "multinomial",
     "neg_log_beta",
@@ -152,6 +154,16 @@ def bessel(stream: Stream, log_alpha: ArrayLike) -> NDArray[np.int64]:
     """n >= 1 with P(n) proportional to (alpha / 2)^(2n) / (n! (n - 1)!), given ln alpha."""
     size = stream.shape
     return run(bessel_rows, stream, np.empty(size, COUNT), operand(log_alpha, REAL, size))
+
+
+def hidden_count(
+    stream: Stream, w: ArrayLike, offset: ArrayLike, count: ArrayLike = -1
+) -> NDArray[np.int64]:
+    """h with P(h) proportional to w^h Γ(a + h + m) / (h! Γ(a + h)), a = ``offset``, m = ``count``;
+    without a count (below 0) to w^h / (h! Γ(a + h)), the Bessel law of order a - 1 at 2√w."""
+    parts = [operand(w, REAL, stream.shape), operand(offset, REAL, stream.shape)]
+    each = operand(count, COUNT, stream.shape)
+    return run(hidden_count_rows, stream, np.empty(stream.shape, COUNT), *parts, each)
 
 
 def binomial(stream: Stream, n: ArrayLike, p: ArrayLike) -> NDArray[np.int64]:

@@ -54,6 +54,8 @@ TOGETHER = {
     },
     "zoo/hgp_epm.py": "zoo/test_epm.py",
     "training/minibatch/saving.py": "training/minibatch/test_train.py",
+    "training/minibatch/arriving.py": "estimators/test_minibatch.py",
+    "training/minibatch/result.py": "training/minibatch/test_train.py",
     "training/minibatch/settings.py": "training/minibatch/test_train.py",
     "training/belief.py": "training/test_growing.py",
     "engine/compile/by_cell.py": "evaluation/test_prediction.py",

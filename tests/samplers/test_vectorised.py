@@ -46,6 +46,7 @@ def calls(shape: tuple[int, int, int, int]) -> dict[str, tuple[Any, ...]]:
         "categorical": (along_second * along_third, 2),
         "gig": (along_first - 1.0, along_second, along_third),
         "polya_gamma": (along_third,),
+        "hidden_count": (along_second, along_third, counts),
         "uniform": (),
         "normal": (along_first, along_third),
         "exponential": (along_second,),
@@ -67,6 +68,7 @@ def test_result(name: str) -> None:
     assert first.shape == SMALL
     assert first.flags.c_contiguous
     integer = {
+        "hidden_count",
         "poisson",
         "truncated_poisson",
         "bessel",
