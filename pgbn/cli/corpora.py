@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from pgbn.cli.console import interruptible, output, wrong_usage
-from pgbn.cli.options import Counting, Reading
+from pgbn.cli.console import cannot_write, interruptible, output, wrong_usage
+from pgbn.cli.options import Counting, Reading, Sampling
 
-__all__ = ["build_command"]
+__all__ = ["build_command", "stream_features"]
 
 SECONDS = 5.0  # between two notes of how far it is
 
@@ -63,6 +63,22 @@ def build_command(
             f"{corpus.block_count} blocks; next: pgbn fit {to} -o model"
         ),
     )  # fmt: skip
+
+
+def stream_features(
+    network: Any, data: Path, to: Path, layer: int | None, sampling: Sampling
+) -> None:
+    """The features of a corpus in a folder, to a .npy file, block by block."""
+    from pgbn.storage.blocks import Corpus
+    from pgbn.training.streamed import transform_to
+
+    corpus, notes = Corpus.open(data), _Notes()
+    with cannot_write(to), interruptible():
+        features = transform_to(network, corpus, to, layer=layer, **vars(sampling),
+                                progress=lambda done, total: notes("features", done))  # fmt: skip
+    rows, columns = features.shape
+    output.result({"output": str(to), "documents": rows, "features": columns},
+                  lambda: output.say(f"{to}: {rows} × {columns}"))  # fmt: skip
 
 
 class _Notes:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from pgbn.checks import term_names
 from pgbn.cli.console import cannot_write, check_target, output
+from pgbn.cli.corpora import stream_features
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
 from pgbn.cli.tables import print_table, save_rows, save_table
 from pgbn.errors import PgbnWarning, notify
-from pgbn.storage.archive import read_manifest
+from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.folders import open_saved, read_folder
 from pgbn.storage.part_files import new_file
 
@@ -160,6 +161,9 @@ def transform_command(
 ) -> None:  # fmt: skip
     """Write the topic proportions of new documents.
 
+    Of a corpus that pgbn corpus build wrote, a .npy file is written block by block, and goes on
+    after a stop when the same command is given again.
+
     Example:
 
       pgbn transform model new.csv --column review -o features.csv
@@ -173,8 +177,10 @@ def transform_command(
     if to is not None:
         check_target(to)
     opened = open_model(model)
-    corpus, X = read_for(opened, data, reading)
     chosen = None if concat else 1 if layer is None else layer
+    if to is not None and to.suffix == ".npy" and is_archive(data):
+        return stream_features(opened.network, data, to, chosen, sampling)
+    corpus, X = read_for(opened, data, reading)
     found = _infer(opened.network, X, corpus.labels, layers=chosen, units=False, **vars(sampling))
     features = found.features(chosen)
     names = [

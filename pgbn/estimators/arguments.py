@@ -123,6 +123,9 @@ def check_settings(estimator: Any) -> None:
         raise DataError("eta=None: give a positive number, or one for each layer")
     check_flag("warm_start", estimator.warm_start)
     check_flag("merge_twins", estimator.merge_twins)
+    if estimator.learning not in ("gibbs", "minibatch"):
+        raise DataError(f"learning={estimator.learning!r} must be 'gibbs' or 'minibatch'")
+    check_integer("batch_size", estimator.batch_size, 1)
     depth = read_depth(estimator)
     if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
         raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")

@@ -33,6 +33,9 @@ def _encode_estimator(estimator: PGBN) -> Parts:
         parameters["priors"] = asdict(parameters["priors"])
     if parameters.get("merge_twins"):  # the default; files of an earlier version have no such key
         del parameters["merge_twins"]
+    for name, default in (("learning", "gibbs"), ("batch_size", 512)):
+        if parameters.get(name) == default:
+            del parameters[name]
     if not parameters["keep_draws"]:  # as files were before draws could be kept
         del parameters["keep_draws"]
     content: dict[str, Any] = {"class": type(estimator).__name__, "parameters": parameters}

@@ -25,6 +25,7 @@ from pgbn.estimators.arguments import (
 from pgbn.estimators.features import LayerFeatures
 from pgbn.estimators.fit import Beginning, begin_fit, report_training, unchanged_on_failure
 from pgbn.estimators.merging import MergedTopics
+from pgbn.estimators.minibatch import Minibatches
 from pgbn.estimators.other_names import PointsToMaxWidth
 from pgbn.estimators.results import TopicResults
 from pgbn.estimators.verbose import Reporter
@@ -40,6 +41,7 @@ __all__ = ["PFA", "PGBN"]
 
 
 class PGBN(
+    Minibatches,
     PointsToMaxWidth,
     LayerFeatures,
     TopicResults,
@@ -75,6 +77,9 @@ class PGBN(
         the layers that are missing, or trains ``collect`` sweeps more if none is, or if
         ``min_width`` allows none.
 
+    learning : "gibbs", or "minibatch" for `pgbn.train_minibatch` with ``burn_in`` + ``collect``
+        steps on ``batch_size`` documents each; all layers have the widths of ``max_width``.
+
     Attributes
     ----------
     components_ : Φ^(1), (K_1, terms), rows sum to one.
@@ -104,6 +109,8 @@ class PGBN(
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
+        learning: str = "gibbs",
+        batch_size: int = 512,
     ) -> None:
         self.max_width = max_width
         self.depth = depth
@@ -124,6 +131,8 @@ class PGBN(
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.learning = learning
+        self.batch_size = batch_size
 
     # ---- fitting ----------------------------------------------------------------------
 
@@ -136,6 +145,9 @@ class PGBN(
         """
         with unchanged_on_failure(self):
             check_settings(self)
+            if self.learning == "minibatch":
+                self._fit_minibatches(X)
+                return self
             again = bool(self.warm_start) and hasattr(self, "training_")
             X = validate_documents(self, X, reset=not again)
             at = begin_fit(self, X, again)
@@ -274,6 +286,8 @@ class PFA(PGBN):
 
     depth: int | None = 1
     merge_twins = False
+    learning = "gibbs"
+    batch_size = 512
     min_width = 4
     layer = 1
     output = "layer"

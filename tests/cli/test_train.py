@@ -183,6 +183,10 @@ def test_a_corpus_is_built_and_fitted(tmp_path: Path, capsys: Any) -> None:
     assert run(["corpus", "build", str(tmp_path / "x.npz"), "-o", str(tmp_path / "c"),
                 "--min-df", "3"]) == 2  # fmt: skip
     assert "holds counts" in capsys.readouterr().err
+    words = ["transform", tmp_path / "a", tmp_path / "corpus", "--burn-in", "3", "--samples", "3"]
+    assert ask(capsys, *words, "-o", tmp_path / "f.npy")["documents"] == len(lines)
+    rows = ask(capsys, *words)["rows"]  # all of it in memory
+    np.testing.assert_allclose(np.load(tmp_path / "f.npy"), [row["features"] for row in rows], 1e-6)
 
 
 def test_fit_ends_with_how_the_layers_read(place: Path, tmp_path: Path, capsys: Any) -> None:

@@ -72,8 +72,10 @@ def _object(value: Any) -> dict[str, Any]:
     if not hasattr(value, "get_params"):
         return trained(value)
     parameters = {name: str(entry) for name, entry in value.get_params().items()}
-    if parameters.get("keep_draws") == "0":  # a parameter that the files are older than
-        del parameters["keep_draws"]
+    newer = {"keep_draws": "0", "merge_twins": "True", "learning": "gibbs", "batch_size": "512"}
+    for name, default in newer.items():  # parameters that the files are older than
+        if parameters.get(name) == default:
+            del parameters[name]
     if not hasattr(value, "training_"):
         return {"parameters": parameters}
     names = getattr(value, "feature_names_in_", None)

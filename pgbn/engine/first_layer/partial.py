@@ -51,7 +51,7 @@ class Partial(FirstLayer):
     def start(self, key: int) -> None:
         self.tokens = TokenLabels(self, key)
         self.tokens.count_into(self.m)
-        self.topics_held = HeldTopics(self)
+        self.topics_held = HeldTopics(self, quick=True)
         self.deliver()
 
     def prior(self) -> RowPriors:

@@ -24,15 +24,16 @@ class HeldTopics:
 
     _key: int | None
 
-    def __init__(self, layer: FirstLayer) -> None:
-        self.layer = layer
+    def __init__(self, layer: FirstLayer, quick: bool = False) -> None:
+        """``quick``: see `draw_loadings`."""
+        self.layer, self.quick = layer, quick
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
         self.n = np.zeros(self.shape, layer.count_type)
         self.take()
         if not layer.is_given:
             cells = layer.program.cells[layer.observed]
             words = cells.total(cells.values, (cells.dims[-1],)).astype(np.int64)
-            self._room = empty_loadings(words, layer.topics, layer.typical_eta)
+            self._room = empty_loadings(words, layer.topics, layer.typical_eta, quick)
 
     def take(self) -> None:
         """φ as the program has it."""
@@ -42,7 +43,9 @@ class HeldTopics:
     def draw(self, key: int) -> None:
         """φ_k ~ Dir(η + n_k)."""
         layer = self.layer
-        self.loadings = draw_loadings(key, self.n, layer.eta, self._room, layer.executor)
+        self.loadings = draw_loadings(
+            key, self.n, layer.eta, self._room, layer.executor, self.quick
+        )
         self._key = int(key)
 
     def counts_changed(self) -> None:

@@ -33,9 +33,8 @@ __all__ = [
 
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
 _0, _1, _23 = np.uint64(0), np.uint32(1), np.uint32(23)
-# Entries below these parts of a word's typical entry are not listed: of a Φ that is drawn, of one
-# that is given.
-_CUT, _CUT_GIVEN = 0.004, 0.0015
+# Entries below these parts of a word's typical entry are not listed: of quick draws, of others.
+_CUT_QUICK, _CUT = 0.004, 0.0015
 
 
 class Loadings(NamedTuple):
@@ -62,7 +61,7 @@ def _as_array(eta):
     return np.asarray(eta, np.float64).reshape((1, 1, 1) if np.ndim(eta) == 0 else np.shape(eta))
 
 
-def empty_loadings(word_counts, topics: int, eta: float) -> Loadings:
+def empty_loadings(word_counts, topics: int, eta: float, quick: bool = True) -> Loadings:
     """Loadings with room for words that occur ``word_counts`` (R, V) times, to be filled; ``eta``
     is a typical number, or ∞ for room for all topics.
 
@@ -70,7 +69,9 @@ def empty_loadings(word_counts, topics: int, eta: float) -> Loadings:
     speed only. It suffices for the topics with counts and nearly always for the others.
     """
     replicates, vocabulary = word_counts.shape
-    others = topics * float(gammaincc(eta, _CUT))  # P(Gam(η, 1) > cut) for each
+    others = topics * float(
+        gammaincc(eta, _CUT_QUICK if quick else _CUT)
+    )  # P(Gam(η, 1) > cut) for each
     others = int(others + 4.0 * math.sqrt(others) + 8.0)
     room = padded(np.minimum(topics, np.minimum(word_counts.ravel(), topics) + others))
     value = np.empty((replicates, vocabulary, topics))
@@ -124,8 +125,8 @@ def _list_large(row, cut, slot, loadings, places):
 
 @njit(cache=True, nogil=True)
 def _fill_block(rng, first, last, own, quick, equal, different, out):
-    """Gammas of the prior shapes η for the words first..last, into ``out`` (V, K); ``quick``: where
-    there are to be lists, Φ is drawn in every sweep."""
+    """Gammas of the prior shapes η for the words first..last, into ``out`` (V, K); ``quick``: see
+    `draw_loadings`."""
     topics, lines, columns = out.shape[1], own.shape[0], own.shape[1]  # 1 where η does not vary
     flat = out.reshape(-1)
     if quick and lines == columns == 1 and EQUAL_SHAPES[0] <= own[0, 0] <= EQUAL_SHAPES[1]:
@@ -138,14 +139,14 @@ def _fill_block(rng, first, last, own, quick, equal, different, out):
 
 
 @njit(cache=True, nogil=True)
-def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
+def _draw_words(key, start, stop, n_wk, eta, blocks, quick, sums, loadings):
     """Gammas and lists of the words of blocks start..stop, and the blocks' column sums."""
     _, vocabulary, topics = n_wk.shape
     lines, columns = eta.shape[1], eta.shape[2]
     rng = np.empty(2, np.uint64)
     equal = workspace(1, topics, np.float32)
     different = workspace(min(lines, _BLOCK), topics, np.float64)
-    places, lists = np.empty(topics + 1, np.uint64), loadings.level.size > 0
+    places, cut = np.empty(topics + 1, np.uint64), _CUT_QUICK if quick else _CUT
     for block in range(start, stop):
         replicate = block // blocks
         first = (block % blocks) * _BLOCK
@@ -155,7 +156,7 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
         values = loadings.value[replicate]
         own = eta[min(replicate, eta.shape[0] - 1)]
         restart(rng, key, block)
-        _fill_block(rng, first, last, own, lists, equal, different, values)
+        _fill_block(rng, first, last, own, quick, equal, different, values)
         for w in range(first, last):
             counts, row = n_wk[replicate, w], values[w]
             prior = own[min(w, lines - 1)]
@@ -168,30 +169,33 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, sums, loadings):
                 squares += np.int64(counts[k]) * np.int64(counts[k])
             for k in range(topics):
                 total[k] += row[k]
-            if lists:
+            if loadings.level.size:
                 typical = max(1.0, squares / max(1.0, tokens))
                 slot = replicate * vocabulary + w
-                _list_large(row, _CUT * typical, slot, loadings, places)
+                _list_large(row, cut * typical, slot, loadings, places)
 
 
-def _draw(key, n_wk, eta, out, executor):
+def _draw(key, n_wk, eta, out, executor, quick):
     """Fill ``out.value`` and ``out.scale``, and the lists where there is room for any."""
     replicates, vocabulary, topics = n_wk.shape
     blocks = -(-vocabulary // _BLOCK)
     sums = np.empty((replicates * blocks, topics))
-    executor.rows(_draw_words, replicates * blocks, key, n_wk, eta, blocks, sums, out)
+    executor.rows(_draw_words, replicates * blocks, key, n_wk, eta, blocks, quick, sums, out)
     np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
 
 
-def draw_loadings(key, n_wk, eta, out: Loadings, executor: Executor = SERIAL) -> Loadings:
-    """Draw Φ given the counts n_wk (R, V, K) into ``out``, as gammas, scales and lists."""
+def draw_loadings(
+    key, n_wk, eta, out: Loadings, executor: Executor = SERIAL, quick: bool = True
+) -> Loadings:
+    """Draw Φ given the counts n_wk (R, V, K) into ``out``, as gammas, scales and lists; ``quick``:
+    gammas of one η by `fill_equal`, and shorter lists."""
     eta = _as_array(eta)
     if _underflows(n_wk, eta):
         executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, eta, out.value)
         out.scale[...] = 1.0
         executor.rows(_list_words, out.length.size, key, out)
     else:
-        _draw(key, n_wk, eta, out, executor)
+        _draw(key, n_wk, eta, out, executor, quick)
     return out
 
 
@@ -203,14 +207,14 @@ def draw_phi(key, n_wk, eta, out, executor: Executor = SERIAL):
         return out
     words = n_wk.shape[0] * n_wk.shape[1]
     without_lists = _blank(out, np.zeros(words + 1, np.int64), levels=False)
-    _draw(key, n_wk, eta, without_lists, executor)
+    _draw(key, n_wk, eta, without_lists, executor, False)
     out *= without_lists.scale[:, None, :]
     return out
 
 
 def loadings_of(phi, executor: Executor = SERIAL) -> Loadings:
     """The loadings of a given Φ (R, V, K), which is kept, not copied."""
-    cut = _CUT_GIVEN * (phi * phi).sum(axis=2) / np.maximum(phi.sum(axis=2), 1e-300)
+    cut = _CUT * (phi * phi).sum(axis=2) / np.maximum(phi.sum(axis=2), 1e-300)
     room = padded((phi > cut[:, :, None]).sum(axis=2).ravel())
     out = _blank(phi, np.concatenate(([0], np.cumsum(room))))
     out.scale[...] = 1.0
@@ -253,7 +257,7 @@ def _list_words(key, start, stop, loadings):
         for k in range(row.size):
             squares += row[k] * row[k]
             total += row[k]
-        _list_large(row, _CUT_GIVEN * squares / total, slot, loadings, places)
+        _list_large(row, _CUT * squares / total, slot, loadings, places)
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,7 @@ model = pgbn.train_minibatch(corpus, (200, 60, 20), held_out=X_test, save="run")
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from pgbn.checks import check_integer
 from pgbn.engine.data.cells import read_array
@@ -22,12 +21,13 @@ from pgbn.engine.run.progress import check_callback, stop_gently
 from pgbn.errors import DataError
 from pgbn.samplers.executor import executor_of
 from pgbn.storage.blocks import Corpus
-from pgbn.training.averages import Means, Trace
-from pgbn.training.belief import belief_network, family_of, kept_nodes
+from pgbn.training.averages import Means
+from pgbn.training.belief import family_of, kept_nodes
 from pgbn.training.kept_draws import is_kept
 from pgbn.training.minibatch.learner import Learner
 from pgbn.training.minibatch.local import Local
 from pgbn.training.minibatch.order import minibatches
+from pgbn.training.minibatch.result import network_of
 from pgbn.training.minibatch.saving import Store
 from pgbn.training.minibatch.settings import MinibatchSettings
 from pgbn.training.trained import Priors, TrainedNetwork, observed_node
@@ -209,24 +209,13 @@ class _Run:
         if is_kept(number, settings.collect, settings.keep_draws):
             self.means.draws.append({n: np.array(learner.values[n]) for n in self.names})
 
-    def _result(self, local: Local | None, now: bool = False) -> TrainedNetwork:
-        """The network with the means over the steps that were collected, or as it stands ``now``,
-        and with the rates and weights of the last minibatch."""
-        assert local is not None
-        means, samples = self.means, self.settings.collect
-        if now:
-            means, samples = Means({n: self.learner.mean(n) for n in self.names}), 1
-        found = belief_network(local.chain, means, samples, Trace(0), self.settings.model)
-        scale = self.corpus.shape[0] / self.size
-        traces: Mapping[str, NDArray[np.float64]] = {}
-        if self.watch.rows:
-            table = np.array(self.watch.rows, np.float64)
-            traces = {STEP: table[:, 0], PERPLEXITY: table[:, 1]}
-        return replace(
-            found,
-            weights=tuple(scale * weight for weight in found.weights),
-            traces=traces,
-            state={},
-            sweeps=self.learner.steps,
-            vocabulary=self.corpus.vocabulary,
-        )
+    def _result(self, local: Local, now: bool = False) -> TrainedNetwork:
+        """The network with the means over the steps that were collected, or as it is ``now``."""
+        means = None if now else self.means
+        samples = 1 if now else self.settings.collect
+        scale, names = self.corpus.shape[0] / self.size, self.corpus.vocabulary
+        found = network_of(self.learner, local, self.settings.model, scale, means, samples, names)
+        if not self.watch.rows:
+            return found
+        table = np.array(self.watch.rows, np.float64)
+        return replace(found, traces={STEP: table[:, 0], PERPLEXITY: table[:, 1]})

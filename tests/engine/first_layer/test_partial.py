@@ -65,3 +65,15 @@ def test_it_reads_the_topics_and_the_prior_of_the_scores() -> None:
     steps = {step.name: step for step in pgbn.zoo.pfa(2).schedule_for("partial")}
     assert {read.name for read in steps["counts(x)"].reads} == {"phi1", "r"}
     assert "theta1" in steps["counts(x)"].marginalises
+
+
+def test_the_prior_of_a_deep_network_is_the_mix_above() -> None:
+    """a_jk = Σ_l φ2_kl θ2_jl, in single precision, plus what other data say."""
+    x = np.random.default_rng(0).poisson(1.0, (50, 6))
+    chain = pgbn.zoo.pgbn([5, 3]).chain({"x": x}, layer1="partial", threads=1).sweep(2)
+    sampler = chain.sampler
+    assert isinstance(sampler, Partial)
+    prior = sampler.prior()
+    phi, theta = chain.program.values["phi2"][0], chain.program.values["theta2"][0]
+    assert prior.shape.dtype == np.float32
+    np.testing.assert_allclose(prior.shape, theta @ phi.T, rtol=1e-5)
