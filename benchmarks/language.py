@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import pgbn
 from benchmarks.networks import machine, measure, save
 
-__all__ = ["graph_sweeps", "random_graph"]
+__all__ = ["author_sweeps", "graph_sweeps", "random_graph", "tensor_sweeps"]
 
 
 def random_graph(vertices, edges, seed=0):
@@ -44,6 +44,36 @@ def graph_sweeps(sizes, width, burn_in, repeats):
     return {size: float(np.median([cpu for cpu, _ in each])) for size, each in times.items()}
 
 
+def _medians(sides, repeats):
+    times = measure(sides, repeats)
+    return {name: float(np.median([cpu for cpu, _ in each])) for name, each in times.items()}
+
+
+def tensor_sweeps(entries, width, burn_in, repeats, shape=(1000, 1000, 200, 300)):
+    """CPU seconds of a sweep of a Poisson tensor factorisation, by the number of non-zeros."""
+    rng, modes = np.random.default_rng(0), ("sender", "receiver", "action", "time")
+    sides = {}
+    for number in entries:
+        data = {m: rng.integers(0, size, number) for m, size in zip(modes, shape, strict=True)}
+        network = pgbn.zoo.bptf(width, modes).with_sizes(**dict(zip(modes, shape, strict=True)))
+        sides[number] = _Side(network, {"y": data}, burn_in)
+    return _medians(sides, repeats)
+
+
+def author_sweeps(authors, width, burn_in, repeats, documents=5000, terms=2000):
+    """CPU seconds of a sweep of topics of authors, beside Poisson factor analysis of the same
+    counts as ``layer1="auto"`` draws it."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.arange(documents), 100)
+    words = (terms * rng.random(rows.size) ** 3).astype(int)
+    x = sp.coo_array((np.ones(rows.size, int), (rows, words)), (documents, terms)).tocsr()
+    author = rng.integers(0, authors, documents)
+    return _medians({
+        "author_topic": _Side(pgbn.zoo.author_topic(width), {"x": x, "author": author}, burn_in),
+        "pfa": _Side(pgbn.zoo.pfa(width), {"x": x}, burn_in),
+    }, repeats)  # fmt: skip
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--width", type=int, default=50, help="communities")
@@ -58,6 +88,14 @@ def main():
     print("|---|---|---|")
     for (vertices, edges), seconds in found.items():
         print(f"| {vertices:,} | {edges:,} | {seconds:.2f} |")
+    how = arguments.width, arguments.burn_in, arguments.repeats
+    tensors = tensor_sweeps([50_000, 200_000, 800_000], *how)
+    print(f"| non-zeros of 4 modes | bptf, K = {arguments.width}: seconds a sweep |\n|---|---|")
+    for number, seconds in tensors.items():
+        print(f"| {number:,} | {seconds:.2f} |")
+    topics = author_sweeps(1000, *how)
+    print(f"1,000 authors, 500,000 tokens: {topics['author_topic']:.2f} s a sweep, pfa "
+          f"{topics['pfa']:.2f} s, ratio {topics['author_topic'] / topics['pfa']:.2f}")  # fmt: skip
     rows = [{"vertices": v, "edges": e, "seconds": s} for (v, e), s in found.items()]
     save(arguments.json, {"arguments": vars(arguments), "machine": machine(), "epm": rows})
 

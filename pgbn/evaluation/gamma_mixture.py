@@ -62,8 +62,8 @@ def term_weights(
     parts: list[list[NDArray[np.float64]]] = [[], [], []]
     for part in splitter_of(program, node, slot).parts:
         factors = part.factors()
-        middle, last = rows // factors.third, rows % factors.third
-        place = np.stack([middle // factors.second, middle % factors.second, last, columns])
+        leading = (rows.max(initial=0) // factors.lengths.prod() + 1, *factors.lengths)
+        place = np.stack([*np.unravel_index(rows, leading), columns])
         weight = np.full((rows.size, factors.offsets.shape[1]), part.term.coefficient)
         for number, factor in enumerate(part.term.factors):
             at = (factors.strides[number] @ place)[:, None] + factors.offsets[number][None, :]

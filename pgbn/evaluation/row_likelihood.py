@@ -290,5 +290,6 @@ class _Local:
         for slot in node.zero_with:  # a gamma of shape 0 is 0, with probability 1
             there = np.where(value <= _TINY, 0.0, -np.inf)
             density = np.where(np.asarray(slots[slot]) == 0.0, there, density)
-        axis = 4 - len(program.storage[name]) + program.storage[name].index(self.plate)
-        return np.asarray(density.sum(axis=tuple(i for i in range(4) if i != axis)))
+        stored = program.storage[name]
+        axis = len(shape) - len(stored) + stored.index(self.plate)
+        return np.asarray(density.sum(axis=tuple(i for i in range(len(shape)) if i != axis)))

@@ -13,9 +13,10 @@ from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.connections import Connections
 from pgbn.network.exposures import Exposures
 from pgbn.network.kernels import check_kernel
+from pgbn.network.positivity import leave_no_gap
 from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
-from pgbn.network.terms import LATER, Factor
+from pgbn.network.terms import ALWAYS, LATER, Factor
 from pgbn.nodes.base import Latent, Node
 from pgbn.nodes.rules.draws import kinds_heard, way_out
 
@@ -141,8 +142,8 @@ class Wiring:
         return node.has_zeros or any(not self.is_positive(node, slot) for slot in node.zero_with)
 
     def is_positive(self, node: Node, slot: str) -> bool:
-        """Whether a slot is always positive: by one term, or by one where two dims are the same
-        and another where they are not."""
+        """Whether a slot is always positive: by one term, by one where two dims are the same and
+        another where they are not, or by constants that are 0 in different places."""
         found: dict[frozenset[str], set[str]] = {}
         for term in self.polynomials[node.name, slot].terms:
             pairs = [factor for factor in term.factors if factor.relation is not None]
@@ -153,7 +154,18 @@ class Wiring:
                 if not pairs:
                     return True
                 found.setdefault(frozenset(pairs[0].dims), set()).add(pairs[0].relation or "")
-        return any(relations >= {"same", "distinct"} for relations in found.values())
+        if any(relations >= {"same", "distinct"} for relations in found.values()):
+            return True
+        return leave_no_gap(
+            term
+            for term in self.polynomials[node.name, slot].terms
+            if term.phase == ALWAYS
+            and all(
+                factor.constant is not None
+                or (factor.relation is None and self._factor_is_positive(factor))
+                for factor in term.factors
+            )
+        )
 
     def _factor_is_positive(self, factor: Factor) -> bool:
         if factor.constant is not None:

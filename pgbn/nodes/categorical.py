@@ -77,10 +77,10 @@ evidence_rule(
 )
 
 
-def choices(shape: tuple[int, int, int, int], axis: int) -> list[Array]:
+def choices(shape: tuple[int, ...], axis: int) -> list[Array]:
     """The arrays in which every line along an axis makes the first choice, the second, …"""
     every = np.eye(shape[axis])
-    sizes = [1, 1, 1, 1]
+    sizes = [1] * len(shape)
     sizes[axis] = shape[axis]
     return [np.ascontiguousarray(np.broadcast_to(e.reshape(sizes), shape)) for e in every]
 

@@ -83,7 +83,7 @@ def _tables(stream: Stream, count: Array, concentration: Array) -> Evidence:
     """n is Dirichlet–multinomial; with s and the tables it is ∏ a^ℓ e^{−q′a} in a."""
     axis = stream.simplex
     heard = count.sum(axis=axis, keepdims=True)
-    ones = np.ones((1, *(stream.shape[i] if i == axis else 1 for i in (1, 2, 3))))
+    ones = np.ones((1, *(stream.shape[i] if i == axis else 1 for i in range(1, len(stream.shape)))))
     total = (concentration * ones).sum(axis=axis, keepdims=True)
     exposure = vectorised.neg_log_beta(stream.child("beta", without=axis), total, heard)
     return Evidence(vectorised.crt(stream, count, concentration), exposure)

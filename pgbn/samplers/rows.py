@@ -1,5 +1,6 @@
 """Rows of broadcast arrays: what the vectorised draws have in common."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,15 +11,32 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.content import key_for
 from pgbn.samplers.stream import Stream
 
-__all__ = ["COUNT", "PARALLEL", "REAL", "entry", "operand", "row_of", "run"]
+__all__ = ["COUNT", "PARALLEL", "REAL", "entry", "folded", "operand", "row_of", "run"]
 
 REAL = np.dtype(np.float64)
 COUNT = np.dtype(np.int64)
 PARALLEL = 20_000  # elements; below it, threads cost more than they save
 
 
-def operand(value: ArrayLike, dtype: np.dtype, shape: tuple[int, int, int, int]) -> NDArray:
+def folded(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape as kernels see it, with 4 axes: those between the first and the last two are one."""
+    return (shape[0], math.prod(shape[1:-2]), *shape[-2:]) if len(shape) > 4 else shape
+
+
+def _fold(value: ArrayLike, dtype: np.dtype, shape: tuple[int, ...]) -> NDArray:
+    """An operand of a draw of more than 4 axes, with the axes folded as those of the draw."""
+    array = np.asarray(value, dtype)
+    array = array.reshape((1,) * (len(shape) - array.ndim) + array.shape)
+    middle = array.shape[1:-2]
+    if any(size != 1 for size in middle) and middle != shape[1:-2]:
+        array = np.broadcast_to(array, (array.shape[0], *shape[1:-2], *array.shape[-2:]))
+    return array.reshape(folded(array.shape))
+
+
+def operand(value: ArrayLike, dtype: np.dtype, shape: tuple[int, ...]) -> NDArray:
     """``value`` as an array of 4 dimensions that a kernel accepts and broadcasts to ``shape``."""
+    if len(shape) > 4:
+        value, shape = _fold(value, dtype, shape), folded(shape)
     if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim != 4:
         array = np.asarray(value, dtype)
         if array.ndim < 4:
@@ -35,7 +53,7 @@ def operand(value: ArrayLike, dtype: np.dtype, shape: tuple[int, int, int, int])
     return array
 
 
-def _broadcasts(sizes: tuple[int, ...], shape: tuple[int, int, int, int]) -> bool:
+def _broadcasts(sizes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     # Written out: a loop would take a third of the time of a small draw.
     if len(sizes) != 4:
         return False
@@ -50,12 +68,13 @@ def _broadcasts(sizes: tuple[int, ...], shape: tuple[int, int, int, int]) -> boo
 
 def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDArray) -> NDArray:
     """Fill ``out`` (of ``stream.shape``) by ``kernel(key, start, stop, *operands, out)``."""
-    replicates, first, second, third = stream.shape
+    flat = out if out.ndim == 4 else out.reshape(folded(out.shape))
+    replicates, first, second, third = flat.shape
     rows = replicates * first * second
     if stream.executor.workers > 1 and rows * third >= PARALLEL:
-        stream.executor.rows(kernel, rows, stream.key, *operands, out)
+        stream.executor.rows(kernel, rows, stream.key, *operands, flat)
     elif rows * third:
-        kernel(key_for(stream.executor, stream.key, rows), 0, rows, *operands, out)
+        kernel(key_for(stream.executor, stream.key, rows), 0, rows, *operands, flat)
     return out
 
 

@@ -13,15 +13,16 @@ __all__ = ["Stream"]
 class Stream:
     """The random numbers of one draw of an array of ``shape``.
 
-    An array of a node is seen as (replicate, d1, d2, d3). Its rows, along d3, are numbered by the
-    flat index of the first three axes; row i is drawn from the stream of (key, i) in order.
+    An array of a node is seen as (replicate, d1, d2, d3), with further axes if it has more dims.
+    Its rows, along the last axis, are numbered by the flat index of the others; row i is drawn
+    from the stream of (key, i) in order.
     A key must serve one draw only: two draws with one key are not independent, so a rule that
     draws twice takes a `child` for the second. ``simplex`` is the axis along which the node's
     value sums to one, where it does. ``executor`` may be given as a number of threads.
     """
 
     key: int
-    shape: tuple[int, int, int, int]
+    shape: tuple[int, ...]
     executor: Executor = SERIAL
     simplex: int = 3
 
@@ -33,4 +34,4 @@ class Stream:
         """An independent stream of the same shape, or with size 1 on the axis ``without``."""
         shape = tuple(1 if axis == without else size for axis, size in enumerate(self.shape))
         key = stream_key(self.key, word_of(name))
-        return Stream(key, shape, self.executor, self.simplex)  # type: ignore[arg-type]
+        return Stream(key, shape, self.executor, self.simplex)

@@ -181,11 +181,15 @@ def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
 
 
 def dirichlet(stream: Stream, concentration: ArrayLike, axis: int) -> NDArray[np.float64]:
-    """x ~ Dir(concentration) along ``axis`` (1, 2 or 3): gammas, divided by their sum.
+    """x ~ Dir(concentration) along ``axis`` (from 1 on): gammas, divided by their sum.
 
     Where all gammas of a line may underflow it is the softmax of their logarithms (math.md 0.6).
     Concentrations of 0 give 0; a line of zeros only gives the uniform distribution.
     """
+    if len(stream.shape) > 4:
+        whole = stream.shape
+        stream, (concentration,), axis = _around(stream, axis, concentration)
+        return dirichlet(stream, concentration, axis).reshape(whole)
     size = _size_of_axis(stream, axis)
     shape = operand(concentration, REAL, stream.shape)
     sums = shape.sum(axis=axis) * (size // shape.shape[axis])
@@ -202,12 +206,15 @@ def dirichlet(stream: Stream, concentration: ArrayLike, axis: int) -> NDArray[np
 def multinomial(
     stream: Stream, n: ArrayLike, probability: ArrayLike, axis: int
 ) -> NDArray[np.int64]:
-    """x ~ Multinomial(n, probability) along ``axis`` (1, 2 or 3), where n has size 1.
+    """x ~ Multinomial(n, probability) along ``axis`` (from 1 on), where n has size 1.
 
     The probabilities need not sum to 1; where they are all 0 the split is uniform. Each line along
     the axis has a stream of its own, numbered by the flat index of the other axes.
     """
     shape = stream.shape
+    if len(shape) > 4:
+        stream, (n, probability), axis = _around(stream, axis, n, probability)
+        return multinomial(stream, n, probability, axis).reshape(shape)
     size = _size_of_axis(stream, axis)
     totals, weights = operand(n, COUNT, shape), operand(probability, REAL, shape)
     if totals.shape[axis] != 1:
@@ -217,9 +224,29 @@ def multinomial(
     return out
 
 
+def _around(stream: Stream, axis: int, *operands: Any) -> tuple[Stream, list[NDArray[Any]], int]:
+    """A draw of more than 4 axes as one of 4: those before ``axis`` are one, those after it too."""
+
+    def seen(shape: tuple[int, ...]) -> tuple[int, ...]:
+        before, after = math.prod(shape[1:axis]), math.prod(shape[axis + 1 :])
+        return (shape[0], before, shape[axis], after)
+
+    whole, arrays = stream.shape, []
+    for each in operands:
+        array = np.asarray(each)
+        array = array.reshape((1,) * (len(whole) - array.ndim) + array.shape)
+        full = (array.shape[0], *whole[1:axis], array.shape[axis], *whole[axis + 1 :])
+        arrays.append(np.ascontiguousarray(np.broadcast_to(array, full)).reshape(seen(full)))
+    return Stream(stream.key, seen(whole), stream.executor, 2), arrays, 2
+
+
 def categorical(stream: Stream, log_weight: ArrayLike, axis: int) -> NDArray[np.int64]:
-    """Zeros with a single 1 along ``axis`` (1, 2 or 3), at k with P(k) proportional to
+    """Zeros with a single 1 along ``axis`` (from 1 on), at k with P(k) proportional to
     exp(log_weight[k]); the weights may be as small or as large as they like."""
+    if len(stream.shape) > 4:
+        whole = stream.shape
+        stream, (log_weight,), axis = _around(stream, axis, log_weight)
+        return categorical(stream, log_weight, axis).reshape(whole)
     size, logs = _size_of_axis(stream, axis), operand(log_weight, REAL, stream.shape)
     out = np.empty(stream.shape, COUNT)
     _run_lines(categorical_lines, stream, size, logs, axis, out)

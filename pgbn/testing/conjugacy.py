@@ -172,7 +172,7 @@ class _Recorder:
         if self.node.simplex is not None:
             slots["axis"] = stream.simplex
         density = np.broadcast_to(self.node.log_density(value, **slots), stream.shape)
-        self.log_density = self.log_density + density.sum(axis=(1, 2, 3))
+        self.log_density = self.log_density + density.sum(axis=tuple(range(1, density.ndim)))
         return value
 
 

@@ -1,6 +1,8 @@
 """Published models as compositions of nodes: one short file each."""
 
+from pgbn.zoo.author_topic import author_topic
 from pgbn.zoo.bnbp import bnbp
+from pgbn.zoo.bptf import bptf
 from pgbn.zoo.deep_pgds import deep_pgds
 from pgbn.zoo.dirbn import dirbn
 from pgbn.zoo.dynamic_topics import dynamic_topics
@@ -10,15 +12,19 @@ from pgbn.zoo.gated_pfa import gated_pfa
 from pgbn.zoo.gp_dpfa import gp_dpfa
 from pgbn.zoo.hgp_epm import hgp_epm
 from pgbn.zoo.hidden_markov import hidden_markov
+from pgbn.zoo.hpf import hpf
 from pgbn.zoo.lda import hdp_lda, lda
 from pgbn.zoo.multimodal import multimodal
 from pgbn.zoo.nbfa import nbfa
 from pgbn.zoo.pgbn import pfa, pgbn
 from pgbn.zoo.pgds import pgds
 from pgbn.zoo.poisson_mixture import poisson_mixture
+from pgbn.zoo.tucker import tucker
 
 __all__ = [
+    "author_topic",
     "bnbp",
+    "bptf",
     "deep_pgds",
     "dirbn",
     "dynamic_topics",
@@ -29,6 +35,7 @@ __all__ = [
     "hdp_lda",
     "hgp_epm",
     "hidden_markov",
+    "hpf",
     "lda",
     "multimodal",
     "nbfa",
@@ -36,4 +43,5 @@ __all__ = [
     "pgbn",
     "pgds",
     "poisson_mixture",
+    "tucker",
 ]

@@ -16,9 +16,12 @@ from pgbn.nodes.expression import Constant, Expression
 from pgbn.zoo.links import get_link
 
 __all__ = [
+    "Modes",
     "Prior",
     "check_link",
     "check_modalities",
+    "check_mode_widths",
+    "check_modes",
     "check_one_width",
     "check_positive_number",
     "check_prior",
@@ -29,6 +32,7 @@ __all__ = [
 ]
 
 Prior = tuple[float, float]
+Modes = Sequence[str]
 
 
 def check_one_width(width: Any, name: str = "width") -> int:
@@ -91,6 +95,31 @@ def check_modalities(modalities: Any) -> dict[str, str]:
         if not isinstance(name, str):
             raise NetworkError(f"modalities: the name {name!r} is not a string; give {example}")
     return {name: check_link(link, f"modalities[{name!r}]") for name, link in modalities.items()}
+
+
+def check_modes(modes: Any) -> tuple[str, ...]:
+    """The names of the modes of a tensor: two at least, each once."""
+    names = () if isinstance(modes, str) or not np.iterable(modes) else tuple(modes)
+    if len(set(names)) < 2 or len(set(names)) < len(names) or not all(
+        isinstance(name, str) and f"_{name}".isidentifier() and name != "component"
+        for name in names
+    ):  # fmt: skip
+        raise NetworkError(
+            f"modes={modes!r}: give the names of two modes or more, each once, such as "
+            "modes=('sender', 'receiver', 'time')"
+        )
+    return names
+
+
+def check_mode_widths(widths: Any) -> dict[str, int]:
+    """The number of communities of each mode of a tensor."""
+    if not isinstance(widths, Mapping):
+        raise NetworkError(
+            f"widths={widths!r}: give a dict from modes to widths, such as "
+            "widths={'sender': 8, 'receiver': 8, 'action': 4}"
+        )
+    names = check_modes(list(widths))
+    return {name: check_one_width(widths[name], f"widths[{name!r}]") for name in names}
 
 
 def check_total(total: Any) -> Expression:

@@ -33,6 +33,11 @@ TOGETHER = {
     "nodes/index.py": "nodes/test_categories.py",
     "engine/rows/categories.py": "engine/rows/test_infer.py",
     "engine/in_turn/entry.py": "engine/in_turn/test_by_rules.py",
+    "engine/data/nonzero.py": "engine/data/test_coordinates.py",
+    **{
+        f"zoo/{name}.py": "zoo/test_tensors.py"
+        for name in ("author_topic", "bptf", "hpf", "tucker")
+    },
     "engine/rows/result.py": "engine/rows/test_infer.py",
     "engine/run/run_plan.py": "engine/run/test_run_store.py",
     "engine/run/memory_store.py": "engine/run/test_interrupt.py",

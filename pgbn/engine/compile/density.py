@@ -42,8 +42,8 @@ def density_over(program: Program, name: str, kept: tuple[str, ...]) -> NDArray[
         known = ~cells.dense(cells.missing).reshape(program.shape4[name])
         density = np.where(known, density, 0.0)
     stored = program.storage[name]
-    axes = [4 - len(stored) + stored.index(dim) for dim in kept]
-    sums = density.sum(axis=tuple(axis for axis in (1, 2, 3) if axis not in axes))
+    axes = [density.ndim - len(stored) + stored.index(dim) for dim in kept]
+    sums = density.sum(axis=tuple(axis for axis in range(1, density.ndim) if axis not in axes))
     return np.asarray(sums.transpose(0, *(1 + sorted(axes).index(axis) for axis in axes)))
 
 

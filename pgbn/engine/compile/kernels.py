@@ -80,7 +80,8 @@ class ConditionalDensity:
         self.program, self.node, self.support = program, node, node.support
         connections, stored = program.wiring.connections, program.storage[node.name]
         coupled = coupled_dims(connections, node)
-        self.coupled = tuple(4 - len(stored) + stored.index(dim) for dim in coupled)
+        first = len(program.shape4[node.name]) - len(stored)
+        self.coupled = tuple(first + stored.index(dim) for dim in coupled)
         self.kept = tuple(dim for dim in stored if dim not in coupled and dim != node.simplex)
         self._children = {
             child.name: tuple(names_in(factors_of(connections, node.name, child)[0])[dim]

@@ -2,7 +2,8 @@
 
 Every array has the replicate axis first (size R, or 1 for constants) and then one axis for
 each of its dims. Beside a node, arrays are seen as 4-d: (replicate, d1, d2, d3), the node's
-dims in storage order filled up with ones on the left, so that they broadcast as in numpy.
+dims in storage order filled up with ones on the left, so that they broadcast as in numpy. A node
+of more than three dims has an axis for each.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.errors import NetworkError
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node
 
@@ -29,7 +29,7 @@ __all__ = [
     "strides_of",
 ]
 
-Shape4 = tuple[int, int, int, int]
+Shape4 = tuple[int, ...]  # of 4 axes, or more where a node has more than three dims
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,12 +61,9 @@ def storage_order(wiring: Wiring, node: Node) -> tuple[str, ...]:
     return tuple(sorted(node.axes, key=lambda dim: (dim == last, node.axes.index(dim))))
 
 
-def shape4(node: str, dims: tuple[str, ...], sizes: Mapping[str, int], replicates: int) -> Shape4:
-    """The 4-d shape beside a node with these dims."""
-    if len(dims) > 3:
-        raise NetworkError(f"{node}: has {len(dims)} dims {dims}; at most 3 are supported")
-    shape = (1,) * (3 - len(dims)) + tuple(sizes[dim] for dim in dims)
-    return (replicates, shape[0], shape[1], shape[2])
+def shape4(dims: tuple[str, ...], sizes: Mapping[str, int], replicates: int) -> Shape4:
+    """The shape beside a node with these dims."""
+    return (replicates, *(1,) * (3 - len(dims)), *(sizes[dim] for dim in dims))
 
 
 def align(labelled: Labelled, dims: tuple[str, ...], sizes: Mapping[str, int]) -> Callable[[], Any]:

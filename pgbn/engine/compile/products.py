@@ -19,6 +19,7 @@ from pgbn.samplers.simd.sums import sum_rows
 __all__ = ["compile_product"]
 
 Reader = Callable[[Operand], Labelled]
+SMALL = 2**16  # products below which the order of sums does not matter
 
 
 def compile_product(
@@ -49,7 +50,52 @@ def compile_product(
         pair = _matrix_product(parts[0], parts[1], summed[0], sizes, executor)
         if pair is not None:
             return _scaled(pair, coefficient)
-    return _scaled(_einsum(parts, summed), coefficient)
+    every = {dim for part in parts for dim in part.dims}
+    work = max(part.replicates for part in parts) * prod(sizes[dim] for dim in every)
+    whole = _in_order(parts, summed, sizes, executor) if work > SMALL else _einsum(parts, summed)
+    return _scaled(whole, coefficient)
+
+
+def _in_order(
+    parts: list[Labelled], summed: tuple[str, ...], sizes: Mapping[str, int], executor: Executor
+) -> Labelled:
+    """Σ_summed Π parts, summed over one dim after another instead of over all at once.
+
+    Σ_{j,l,m} θ_jk ψ_lk χ_mk is (Σ_j θ_jk)(Σ_l ψ_lk)(Σ_m χ_mk): the cost grows with the arrays and
+    not with the product of the sizes. The next dim is the one whose sum is the cheapest.
+    """
+    left = list(summed)
+    while left:
+        holders = {dim: [part for part in parts if dim in part.dims] for dim in left}
+        costs = [prod(sizes[d] for d in {d for part in holders[dim] for d in part.dims})
+                 for dim in left]  # fmt: skip
+        dim = left.pop(costs.index(min(costs)))
+        found = _summed(holders[dim], dim, sizes, executor)
+        parts = [part for part in parts if dim not in part.dims] + [found]
+    return _einsum(parts, ()) if len(parts) > 1 else parts[0]
+
+
+def _summed(
+    parts: list[Labelled], dim: str, sizes: Mapping[str, int], executor: Executor
+) -> Labelled:
+    """Σ_dim Π parts, which all have the dim."""
+    if len(parts) == 1:
+        return _sum_out(parts[0], (dim,))
+    if len(parts) == 2:
+        pair = _matrix_product(_last(parts[0], dim), _last(parts[1], dim), dim, sizes, executor)
+        if pair is not None:
+            return pair
+    return _einsum(parts, (dim,))
+
+
+def _last(part: Labelled, dim: str) -> Labelled:
+    """The same with one of its dims last."""
+    if part.dims[-1] == dim:
+        return part
+    get, axis = part.get, part.dims.index(dim) + 1
+    dims = tuple(other for other in part.dims if other != dim)
+    return Labelled(lambda: np.ascontiguousarray(np.moveaxis(get(), axis, -1)), (*dims, dim),
+                    part.replicates)  # fmt: skip
 
 
 def _scaled(part: Labelled, coefficient: float) -> Labelled:
@@ -130,6 +176,6 @@ def _einsum(parts: list[Labelled], summed: tuple[str, ...]) -> Labelled:
 
     def get() -> Any:
         arrays = [g()[0] if d else g() for g, d in zip(gets, drop, strict=True)]
-        return np.einsum(formula, *arrays)
+        return np.ascontiguousarray(np.einsum(formula, *arrays))  # kernels read it row by row
 
     return Labelled(get, dims, replicates)

@@ -66,8 +66,7 @@ class Program:
                 self.storage[node.name] = node.axes
         copies = {name: 1 if name in shared else replicates for name in self.storage}
         self.shape4 = {
-            name: shape4(name, dims, self.sizes, copies[name])
-            for name, dims in self.storage.items()
+            name: shape4(dims, self.sizes, copies[name]) for name, dims in self.storage.items()
         }
         self.shape = {
             name: (copies[name], *(self.sizes[dim] for dim in dims))
@@ -87,10 +86,11 @@ class Program:
     def stream(self, name: str, key: int) -> Stream:
         """The stream of one draw of a node."""
         node = self.network.nodes[name]
-        axis = 3
+        shape, stored = self.shape4[name], self.storage[name]
+        axis = len(shape) - 1
         if node.simplex is not None:
-            axis = 4 - len(self.storage[name]) + self.storage[name].index(node.simplex)
-        return Stream(key, self.shape4[name], self.executor, axis)
+            axis = len(shape) - len(stored) + stored.index(node.simplex)
+        return Stream(key, shape, self.executor, axis)
 
     # ---- reading quantities -----------------------------------------------------------
 
@@ -252,7 +252,7 @@ class Program:
         parts = {name: self.quantity(child, name) for name in names}
         whole = added(list(parts.values()))  # varies along the same dims
         along = {d: self.sizes[d] if d in whole.dims else 1 for d in self.storage[child.name]}
-        shape = () if whole.is_number else shape4(child.name, tuple(along), along, whole.replicates)
+        shape = () if whole.is_number else shape4(tuple(along), along, whole.replicates)
         read = checked_rule(function, child, slot, shape)
 
         def get() -> Any:

@@ -60,9 +60,9 @@ class Splitter:
             if not part.contracted:
                 out.append(part.sum_dense(share))
                 continue
-            rows = share.shape[0] * share.shape[1] * share.shape[2]
-            word = key_for(self.executor, stream_key(key, number + 1), rows)
-            out.append(self._run(part, rows, share.size, partial(thin_dense, word), (share,)))
+            lines = share.reshape(-1, share.shape[-1])
+            word = key_for(self.executor, stream_key(key, number + 1), len(lines))
+            out.append(self._run(part, len(lines), share.size, partial(thin_dense, word), (lines,)))
         return out
 
     def cells(
@@ -81,7 +81,7 @@ class Splitter:
                 out.append(part.sum_cells(cells, share))
                 continue
             word = key_for(self.executor, stream_key(key, number + 1), cells.rows)
-            pattern = (SparseCounts(cells.indptr, cells.indices, share),)
+            pattern = (SparseCounts(cells.starts, cells.indices, share), cells.numbers)
             out.append(self._run(part, cells.rows, share.size, partial(thin_cells, word), pattern))
         return out
 
@@ -92,7 +92,8 @@ class Splitter:
         out = np.empty(cells.values.size)
         factors = part.factors()
         self.executor.calls([
-            partial(cell_rates, start, stop, cells.indptr, cells.indices, factors, out)
+            partial(cell_rates, start, stop, cells.starts, cells.indices, cells.numbers, factors,
+                    out)
             for start, stop in blocks_of(cells.rows, self.executor.workers)
         ])  # fmt: skip
         for pair in part.pairs:
@@ -192,7 +193,9 @@ class _Part:
             strides_of(part.dims, sizes, part.replicates, dims, term.contracted)
             for part in self.labelled
         ]
-        self.strides = np.array([strides for strides, _ in pairs], np.int64).reshape(-1, 4)
+        self.strides = np.array([strides for strides, _ in pairs], np.int64)
+        self.strides = self.strides.reshape(-1, len(shape))
+        self.lengths = np.array(shape[1:-1], np.int64)
         self.offsets = np.array([offsets for _, offsets in pairs], np.int64)
         if not pairs:
             self.offsets = np.zeros((0, 1), np.int64)
@@ -200,7 +203,7 @@ class _Part:
     def factors(self) -> Factors:
         """The values of the factors, and where those of a cell are."""
         arrays = tuple(part.get().reshape(-1) for part in self.labelled)
-        return Factors(arrays, self.strides, self.offsets, self.shape[1], self.shape[2])
+        return Factors(arrays, self.strides, self.offsets, self.lengths)
 
     def counters(self) -> tuple[NDArray[np.int64], ...]:
         """Zero counts for each factor that wants them."""

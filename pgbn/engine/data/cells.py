@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from math import prod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.checks import in_order
+from pgbn.engine.data.coordinates import is_coordinates, read_coordinates
 from pgbn.engine.data.imputable import check_imputable, is_imputable
+from pgbn.engine.data.nonzero import Cells, cells_of, coordinate_cells, typed
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
 from pgbn.storage.blocks import counts_of
@@ -23,129 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "cells_of", "read_array", "read_data"]
 
 
-_ROWS = 2**12  # that are added up at a time
-
-
-class Cells:
-    """The non-zero cells of an observed array, rows × columns.
-
-    The last dim is the columns; the replicates and all other dims, flattened, are the rows.
-    ``values`` are int64 for counts and float64 for reals. ``missing`` marks cells whose value
-    is unknown; they are imputed in every sweep. ``is_corpus``: they are those of a `pgbn.Corpus`;
-    ``let_go`` is called after some rows were read, where the arrays are files.
-    """
-
-    def __init__(
-        self,
-        dims: tuple[str, ...],
-        shape: tuple[int, ...],
-        replicates: int,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        values: NDArray[Any],
-        missing: NDArray[np.bool_] | None = None,
-        is_corpus: bool = False,
-        let_go: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.dims, self.shape, self.replicates = dims, shape, replicates
-        self.indptr, self.indices, self.values, self.missing = indptr, indices, values, missing
-        self.is_corpus, self.let_go = is_corpus, let_go
-
-    @property
-    def rows(self) -> int:
-        return self.indptr.size - 1
-
-    @property
-    def columns(self) -> int:
-        return self.shape[-1] if self.shape else 1
-
-    def cell_rows(self) -> NDArray[np.int64]:
-        """The row of every cell."""
-        return np.repeat(np.arange(self.rows, dtype=np.int64), np.diff(self.indptr))
-
-    def positions(
-        self, dims: tuple[str, ...], replicates: int, block: slice = slice(None)
-    ) -> NDArray[np.int64]:
-        """For every cell, or those of a block of rows, the flat index into an array of
-        (replicates or 1, *dims)."""
-        first, last, _ = block.indices(self.rows)
-        edges = self.indptr[first : last + 1]
-        rows = np.repeat(np.arange(first, last, dtype=np.int64), np.diff(edges))
-        per = prod(self.shape[:-1])
-        index = {"": rows // per if per else rows}
-        inside = rows % per if per else rows
-        for dim, size in zip(reversed(self.dims[:-1]), reversed(self.shape[:-1]), strict=True):
-            index[dim] = inside % size
-            inside = inside // size
-        if self.dims:
-            index[self.dims[-1]] = self.indices[edges[0] : edges[-1]].astype(np.int64)
-        sizes = dict(zip(self.dims, self.shape, strict=True))
-        flat = index[""] if replicates > 1 else np.zeros(rows.size, np.int64)
-        for dim in dims:
-            flat = flat * sizes[dim] + index[dim]
-        return flat
-
-    def total(self, values: NDArray[Any], dims: tuple[str, ...]) -> NDArray[Any]:
-        """Σ of cell values over all dims but ``dims``, as an array of (R, *dims)."""
-        sizes = dict(zip(self.dims, self.shape, strict=True))
-        shape = (self.replicates, *(sizes[dim] for dim in dims))
-        sums = np.zeros(prod(shape))
-        for block, cells in self._blocks():  # in a fixed order, whoever runs it
-            at = self.positions(dims, self.replicates, block)
-            if at.size:
-                low = at.min()
-                part = np.bincount(at - low, values[cells])
-                sums[low : low + part.size] += part
-            self.let_go()
-        return sums.astype(values.dtype).reshape(shape)
-
-    def sum(self) -> int:
-        """Σ of the data, as a whole number."""
-        total = 0
-        for _, cells in self._blocks():
-            total += int(self.values[cells].sum())
-            self.let_go()
-        return total
-
-    def _blocks(self) -> Iterator[tuple[slice, slice]]:
-        """The rows in blocks, and the cells of each."""
-        for first in range(0, self.rows, _ROWS):
-            last = min(first + _ROWS, self.rows)
-            yield slice(first, last), slice(self.indptr[first], self.indptr[last])
-
-    def dense(self, values: NDArray[Any] | None = None) -> NDArray[Any]:
-        """The whole array, (R, *shape), of the data or of other values of the same cells."""
-        values = self.values if values is None else values
-        out = np.zeros((self.rows, self.columns), values.dtype)
-        out[self.cell_rows(), self.indices] = values
-        return out.reshape((self.replicates, *self.shape))
-
-
-def cells_of(node: Observed, array: NDArray[Any], replicates: int) -> Cells:
-    """Cells of a dense array (R, *axes)."""
-    columns = array.shape[-1] if node.axes else 1
-    flat = array.reshape(-1, columns)
-    rows, indices = np.nonzero(flat)
-    indptr = np.zeros(flat.shape[0] + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=flat.shape[0]), out=indptr[1:])
-    return Cells(node.axes, array.shape[1:], replicates, indptr, indices.astype(np.int32),
-                 _typed(flat[rows, indices]))  # fmt: skip
-
-
 def _wide(values: NDArray[Any]) -> NDArray[Any]:
     """Integers as int64 and floats as float64; what int64 cannot hold stays and is refused."""
     if values.dtype.kind == "f":
         return values.astype(np.float64, copy=False)
     return values if values.dtype == np.uint64 else values.astype(np.int64, copy=False)
-
-
-def _typed(values: NDArray[Any]) -> NDArray[Any]:
-    """Integral values as int64 where they fit, others as float64."""
-    if values.dtype.kind in "iub" or bool(
-        (values == np.floor(values)).all() and (values < 2.0**53).all()
-    ):
-        return values.astype(np.int64)
-    return values.astype(np.float64)
 
 
 def read_data(network: Network, data: Mapping[str, Any]) -> dict[str, Cells]:
@@ -166,22 +49,30 @@ def read_data(network: Network, data: Mapping[str, Any]) -> dict[str, Cells]:
             raise DataError(
                 f"data: no values for the observed node {name!r}; give {{{name!r}: array, …}}"
             )
-    cells = {name: read_array(network.nodes[name], value) for name, value in data.items()}  # type: ignore[arg-type]
+    cells = {
+        name: read_array(network.nodes[name], value, sizes=network.sizes)  # type: ignore[arg-type]
+        for name, value in data.items()
+    }
     for name, cell in cells.items():
         if cell.missing is not None:
             check_imputable(network, network.nodes[name])
     return cells
 
 
-def read_array(node: Observed, value: Any, imputed: bool = True) -> Cells:
+def read_array(
+    node: Observed, value: Any, imputed: bool = True, sizes: Mapping[str, int] | None = None
+) -> Cells:
     """The cells of one node's data: sparse or dense, masked where unknown.
 
-    Named dims (of an ``xarray.DataArray``) go by name, all other arrays by position.
+    Named dims (of an ``xarray.DataArray``) go by name, all other arrays by position. ``sizes`` are
+    those of dims that coordinates need not tell.
     ``imputed=False`` refuses masked cells: they are imputed by chains, and nowhere else.
     """
     if isinstance(value, Cells):  # read before, e.g. by the chain that was saved
         return value
     value = counts_of(value)
+    if is_coordinates(value):
+        return _read_coordinates(node, value, sizes or {}, imputed)
     if sp.issparse(value):
         return _read_sparse(node, value, imputed)
     value = in_order(node.name, node.axes, value)
@@ -237,7 +128,18 @@ def _read_sparse(node: Observed, value: Any, imputed: bool) -> Cells:
     matrix.data = _wide(matrix.data)
     _check_values(node, matrix.data, imputed)
     return Cells(node.axes, tuple(matrix.shape), 1, matrix.indptr.astype(np.int64),
-                 matrix.indices.astype(np.int32), _typed(matrix.data))  # fmt: skip
+                 matrix.indices.astype(np.int32), typed(matrix.data))  # fmt: skip
+
+
+def _read_coordinates(node: Observed, value: Any, sizes: Mapping[str, int], imputed: bool) -> Cells:
+    found = read_coordinates(node.name, node.axes, value, sizes)
+    _check_shape(node, found.shape)
+    values = _wide(found.values)
+    _check_values(node, values, imputed)
+    if len(node.axes) > 2:
+        return coordinate_cells(node.axes, found.shape, found.places, typed(values))
+    matrix = sp.coo_array((values, (*found.places[:-1], found.places[-1])), shape=found.shape)
+    return read_array(node, matrix if len(node.axes) == 2 else matrix.toarray(), imputed)
 
 
 def _with_missing(cells: Cells, mask: NDArray[np.bool_]) -> Cells:

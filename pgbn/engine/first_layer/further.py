@@ -69,7 +69,7 @@ class RowScale:
         self.dims = program.storage[pattern.observed][:-1]
         known = program.wiring.sources
         self._labelled = _value(program, self.term)
-        self._shape = shape4(pattern.observed, self.dims, program.sizes, program.replicates)
+        self._shape = shape4(self.dims, program.sizes, program.replicates)
         self._is_heard = any(factor.name in known for factor in self.term.factors)
         self._splitter = Splitter(
             (self.term,), self.dims, self._shape, program.sizes,

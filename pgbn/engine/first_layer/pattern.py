@@ -95,6 +95,8 @@ def _is_by_cell(factor: Factor, node: Node) -> bool:
 
 def _match(wiring: Wiring, node: Node, slot: str, term: Term, number: int) -> Pattern | str:
     """The pattern, if a term of the rate is s_j Σ_k φ_vk θ_jk."""
+    if len(node.axes) > 3:
+        return f"{node.name} has more than three dims"
     if len(term.factors) < 2 or not node.axes:
         return f"the {slot} of {node.name} is not a product of two nodes"
     *rows, terms = node.axes

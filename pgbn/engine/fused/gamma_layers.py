@@ -225,7 +225,7 @@ def layer_draw(program: Program, node: Node) -> Run | None:
     """The draw of a layer of gammas whose shape is φ·θ, or the same for all its rows, and whose
     rate and exposure are the same along its last dim; None if it has another form."""
     dims = program.storage[node.name]
-    if not draws_as(program.wiring, node, Gamma) or len(dims) < 2:
+    if not draws_as(program.wiring, node, Gamma) or not 2 <= len(dims) <= 3:
         return None
     rate, exposure = program.slot(node.name, "rate"), program.exposure(node.name)
     count, shape = program.heard_count(node.name), program.slot(node.name, "shape")

@@ -45,7 +45,7 @@ class Entry:
     def shape4(self, name: str) -> Shape4:
         """The 4-d shape of an entry of a node."""
         sizes = self.program.sizes | {self.members[name]: 1}
-        return shape4(name, self.program.storage[name], sizes, self.program.replicates)
+        return shape4(self.program.storage[name], sizes, self.program.replicates)
 
     def put(self, name: str, drawn: NDArray[Any]) -> None:
         """Replace the entry of a node by a new value. What reads arrays may have kept them: the

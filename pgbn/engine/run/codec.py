@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
@@ -60,7 +60,9 @@ def data_arrays(data: Mapping[str, Cells]) -> Group:
     """The cells of data, by the names of their nodes."""
     out: Group = {}
     for name, cells in data.items():
-        out[f"{name}/indptr"], out[f"{name}/indices"] = cells.indptr, compact(cells.indices)
+        out[f"{name}/indptr"], out[f"{name}/indices"] = cells.starts, compact(cells.indices)
+        if isinstance(cells, CoordinateCells):
+            out[f"{name}/numbers"] = cells.numbers
         out[f"{name}/values"] = compact(cells.values)
         if cells.missing is not None:
             out[f"{name}/missing"] = cells.missing
@@ -110,7 +112,8 @@ def _read_cells(node: Any, shape: tuple[int, ...], name: str, arrays: Group) -> 
     indptr, indices = (arrays[f"{name}/{part}"] for part in ("indptr", "indices"))
     values, missing = arrays[f"{name}/values"], arrays.get(f"{name}/missing")
     rows, columns = int(np.prod(shape[:-1], dtype=object)), shape[-1] if shape else 1
-    check_rows(indptr, indices, values, rows, columns)
+    numbers = arrays.get(f"{name}/numbers")
+    check_rows(indptr, indices, values, rows if numbers is None else numbers.size, columns)
     assert isinstance(node, Observed)
     if missing is not None and (missing.shape != values.shape or missing.dtype != bool):
         raise StorageError(f"the data of {name} are damaged: missing")
@@ -118,8 +121,15 @@ def _read_cells(node: Any, shape: tuple[int, ...], name: str, arrays: Group) -> 
     if complaint or len(shape) != len(node.axes):
         raise StorageError(f"the data of {name} are damaged: {complaint or shape}")
     kind = np.int64 if values.dtype.kind in "iu" else np.float64
-    return Cells(node.axes, shape, 1, indptr.astype(np.int64), indices.astype(np.int32),
-                 values.astype(kind), missing)  # fmt: skip
+    own = indptr.astype(np.int64), indices.astype(np.int32), values.astype(kind)
+    if numbers is None:
+        return Cells(node.axes, shape, 1, *own, missing)
+    numbers = numbers.astype(np.int64)
+    if (np.diff(numbers) <= 0).any() or (
+        numbers.size and not 0 <= numbers[0] <= numbers[-1] < rows
+    ):
+        raise StorageError(f"the data of {name} are damaged: the numbers of rows")
+    return CoordinateCells(node.axes, shape, numbers, *own)
 
 
 register_codec("chain", Chain, _encode, decode_chain)

@@ -80,9 +80,10 @@ def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any] | Non
 
         def get() -> NDArray[Any]:
             value = np.asarray(cell[0], np.float64)
-            full = value.reshape((-1, *(value.shape[1 + 3 - len(rows.dims) + rows.dims.index(d)]
-                                        for d in kept))) if value.ndim else value.reshape(
-                                            (1, *(1,) * len(kept)))  # fmt: skip
+            first = value.ndim - len(rows.dims)
+            full = value.reshape((-1, *(value.shape[first + rows.dims.index(d)] for d in kept)
+                                  )) if value.ndim else value.reshape(
+                                      (1, *(1,) * len(kept)))  # fmt: skip
             return np.ascontiguousarray(np.broadcast_to(full, (program.replicates, *shape)))
 
         return Labelled(get, kept, program.replicates)
@@ -110,7 +111,9 @@ def stack_rows(rows: Rows, each: list[Any], phase: str = ALWAYS) -> NDArray[np.f
         counts = phase in ("", ALWAYS) or (phase == FIRST) == (now == 0)
         array = np.asarray(value, np.float64)
         if array.ndim:
-            sizes = [array.shape[4 - len(rows.dims) + rows.dims.index(dim)] for dim in inner]
+            sizes = [
+                array.shape[array.ndim - len(rows.dims) + rows.dims.index(dim)] for dim in inner
+            ]
             array = array.reshape((-1, *sizes))
         out.append(np.broadcast_to(array * counts, shape))
     return np.ascontiguousarray(np.stack(out, axis=kept.index(rows.along) + 1))

@@ -39,7 +39,7 @@ class Rows:
         self.length = program.sizes[self.along]
         self.dims = tuple(dim for dim in program.storage[node.name] if dim != self.along)
         self.axis = program.storage[node.name].index(self.along) + 1
-        self.shape4: Shape4 = shape4(self.name, self.dims, program.sizes, program.replicates)
+        self.shape4: Shape4 = shape4(self.dims, program.sizes, program.replicates)
         self.now = 0
         self.terms = {
             phase: tuple(term for term in polynomial.terms if term.phase in (ALWAYS, phase))
@@ -109,7 +109,7 @@ class Rows:
         if not isinstance(value, np.ndarray):
             return lambda: value
         node_dims = self.program.storage[self.name]
-        axis = 4 - len(node_dims) + self.axis - 1
+        axis = value.ndim - len(node_dims) + self.axis - 1
         if value.shape[axis] == 1:
             rows = np.ascontiguousarray(np.moveaxis(value, axis, 1)).reshape(
                 (value.shape[0], 1, *(s for i, s in enumerate(value.shape) if i not in (0, axis)))
@@ -120,12 +120,13 @@ class Rows:
 
     @staticmethod
     def _target(row: NDArray[Any]) -> Shape4:
-        # one of the three axes is gone: put a leading one in its place
-        return (row.shape[0], 1, row.shape[1], row.shape[2])
+        # one of the axes is gone: put a leading one in its place, if there were three at most
+        return (row.shape[0], *(1,) * (4 - row.ndim), *row.shape[1:])
 
     def stream(self, key: int) -> Stream:
         simplex = self.node.simplex
-        axis = 3 if simplex is None else 4 - len(self.dims) + self.dims.index(simplex)
+        first = len(self.shape4) - len(self.dims)
+        axis = len(self.shape4) - 1 if simplex is None else first + self.dims.index(simplex)
         return Stream(stream_key(key, self.now), self.shape4, self.program.executor, axis)
 
     def splitters(self) -> dict[str, Splitter]:

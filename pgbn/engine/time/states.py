@@ -38,7 +38,7 @@ def state_draw(program: Program, task: Draw) -> Run | None:
     assert along is not None
     (slot,) = node.slots()
     probability, stored = program.slot(name, slot).get, program.storage[name]
-    axis, time = program.stream(name, 0).simplex, 4 - len(stored) + stored.index(along)
+    axis, time = program.stream(name, 0).simplex, len(shape) - len(stored) + stored.index(along)
 
     def run(key: int) -> None:
         stream, every = program.stream(name, key), choices(shape, axis)

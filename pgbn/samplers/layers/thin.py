@@ -21,49 +21,62 @@ __all__ = ["Factors", "cell_rates", "thin_cells", "thin_dense"]
 class Factors(NamedTuple):
     """Where the factors of every summand are, each in a flat array of its own.
 
-    At the cell (i, j, k, v) of an array (·, second, third, ·), factor f of summand c is
-    ``array[f]`` at i·strides[f, 0] + j·strides[f, 1] + k·strides[f, 2] + v·strides[f, 3] +
-    offsets[f, c]. A row is numbered (i·second + j)·third + k.
+    At the cell (i, j, …, v) of an array (·, *lengths, ·), factor f of summand c is ``array[f]`` at
+    i·strides[f, 0] + j·strides[f, 1] + … + v·strides[f, -1] + offsets[f, c]. Rows are numbered in
+    the order of all axes but the last.
     """
 
     array: tuple[np.ndarray, ...]
     strides: np.ndarray
     offsets: np.ndarray
-    second: int
-    third: int
+    lengths: np.ndarray
 
 
 class _Scratch(NamedTuple):
-    """Of one cell: the weight of each summand, its share, and where in each factor the cell is."""
+    """Of one cell: the weight of each summand, its share, and where in each factor the cell is;
+    and where its row begins."""
 
     weight: np.ndarray
     share: np.ndarray
     base: np.ndarray
+    start: np.ndarray
 
 
 @njit(cache=True, nogil=True)
 def _scratch(factors):
-    summands = factors.offsets.shape[1]
+    summands, number = factors.offsets.shape[1], len(factors.array)
     return _Scratch(
-        np.empty(summands), np.empty(summands, np.int64), np.empty(len(factors.array), np.int64)
+        np.empty(summands),
+        np.empty(summands, np.int64),
+        np.empty(number, np.int64),
+        np.empty(number, np.int64),
     )
 
 
 @njit(cache=True, nogil=True)
-def _weigh(factors, row, column, scratch):
-    """Write the weights Π_f w_f[c] of the cell, and its place in each factor; Σ_c of them."""
-    array, strides, offsets, second, third = factors
+def _begin(factors, row, scratch):
+    """Find where a row begins in each factor."""
+    strides, lengths = factors.strides, factors.lengths
+    scratch.start[:] = 0
+    for axis in range(lengths.size, 0, -1):
+        inside = row % lengths[axis - 1]
+        row //= lengths[axis - 1]
+        for f in range(strides.shape[0]):
+            scratch.start[f] += inside * strides[f, axis]
+    for f in range(strides.shape[0]):
+        scratch.start[f] += row * strides[f, 0]
+
+
+@njit(cache=True, nogil=True)
+def _weigh(factors, column, scratch):
+    """Write the weights Π_f w_f[c] of a cell of the row, and its place in each factor; Σ_c of
+    them."""
+    array, strides, offsets, lengths = factors
     weight, base = scratch.weight, scratch.base
-    middle = row // third
-    first = middle // second
+    last = lengths.size + 1
     total = 0.0
     for f in range(len(array)):
-        base[f] = (
-            first * strides[f, 0]
-            + (middle % second) * strides[f, 1]
-            + (row % third) * strides[f, 2]
-            + column * strides[f, 3]
-        )
+        base[f] = scratch.start[f] + column * strides[f, last]
     for c in range(weight.size):
         product = 1.0
         for f in range(len(array)):
@@ -76,7 +89,7 @@ def _weigh(factors, row, column, scratch):
 @njit(cache=True, nogil=True)
 def _share(rng, count, total, offsets, targets, scratch):
     """Draw the multinomial of the cell that was weighed, and add it to the targets."""
-    weight, share, base = scratch
+    weight, share, base = scratch.weight, scratch.share, scratch.base
     if count == 1 and total > 0.0:
         left = uniform(rng) * total
         c = 0
@@ -102,40 +115,43 @@ def _share(rng, count, total, offsets, targets, scratch):
 
 @njit(cache=True, nogil=True)
 def thin_dense(key, start, stop, counts, factors, targets):
-    """Thin a 4-d array of counts; rows run over its first three axes."""
-    columns = counts.shape[3]
-    flat = counts.reshape(-1, columns)
+    """Thin the counts of rows × columns."""
     rng, scratch = np.empty(2, np.uint64), _scratch(factors)
     for row in range(start, stop):
         started = False
-        for column in range(columns):
-            count = flat[row, column]
+        for column in range(counts.shape[1]):
+            count = counts[row, column]
             if count:
                 if not started:
                     restart(rng, key, row)
+                    _begin(factors, row, scratch)
                     started = True
-                total = _weigh(factors, row, column, scratch)
+                total = _weigh(factors, column, scratch)
                 _share(rng, count, total, factors.offsets, targets, scratch)
 
 
 @njit(cache=True, nogil=True)
-def thin_cells(key, start, stop, cells, factors, targets):
-    """Thin the counts of sparse cells (rows × columns)."""
+def thin_cells(key, start, stop, cells, numbers, factors, targets):
+    """Thin the counts of sparse cells. Rows have the ``numbers`` given; if none, 0, 1, …"""
     indptr, indices, counts = cells
     rng, scratch = np.empty(2, np.uint64), _scratch(factors)
     for row in range(start, stop):
         if indptr[row] < indptr[row + 1]:
-            restart(rng, key, row)
+            number = numbers[row] if numbers.size else row
+            restart(rng, key, number)
+            _begin(factors, number, scratch)
         for cell in range(indptr[row], indptr[row + 1]):
             if counts[cell]:
-                total = _weigh(factors, row, indices[cell], scratch)
+                total = _weigh(factors, indices[cell], scratch)
                 _share(rng, counts[cell], total, factors.offsets, targets, scratch)
 
 
 @njit(cache=True, nogil=True)
-def cell_rates(start, stop, indptr, indices, factors, out):
-    """out[cell] = Σ_c Π_f w_f[c] for sparse cells."""
+def cell_rates(start, stop, indptr, indices, numbers, factors, out):
+    """out[cell] = Σ_c Π_f w_f[c] for sparse cells, whose rows have ``numbers`` as above."""
     scratch = _scratch(factors)
     for row in range(start, stop):
+        if indptr[row] < indptr[row + 1]:
+            _begin(factors, numbers[row] if numbers.size else row, scratch)
         for cell in range(indptr[row], indptr[row + 1]):
-            out[cell] = _weigh(factors, row, indices[cell], scratch)
+            out[cell] = _weigh(factors, indices[cell], scratch)

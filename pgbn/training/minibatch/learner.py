@@ -130,7 +130,7 @@ class Learner:
         known = np.broadcast_to(eta + self.counts[name], value.shape)
         time = size * goal.sum(axis=-1, keepdims=True) / known.sum(axis=-1, keepdims=True)
         shape = (1,) * (4 - value.ndim) + value.shape
-        stream = Stream(key, shape, self.executor, 3)  # type: ignore[arg-type]
+        stream = Stream(key, shape, self.executor, 3)
         lines = (*shape[:3], 1)
         moved = step_proportions(
             stream, value.reshape(shape), goal.reshape(shape), time.reshape(lines)

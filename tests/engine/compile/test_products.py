@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pgbn.engine.compile import products
 from pgbn.engine.compile.layout import Labelled, labelled_number
 from pgbn.engine.compile.products import compile_product
 from pgbn.network.sumproduct import Operand, reduce_product
+from pgbn.samplers.executor import SERIAL
 
 SIZES = {"d": 5, "k": 3, "v": 4, "t": 2}
 LETTERS = dict(zip(SIZES, "dkvt", strict=True))
@@ -85,3 +87,19 @@ def test_a_matrix_product_is_kept_until_a_value_is_replaced() -> None:
     assert found.get() is first
     values["dk"] = values["dk"] * 2
     np.testing.assert_allclose(found.get(), 2 * first)
+
+
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_sums_in_order_are_those_at_once(replicates: int) -> None:
+    sizes = {"i": 3, "j": 4, "l": 5, "k": 2}
+    rng = np.random.default_rng(0)
+    arrays = {
+        dims: rng.random((replicates if "j" in dims else 1, *(sizes[d] for d in dims)))
+        for dims in (("i", "k"), ("k", "j"), ("l",), ("j",), ("i", "l", "k"))
+    }
+    labelled = [Labelled(lambda a=a: a, dims, len(a)) for dims, a in arrays.items()]
+    for summed in (("j",), ("j", "l"), ("l", "k"), ("i", "j", "l", "k"), ()):
+        at_once = products._einsum(labelled, summed)
+        in_order = products._in_order(labelled, summed, sizes, SERIAL)
+        order = [0, *(in_order.dims.index(dim) + 1 for dim in at_once.dims)]
+        np.testing.assert_allclose(in_order.get().transpose(order), at_once.get(), rtol=1e-12)

@@ -8,6 +8,7 @@ from pgbn.samplers.sparse import SparseCounts
 from tests.helpers.means import close
 
 REPEATS = 4000
+NONE = np.zeros(0, np.int64)  # rows are numbered 0, 1, …
 
 
 def case():
@@ -19,7 +20,7 @@ def case():
     a[0, 0, 1] = 0.0
     strides = np.array([[0, 15, 5, 0], [0, 0, 0, 5]])
     offsets = np.tile(np.arange(5), (2, 1))
-    return counts, Factors((a.reshape(-1), b.reshape(-1)), strides, offsets, 2, 3)
+    return counts, Factors((a.reshape(-1), b.reshape(-1)), strides, offsets, np.array([2, 3]))
 
 
 def weights(factors):
@@ -36,8 +37,8 @@ def test_shares_have_the_exact_mean(sparse):
     cells = SparseCounts(indptr, column, flat[row, column])
     to_a, to_b = np.zeros((REPEATS, 30), np.int64), np.zeros((REPEATS, 20), np.int64)
     for i in range(REPEATS):
-        kernel, given = (thin_cells, cells) if sparse else (thin_dense, counts)
-        kernel(np.uint64(i), 0, 6, given, factors, (to_a[i], to_b[i]))
+        kernel, given = (thin_cells, (cells, NONE)) if sparse else (thin_dense, (flat,))
+        kernel(np.uint64(i), 0, 6, *given, factors, (to_a[i], to_b[i]))
     product = weights(factors)
     mean = counts[0][..., None] * product / product.sum(axis=-1, keepdims=True)
     # Sums of Bernoulli variables: the variance is at most the mean.
@@ -54,11 +55,11 @@ def test_dense_and_sparse_counts_are_thinned_alike():
     indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=6))))
     results = []
     for kernel, given in (
-        (thin_dense, counts),
-        (thin_cells, SparseCounts(indptr, column, flat[row, column])),
+        (thin_dense, (flat,)),
+        (thin_cells, (SparseCounts(indptr, column, flat[row, column]), NONE)),
     ):
         targets = (np.zeros(30, np.int64), np.zeros(20, np.int64))
-        kernel(np.uint64(3), 0, 6, given, factors, targets)
+        kernel(np.uint64(3), 0, 6, *given, factors, targets)
         results.append(targets)
     for dense, sparse in zip(*results, strict=True):
         np.testing.assert_array_equal(dense, sparse)
@@ -67,8 +68,8 @@ def test_dense_and_sparse_counts_are_thinned_alike():
 def test_a_factor_without_a_target_is_left_out():
     counts, factors = case()
     both, one = np.zeros(30, np.int64), np.zeros(30, np.int64)
-    thin_dense(np.uint64(3), 0, 6, counts, factors, (both, np.zeros(20, np.int64)))
-    thin_dense(np.uint64(3), 0, 6, counts, factors, (one, np.zeros(0, np.int64)))
+    thin_dense(np.uint64(3), 0, 6, counts.reshape(6, 4), factors, (both, np.zeros(20, np.int64)))
+    thin_dense(np.uint64(3), 0, 6, counts.reshape(6, 4), factors, (one, np.zeros(0, np.int64)))
     np.testing.assert_array_equal(both, one)
 
 
@@ -76,6 +77,23 @@ def test_rates_of_cells():
     _, factors = case()
     indptr, indices = np.array([0, 1, 1, 3, 3, 3, 4]), np.array([2, 0, 3, 1])
     out = np.empty(4)
-    cell_rates(0, 6, indptr, indices, factors, out)
+    cell_rates(0, 6, indptr, indices, NONE, factors, out)
     sums = weights(factors).sum(axis=-1).reshape(6, 4)
     np.testing.assert_allclose(out, sums[[0, 2, 2, 5], indices], rtol=1e-14)
+
+
+def test_rows_with_numbers_are_those_of_the_whole():
+    counts, factors = case()
+    flat = counts.reshape(6, 4)
+    row, column = np.nonzero(flat)
+    stored, number = np.unique(row, return_inverse=True)
+    starts = np.concatenate(([0], np.cumsum(np.bincount(number))))
+    whole, some = np.zeros(30, np.int64), np.zeros(30, np.int64)
+    thin_dense(np.uint64(3), 0, 6, flat, factors, (whole, NONE))
+    cells = SparseCounts(starts, column, flat[row, column])
+    thin_cells(np.uint64(3), 0, stored.size, cells, stored, factors, (some, NONE))
+    np.testing.assert_array_equal(whole, some)
+    rates = np.empty(row.size)
+    cell_rates(0, stored.size, starts, column, stored, factors, rates)
+    sums = weights(factors).sum(axis=-1).reshape(6, 4)
+    np.testing.assert_allclose(rates, sums[row, column], rtol=1e-14)

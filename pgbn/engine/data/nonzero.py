@@ -1,0 +1,200 @@
+"""The non-zero cells of an observed array: of a matrix by rows, of many dims by coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import DataError
+from pgbn.nodes.base import Observed
+from pgbn.storage.memory import check_bytes
+
+__all__ = ["Cells", "CoordinateCells", "cells_of", "coordinate_cells", "typed"]
+
+_ROWS = 2**12  # that are added up at a time
+
+
+class Cells:
+    """The non-zero cells of an observed array, rows × columns.
+
+    The last dim is the columns; the replicates and all other dims, flattened, are the rows.
+    ``values`` are int64 for counts and float64 for reals. ``missing`` marks cells whose value
+    is unknown; they are imputed in every sweep. ``is_corpus``: they are those of a `pgbn.Corpus`;
+    ``let_go`` is called after some rows were read, where the arrays are files. Kernels that take
+    rows by their numbers read ``starts`` and ``numbers``, which are empty where all rows are there,
+    see `CoordinateCells`.
+    """
+
+    numbers: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def __init__(
+        self,
+        dims: tuple[str, ...],
+        shape: tuple[int, ...],
+        replicates: int,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[Any],
+        missing: NDArray[np.bool_] | None = None,
+        is_corpus: bool = False,
+        let_go: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.dims, self.shape, self.replicates = dims, shape, replicates
+        self.starts, self.indices, self.values, self.missing = indptr, indices, values, missing
+        self.is_corpus, self.let_go = is_corpus, let_go
+
+    @property
+    def indptr(self) -> NDArray[np.int64]:
+        """Where each row begins."""
+        return self.starts
+
+    @property
+    def rows(self) -> int:
+        return self.starts.size - 1
+
+    @property
+    def columns(self) -> int:
+        return self.shape[-1] if self.shape else 1
+
+    def cell_rows(self) -> NDArray[np.int64]:
+        """The row of every cell."""
+        return np.repeat(self._numbers(0, self.rows), np.diff(self.starts))
+
+    def _numbers(self, first: int, last: int) -> NDArray[np.int64]:
+        """The numbers of some of the rows that are stored."""
+        return np.arange(first, last, dtype=np.int64)
+
+    def positions(
+        self, dims: tuple[str, ...], replicates: int, block: slice = slice(None)
+    ) -> NDArray[np.int64]:
+        """For every cell, or those of a block of rows, the flat index into an array of
+        (replicates or 1, *dims)."""
+        first, last, _ = block.indices(self.rows)
+        edges = self.starts[first : last + 1]
+        rows = np.repeat(self._numbers(first, last), np.diff(edges))
+        per = prod(self.shape[:-1])
+        index = {"": rows // per if per else rows}
+        inside = rows % per if per else rows
+        for dim, size in zip(reversed(self.dims[:-1]), reversed(self.shape[:-1]), strict=True):
+            index[dim] = inside % size
+            inside = inside // size
+        if self.dims:
+            index[self.dims[-1]] = self.indices[edges[0] : edges[-1]].astype(np.int64)
+        sizes = dict(zip(self.dims, self.shape, strict=True))
+        flat = index[""] if replicates > 1 else np.zeros(rows.size, np.int64)
+        for dim in dims:
+            flat = flat * sizes[dim] + index[dim]
+        return flat
+
+    def total(self, values: NDArray[Any], dims: tuple[str, ...]) -> NDArray[Any]:
+        """Σ of cell values over all dims but ``dims``, as an array of (R, *dims)."""
+        sizes = dict(zip(self.dims, self.shape, strict=True))
+        shape = (self.replicates, *(sizes[dim] for dim in dims))
+        sums = np.zeros(prod(shape))
+        for block, cells in self._blocks():  # in a fixed order, whoever runs it
+            at = self.positions(dims, self.replicates, block)
+            if at.size:
+                low = at.min()
+                part = np.bincount(at - low, values[cells])
+                sums[low : low + part.size] += part
+            self.let_go()
+        return sums.astype(values.dtype).reshape(shape)
+
+    def sum(self) -> int:
+        """Σ of the data, as a whole number."""
+        total = 0
+        for _, cells in self._blocks():
+            total += int(self.values[cells].sum())
+            self.let_go()
+        return total
+
+    def _blocks(self) -> Iterator[tuple[slice, slice]]:
+        """The rows in blocks, and the cells of each."""
+        for first in range(0, self.rows, _ROWS):
+            last = min(first + _ROWS, self.rows)
+            yield slice(first, last), slice(self.starts[first], self.starts[last])
+
+    def dense(self, values: NDArray[Any] | None = None) -> NDArray[Any]:
+        """The whole array, (R, *shape), of the data or of other values of the same cells."""
+        values = self.values if values is None else values
+        out = np.zeros((self.replicates * prod(self.shape[:-1]), self.columns), values.dtype)
+        out[self.cell_rows(), self.indices] = values
+        return out.reshape((self.replicates, *self.shape))
+
+
+class CoordinateCells(Cells):
+    """The non-zero cells of an array of many dims, most of whose rows are empty and not stored:
+    row ``numbers[i]`` has the cells from ``starts[i]`` to ``starts[i + 1]``."""
+
+    def __init__(
+        self,
+        dims: tuple[str, ...],
+        shape: tuple[int, ...],
+        numbers: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[Any],
+    ) -> None:
+        super().__init__(dims, shape, 1, starts, indices, values)
+        self.numbers = numbers
+
+    @property
+    def indptr(self) -> NDArray[np.int64]:
+        raise DataError(
+            f"data of the dims {' × '.join(self.dims)} that were given as coordinates are not "
+            "supported here, where each row is looked at"
+        )
+
+    def _numbers(self, first: int, last: int) -> NDArray[np.int64]:
+        return self.numbers[first:last]
+
+    def dense(self, values: NDArray[Any] | None = None) -> NDArray[Any]:
+        check_bytes(f"a dense array of {' × '.join(self.dims)}", 8 * prod(self.shape),
+                    "sparse data of many dims are read cell by cell only")  # fmt: skip
+        return super().dense(values)
+
+
+def coordinate_cells(
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    places: Sequence[NDArray[np.int64]],
+    values: NDArray[Any],
+) -> CoordinateCells:
+    """Cells at these places; the values of a place that is named twice are added up."""
+    rows = np.ravel_multi_index(tuple(places[:-1]), shape[:-1]).astype(np.int64)
+    order = np.lexsort((places[-1], rows))
+    rows, columns, values = rows[order], places[-1][order], values[order]
+    fresh = np.ones(rows.size, bool)
+    fresh[1:] = (np.diff(rows) != 0) | (np.diff(columns) != 0)
+    first = np.flatnonzero(fresh)
+    total = np.add.reduceat(values, first) if first.size else values
+    first, total = first[total != 0], total[total != 0]
+    numbers, starts = np.unique(rows[first], return_index=True)
+    return CoordinateCells(
+        dims, shape, numbers, np.append(starts, first.size).astype(np.int64),
+        columns[first].astype(np.int32), total,
+    )  # fmt: skip
+
+
+def cells_of(node: Observed, array: NDArray[Any], replicates: int) -> Cells:
+    """Cells of a dense array (R, *axes)."""
+    columns = array.shape[-1] if node.axes else 1
+    flat = array.reshape(-1, columns)
+    rows, indices = np.nonzero(flat)
+    indptr = np.zeros(flat.shape[0] + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=flat.shape[0]), out=indptr[1:])
+    return Cells(node.axes, array.shape[1:], replicates, indptr, indices.astype(np.int32),
+                 typed(flat[rows, indices]))  # fmt: skip
+
+
+def typed(values: NDArray[Any]) -> NDArray[Any]:
+    """Integral values as int64 where they fit, others as float64."""
+    if values.dtype.kind in "iub" or bool(
+        (values == np.floor(values)).all() and (values < 2.0**53).all()
+    ):
+        return values.astype(np.int64)
+    return values.astype(np.float64)

@@ -1,0 +1,29 @@
+"""Topics of authors: documents of an author share their proportions."""
+
+from __future__ import annotations
+
+from pgbn.network.network import Network
+from pgbn.nodes import Categories, Dirichlet, Gamma, Poisson
+from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
+
+__all__ = ["author_topic"]
+
+
+def author_topic(
+    width: int, alpha: float = 0.5, eta: float = 0.01, length_prior: Prior = (1.0, 0.01)
+) -> Network:
+    """x_jv ~ Pois(l_j Σ_k φ_kv θ_{author(j) k}), θ_a ~ Dir(α), φ_k ~ Dir(η), l_j ~ Gam.
+
+    The author of each document is data: ``{"x": X, "author": numbers}``. Given its length, a
+    document is multinomial, as in the paper, here with one author each. Nodes: x (dims doc, term),
+    phi, theta (dims writer, topic), length. α = 50/K and η = 0.01 are the paper's for its K = 100;
+    the prior of the length, which is nearly known, is ours.
+
+    Reference: Rosen-Zvi, Griffiths, Steyvers & Smyth, The author-topic model, UAI 2004.
+    """
+    author = Categories("author", dims="doc", of="writer")
+    length = Gamma("length", *check_prior(length_prior, "length_prior"), dims="doc")
+    theta = Dirichlet("theta", check_positive_number(alpha, "alpha"), over="topic", dims="writer")
+    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
+    x = Poisson("x", phi @ (length * theta[author]), dims=("doc", "term"))
+    return Network(x, sizes={"topic": check_one_width(width)})

@@ -1,0 +1,39 @@
+"""Bayesian Poisson tensor factorisation: counts of any number of modes."""
+
+from __future__ import annotations
+
+from pgbn.network.network import Network
+from pgbn.nodes import Gamma, Mix, Poisson
+from pgbn.zoo.arguments import (
+    Modes,
+    Prior,
+    check_modes,
+    check_one_width,
+    check_positive_number,
+    check_prior,
+)
+
+__all__ = ["bptf"]
+
+
+def bptf(
+    width: int,
+    modes: Modes = ("sender", "receiver", "action", "time"),
+    alpha: float = 0.1,
+    beta_prior: Prior = (1.0, 1.0),
+) -> Network:
+    """y_{i…l} ~ Pois(Σ_k θ¹_ik ⋯ θᴹ_lk), θᵐ_dk ~ Gam(α, α β_m), β_m ~ Gam.
+
+    A component k is a kind of event: who takes part in it, what is done, and when. Data are
+    coordinates and values, and every cell that is not named is 0. Nodes: y (dims ``modes``),
+    theta_<mode> and beta_<mode> for each mode. α is that of the released code, the prior of β ours.
+
+    Reference: Schein, Paisley, Blei & Wallach, Bayesian Poisson tensor factorization, KDD 2015.
+    """
+    names, alpha = check_modes(modes), check_positive_number(alpha, "alpha")
+    prior, factors = check_prior(beta_prior, "beta_prior"), []
+    for mode in names:
+        beta = Gamma(f"beta_{mode}", *prior)
+        factors.append(Gamma(f"theta_{mode}", alpha, alpha * beta, dims=(mode, "component")))
+    y = Poisson("y", Mix(factors=tuple(factors), over="component"), dims=names)
+    return Network(y, sizes={"component": check_one_width(width)})

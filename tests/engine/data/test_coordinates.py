@@ -1,0 +1,130 @@
+"""Coordinates and values: read, refused, and the same chain as dense data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import pgbn
+from pgbn import DataError, Gamma, Mix, Network, Poisson
+from pgbn.engine.compile import products
+from pgbn.engine.compile.layout import Labelled
+from pgbn.engine.data.coordinates import is_coordinates, read_coordinates
+from pgbn.testing import geweke
+from tests.helpers.refusals import Case, check_refused
+
+MODES = ("a", "b", "c", "d")
+SIZES = {"a": 2, "b": 3, "c": 2, "d": 2, "k": 2}
+
+
+def tensor(sizes: dict[str, int] = SIZES) -> Network:
+    """y ~ Pois(Σ_k Π_m θ^m_{i_m k}), four modes."""
+    rate = Gamma("beta", 4.0, 4.0)
+    parts = tuple(Gamma(f"theta{m}", 1.5, rate, dims=(m, "k")) for m in MODES)
+    return Network(Poisson("y", Mix(factors=parts), dims=MODES), sizes=sizes)
+
+
+NET = tensor()
+Y = NET.generate(seed=1)["y"]
+
+
+def coordinates(array: Any) -> dict[str, Any]:
+    places = np.nonzero(array)
+    return dict(zip(MODES, places, strict=True)) | {"values": array[places]}
+
+
+COO = coordinates(Y)
+
+
+def test_coordinates_give_the_chain_of_dense_data(tmp_path: Path) -> None:
+    dense, sparse = (NET.chain({"y": y}, seed=2, threads=1).sweep(3) for y in (Y, COO))
+    for name in NET.latent:
+        assert np.array_equal(dense.values[name], sparse.values[name]), name
+    assert dense.log_joint() == pytest.approx(sparse.log_joint(), abs=1e-9)
+    pgbn.save(sparse, tmp_path / "chain")
+    again = pgbn.load(tmp_path / "chain")
+    assert np.array_equal(dense.sweep().values["thetaa"], again.sweep().values["thetaa"])
+
+
+def test_a_place_that_is_named_twice_adds_up() -> None:
+    twice = {dim: np.concatenate([each, each]) for dim, each in COO.items()}
+    chain = NET.chain({"y": twice}, threads=1)
+    assert np.array_equal(chain.program.cells["y"].dense()[0], 2 * Y)
+
+
+def test_what_is_given_by_coordinates() -> None:
+    assert is_coordinates(COO)
+    assert not is_coordinates(sp.dok_array((2, 2)))
+    assert not is_coordinates(sp.eye_array(3))
+    assert not is_coordinates(Y)
+    found = read_coordinates("y", ("a", "b"), {"a": [0, 4], "b": [1, 0]}, {"b": 7})
+    assert found.shape == (5, 7)
+    assert found.values.tolist() == [1, 1]
+
+
+def test_coordinates_of_a_matrix_are_a_matrix() -> None:
+    x = Poisson("x", Gamma("g", 1.0, 1.0, dims="doc"), dims=("doc", "term"))
+    chain = Network(x).chain({"x": {"doc": [1, 0], "term": [2, 2], "values": [3, 1]}}, threads=1)
+    assert chain.program.cells["x"].dense()[0].tolist() == [[0, 0, 1], [0, 0, 3]]
+
+
+@pytest.mark.parametrize(
+    "replicates", [2500, pytest.param(25_000, marks=pytest.mark.long)]
+)  # fmt: skip
+def test_four_dims_pass_the_joint_distribution_test(replicates: int) -> None:
+    assert geweke(NET, replicates=replicates, sweeps=5).worst < 4
+
+
+def test_an_exposure_of_one_mode_too_few_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums over the other modes, of which the last is left out."""
+    right = products._in_order
+
+    def wrong(parts: Any, summed: Any, sizes: Any, executor: Any) -> Any:
+        if len(summed) < 3:
+            return right(parts, summed, sizes, executor)
+        found = right(parts, summed, sizes, executor)
+        scale = 1.0 / sizes[summed[-1]]
+        return Labelled(lambda: found.get() * scale, found.dims, found.replicates)
+
+    monkeypatch.setattr(products, "SMALL", 0)
+    monkeypatch.setattr(products, "_in_order", wrong)
+    assert geweke(NET, replicates=1000, sweeps=5).worst > 6
+
+
+REFUSED: dict[str, Case] = {
+    "a dim": (
+        lambda: NET.chain({"y": {"a": [0], "b": [0], "c": [0]}}),
+        DataError,
+        ["y: coordinates of a, b, c", "'d': […], 'values': […]"],
+    ),
+    "lengths": (
+        lambda: NET.chain({"y": COO | {"values": [1]}}),
+        DataError,
+        ["different lengths", "for every cell"],
+    ),
+    "too large": (
+        lambda: NET.chain({"y": COO | {"a": COO["a"] + 5}}),
+        DataError,
+        ["along 'a', whose size is 2", "from 0 to 1"],
+    ),
+    "labels": (lambda: NET.chain({"y": COO | {"a": -COO["a"] - 1}}), DataError, ["along 'a'"]),
+    "negative": (
+        lambda: NET.chain({"y": COO | {"values": -COO["values"]}}),
+        DataError,
+        ["negative"],
+    ),
+    "rows": (
+        lambda: NET.chain({"y": COO}).program.cells["y"].indptr,
+        DataError,
+        ["a × b × c × d", "coordinates", "not supported here"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case: str) -> None:
+    check_refused(*REFUSED[case])

@@ -1,0 +1,70 @@
+"""The kernel for scores that are read through categories, against the composed rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pgbn import Chain
+from pgbn.engine.compile.composed import data_step
+from pgbn.engine.fused import shared_rows as module
+from pgbn.engine.plan import DataCounts
+from pgbn.testing import geweke
+from tests.helpers.categories import authors, looked_up_pairs
+
+REPEATS = 600
+
+
+def chain_of(threads: int = 1) -> Chain:
+    data = {"x": authors().generate(seed=2)["x"] + 2}
+    return Chain(authors(), data, 0, threads=threads)
+
+
+def alike(name: str) -> bool:
+    """Whether kernel and rules share out counts with the same means, and all of them."""
+    chain = chain_of()
+    program, task = chain.program, DataCounts(chain.network["x"])
+    kernel, rules = module.shared_rows(program, task), data_step(program, task)
+    assert kernel is not None
+    found = []
+    for step in (kernel, rules):
+        drawn = []
+        for key in range(REPEATS):
+            step(key)
+            drawn.append(program.counts["x", name].reshape(-1))
+        found.append(np.array(drawn, np.float64))
+        assert (found[-1].sum(axis=1) == program.cells["x"].values.sum()).all()
+    error = np.sqrt(sum(each.var(axis=0) for each in found) / REPEATS) + 1e-9
+    return bool((np.abs(found[0].mean(axis=0) - found[1].mean(axis=0)) < 5 * error).all())
+
+
+@pytest.mark.parametrize("name", ["theta", "phi", "s"])
+def test_shares_have_the_means_of_the_composed_rules(name: str) -> None:
+    assert alike(name)
+
+
+def test_scores_of_another_document_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = module.split_all_cells
+
+    def wrong(key, cells, loadings, theta, *rest):  # type: ignore[no-untyped-def]
+        right(key, cells, loadings, np.roll(theta, 1, axis=0), *rest)
+
+    monkeypatch.setattr(module, "split_all_cells", wrong)
+    assert not alike("theta")
+
+
+def test_it_serves_sums_over_topics_only() -> None:
+    network = looked_up_pairs()
+    chain = Chain(network, {"x": network.generate(seed=1)["x"]}, threads=1)
+    assert module.shared_rows(chain.program, DataCounts(network["x"])) is None
+
+
+@pytest.mark.parametrize("layer1", ["blocked", "composed"])
+def test_both_pass_the_joint_distribution_test(layer1: str) -> None:
+    assert geweke(authors(), replicates=1500, sweeps=4, seed=5, layer1=layer1).worst < 4
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    one, two = (chain_of(threads).sweep(4) for threads in (1, 2))
+    for name in one.network.latent:
+        assert np.array_equal(one.values[name], two.values[name]), name
