@@ -12,6 +12,7 @@ from scipy import stats
 
 import pgbn
 from pgbn import Bernoulli, Dirichlet, Gamma, Network, NetworkError, Poisson
+from pgbn.engine.fused.gamma_layers import layer_draw
 from pgbn.nodes.base import Array
 from pgbn.nodes.slice_sampling import slice_draw
 from pgbn.samplers.random import stream_key
@@ -61,6 +62,13 @@ def test_joint_distribution(name: str) -> None:
     net = SLICED[name]()
     result = geweke(net, sizes_of(net), 1000, 4, seed=1)
     assert result.worst < 4, result
+
+
+def test_gammas_whose_density_is_read_are_drawn_in_double_precision() -> None:
+    """Cut off at 1e-38, small gammas drew their shape towards 0, by |z| = 10."""
+    net = SLICED["beside_conjugate"]()
+    program = pgbn.Chain.replicated(net, sizes_of(net), 2, 0, "blocked", 1).program
+    assert layer_draw(program, net["theta"]) is None
 
 
 @pytest.mark.long

@@ -227,6 +227,9 @@ def layer_draw(program: Program, node: Node) -> Run | None:
     dims = program.storage[node.name]
     if not draws_as(program.wiring, node, Gamma) or not 2 <= len(dims) <= 3:
         return None
+    # Single precision cuts off what is tiny: no rule minds, but a kernel that reads its density.
+    if any(node.name in held for held in program.wiring.connections.children.values()):
+        return None
     rate, exposure = program.slot(node.name, "rate"), program.exposure(node.name)
     count, shape = program.heard_count(node.name), program.slot(node.name, "shape")
     if dims[-1] in rate.dims | exposure.dims or count.dims != frozenset(dims):
