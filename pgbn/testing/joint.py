@@ -28,7 +28,9 @@ __all__ = ["along_axis", "integrated_counts", "joint_density"]
 
 def integrated_counts(program: Program, name: str) -> set[tuple[str, str]]:
     """The (node, slot) whose counts a draw of a node leaves old: it is a draw without them."""
-    step = next(step for step in program.network.schedule if step.name == name)
+    step = next(step for step in program.network.schedule if name in step.draws)
+    if step.in_turn is not None:  # what its entries leave old is drawn again with them
+        return set()
     return {
         (node.name, slot)
         for node in program.network.nodes.values()

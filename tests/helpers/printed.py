@@ -22,7 +22,7 @@ from pgbn.engine.run.turns import Turn
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Node, Observed
 from pgbn.samplers.random import stream_key
-from pgbn.testing.conjugacy import _along_axis
+from pgbn.testing.joint import along_axis
 from tests.helpers.printed_formulas import At, Reader, split_top
 
 __all__ = ["check_printed", "printed_steps"]
@@ -154,7 +154,7 @@ def _used(chain: Chain, node: Node, arrays: list[Any]) -> Any:
     """A parameter of all calls, with the dims of the node; of a chain, a call for each row."""
     program, shape = chain.program, chain.program.shape[node.name]
     if program.is_in_time(node.name):
-        axis = _along_axis(program, node)
+        axis = along_axis(program, node)
         short = [size for place, size in enumerate(shape) if place != axis]
         whole = np.stack([a.reshape(short) for a in arrays], axis)
     else:

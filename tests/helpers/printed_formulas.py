@@ -21,7 +21,7 @@ from pgbn.engine.run.generate import to_axes
 from pgbn.explain.notation import Notation
 from pgbn.network.terms import FIRST, PREVIOUS
 from pgbn.nodes.base import Observed
-from pgbn.testing.conjugacy import _stack
+from pgbn.testing.joint import _stack
 
 __all__ = ["At", "Reader", "split_top"]
 

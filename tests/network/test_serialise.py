@@ -166,7 +166,7 @@ BAD: dict[str, tuple[Callable[[dict[str, Any]], Any], list[str]]] = {
     "own parent": (put("a", "rate", {"node": "a"}), ["cycle: a → a"]),
     "unknown edge": (
         put("a", "rate", {"edge": "some"}),
-        ["a: unknown edge 'some'", "Known: constant, mix"],
+        ["a: unknown edge 'some'", "Known: categories, constant"],
     ),
     "no edge": (put("a", "rate", {}), ["a: unknown edge None"]),
     "edge": (put("a", "rate", {"edge": []}), ["a: unknown edge []"]),

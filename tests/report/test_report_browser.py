@@ -275,7 +275,7 @@ def test_traces_and_widths(page, data) -> None:
     assert cells[0] == "log likelihood"
     assert cells[3] == f"{data.series[0].ess:.0f}"
     assert cells[4] == f"{data.series[0].rhat:.3f}"
-    assert content(page, "#widths tbody td")[-3:-1] == ["45", "50"]
+    assert content(page, "#widths tbody td")[-5:-3] == ["45", "50"]
 
 
 CONTRAST = """

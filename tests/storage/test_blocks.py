@@ -36,7 +36,8 @@ def test_both_kinds_have_the_same_blocks(stored) -> None:
 
 def test_a_corpus_is_taken_where_counts_are(stored) -> None:
     def topics(X: object) -> np.ndarray:
-        trained = pgbn.train_layerwise(X, 3, 1, burn_in=2, collect=2, progress=None)
+        trained = pgbn.train_layerwise(X, 3, 1, burn_in=2, collect=2, progress=None,
+                                       layer1="partial")  # fmt: skip
         return trained.networks[-1].phi[0]
 
     np.testing.assert_array_equal(topics(stored), topics(stored.counts))
@@ -65,7 +66,7 @@ def test_what_does_not_fit_into_memory_says_how_large_it_is(stored, monkeypatch)
     monkeypatch.setattr("pgbn.storage.memory.memory", lambda: small)
     assert memory.memory() == small
     with pytest.raises(DataError, match=r"50 documents .* would need .* block by block"):
-        pgbn.train_layerwise(stored, 3, 1, progress=None)
+        _ = stored.counts
     assert stored.block(0).shape == (8, 12)
 
 

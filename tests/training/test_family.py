@@ -128,9 +128,11 @@ def test_where_a_new_layer_begins(name: str) -> None:
     family, begun = two_families[name], []
     build = Family(family)
 
-    def look(network: pg.Network, data: Any, seed: int, number: int, init: Any, *rest: Any) -> Any:
+    def look(
+        network: pg.Network, data: Any, seed: int, number: int, init: Any, *rest: Any, **more: Any
+    ) -> Any:
         begun.append((network, init))
-        return chain(network, data, seed, number, init, *rest)
+        return chain(network, data, seed, number, init, *rest, **more)
 
     from pgbn.training import growing
 

@@ -66,7 +66,7 @@ def test_train_layerwise_and_settings_have_the_same_arguments() -> None:
     for name, parameter in signature(Settings.of).parameters.items():
         if name != "start":
             assert public[name].default == parameter.default, name
-    others = {"X", "start_from", "resume", "callback", "threads", "progress"}
+    others = {"X", "start_from", "resume", "callback", "threads", "progress", "executor"}
     assert public.keys() - others == {field.name for field in fields(Settings)}
 
 

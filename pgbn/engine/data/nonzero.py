@@ -18,6 +18,10 @@ __all__ = ["Cells", "CoordinateCells", "cells_of", "coordinate_cells", "typed"]
 _ROWS = 2**12  # that are added up at a time
 
 
+def _keep() -> None:
+    """Arrays in memory are not let go."""
+
+
 class Cells:
     """The non-zero cells of an observed array, rows × columns.
 
@@ -41,7 +45,7 @@ class Cells:
         values: NDArray[Any],
         missing: NDArray[np.bool_] | None = None,
         is_corpus: bool = False,
-        let_go: Callable[[], None] = lambda: None,
+        let_go: Callable[[], None] = _keep,
     ) -> None:
         self.dims, self.shape, self.replicates = dims, shape, replicates
         self.starts, self.indices, self.values, self.missing = indptr, indices, values, missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgbn import NetworkError, zoo
+from pgbn import zoo
 from pgbn.engine.compile.layout import (
     Labelled,
     align,
@@ -15,15 +15,8 @@ from pgbn.engine.compile.layout import (
     strides_of,
 )
 from tests.helpers.refusals import Case, check_refused
-from tests.helpers.small_networks import gamma, poisson
 
-REFUSED: dict[str, Case] = {
-    "4 dims": (
-        lambda: poisson(gamma(), tuple("abcd")).generate(sizes=dict.fromkeys("abcd", 1)),
-        NetworkError,
-        ["x", "4 dims", "at most 3"],
-    ),
-}
+REFUSED: dict[str, Case] = {}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -46,7 +39,7 @@ def labelled(*dims: str, replicates: int = 1) -> Labelled:
      (("d", "k", "v"), (5, 2, 3, 4))],
 )  # fmt: skip
 def test_shapes_are_filled_up_on_the_left(dims: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    assert shape4("x", dims, SIZES_OF, 5) == shape
+    assert shape4(dims, SIZES_OF, 5) == shape
 
 
 @pytest.mark.parametrize(
