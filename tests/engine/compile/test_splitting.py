@@ -61,7 +61,7 @@ def by_weights(net: Network, draws: int = 100_000) -> dict[str, Any]:
 def test_sums_over_a_single_entry(make: Any) -> None:
     net = make()
     data = np.reshape(COUNTS, (-1, 1)[: len(net["x"].axes)])
-    draws = net.sample({"x": data}, burn_in=100, draws=4000, seed=1, threads=1, progress=False)
+    draws = net.sample({"x": data}, burn_in=100, draws=2000, seed=1, threads=1, progress=False)
     for name, mean in by_weights(net).items():
         kept = draws[name][0].reshape(40, -1, *mean.shape).mean(axis=1)
         error = np.sqrt(kept.var(axis=0, ddof=1) / 40 + (0.01 * np.maximum(mean, 0.1)) ** 2)

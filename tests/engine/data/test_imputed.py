@@ -32,6 +32,7 @@ def test_known_cells_stay_and_missing_ones_are_drawn() -> None:
     assert np.array_equal(chain.counts["theta1"].sum(axis=1), seen[-1].sum(axis=1))
 
 
+@pytest.mark.long
 def test_imputed_cells_have_their_predictive_distribution() -> None:
     """a ~ Gam(2, 1), x ~ Pois(a), 8 of 10 cells known: the others are NB(2 + Σx, 1/(1 + 9))."""
     known = np.array([3, 1, 4, 1, 5, 9, 2, 6])
@@ -129,15 +130,16 @@ def test_a_masked_cell_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("net", "masked", "known"),
     [
-        (
+        pytest.param(
             Network(PoissonGamma("x", Gamma("g", 2, 1), Gamma("noise", 3, 2), dims="cell")),
-            [1.5, 9.0, 0.5],
-            [1.5, 0.5],
+            [1.5, 9.0, 0.5], [1.5, 0.5], id="real", marks=pytest.mark.long,
         ),
-        (Network(pgbn.BernoulliPoisson("x", Gamma("g", 2, 1), dims="cell")), [1, 1, 0], [1, 0]),
+        pytest.param(
+            Network(pgbn.BernoulliPoisson("x", Gamma("g", 2, 1), dims="cell")),
+            [1, 1, 0], [1, 0], id="binary",
+        ),
     ],
-    ids=["real", "binary"],
-)
+)  # fmt: skip
 def test_a_masked_cell_of_a_link_says_nothing(net: Network, masked: Any, known: Any) -> None:
     """The posterior is the one without the cell, for every slot: a PoissonGamma's noise must not
     hear of an imputed count either."""

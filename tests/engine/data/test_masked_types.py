@@ -87,7 +87,7 @@ pgbn.evidence_rule(Spread, "noise", relation="held", exposure=lambda value: valu
 pgbn.evidence_rule(Drawn, "noise", relation="held", exposure="value")(lambda stream, count: count)
 
 
-@pytest.mark.parametrize("kind", [Spread, Drawn])
+@pytest.mark.parametrize("kind", [Spread, pytest.param(Drawn, marks=pytest.mark.long)])
 def test_imputed_counts_say_nothing_to_other_slots(kind: type[Any]) -> None:
     def net(observed: type[Any]) -> Network:
         return Network(observed("x", Gamma("rate", 6, 1), Gamma("noise", 3, 2), dims="i"))

@@ -18,6 +18,7 @@ from tests.helpers.models import sizes_of, zoo_models
 
 MODELS = zoo_models()
 IN_TIME = ("gamma_markov_chain", "pgds")
+SLOW = ("pgbn, bernoulli, T=1", "pgbn, gamma, T=1", "pgbn, gamma, T=2", "pgbn, T=1")
 LOCAL = [name for name in MODELS if name not in IN_TIME]
 QUICK = {"burn_in": 4, "samples": 5}
 
@@ -36,7 +37,10 @@ def rows_of(network: Network, data: dict[str, Any], chosen: list[int]) -> dict[s
     return {n: np.take(v, chosen, network[n].axes.index("doc")) for n, v in data.items()}
 
 
-@pytest.mark.parametrize("case", LOCAL)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in LOCAL],
+)
 def test_a_row_has_the_same_bits_in_any_company(case: str, monkeypatch: Any) -> None:
     network = MODELS[case]
     data, given = example(network)
