@@ -61,7 +61,7 @@ def high():
 
 net = pgbn.zoo.pfa(40)
 rng = np.random.default_rng(0)
-blocks = [sp.csr_matrix(rng.poisson(0.1, (1000, 1000))) for _ in range(20)]
+blocks = [sp.csr_matrix(rng.poisson(0.1, (1000, 1000))) for _ in range(20)] * 2
 corpus = pgbn.Corpus.build(iter(blocks), sys.argv[1] + "/corpus", block_rows=1000)
 small = pgbn.Corpus.build(iter(blocks[:1]), sys.argv[1] + "/small", block_rows=1000)
 for memory, data in (("1MB", small), ("4MB", corpus)):
@@ -74,12 +74,13 @@ for memory, data in (("1MB", small), ("4MB", corpus)):
 """
 
 
+@pytest.mark.long  # what the process needs beside the rows varies
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_the_rows_in_memory_are_bounded(tmp_path: Path) -> None:
-    """Two million tokens, 50 MB of rows: the peak of a chain stays far below them."""
+    """Four million tokens, 90 MB of rows: the peak of a chain stays far below them."""
     found = subprocess.run(
         [sys.executable, "-c", _RUN, str(tmp_path)], capture_output=True, text=True, check=True
     )
     mapped, grown = map(int, found.stdout.split("\n")[1].split())
-    assert mapped > 40e6
+    assert mapped > 80e6
     assert grown < 0.6 * mapped, (mapped, grown)
