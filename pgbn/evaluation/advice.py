@@ -98,7 +98,7 @@ def looks_like_noise(X: Any) -> bool:
     if documents < 2 or terms < 2:
         return False
     coo = counts.tocoo()
-    j, v = coo.coords
+    j, v = coo.row, coo.col
     found = float((coo.data * (coo.data - 1) / (rows[j] * columns[v])).sum() * total)
     expected = (total - documents) * (total - terms) / max(total - 1, 1)
     return bool(found - expected < _SIGMAS * np.sqrt(2.0 * documents * terms))
