@@ -60,6 +60,12 @@ class Disk:
     def __repr__(self) -> str:
         return f"Disk({str(self.folder)!r}, memory={self.memory})"
 
+    def __deepcopy__(self, memo: Any) -> "Disk":
+        return self  # what is copied with it, as an estimator is, works in the same place
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Disk, (str(self.folder), self.memory, self.workers)  # without its arrays
+
     @property
     def workers(self) -> int:
         return self._threads.workers
