@@ -50,6 +50,7 @@ class Factor:
     lookups: tuple[Lookup, ...] = ()
     entries: tuple[str, ...] = ()
     relation: str | None = None  # 1 at the pairs of its two dims in a relation, 0 at others
+    real: bool = False  # it may be negative
 
     @property
     def is_node(self) -> bool:
