@@ -22,6 +22,12 @@ def expand_shift(walk: Walk, shift: Shift) -> list[Term]:
         )
     if shift.along not in walk.node.axes:
         raise walk.error(f"Shift along {shift.along!r}, but its dims are {walk.node.axes}")
+    if shift.along == walk.node.simplex:
+        raise walk.error(
+            f"Shift along {shift.along!r}, but {walk.node.name} sums to one over that dim, so that "
+            "its rows are no steps in time; give it another dim for the time, such as "
+            "dims='time', and shift along that"
+        )
     walk.along = shift.along
     first = [replace(term, phase=FIRST) for term in walk.expand(shift.initial)]
     later = Walk(walk.node, walk.slot, inside=True).expand(shift.of)

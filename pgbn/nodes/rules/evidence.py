@@ -16,8 +16,8 @@ class Evidence:
 
     For the kind "poisson" it is the likelihood λ^count · exp(−exposure·λ); for the kind
     "probability", about a probability p, it is p^count · (1−p)^exposure, and "odds" is the same
-    about the p of a value (1−p)/p. For the kind "quadratic" it is exp(count·ψ − ½ exposure·ψ²) about
-    the value ψ of a whole slot, whatever its sign: what stands in that slot, in a sum with known
+    about the p of a value (1−p)/p. For the kind "quadratic" it is exp(count·ψ − ½ exposure·ψ²)
+    about the value ψ of a whole slot, whatever its sign: what stands in that slot, in a sum with
     weights, hears of ψ through these. Evidence adds.
     """
 
