@@ -27,6 +27,8 @@ def normal_log_density(value: Array, mean: Array, precision: Array) -> Array:
 
 def inverse(latex: str) -> str:
     """One over a formula."""
+    if latex == "1":
+        return latex
     return f"1 / {latex}" if not {" ", "^"} & set(latex) else f"1 / ({latex})"
 
 
