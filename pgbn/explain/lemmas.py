@@ -15,6 +15,7 @@ from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.normal import Normal
 from pgbn.nodes.observed_normal import ObservedNormal
 from pgbn.nodes.poisson_gamma import PoissonGamma
+from pgbn.nodes.randomised_gamma import RandomisedGamma
 from pgbn.nodes.rules.evidence import QUADRATIC
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule
 
@@ -57,6 +58,8 @@ def lemma_of_draw(rule: DrawRule) -> str | None:
 
 def chain_lemma(node: Node) -> str:
     """The lemma behind a node that depends on its own row before."""
+    if isinstance(node, RandomisedGamma):
+        return "hidden"
     return "proportions" if isinstance(node, Dirichlet) else "chain"
 
 

@@ -21,6 +21,7 @@ from pgbn.zoo.nbfa import nbfa
 from pgbn.zoo.pgbn import pfa, pgbn
 from pgbn.zoo.pgds import pgds
 from pgbn.zoo.poisson_mixture import poisson_mixture
+from pgbn.zoo.prgds import prgds
 from pgbn.zoo.tucker import tucker
 
 __all__ = [
@@ -47,5 +48,6 @@ __all__ = [
     "pgbn",
     "pgds",
     "poisson_mixture",
+    "prgds",
     "tucker",
 ]

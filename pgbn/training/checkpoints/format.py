@@ -3,13 +3,14 @@
 content   arguments, context, machine, chain, networks, names, PLACE, trace
 state     the arrays of the chain, mean/ with the name of a node while means are summed up, and
           kept/0/ with the name of a node, … the draws that are kept
-data      the documents; model: the networks that are trained already
+data      the documents; model: the networks that are trained already; columns: what is kept of
+          the documents for the report, if anything is
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, register_unloadable
 from pgbn.storage.folders import check_content
+from pgbn.storage.kept_columns import Kept
 from pgbn.training.averages import Means, Trace
 from pgbn.training.checkpoints.machine import this_machine
 from pgbn.training.codec import decode_networks, encode_networks
@@ -31,7 +33,7 @@ from pgbn.training.growing import Progress
 __all__ = ["KIND", "Checkpoint", "checkpoint_facts", "decode_checkpoint", "encode_checkpoint"]
 
 KIND = "checkpoint"
-STATE, DATA, MODEL = "state", "data", "model"  # the groups of arrays, a file each
+STATE, DATA, MODEL, COLUMNS = "state", "data", "model", "columns"  # groups of arrays, a file each
 MEAN, KEPT = "mean/", "kept/"  # before the names of sums, and of draws
 PLACE = ("depth", "phase", "sweep", "sweeps", "done", "total")  # where the training stands
 
@@ -45,6 +47,7 @@ class Checkpoint:
     progress: Progress
     context: dict[str, Any]
     machine: Any = None  # see `this_machine`; None in older checkpoints
+    columns: Kept = field(default_factory=dict)
 
 
 def encode_checkpoint(
