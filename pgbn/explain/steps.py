@@ -109,6 +109,8 @@ def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase
     """The draw that turns the count a node hears into a count for its slot."""
     rule = notation.wiring.rules[node.name, slot]
     tables = notation.drawn(node, slot, at).latex
+    if rule.passed_on:
+        return [rf"{tables} &= {notation.quantity(node, rule.passed_on, at, phase).latex}"]
     if not has_tables(rule):
         return generic_lines(notation, node, rule.equation, tables, rule.count_reads, at, phase)
     shape = notation.slot(node, slot, at, phase)

@@ -138,7 +138,7 @@ class Connections:
             if isinstance(parent, Observed):
                 raise NetworkError(
                     f"{node.name}: {slot}: {parent.name} is observed; only latent nodes and "
-                    "constants may stand in a slot"
+                    "constants may stand in a slot. A hidden count is a pgbn.HiddenPoisson"
                 )
         if polynomial.along is not None and isinstance(node, Observed):
             raise NetworkError(

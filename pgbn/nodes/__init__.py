@@ -9,6 +9,7 @@ from pgbn.nodes.categories import Categories
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.hidden_poisson import HiddenPoisson
 from pgbn.nodes.index import Index
 from pgbn.nodes.log_normal import LogNormal
 from pgbn.nodes.logit_bernoulli import LogitBernoulli
@@ -36,6 +37,7 @@ __all__ = [
     "Dirichlet",
     "Evidence",
     "Gamma",
+    "HiddenPoisson",
     "Index",
     "Latent",
     "LogNormal",
