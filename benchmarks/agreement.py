@@ -5,8 +5,9 @@
 
 ``peers``: log p(w, z) a token of LDA by sweep, with the same priors and the same kind of start
 (uniform labels), for our collapsed sampler, one out of textbooks, tomotopy's and topica's, over
-several seeds. All labels are scored by one formula, ours. ``exact``: posteriors of tiny corpora by summing over every
-labelling, beside the averages of every first-layer sampler and of the inference of new documents.
+several seeds. All labels are scored by one formula, ours. ``exact``: posteriors of tiny corpora by
+summing over every labelling, beside the averages of every first-layer sampler and of the inference
+of new documents.
 Each line ends in a difference in standard errors; if any is above three, the exit code is 1.
 Those of tomotopy are shown, and do not count: it is behind the textbook in its first sweeps.
 """
