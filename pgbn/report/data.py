@@ -63,7 +63,7 @@ class Series:
 class ReportData:
     """A network of T layers, its topics and documents, and how it came about.
 
-    ``phi[t-1]`` is (K_t, K_{t-1}), a topic a row, rows sum to one, K_0 = V. ``weights[t-1]`` is the
+    ``phi[t-1]`` is (K_t, K_{t-1}), rows are topics and sum to one, K_0 = V. ``weights[t-1]`` is the
     share of each topic in its layer; ``active[t-1]`` marks the topics that are in use, by the
     criterion told in ``active_means``; ``budget[t-1]`` is the width that the layer was given, 0 if
     unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. Of the

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import is_finite_number
+from pgbn.checks import is_finite_number, is_integral
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
 from pgbn.errors import StorageError
@@ -86,7 +86,7 @@ def decode_checkpoint(
         content["chain"], lambda group: state if group == STATE else files(group), threads=threads
     )
     trace, context = content["trace"], content["context"]
-    _check_place(content["phase"], trace["rows"], context)
+    _check_place(content["phase"], trace, context)
     progress = Progress(
         chain=chain,
         phase=str(content["phase"]),
@@ -107,10 +107,14 @@ def decode_checkpoint(
     )
 
 
-def _check_place(phase: Any, rows: Any, context: Any) -> None:
+def _check_place(phase: Any, trace: Any, context: Any) -> None:
     """What a resumed training would meet only after its sweeps, refused before them."""
-    if phase not in ("burn_in", "collect") or np.asarray(rows, float).reshape(-1, 3).ndim != 2:
+    rows = np.asarray(trace["rows"], float).reshape(-1, 3)
+    if phase not in ("burn_in", "collect") or rows.ndim != 2:
         raise StorageError(f"damaged: the phase {phase!r:.40} is not 'burn_in' or 'collect'")
+    for name in ("every", "sweep"):
+        if not is_integral(trace[name]) or trace[name] < 0:
+            raise StorageError(f"damaged: {name} of the trace is {trace[name]!r:.40}, no number")
     names = {name: context.get(name) for name in ("vocabulary", "labels")}
     check_content({**names, "record": context.get("record", {}), "object": {}})
     if not is_finite_number(context.get("seconds", 0.0)):
