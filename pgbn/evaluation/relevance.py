@@ -50,7 +50,8 @@ def with_floor(common: Matrix) -> Matrix:
     reached = np.cumsum(falling)
     if not reached.size or not reached[-1] > 0:
         return common
-    return np.maximum(common, falling[np.searchsorted(reached, _COMMONEST * reached[-1])])
+    least = falling[np.searchsorted(reached, _COMMONEST * reached[-1])]
+    return np.asarray(np.maximum(common, least), np.float64)
 
 
 def rank_words(psi: Matrix, common: Matrix, relevance: float, top: int) -> NDArray[np.int64]:

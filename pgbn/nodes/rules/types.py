@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pgbn.nodes.base import Node
+from pgbn.nodes.rules.evidence import QUADRATIC
 
 __all__ = [
     "DENSITY",
@@ -94,6 +95,12 @@ class EvidenceRule:
     def is_integer(self) -> bool:
         """Whether the count is an integer, as thinning and tables need it."""
         return self.is_random or self.count == "count"
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it is about the value of the whole slot, as a quadratic form in it: then nothing
+        is shared out, and what stands in the slot is drawn jointly."""
+        return self.kind == QUADRATIC
 
     @property
     def tells_value(self) -> bool:
