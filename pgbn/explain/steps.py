@@ -8,14 +8,14 @@ from pgbn.explain.algebra import Formula, call, numeral
 from pgbn.explain.formulas import to_unicode
 from pgbn.explain.kernels import kernel_lines
 from pgbn.explain.lemmas import lemmas_of_rule
+from pgbn.explain.linear import hears_forms, predictor_lines, told_lines
 from pgbn.explain.links import link_lines
 from pgbn.explain.model import distribution, odds_lines
 from pgbn.explain.names import Symbol, clean_math, escape_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.registered import generic_lines, where_lines
-from pgbn.explain.symbols import At
+from pgbn.explain.symbols import At, Phase, in_phase
 from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import ALWAYS
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
@@ -44,8 +44,11 @@ def count_lines(notation: Notation, node: Node, missing: bool = False) -> list[s
         slots = [slot for slot in node.slots() if (node.name, slot) in notation.wiring.rules
                  and notation.wiring.rules[node.name, slot].count == "count"]  # fmt: skip
         for slot in slots:
-            lines += split_lines(notation, node, slot, notation.index, ALWAYS)
+            lines += split_lines(notation, node, slot, notation.index, None)
     for slot in random_slots(notation, node):
+        if notation.wiring.rules[node.name, slot].is_quadratic:
+            lines += told_lines(notation, node, slot)
+            continue
         for at, phase, condition in reversed(notation.rows(node)):
             rows = tables_lines(notation, node, slot, at, phase)
             rows += split_lines(notation, node, slot, at, phase)
@@ -72,12 +75,12 @@ def imputed_line(notation: Notation, node: Node) -> str | None:
     )
 
 
-def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
+def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> list[str]:
     """The multinomial draw that shares counts between the terms of a slot."""
     if not notation.is_split(node, slot, phase):
         return []
     polynomial = notation.wiring.polynomials[node.name, slot]
-    terms = [term for term in polynomial.terms if term.phase in (ALWAYS, phase)]
+    terms = [term for term in polynomial.terms if in_phase(term, phase)]
     whole = notation.drawn(node, slot, at).latex
     if len(terms) == 1:
         term = terms[0]
@@ -102,10 +105,12 @@ def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -
     return [rf"{shares} &\sim \mathrm{{Mult}}\bigl({whole};\ w\bigr)", rf"w &\propto ({odds})"]
 
 
-def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
+def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> list[str]:
     """The draw that turns the count a node hears into a count for its slot."""
     rule = notation.wiring.rules[node.name, slot]
     tables = notation.drawn(node, slot, at).latex
+    if rule.passed_on:
+        return [rf"{tables} &= {notation.quantity(node, rule.passed_on, at, phase).latex}"]
     if not has_tables(rule):
         return generic_lines(notation, node, rule.equation, tables, rule.count_reads, at, phase)
     shape = notation.slot(node, slot, at, phase)
@@ -119,21 +124,21 @@ def has_tables(rule: EvidenceRule) -> bool:
     return bool({"crt", "dirichlet"} & set(lemmas_of_rule(rule)))
 
 
-def _total(notation: Notation, node: Node, slot: str, at: At, phase: str) -> Formula:
+def _total(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> Formula:
     """A slot summed over the node's simplex, in the rows of a phase."""
     over = node.simplex or ""
     if notation.along(node) is None:
         return notation.total(node, slot, over)
     found = numeral(0.0)
     for term in notation.wiring.polynomials[node.name, slot].terms:
-        if term.phase in (ALWAYS, phase):
+        if in_phase(term, phase):
             operands = [operand_of(factor, node) for factor in term.factors]
             product = reduce_product(term.coefficient, operands, (over, *term.contracted))
             found = found + notation.product(product, at)
     return found
 
 
-def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: str) -> str:
+def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> str:
     """The random exposure that a Dirichlet passes to its concentration."""
     over = node.simplex
     assert over is not None
@@ -151,6 +156,8 @@ def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: str) ->
 def draw_lines(notation: Notation, node: Node) -> list[str]:
     """The conditional of a node's value."""
     rule = notation.wiring.draws[node.name]
+    if hears_forms(notation, node):
+        return predictor_lines(notation, node)
     if rule.kernel:
         return kernel_lines(notation, node)
     names = tuple(inspect.signature(rule.posterior).parameters)

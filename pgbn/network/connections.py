@@ -12,6 +12,7 @@ from itertools import combinations
 
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.apart import find_in_turn
+from pgbn.network.linear import check_linear
 from pgbn.network.lowering import lower
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
@@ -137,7 +138,7 @@ class Connections:
             if isinstance(parent, Observed):
                 raise NetworkError(
                     f"{node.name}: {slot}: {parent.name} is observed; only latent nodes and "
-                    "constants may stand in a slot"
+                    "constants may stand in a slot. A hidden count is a pgbn.HiddenPoisson"
                 )
         if polynomial.along is not None and isinstance(node, Observed):
             raise NetworkError(
@@ -168,7 +169,10 @@ class Connections:
         assert rule is not None
         self.rules[node.name, slot] = rule
         self._check_rule(node, slot, rule, polynomial)
-        if rule.kind != "poisson":
+        if rule.is_quadratic:
+            hearing = [parent.name for parent in latent]
+            check_linear(node, slot, polynomial, hearing, lambda name: way_out(self.nodes[name]))
+        elif rule.kind != "poisson":
             term = polynomial.terms[0]
             if not (polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0):
                 raise MissingRuleError(
@@ -201,13 +205,20 @@ class Connections:
                 f"@pgbn.link_rule({kind}, ...)"
             )
         finite = isinstance(node, Latent) and node.finite  # its rows tell each other nothing upward
-        passed = callable(rule.exposure) or rule.drawn is not None
+        known = rule.relation == "held" and isinstance(rule.exposure, (int, float))
+        passed = callable(rule.exposure) or rule.drawn is not None or known
         chained = rule.is_random and (passed or finite)
         if polynomial.along is not None and not chained:
             raise MissingRuleError(
                 f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
-                f"{slot} cannot be passed from row to row; chains run through the shape of a Gamma "
-                "or the concentration of a Dirichlet"
+                f"{slot} cannot be passed from row to row; chains run through the shape of a "
+                "Gamma, the concentration of a Dirichlet or the rate of a RandomisedGamma"
+            )
+        if finite and polynomial.lags not in ((), (1,)):
+            raise MissingRuleError(
+                f"{node.name}: {slot} reads {node.name} {polynomial.lags[-1]} rows before, but "
+                "hidden states are filtered given the row before; leave lag= out, or let the "
+                "states be pairs of states: over= of size K², a move from (k, l) to (l, m)"
             )
         handed_on = rule.count == "count" and isinstance(node, Latent)
         if handed_on and rule.kind == "poisson" and not polynomial.is_plain:

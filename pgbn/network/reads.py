@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from pgbn.network.connections import Connections
+from pgbn.network.connections import Connections, Source
 from pgbn.network.exposures import Exposures
 from pgbn.network.sumproduct import (
     HeardCount,
@@ -164,7 +164,7 @@ class Reads:
         every = {name for polynomial in polynomials for name in polynomial.names}
         heard_by = every - self.connections.by_density
         in_time = any(polynomial.along is not None for polynomial in polynomials)
-        if in_time and node.name not in self.connections.by_density:
+        if in_time and node.name not in self.connections.by_density and "value" not in names:
             heard_by.add(node.name)  # the rows before hear of its tables
         counts = self.of_count(node.name) if "count" in names else set()
         given = {read.name for read in self.of_names(node, names)} & self.connections.sources.keys()
@@ -177,6 +177,9 @@ class Reads:
         constant = self.connections.draws[name].constant_over_simplex
         constant = constant and not self.exposures.varies_over_simplex(name)
         for source in self.connections.sources[name]:
+            if source.rule.is_quadratic:
+                reads |= self._of_predictor(source)
+                continue
             if source.is_delivered:
                 reads.add(CountsRead(counts_name(source.child.name), slot=source.slot))
             else:
@@ -185,6 +188,14 @@ class Reads:
                 reads |= self.of_products(self.exposures.source_exposure(source))
         known = self.connections.sources
         return {read for read in reads if isinstance(read, CountsRead) or read.name in known}
+
+    def _of_predictor(self, source: Source) -> set[Read]:
+        """What is told about a linear predictor: the evidence, and all else that stands in it."""
+        child, rule = source.child, source.rule
+        beside = {Read(name) for name in source.polynomial.names if name != source.factor.name}
+        if rule.is_random:
+            return {CountsRead(counts_name(child.name), slot=source.slot), *beside}
+        return self.of_names(child, (*rule.count_reads, *rule.exposure_reads)) | beside
 
     def of_density(self, name: str) -> set[Read]:
         """Everything that the densities of what depends on a node condition on."""

@@ -36,11 +36,13 @@ __all__ = [
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Operand:
     """An array inside a sum of products, of the node ``name``. ``dims`` are the names that its
-    dims have here; ``simplex`` is the one over which it sums to one, if there is such."""
+    dims have here; ``simplex`` is the one over which it sums to one, if there is such. A ``real``
+    operand may be negative."""
 
     name: str
     dims: tuple[str, ...]
     simplex: str | None = None
+    real: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,12 +92,18 @@ class PairMask(Operand):
     relation: str
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PreviousRow(NodeValue):
-    """The value of a node in time, one row before."""
+    """The value of a node in time, ``lag`` rows before."""
+
+    lag: int = 1
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FirstRow(Operand):
-    """1 in the first row of a node in time, 0 in the others."""
+    """1 in the first ``lag`` rows of a node in time, 0 in the others."""
+
+    lag: int = 1
 
 
 class HeardCount(Operand):
@@ -118,9 +126,11 @@ class RuleExposure(Operand):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TimeExposure(RuleExposure):
-    """The same of a node in time, in the rows in which terms of this ``phase`` count."""
+    """The same of a node in time, in the rows in which terms of this ``phase`` and ``lag``
+    count."""
 
     phase: str = ""
+    lag: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,10 +189,10 @@ def _sums_to_one(operand: Operand, free: list[str]) -> tuple[str, ...]:
 
 
 def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand, ...]:
-    """What keeps the initial value of a node in time to its first row."""
+    """What keeps the initial value of a node in time to its first rows."""
     if term.phase != FIRST or polynomial.along is None:
         return ()
-    return (FirstRow(name=child.name, dims=(polynomial.along,)),)
+    return (FirstRow(name=child.name, dims=(polynomial.along,), lag=term.lag),)
 
 
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
@@ -195,20 +205,22 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
             whole = ConstantArray(dims=own, value=factor.constant)
         return LookedUp(
             name=factor.name, dims=factor.dims, simplex=factor.simplex, whole=whole,
-            own_dims=factor.own_dims, lookups=factor.lookups,
+            own_dims=factor.own_dims, lookups=factor.lookups, real=factor.real,
         )  # fmt: skip
     if factor.relation is not None:
         return PairMask(dims=factor.dims, relation=factor.relation)
     if factor.constant is not None:
-        return ConstantArray(dims=factor.dims, value=factor.constant)
+        return ConstantArray(dims=factor.dims, value=factor.constant, real=factor.real)
     if factor.previous:
         assert owner is not None
         return PreviousRow(
-            name=owner.name, dims=factor.dims, simplex=factor.simplex, own_dims=owner.axes
-        )
+            name=owner.name, dims=factor.dims, simplex=factor.simplex, own_dims=owner.axes,
+            lag=factor.lag,
+        )  # fmt: skip
     return NodeValue(
-        name=factor.name, dims=factor.dims, simplex=factor.simplex, own_dims=factor.own_dims
-    )
+        name=factor.name, dims=factor.dims, simplex=factor.simplex, own_dims=factor.own_dims,
+        real=factor.real,
+    )  # fmt: skip
 
 
 def in_words(heard: Iterable[SumProduct]) -> str:

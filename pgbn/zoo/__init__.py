@@ -3,8 +3,10 @@
 from pgbn.zoo.author_topic import author_topic
 from pgbn.zoo.bnbp import bnbp
 from pgbn.zoo.bptf import bptf
+from pgbn.zoo.covariates import covariates
 from pgbn.zoo.deep_pgds import deep_pgds
 from pgbn.zoo.dirbn import dirbn
+from pgbn.zoo.dpfa_sbn import dpfa_sbn
 from pgbn.zoo.dynamic_topics import dynamic_topics
 from pgbn.zoo.epm import epm
 from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
@@ -19,14 +21,17 @@ from pgbn.zoo.nbfa import nbfa
 from pgbn.zoo.pgbn import pfa, pgbn
 from pgbn.zoo.pgds import pgds
 from pgbn.zoo.poisson_mixture import poisson_mixture
+from pgbn.zoo.prgds import prgds
 from pgbn.zoo.tucker import tucker
 
 __all__ = [
     "author_topic",
     "bnbp",
     "bptf",
+    "covariates",
     "deep_pgds",
     "dirbn",
+    "dpfa_sbn",
     "dynamic_topics",
     "epm",
     "gamma_markov_chain",
@@ -43,5 +48,6 @@ __all__ = [
     "pgbn",
     "pgds",
     "poisson_mixture",
+    "prgds",
     "tucker",
 ]

@@ -1,126 +1,32 @@
-"""The report in headless Chromium: what a reader sees, clicks, types and hears.
-
-Skipped, with a message, where Chromium or selenium is missing (Debian: apt install chromium
-chromium-driver; pip install selenium). PGBN_SCREENSHOTS=folder keeps pictures of the page.
-"""
+"""The report in headless Chromium: what a reader sees, clicks, types and hears."""
 
 import json
-import os
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pgbn.report import ReportData, report_data, write_report
-from tests.helpers.report_models import texts, titles, trained, vocabulary
+from tests.helpers.browser import (
+    CONTRAST,
+    By,
+    Keys,
+    choose_option,
+    click,
+    content,
+    look,
+    needs_browser,
+    picture,
+    readable,
+)  # fmt: skip
+from tests.helpers.report_models import titles
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.webdriver.chrome.service import Service  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-
-CHROMIUM = next(
-    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
-)
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="no Chromium with its driver on this machine"
-)
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--hide-scrollbars",
-]
-
-
-@pytest.fixture(scope="module")
-def data() -> ReportData:
-    chains = [trained((45, 12, 5), seed=seed) for seed in (0, 1)]
-    return report_data(
-        chains,
-        vocabulary=vocabulary(),
-        titles=titles(),
-        documents=texts(),
-        max_width=50,
-        title="A <b>report</b> & more",
-        settings={"seed": 0, "note": "<script>window.hacked=1</script>"},
-        repeat="model = pgbn.train_layerwise(X, 50, 3, seed=0)  # <&>",
-    )
-
-
-@pytest.fixture(scope="module")
-def browser(data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("browser")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in [*FLAGS, f"--user-data-dir={folder / 'profile'}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    try:
-        driver.page_address = write_report(data, folder / "report.html").as_uri()
-        yield driver
-    finally:
-        driver.quit()
-
-
-@pytest.fixture
-def page(browser):
-    look(browser, 1280, 900)
-    yield browser
-    errors = [entry for entry in browser.get_log("browser") if entry["level"] != "DEBUG"]
-    assert errors == []
-    assert browser.execute_script("return window.hacked === undefined")
-
-
-def look(browser, width: int, height: int, scheme: str = "light") -> None:
-    """Open the page anew in a window of this size."""
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    features = [
-        {"name": "prefers-color-scheme", "value": scheme},
-        {"name": "prefers-reduced-motion", "value": "reduce"},  # the driver clicks while it scrolls
-    ]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.get(browser.page_address)
-
-
-def picture(browser, name: str) -> None:
-    folder = os.environ.get("PGBN_SCREENSHOTS")
-    if folder:
-        browser.save_screenshot(str(Path(folder) / f"{name}.png"))
-
-
-def content(browser, selector: str) -> list[str]:
-    script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
-    return browser.execute_script(script, selector)
-
-
-def click(browser, selector: str) -> None:
-    element = browser.find_element(By.CSS_SELECTOR, selector)
-    browser.execute_script(
-        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element
-    )
-    element.click()
-
-
-def readable(word: str) -> str:
-    """A word as a page can hold it."""
-    return word.encode("utf-8", "replace").decode("utf-8")
+pytestmark = needs_browser
 
 
 def test_no_request_and_no_error(page) -> None:
     page.get_log("performance")
-    page.get(page.page_address)
+    look(page, 1280, 900)
     click(page, '.node[data-topic="3/0"]')
+    click(page, ".theme [data-paper]")
     events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
     asked = [
         e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
@@ -140,7 +46,7 @@ def test_a_click_shows_the_words_and_documents_of_the_model(page, data, layer, t
     expected = 100 * data.project(layer)[topic][data.ranked(layer, 15)[topic]]
     np.testing.assert_allclose(shown, expected, atol=0.51)
     leading = np.argsort(-data.theta[layer - 1][:, topic], kind="stable")[:6]
-    assert content(page, ".papers .row bdi") == [titles()[j] for j in leading]
+    assert content(page, "#detail .papers .row bdi") == [titles()[j] for j in leading]
     assert page.execute_script("return document.querySelectorAll('.node.chosen').length") == 1
 
 
@@ -172,7 +78,11 @@ def test_the_slider_brings_distinctive_words(page, data) -> None:
 
 def test_search_filters_the_table(page, data) -> None:
     rows = sum(data.widths)
+    assert content(page, "#found") == ["5 of 5 topics"], "one layer at a time"
+    choose_option(page, "layer", "0")
     assert content(page, "#found") == [f"{rows} of {rows} topics, the first 40 shown"]
+    layers = [name.split(" / ")[0] for name in content(page, "#table-body .open")]
+    assert layers == sorted(layers, reverse=True), "layers do not mix"
     page.find_element(By.ID, "search").send_keys("WORD7")
     wanted = [
         f"{t}/{k}"
@@ -191,9 +101,7 @@ def test_search_filters_the_table(page, data) -> None:
 
 def test_the_table_sorts(page, data) -> None:
     script = "return [...document.querySelectorAll('#table-body tr')].map((e) => e.dataset.topic)"
-    page.execute_script(
-        "const s = document.getElementById('layer'); s.value = '2'; s.dispatchEvent(new Event('change'))"
-    )
+    choose_option(page, "layer", "2")
     by_weight = [f"2/{k}" for k in np.argsort(-data.weights[1], kind="stable")]
     assert page.execute_script(script) == by_weight
     click(page, 'th[data-by="weight"] button')
@@ -255,6 +163,7 @@ def test_texts_stay_texts(page, data) -> None:
 
 
 def test_the_map_follows(page, data) -> None:
+    choose_option(page, "map-layer", "3")
     leading = data.theta[2].argmax(axis=1)
     counts = np.bincount(leading, minlength=5)
     first = int(np.argsort(-counts, kind="stable")[0])
@@ -269,28 +178,24 @@ def test_the_map_follows(page, data) -> None:
 
 
 def test_traces_and_widths(page, data) -> None:
-    assert page.execute_script("return document.querySelectorAll('#trace-place svg').length") == 2
-    assert page.execute_script("return document.querySelectorAll('.trace').length") == 4
+    assert (
+        page.execute_script("return document.querySelectorAll('#trace-place figure').length") == 2
+    )
+    assert (
+        page.execute_script("return document.querySelectorAll('#trace-place .trace').length") == 4
+    )
+    # The last tick is inside its picture, and lines go on where nothing is missing.
+    cut = """return [...document.querySelectorAll('#trace-place > figure > div > svg')].flatMap((svg) =>
+      [...svg.querySelectorAll('text')].filter((text) => text.getBoundingClientRect().right >
+        svg.getBoundingClientRect().right + 1)).length"""
+    assert page.execute_script(cut) == 0
+    paths = "return [...document.querySelectorAll('#trace-place .trace')].map((p) => p.getAttribute('d'))"
+    assert {path.count("M") for path in page.execute_script(paths)} == {3}, "a line for each layer"
     cells = content(page, "#traces tbody td")
     assert cells[0] == "log likelihood"
     assert cells[3] == f"{data.series[0].ess:.0f}"
     assert cells[4] == f"{data.series[0].rhat:.3f}"
     assert content(page, "#widths tbody td")[-5:-3] == ["45", "50"]
-
-
-CONTRAST = """
-const parse = (text) => text.match(/[\\d.]+/g).map(Number);
-const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-  .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-const behind = (e) => { for (; e; e = e.parentElement) {
-  const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } };
-return [...document.querySelectorAll('h1,h2,p,a,td,th button,bdi,label,summary,.number')]
-  .filter((e) => e.getClientRects().length && e.textContent.trim())
-  .map((e) => { const style = getComputedStyle(e), a = light(parse(style.color)), b = light(behind(e));
-    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.outerHTML.slice(0, 80)]; })
-  .filter(([ratio]) => ratio < 4.5);
-"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -18,8 +18,8 @@ from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.index import Index
+from pgbn.nodes.normal import Normal
 from pgbn.nodes.pairs import Pairs
-from pgbn.nodes.poisson import Poisson
 
 __all__ = ["Deterministic", "free_dims"]
 
@@ -70,7 +70,7 @@ class Deterministic:
             )
         self.name, self.expression, self.axes = name, expression, free_dims(expression)
         # A slot is where expressions are brought to their normal form: that of a passing node.
-        polynomial: Polynomial = lower(Poisson(name, expression, dims=self.axes), "rate")
+        polynomial: Polynomial = lower(Normal(name, expression, 1.0, dims=self.axes), "mean")
         self.terms, self.names = polynomial.terms, polynomial.names
         for each in self.names:
             if each not in network.latent:
