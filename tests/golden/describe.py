@@ -72,7 +72,8 @@ def _object(value: Any) -> dict[str, Any]:
     if not hasattr(value, "get_params"):
         return trained(value)
     parameters = {name: str(entry) for name, entry in value.get_params().items()}
-    newer = {"keep_draws": "0", "merge_twins": "True", "learning": "gibbs", "batch_size": "512"}
+    newer = {"keep_draws": "0", "merge_twins": "True", "learning": "gibbs", "batch_size": "512",
+             "executor": "None"}  # fmt: skip
     for name, default in newer.items():  # parameters that the files are older than
         if parameters.get(name) == default:
             del parameters[name]
