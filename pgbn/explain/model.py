@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from scipy.sparse import issparse
+
 from pgbn.explain.algebra import Formula
 from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, code
 from pgbn.explain.names import clean_math
@@ -39,8 +41,9 @@ def notation_section(notation: Notation) -> list[Block]:
             f"${notation.category(name, rows)}$ is {code(name)}, the entry of {code(each.of)} that "
             f"row ${', '.join(rows)}$ reads, which is known"
         )
-    for _, symbol, place in notation.constants:
-        names.append(f"${symbol.at()}$ is a known array, in the {place}")
+    for value, symbol, place in notation.constants:
+        kind = "sparse matrix" if issparse(value) else "array"
+        names.append(f"${symbol.at()}$ is a known {kind}, in the {place}")
     words = (
         r"A dot in place of an index is a sum over it, $(a_v)_v$ is the vector of all $a_v$. "
         r"$\mathrm{Gam}(a, c)$ has shape $a$ and rate $c$; $\mathrm{NB}(a, p)$ gives $m$ the "

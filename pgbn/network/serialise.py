@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
+from scipy.sparse import csr_array, issparse
 
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network.network import Network
@@ -79,7 +81,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, Constant) and not value.dims and value.value.ndim == 0:
         return float(value.value)
     if isinstance(value, Constant):
-        return {"edge": "constant", "value": value.value.tolist(), "dims": list(value.dims)}
+        return {"edge": "constant", "value": _encode_array(value.value), "dims": list(value.dims)}
     if isinstance(value, Categories):  # their numbers stand with the network
         return {"edge": value.tag, "name": value.name, "dims": list(value.dims), "of": value.of}
     if isinstance(value, Expression):
@@ -88,6 +90,26 @@ def _encode(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_encode(part) for part in value]
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def _encode_array(value: Any) -> Any:
+    """Numbers as nested lists; a sparse matrix by the columns and values of its rows."""
+    if not issparse(value):
+        return value.tolist()
+    parts = {name: getattr(value, name).tolist() for name in ("indptr", "indices", "data")}
+    return {"sparse": list(value.shape), **parts}
+
+
+def _decode_array(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    try:
+        parts = [np.asarray(value[name]) for name in ("data", "indices", "indptr")]
+        matrix = csr_array(tuple(parts), shape=tuple(value["sparse"]))
+        matrix.check_format(full_check=True)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise NetworkError(f"not a network: a sparse constant is not complete: {error}") from None
+    return matrix
 
 
 def expression_json(expression: Expression) -> Any:
@@ -195,6 +217,8 @@ class _Reader:
         fields = {k: v for k, v in value.items() if k != "edge"}
         if tag not in ("constant", "self", "rename", "categories"):
             fields = {k: self.value(v, owner) for k, v in fields.items()}
+        if tag == "constant":
+            fields["value"] = _decode_array(fields.get("value"))
         elif tag == "rename":
             fields["of"] = self.value(fields.get("of"), owner)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ __all__ = [
     "FirstRow",
     "HeardCount",
     "LookedUp",
+    "Made",
     "NodeValue",
     "Operand",
     "OtherEntries",
@@ -24,6 +26,7 @@ __all__ = [
     "PreviousRow",
     "RuleCount",
     "RuleExposure",
+    "SparseConstant",
     "SumProduct",
     "TimeExposure",
     "first_row",
@@ -49,6 +52,14 @@ class ConstantArray(Operand):
 
     name: str = "constant"
     value: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparseConstant(Operand):
+    """A sparse matrix (scipy.sparse.csr_array) that never changes."""
+
+    name: str = "constant"
+    value: Any
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,6 +99,14 @@ class PairMask(Operand):
 
     name: str = ""
     relation: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Made(Operand):
+    """What was computed already, as the engine has it."""
+
+    name: str = ""
+    made: Any
 
 
 class PreviousRow(NodeValue):
@@ -169,10 +188,14 @@ def _sums_to_one(operand: Operand, free: list[str]) -> tuple[str, ...]:
     if operand.simplex is not None:
         return (operand.simplex,) if operand.simplex in free else ()
     own = tuple(dim for dim in operand.dims if dim in free)
-    if not isinstance(operand, ConstantArray) or not own:
+    if not isinstance(operand, ConstantArray | SparseConstant) or not own:
         return ()
     for dims in dict.fromkeys((own, *((dim,) for dim in own))):
-        total = operand.value.sum(axis=tuple(operand.dims.index(dim) for dim in dims))
+        axes = tuple(operand.dims.index(dim) for dim in dims)
+        if isinstance(operand, SparseConstant):
+            total = operand.value.sum(axis=axes[0] if len(axes) == 1 else None)
+        else:
+            total = operand.value.sum(axis=axes)
         if np.allclose(total, 1.0, rtol=0.0, atol=1e-12):
             return dims
     return ()
@@ -199,6 +222,8 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
         )  # fmt: skip
     if factor.relation is not None:
         return PairMask(dims=factor.dims, relation=factor.relation)
+    if factor.is_sparse:
+        return SparseConstant(dims=factor.dims, value=factor.constant)
     if factor.constant is not None:
         return ConstantArray(dims=factor.dims, value=factor.constant)
     if factor.previous:

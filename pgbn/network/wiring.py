@@ -169,7 +169,7 @@ class Wiring:
 
     def _factor_is_positive(self, factor: Factor) -> bool:
         if factor.constant is not None:
-            return bool((factor.constant > 0).all())
+            return bool(factor.constant.min() > 0)
         return factor.previous or factor.relation is not None or not self.may_be_zero(factor.name)
 
     def _check_positive(self, node: Node, slot: str) -> None:

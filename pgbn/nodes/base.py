@@ -228,9 +228,8 @@ def draw_node(node: Node, stream: Stream, shape: tuple[int, ...], slots: dict[st
 
 def check_positive(expression: Expression) -> Expression:
     """Refuse constants that are not positive."""
-    if isinstance(expression, Constant) and not (expression.value > 0).all():
-        worst = float(np.min(expression.value))
-        raise ValueError(f"must be positive, got {worst:g}")
+    if isinstance(expression, Constant) and not expression.value.min() > 0:
+        raise ValueError(f"must be positive, got {float(expression.value.min()):g}")
     return expression
 
 
@@ -238,7 +237,7 @@ def check_probability(expression: Expression) -> Expression:
     """Refuse constants outside [0, 1]."""
     if isinstance(expression, Constant):
         value = expression.value
-        if not ((value >= 0) & (value <= 1)).all():
+        if value.min() < 0 or value.max() > 1:
             raise ValueError(f"must be a probability between 0 and 1, got {value}")
     return expression
 

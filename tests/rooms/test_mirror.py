@@ -32,6 +32,7 @@ TOGETHER = {
     },
     "nodes/index.py": "nodes/test_categories.py",
     "engine/rows/categories.py": "engine/rows/test_infer.py",
+    "engine/compile/parts.py": "engine/compile/test_splitting.py",
     "engine/in_turn/entry.py": "engine/in_turn/test_by_rules.py",
     "engine/data/nonzero.py": "engine/data/test_coordinates.py",
     **{

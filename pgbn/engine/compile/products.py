@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import prod
 from string import ascii_letters
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 
 from pgbn.engine.compile.layout import Labelled, labelled_number
 from pgbn.engine.compile.pairs import without_pairs
-from pgbn.network.sumproduct import Operand, PairMask, SumProduct
+from pgbn.engine.compile.weighted import weighted_product
+from pgbn.network.sumproduct import Operand, PairMask, SparseConstant, SumProduct
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.simd.contract import contract
 from pgbn.samplers.simd.sums import sum_rows
@@ -26,6 +28,9 @@ def compile_product(
     product: SumProduct, read: Reader, sizes: Mapping[str, int], executor: Executor = SERIAL
 ) -> Labelled:
     """The function that computes a sum of products from what ``read`` gives for each operand."""
+    if any(isinstance(operand, SparseConstant) for operand in product.operands):
+        again = partial(compile_product, sizes=sizes, executor=executor)
+        return weighted_product(product, read, sizes, executor, again)
     if any(isinstance(operand, PairMask) for operand in product.operands):
         paired = without_pairs(product, read, sizes, lambda p, r: compile_product(p, r, sizes))
         if paired is not None:
