@@ -132,11 +132,11 @@ def distribution(notation: Notation, node: Node, slots: dict[str, Formula]) -> s
 
 def _vector_slot(notation: Notation, node: Node, slot: str, value: Formula) -> str:
     """A slot of a vector node: (…)_v, or a, …, a if it is the same for all entries."""
-    if node.simplex is None or node.simplex not in node.slot_axes(slot):
+    if not node.sums_over or not set(node.sums_over) <= set(node.slot_axes(slot)):
         return value.latex
-    index = notation.index[node.simplex]
-    if re.search(rf"(?<![A-Za-z\\]){re.escape(index)}(?![A-Za-z_'])", value.latex):
-        return notation.vector(node, value.latex)
+    for index in (notation.index[dim] for dim in node.sums_over):
+        if re.search(rf"(?<![A-Za-z\\]){re.escape(index)}(?![A-Za-z_'])", value.latex):
+            return notation.vector(node, value.latex)
     return rf"{value.latex}, \ldots, {value.latex}"
 
 

@@ -39,11 +39,11 @@ __all__ = [
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Operand:
     """An array inside a sum of products, of the node ``name``. ``dims`` are the names that its
-    dims have here; ``simplex`` is the one over which it sums to one, if there is such."""
+    dims have here; ``simplex`` are those over which, together, it sums to one."""
 
     name: str
     dims: tuple[str, ...]
-    simplex: str | None = None
+    simplex: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -185,8 +185,8 @@ def reduce_product(
 
 def _sums_to_one(operand: Operand, free: list[str]) -> tuple[str, ...]:
     """The dims, of those that only ``operand`` has among the factors, over which it sums to 1."""
-    if operand.simplex is not None:
-        return (operand.simplex,) if operand.simplex in free else ()
+    if operand.simplex:
+        return operand.simplex if set(operand.simplex) <= set(free) else ()
     own = tuple(dim for dim in operand.dims if dim in free)
     if not isinstance(operand, ConstantArray | SparseConstant) or not own:
         return ()

@@ -44,7 +44,7 @@ class Factor:
     name: str
     dims: tuple[str, ...]
     own_dims: tuple[str, ...] = ()
-    simplex: str | None = None
+    simplex: tuple[str, ...] = ()  # dims over which, together, it sums to one
     constant: Any = None  # an array, or a scipy.sparse.csr_array
     previous: bool = False  # the row before of the node whose slot this is
     lookups: tuple[Lookup, ...] = ()

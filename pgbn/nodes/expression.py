@@ -146,7 +146,8 @@ class Expression(_Model):
         return id(self)
 
     def __getitem__(self, by: Any) -> Expression:
-        """``theta[author]``: the entries that `pgbn.Categories` name, see `pgbn.Index`."""
+        """``theta[author]``: the entries that `pgbn.Categories` name, or that a hidden
+        `pgbn.Categorical` chooses, see `pgbn.Index`."""
         from pgbn.nodes.index import Index  # it is an expression itself
 
         return Index(of=self, by=_as_categories(self, by))
@@ -273,16 +274,17 @@ def extent_of(
 
 
 def _as_categories(expression: Expression, by: Any) -> tuple[Any, ...]:
-    """What stands in brackets: `pgbn.Categories`, one or several."""
+    """What stands in brackets: `pgbn.Categories` or `pgbn.Categorical`, one or several."""
+    from pgbn.nodes.categorical import Categorical
     from pgbn.nodes.categories import Categories
 
     several = by if isinstance(by, tuple) else (by,)
     for each in several:
-        if not isinstance(each, Categories):
+        if not isinstance(each, Categories | Categorical):
             raise NetworkError(
                 f"{expression}[{short(each)}]: give pgbn.Categories in the brackets, such as "
                 "pgbn.Categories('author', dims='doc', of='writer'), with its numbers as data or "
-                "as values=[…]"
+                "as values=[…], or a pgbn.Categorical, which chooses"
             )
     return several
 

@@ -180,12 +180,17 @@ def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
     return run(crt_rows, stream, np.empty(size, COUNT), u, v)
 
 
-def dirichlet(stream: Stream, concentration: ArrayLike, axis: int) -> NDArray[np.float64]:
-    """x ~ Dir(concentration) along ``axis`` (from 1 on): gammas, divided by their sum.
+def dirichlet(
+    stream: Stream, concentration: ArrayLike, axis: int | tuple[int, ...]
+) -> NDArray[np.float64]:
+    """x ~ Dir(concentration) along ``axis`` (from 1 on), or over the cells of several axes: gammas,
+    divided by their sum.
 
     Where all gammas of a line may underflow it is the softmax of their logarithms (math.md 0.6).
     Concentrations of 0 give 0; a line of zeros only gives the uniform distribution.
     """
+    if isinstance(axis, tuple):
+        return _over_cells(stream, concentration, axis)
     if len(stream.shape) > 4:
         whole = stream.shape
         stream, (concentration,), axis = _around(stream, axis, concentration)
@@ -222,6 +227,21 @@ def multinomial(
     out = np.empty(shape, COUNT)
     _run_lines(multinomial_lines, stream, size, totals, weights, axis, out)
     return out
+
+
+def _over_cells(
+    stream: Stream, concentration: ArrayLike, axes: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """A Dirichlet over the cells of several axes: these last, and seen as one."""
+    others = tuple(axis for axis in range(len(stream.shape)) if axis not in axes)
+    order, shape = (*others, *axes), stream.shape
+    cells = math.prod(shape[axis] for axis in axes)
+    rows = math.prod(shape[axis] for axis in others[1:])
+    every = np.broadcast_to(np.asarray(concentration, np.float64), shape).transpose(order)
+    flat = Stream(stream.key, (shape[0], 1, rows, cells), stream.executor, 3)
+    drawn = dirichlet(flat, np.ascontiguousarray(every).reshape(flat.shape), 3)
+    moved = drawn.reshape([shape[axis] for axis in order])
+    return np.ascontiguousarray(moved.transpose(np.argsort(order)))
 
 
 def _around(stream: Stream, axis: int, *operands: Any) -> tuple[Stream, list[NDArray[Any]], int]:

@@ -3,6 +3,7 @@
 from pgbn.zoo.author_topic import author_topic
 from pgbn.zoo.bnbp import bnbp
 from pgbn.zoo.bptf import bptf
+from pgbn.zoo.cpgbn import cpgbn, phrase_windows
 from pgbn.zoo.deep_pgds import deep_pgds
 from pgbn.zoo.dirbn import dirbn
 from pgbn.zoo.dynamic_topics import dynamic_topics
@@ -25,6 +26,7 @@ __all__ = [
     "author_topic",
     "bnbp",
     "bptf",
+    "cpgbn",
     "deep_pgds",
     "dirbn",
     "dynamic_topics",
@@ -42,6 +44,7 @@ __all__ = [
     "pfa",
     "pgbn",
     "pgds",
+    "phrase_windows",
     "poisson_mixture",
     "tucker",
 ]

@@ -28,7 +28,7 @@ TOGETHER = {
     "nodes/shift.py": "nodes/test_expression.py",
     **{
         f"network/lowering/{name}.py": "network/test_terms.py"
-        for name in ("indexed", "leaves", "paired", "products", "renamed", "shifted", "walk")
+        for name in ("edges", "indexed", "leaves", "paired", "products", "renamed", "shifted", "walk")
     },
     "nodes/index.py": "nodes/test_categories.py",
     "engine/rows/categories.py": "engine/rows/test_infer.py",

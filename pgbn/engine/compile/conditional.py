@@ -73,7 +73,7 @@ class ConditionalMeans:
         updated: Mapping[str, Any] = self._posteriors[name]()
         own = {slot: updated[slot] if slot in updated else program.slot(name, slot).get()
                for slot in node.slots()}  # fmt: skip
-        if node.simplex is not None:
+        if node.sums_over:
             own["axis"] = program.stream(name, 0).simplex
         return own
 
@@ -92,7 +92,7 @@ class ConditionalMeans:
             node = self.program.network.nodes[name]
             assert isinstance(node, Latent)
             slots = self.slots(name)
-            if node.simplex is not None:
+            if node.sums_over:
                 shape = self.program.shape4[name]
                 slots |= {s: np.broadcast_to(v, shape) for s, v in slots.items() if s != "axis"}
             means[name] = self.full(name, node.expectation(**slots))

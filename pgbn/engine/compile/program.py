@@ -87,10 +87,9 @@ class Program:
         """The stream of one draw of a node."""
         node = self.network.nodes[name]
         shape, stored = self.shape4[name], self.storage[name]
-        axis = len(shape) - 1
-        if node.simplex is not None:
-            axis = len(shape) - len(stored) + stored.index(node.simplex)
-        return Stream(key, shape, self.executor, axis)
+        first = len(shape) - len(stored)
+        axes = tuple(first + stored.index(dim) for dim in node.sums_over) or (len(shape) - 1,)
+        return Stream(key, shape, self.executor, axes if len(axes) > 1 else axes[0])
 
     # ---- reading quantities -----------------------------------------------------------
 

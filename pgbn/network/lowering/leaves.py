@@ -15,7 +15,7 @@ def expand_node(walk: Walk, node: Node) -> list[Term]:
     """The value of a node."""
     if node is walk.node:
         raise walk.error("refers to itself; use pgbn.Shift(pgbn.Self(), ...)")
-    return [Term(1.0, (Factor(node.name, node.axes, node.axes, node.simplex),))]
+    return [Term(1.0, (Factor(node.name, node.axes, node.axes, node.sums_over),))]
 
 
 @expands(Constant)

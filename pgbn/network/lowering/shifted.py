@@ -42,6 +42,6 @@ def expand_self(walk: Walk, expression: Self) -> list[Term]:
         raise walk.error("Self() may stand only inside a Shift")
     names, node = dict(expression.names), walk.node
     dims = tuple(names.get(dim, dim) for dim in node.axes)
-    simplex = names.get(node.simplex or "", node.simplex)
+    simplex = tuple(names.get(dim, dim) for dim in node.sums_over)
     factor = Factor(PREVIOUS, dims, node.axes, simplex, previous=True)
     return [Term(1.0, (factor,), phase=LATER)]
