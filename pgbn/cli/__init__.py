@@ -6,9 +6,11 @@ A command imports what it needs when it runs, so that the help is there at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from pgbn.cli import corpora, pages, sampling, train, use
 from pgbn.cli.console import guarded, output
@@ -68,7 +70,13 @@ def _run(words: Sequence[str]) -> Any:
             f"{asked.partition('=')[0]} is no option of pgbn {words[0]}; the number of topics, at "
             "most, is --max-width 100, or --max-width 100,30,10 with one number for each layer"
         )
-    return app(list(words), prog_name="pgbn", standalone_mode=False)
+    return _parser()(list(words), prog_name="pgbn", standalone_mode=False)
+
+
+@cache
+def _parser() -> Any:
+    """The commands with all their options; to build them takes longer than most commands do."""
+    return get_command(app)
 
 
 def _version(wanted: bool) -> None:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from pgbn.checks import MOST_THREADS, check_flag, check_integer, in_order, is_integral
 from pgbn.errors import DataError, notify
+from pgbn.samplers.executor import Executor, executor_of
 from pgbn.storage.blocks import counts_of
 from pgbn.storage.sparse import check_sparse
 from pgbn.training.per_layer import layers_asked
@@ -26,6 +27,7 @@ __all__ = [
     "check_settings",
     "read_choice",
     "read_depth",
+    "read_executor",
     "read_link",
     "read_seed",
     "read_sweeps",
@@ -103,6 +105,17 @@ def read_threads(n_jobs: int | None) -> int | None:
     return None if n_jobs == -1 else int(n_jobs)
 
 
+def read_executor(estimator: Any) -> Executor:
+    """Where the rows of `fit` are worked on: the executor, or threads of this process."""
+    if estimator.executor is None:
+        return executor_of(read_threads(estimator.n_jobs))
+    if estimator.n_jobs is not None:
+        raise DataError(
+            f"n_jobs={estimator.n_jobs!r}, executor={estimator.executor!r}: give one of them"
+        )
+    return executor_of(None, estimator.executor)
+
+
 def read_sweeps(estimator: Any) -> dict[str, int]:
     """The sweeps for the hidden units of a document, at most `MOST_SWEEPS`: a stranger's file must
     not keep `transform` busy for ever."""
@@ -131,7 +144,7 @@ def check_settings(estimator: Any) -> None:
         raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")
     _check_output(estimator.output)
     read_sweeps(estimator)
-    read_threads(estimator.n_jobs)
+    read_executor(estimator)
 
 
 def read_depth(estimator: Any) -> int:

@@ -27,6 +27,7 @@ __all__: list[str] = []
 
 def _encode_estimator(estimator: PGBN) -> Parts:
     parameters = estimator.get_params(deep=False)
+    del parameters["executor"]  # of this machine, and no part of a model
     _check_state(parameters)
     _list_widths(parameters)
     if isinstance(parameters["priors"], Priors):
@@ -81,6 +82,7 @@ def _decode_estimator(
 
 def _encode_transformer(estimator: NetworkTransformer) -> Parts:
     parameters = estimator.get_params(deep=False)
+    del parameters["executor"]  # of this machine, and no part of a model
     _check_state(parameters)
     network = parameters.pop("network")
     if isinstance(network, Network):

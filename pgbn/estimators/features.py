@@ -15,8 +15,8 @@ from pgbn.errors import DataError
 from pgbn.estimators.arguments import (
     blaming,
     read_choice,
+    read_executor,
     read_sweeps,
-    read_threads,
     validate_documents,
 )
 from pgbn.evaluation import project
@@ -83,7 +83,7 @@ class LayerFeatures:
         return {
             **read_sweeps(settings),
             "seed": settings._seed,
-            "threads": read_threads(settings.n_jobs),
+            "threads": read_executor(settings).workers,
         }
 
 

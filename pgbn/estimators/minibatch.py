@@ -9,10 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.errors import DataError
-from pgbn.estimators.arguments import check_settings, read_threads, validate_documents
+from pgbn.estimators.arguments import check_settings, read_executor, validate_documents
 from pgbn.estimators.fit import Beginning, begin_fit, unchanged_on_failure
 from pgbn.network.layers import layers_above
-from pgbn.samplers.executor import executor_of
 from pgbn.storage.blocks import Corpus
 from pgbn.training.belief import family_of
 from pgbn.training.minibatch.arriving import Arriving
@@ -54,7 +53,7 @@ class Minibatches:
         own: Any = self
         at = begin_fit(own, X, False)
         settings = replace(at.settings, eta=network.eta, depth=network.depth)
-        executor = executor_of(read_threads(own.n_jobs))
+        executor = read_executor(own)
         learner = Learner(family_of(settings).network(network.widths), ROWS, own._seed,
                           executor=executor)  # fmt: skip
         names, state = learner.roles.shared, network.state
@@ -73,7 +72,7 @@ class Minibatches:
         own: Any = self
         if learner is None:
             network = family_of(at.settings).network(_widths(at))
-            executor = executor_of(read_threads(own.n_jobs))
+            executor = read_executor(own)
             learner = Learner(network, ROWS, at.settings.seed, executor=executor)
         self._arriving = Arriving(learner, at.settings, int(own.batch_size), seen)
         self._arriving_kept = at.kept
@@ -95,7 +94,7 @@ class Minibatches:
         network = train_minibatch(
             X, _widths(at), eta=at.settings.eta, link=at.settings.link, priors=own.priors,
             batch_size=own.batch_size, steps=burn_in + collect, collect=collect,
-            keep_draws=own.keep_draws, seed=at.settings.seed, threads=read_threads(own.n_jobs),
+            keep_draws=own.keep_draws, seed=at.settings.seed, threads=read_executor(own).workers,
             progress=bool(own.verbose), callback=last.append,
         )  # fmt: skip
         training = LayerwiseTraining((network,), f"{burn_in + collect} minibatches")

@@ -19,9 +19,9 @@ from pgbn.errors import DataError, PgbnWarning, notify
 from pgbn.estimators.arguments import (
     blaming,
     read_depth,
+    read_executor,
     read_seed,
     read_sweeps,
-    read_threads,
     renaming,
     validate_documents,
 )
@@ -34,6 +34,7 @@ from pgbn.estimators.values import (
 )
 from pgbn.network.growth import global_nodes
 from pgbn.network.network import Network
+from pgbn.samplers.executor import Executor
 from pgbn.training.beginning import only_data_node
 from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
@@ -55,8 +56,8 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
     draws, thin : posterior draws of what all rows share that are kept, ``thin`` sweeps apart;
         `transform` averages over them.
     transform_burn_in, transform_samples : sweeps for new rows.
-    n_jobs : threads; None means 1, -1 as many as the environment variable PGBN_THREADS says, else
-        all cores. The results do not depend on it.
+    n_jobs : threads, as of `PGBN`; the results do not depend on it.
+    executor : where `fit` works on rows, such as `pgbn.Disk`, in place of ``n_jobs``.
     random_state : as usual.
 
     Attributes
@@ -83,6 +84,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         transform_samples: int = 100,
         n_jobs: int | None = None,
         random_state: Any = None,
+        executor: Executor | None = None,
     ) -> None:
         self.network = network
         self.rows = rows
@@ -97,6 +99,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         self.transform_samples = transform_samples
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.executor = executor
 
     # ---- fitting ----------------------------------------------------------------------
 
@@ -106,15 +109,15 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         with unchanged_on_failure(self), renaming("family", "network"):
             network = self._example()
             read_sweeps(self)
-            threads, seed = read_threads(self.n_jobs), read_seed(self.random_state)
+            executor, seed = read_executor(self), read_seed(self.random_state)
             check_integer("draws", self.draws, 1)
             check_integer("thin", self.thin, 1)
             X = validate_documents(self, X, reset=True)
             cells = self._cells(network, X)
             if isinstance(self.network, Network):
-                self._sample(network, cells, seed, threads)
+                self._sample(network, cells, seed, executor)
             else:
-                self._grow(network, cells, seed, threads)
+                self._grow(network, cells, seed, executor)
             self._seed = seed
         return self
 
@@ -151,23 +154,23 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         node = only_data_node(network)
         return read_array(node, X if node.axes[0] == self.rows else X.T)
 
-    def _sample(self, network: Network, cells: Cells, seed: int, threads: int | None) -> None:
+    def _sample(self, network: Network, cells: Cells, seed: int, executor: Executor) -> None:
         shared, beside = global_nodes(network, [self.rows]), self._beside(network)
         found = network.sample(
             {network.observed[0]: cells}, self.burn_in, self.draws, self.thin, seed=seed,
-            threads=threads, keep=[*shared, *beside], progress=False,
+            executor=executor, keep=[*shared, *beside], progress=False,
         )  # fmt: skip
         draws = {name: found[name][0] for name in shared}
         means = {name: found.mean(name) for name in (*shared, *beside)}
         self._keep(network, draws, means)
 
-    def _grow(self, network: Network, cells: Cells, seed: int, threads: int | None) -> None:
+    def _grow(self, network: Network, cells: Cells, seed: int, executor: Executor) -> None:
         family: Any = self.network
         depth = read_depth(self)
         self.training_ = train_layerwise(
             {network.observed[0]: cells}, self.max_width, depth, family=family,
             burn_in=self.burn_in, collect=self.draws * self.thin, keep_draws=self.draws,
-            min_width=self.min_width, seed=seed, threads=threads, progress=False,
+            min_width=self.min_width, seed=seed, executor=executor, progress=False,
         )  # fmt: skip
         grown = self.training_.deepest
         if grown.depth < depth:
@@ -219,7 +222,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
             return network.infer(
                 {network.observed[0]: cells}, given=self.draws_, rows=self.rows, nodes=nodes,
                 burn_in=sweeps["burn_in"], samples=sweeps["samples"], seed=self._seed,
-                threads=read_threads(self.n_jobs),
+                threads=read_executor(self).workers,
             )  # fmt: skip
 
     def _flat(self, name: str, value: NDArray[np.float64]) -> NDArray[np.float64]:

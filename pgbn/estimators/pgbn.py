@@ -17,8 +17,8 @@ from pgbn.checks import WIDTHS
 from pgbn.engine.run.progress import stop_gently
 from pgbn.estimators.arguments import (
     check_settings,
+    read_executor,
     read_seed,
-    read_threads,
     renaming,
     validate_documents,
 )
@@ -31,6 +31,7 @@ from pgbn.estimators.results import TopicResults
 from pgbn.estimators.verbose import Reporter
 from pgbn.evaluation import SyntheticDocuments, completion_perplexity, generate_documents
 from pgbn.evaluation.document_density import mean_log_density
+from pgbn.samplers.executor import Executor
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_settings, trained_so_far
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
@@ -73,6 +74,7 @@ class PGBN(
     transform_burn_in, transform_samples : sweeps for the hidden units of a document.
     n_jobs : threads; None means 1, -1 as many as the environment variable PGBN_THREADS says, else
         all cores. The results do not depend on it.
+    executor : where `fit` works on rows, such as `pgbn.Disk`, in place of ``n_jobs``.
     random_state, verbose, warm_start : as usual. With warm_start, `fit` on the same data adds
         the layers that are missing, or trains ``collect`` sweeps more if none is, or if
         ``min_width`` allows none.
@@ -111,6 +113,7 @@ class PGBN(
         warm_start: bool = False,
         learning: str = "gibbs",
         batch_size: int = 512,
+        executor: Executor | None = None,
     ) -> None:
         self.max_width = max_width
         self.depth = depth
@@ -133,6 +136,7 @@ class PGBN(
         self.warm_start = warm_start
         self.learning = learning
         self.batch_size = batch_size
+        self.executor = executor
 
     # ---- fitting ----------------------------------------------------------------------
 
@@ -176,7 +180,7 @@ class PGBN(
                 X,
                 at.networks,
                 callback=each,
-                threads=read_threads(self.n_jobs),
+                executor=read_executor(self),
                 progress=reporter.live,
             )
 
@@ -268,6 +272,7 @@ class PFA(PGBN):
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
+        executor: Executor | None = None,
     ) -> None:
         self.width = width
         self.eta = eta
@@ -283,6 +288,7 @@ class PFA(PGBN):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.executor = executor
 
     depth: int | None = 1
     merge_twins = False

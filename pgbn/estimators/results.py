@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError
-from pgbn.estimators.arguments import read_threads, validate_documents
+from pgbn.estimators.arguments import read_executor, validate_documents
 from pgbn.evaluation import Topic, Twins, similar_topics, topics
 from pgbn.evaluation.effects import compose, design_matrix
 from pgbn.evaluation.exchange import all_topics_graph, to_pyldavis
@@ -218,7 +218,7 @@ class TopicResults:
     def _share_draws(self, X: Any, layer: int, draws: int) -> NDArray[np.float64]:
         own: Any = self
         return share_draws(self.training_.deepest, self._documents(X), layer, draws,
-                           seed=own._seed, threads=read_threads(own.n_jobs))  # fmt: skip
+                           seed=own._seed, threads=read_executor(own).workers)  # fmt: skip
 
 
 def _long(found: GroupShares, name: str) -> Any:

@@ -11,8 +11,8 @@ from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.registered import generic_lines, where_lines
 from pgbn.explain.steps import has_tables, imputed_line, random_slots, tables_lines
-from pgbn.explain.symbols import At
-from pgbn.network.terms import ALWAYS, FIRST, LATER, Term
+from pgbn.explain.symbols import At, Phase, in_phase
+from pgbn.network.terms import Term
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
@@ -78,7 +78,7 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
             continue
         exposure = rule.exposure
         if link is not None and slot == link.slot and isinstance(exposure, (int, float)):
-            lines += _split(notation, node, slot, numeral(float(exposure)), notation.index, ALWAYS)
+            lines += _split(notation, node, slot, numeral(float(exposure)), notation.index, None)
             if rule.normalised:
                 words.append(f"They carry no exposure and are shared out by "
                              f"{lemmas.cite('multinomial')}.")  # fmt: skip
@@ -91,7 +91,7 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
                          f"({rule.reference or rule.relation}).")  # fmt: skip
             passed = notation.passed(node, slot)
             lines.append(rf"\text{{exposure}} &= {passed.latex}")
-            lines += _split(notation, node, slot, passed, notation.index, ALWAYS)
+            lines += _split(notation, node, slot, passed, notation.index, None)
         elif rule.equation and not lemmas_of_rule(rule):
             lines.append(rf"\text{{evidence for {slot}: }} &\ {clean_math(rule.equation)}")
             names = tuple(dict.fromkeys((*rule.count_reads, *rule.exposure_reads)))
@@ -101,13 +101,12 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
 
 
 def _split(
-    notation: Notation, node: Node, slot: str, exposure: Formula, at: At, phase: str
+    notation: Notation, node: Node, slot: str, exposure: Formula, at: At, phase: Phase
 ) -> list[str]:
     """``ℓ = Σ ℓ_k, ℓ_k ~ Pois(q λ_k)`` for every term of a slot."""
     if not notation.is_split(node, slot, phase):
         return []
-    terms = [t for t in notation.wiring.polynomials[node.name, slot].terms
-             if t.phase in (ALWAYS, phase)]  # fmt: skip
+    terms = [t for t in notation.wiring.polynomials[node.name, slot].terms if in_phase(t, phase)]
     total, lines = numeral(0.0), []
     for term in terms:
         part = _part(notation, node, slot, term, at)
@@ -211,7 +210,7 @@ def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[B
     for at, phase, condition in reversed(notation.rows(node)):
         tail = rf",\quad {condition}" if condition else ""
         lines += _table_rows(notation, node, slot, at, phase, tail)
-        if phase in (ALWAYS, LATER) or notation.is_split(node, slot, FIRST):
+        if phase is None or phase > 0 or notation.is_split(node, slot, 0):
             passed = notation.passed(node, slot, at)
             lines += [line + tail for line in _split(notation, node, slot, passed, at, phase)]
         split = split or notation.is_split(node, slot, phase)
@@ -236,7 +235,7 @@ def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[B
 
 
 def _table_rows(
-    notation: Notation, node: Node, slot: str, at: At, phase: str, tail: str
+    notation: Notation, node: Node, slot: str, at: At, phase: Phase, tail: str
 ) -> list[str]:
     """The tables given the count, and as a Poisson count of their own; of a gamma, the negative
     binomial from which they come."""

@@ -50,11 +50,13 @@ def exposure_line(notation: Notation, node: Node) -> str:
 
 
 def beyond_lines(notation: Notation, node: Node) -> list[str]:
-    """What row T + 1 of a chain would pass back: 0."""
+    """What the rows beyond the last would pass back: 0."""
     row, lines = notation.along(node) or "", []
-    at = {**notation.index, row: f"{notation.size[row]}+1"}
+    size, several = notation.size[row], notation.lags(node)[-1] > 1
+    at = {**notation.index, row: notation.index[row] if several else f"{size}+1"}
+    tail = rf",\quad {notation.index[row]} > {size}" if several else ""
     for slot in node.slots():
         if notation.has_lag(node, slot):
-            lines.append(rf"{notation.drawn(node, slot, at).latex} &= 0")
-            lines.append(rf"{notation.passed(node, slot, at).latex} &= 0")
+            lines.append(rf"{notation.drawn(node, slot, at).latex} &= 0{tail}")
+            lines.append(rf"{notation.passed(node, slot, at).latex} &= 0{tail}")
     return lines

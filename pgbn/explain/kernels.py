@@ -17,8 +17,15 @@ def kernel_lines(notation: Notation, node: Node) -> list[str]:
     law = rf"p({symbol} \mid -)"
     stated = clean_math(rule.equation) or r"\text{the registered kernel}"
     first = rf"({symbol} \mid -) &\sim {stated}"
-    if rule.hears:
+    if rule.hears and notation.along(node) is None:
         return [first, *where_lines(notation, node, rule.reads)]
+    if rule.hears:
+        lines = []
+        for at, phase, condition in notation.rows(node):
+            tail = rf",\quad {condition}" if condition else ""
+            lines.append(rf"({notation.own_symbol(node, at)} \mid -) &\sim {stated}{tail}")
+            lines += [line + tail for line in where_lines(notation, node, rule.reads, at, phase)]
+        return lines
     factors = [_density(notation, node)]
     factors += [_density(notation, child, r"\prod ")
                 for child in notation.wiring.connections.children[node.name].values()]  # fmt: skip

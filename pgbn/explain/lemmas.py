@@ -10,6 +10,7 @@ from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson_gamma import PoissonGamma
+from pgbn.nodes.randomised_gamma import RandomisedGamma
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule
 
 __all__ = ["Lemmas", "chain_lemma", "lemma_of_draw", "lemmas_of_rule"]
@@ -38,6 +39,8 @@ def lemma_of_draw(rule: DrawRule) -> str | None:
 
 def chain_lemma(node: Node) -> str:
     """The lemma behind a node that depends on its own row before."""
+    if isinstance(node, RandomisedGamma):
+        return "hidden"
     return "proportions" if isinstance(node, Dirichlet) else "chain"
 
 

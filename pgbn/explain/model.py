@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from scipy.sparse import issparse
 
@@ -97,9 +98,16 @@ def generative(notation: Notation) -> list[Block]:
         ))  # fmt: skip
     note += [Paragraph(
         f"{' and '.join(code(node.name) for node in chains)}: a Markov chain in one node, each row "
-        "given the row before; before the first row its value counts as 0."
+        f"given {_before(notation, chains)}; before the first row its value counts as 0."
     )] if chains else []  # fmt: skip
     return [Heading(2, "The generative model"), Equations(tuple(lines), tuple(labels)), *note]
+
+
+def _before(notation: Notation, chains: Sequence[Node]) -> str:
+    """The rows that each row of chains is given."""
+    lags = sorted({lag for node in chains for lag in notation.lags(node)})
+    rows = ", t - ".join(map(str, lags))
+    return "the row before" if lags == [1] else f"row{'s' * (len(lags) > 1)} t - {rows}"
 
 
 def odds_lines(notation: Notation, node: Node) -> list[str]:

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Sequence
 from pgbn.explain.algebra import Formula, call, numeral, ratio
 from pgbn.explain.names import Symbol
 from pgbn.explain.operands import (
-    in_first_row,
+    in_first_rows,
     in_later_rows,
     operand_formula,
     pairs_in_signs,
     takes_a_dot,
 )
-from pgbn.explain.symbols import DOT, At, Symbols, shift
+from pgbn.explain.symbols import DOT, At, Phase, Symbols, in_phase, shift
 from pgbn.network.connections import Source
 from pgbn.network.sumproduct import SumProduct, operand_of, reduce_product
-from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
+from pgbn.network.terms import FIRST, LATER, Factor, Polynomial, Term
 from pgbn.nodes.base import Node, Observed
 
 __all__ = ["Notation"]
@@ -35,11 +35,11 @@ class Notation(Symbols):
 
     # ---- slots ------------------------------------------------------------------------
 
-    def slot(self, node: Node, slot: str, at: At | None = None, phase: str = ALWAYS) -> Formula:
+    def slot(self, node: Node, slot: str, at: At | None = None, phase: Phase = None) -> Formula:
         """The value of a slot; in a chain, that of the first or the later rows."""
         total = numeral(0.0)
         for term in self.wiring.polynomials[node.name, slot].terms:
-            if term.phase in (ALWAYS, phase) or phase == ALWAYS:
+            if phase is None or in_phase(term, phase):
                 total = total + self.term(node, term, at)
         return total
 
@@ -75,11 +75,13 @@ class Notation(Symbols):
             holders = [operand for operand in product.operands if dim in operand.dims]
             taken = [at[d] for o in product.operands for d in o.dims if d != dim and d in at]
             index = self._free(dim, [*taken, *avoid])
-            if any(in_first_row(self, operand, dim) for operand in holders):
+            first = max(in_first_rows(self, operand, dim) for operand in holders)
+            later = max(in_later_rows(self, operand, dim) for operand in holders)
+            if first == 1:
                 at[dim] = "1"
-            elif any(in_later_rows(self, operand, dim) for operand in holders):
+            elif first or later:
                 at[dim] = index
-                signs.append(f"{index} > 1")
+                signs.append(rf"{index} \le {first}" if first else f"{index} > {later}")
             elif len(holders) == 1 and takes_a_dot(holders[0]):
                 at[dim] = DOT
             else:
@@ -140,7 +142,9 @@ class Notation(Symbols):
         dotted = {dim: inner.get(dim, DOT) for dim in dims}
         row = source.polynomial.along
         if row is not None and source.term.phase == FIRST and dotted[row] == DOT:
-            dotted[row] = "1"
+            several, index = source.term.lag > 1, self._free(row, dotted.values())
+            dotted[row] = index if several else "1"
+            readers = rf"{index} \le {source.term.lag}" if several else readers
         return _over(readers, self.split(source.child, source.slot, source.term, dotted))
 
     def _beside(self, source: Source, at: At) -> tuple[dict[str, str], str]:
@@ -172,7 +176,7 @@ class Notation(Symbols):
         )  # fmt: skip
 
     def passed_back_count(self, node: Node, slot: str, at: At) -> Formula:
-        """What row t+1 of a chain passes back to row t."""
+        """What row t + lag of a chain passes back to row t."""
         polynomial, total = self.wiring.polynomials[node.name, slot], numeral(0.0)
         for term, own in _lagged(polynomial):
             inner = dict.fromkeys((*node.axes, *term.contracted), DOT)
@@ -225,7 +229,7 @@ class Notation(Symbols):
         return total
 
     def passed_back_exposure(self, node: Node, slot: str, at: At) -> Formula:
-        """The exposure that row t+1 of a chain passes back to row t."""
+        """The exposure that row t + lag of a chain passes back to row t."""
         polynomial, total = self.wiring.polynomials[node.name, slot], numeral(0.0)
         rest = self.wiring.exposures.rule_operand(node, slot)
         for term, own in _lagged(polynomial):
@@ -264,7 +268,7 @@ class Notation(Symbols):
 
     # ---- what a rule may name ---------------------------------------------------------
 
-    def quantity(self, node: Node, name: str, at: At | None = None, phase: str = ALWAYS) -> Formula:
+    def quantity(self, node: Node, name: str, at: At | None = None, phase: Phase = None) -> Formula:
         """value, count, exposure or a slot."""
         if name == "value":
             return self.value(node.name, at)
@@ -282,17 +286,14 @@ def _over(readers: str, body: Formula) -> Formula:
 
 def _lagged(polynomial: Polynomial) -> Sequence[tuple[Term, Factor]]:
     """The terms of a chain that hold its own previous row."""
-    return [
-        (term, next(factor for factor in term.factors if factor.previous))
-        for term in polynomial.terms
-        if term.phase == LATER
-    ]
+    later = (term for term in polynomial.terms if term.phase == LATER)
+    return [(term, next(f for f in term.factors if f.previous)) for term in later]
 
 
 def _next_row(node: Node, polynomial: Polynomial, own: Factor, at: At) -> dict[str, str]:
-    """Indices of row t+1, seen from the entries of row t."""
+    """Indices of row t + lag, seen from the entries of row t."""
     inner = {dim: at[axis] for dim, axis in zip(own.dims, node.axes, strict=True)}
     row = polynomial.along
     assert row is not None
-    inner[row] = shift(at[row], 1)
+    inner[row] = shift(at[row], own.lag)
     return inner

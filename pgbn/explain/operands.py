@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pgbn.explain.notation import Notation
 
 __all__ = [
-    "in_first_row",
+    "in_first_rows",
     "in_later_rows",
     "operand_formula",
     "pairs_in_signs",
@@ -40,24 +40,27 @@ def takes_a_dot(operand: Operand) -> bool:
     return type(operand) not in (RuleExposure, RuleCount, LookedUp)
 
 
-def in_first_row(notation: Notation, operand: Operand, dim: str) -> bool:
-    """Whether an operand counts in the first row of a chain only, ``dim`` being its rows."""
+def in_first_rows(notation: Notation, operand: Operand, dim: str) -> int:
+    """If an operand counts in the first rows of a chain only, ``dim`` being its rows, how many
+    these are; else 0."""
     if isinstance(operand, FirstRow):
-        return True
+        return operand.lag
     if not isinstance(operand, TimeExposure):
-        return False
-    return dim == notation.along(notation.network.nodes[operand.name]) and operand.phase == FIRST
+        return 0
+    first = dim == notation.along(notation.network.nodes[operand.name]) and operand.phase == FIRST
+    return operand.lag if first else 0
 
 
-def in_later_rows(notation: Notation, operand: Operand, dim: str) -> bool:
-    """Whether an operand counts in all rows of a chain but the first."""
+def in_later_rows(notation: Notation, operand: Operand, dim: str) -> int:
+    """If an operand counts in all rows of a chain but the first ones, how many these are; else
+    0."""
     if not isinstance(operand, PreviousRow | TimeExposure):
-        return False
+        return 0
     along = notation.along(notation.network.nodes[operand.name])
     if isinstance(operand, PreviousRow):
         own = dict(zip(operand.dims, operand.own_dims, strict=True))
-        return own[dim] == along
-    return dim == along and operand.phase == LATER
+        return operand.lag if own[dim] == along else 0
+    return operand.lag if dim == along and operand.phase == LATER else 0
 
 
 def _looked_up(notation: Notation, operand: LookedUp, at: At) -> dict[str, str]:
@@ -79,7 +82,9 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
         return Formula(f"1({first} {_SIGNS[operand.relation]} {second})")
     if isinstance(operand, FirstRow):
         index = at[operand.dims[0]]
-        return numeral(1.0) if index == "1" else Formula(rf"1({index} = 1)")
+        known = index.isdigit() and int(index) <= operand.lag
+        sign = "=" if operand.lag == 1 else r"\le"
+        return numeral(1.0) if known else Formula(rf"1({index} {sign} {operand.lag})")
     if isinstance(operand, LookedUp):
         return operand_formula(notation, operand.whole, _looked_up(notation, operand, at))
     node = notation.network.nodes[operand.name]
@@ -93,7 +98,7 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
     names = dict(zip(operand.own_dims, operand.dims, strict=True))
     if isinstance(operand, PreviousRow):
         row = names[notation.along(node) or ""]
-        at = {**at, row: shift(at[row], -1)}
+        at = {**at, row: shift(at[row], -operand.lag)}
     return notation.value(operand.name, at, [names[dim] for dim in node.axes])
 
 

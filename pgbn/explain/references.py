@@ -16,6 +16,8 @@ _BIBLIOGRAPHY = {
     "factor analysis for dynamic count matrices. AISTATS.",
     "Gan et al. 2015": "Gan, Z., Chen, C., Henao, R., Carlson, D., Carin, L. (2015). Scalable deep "
     "Poisson factor analysis for topic modeling. ICML.",
+    "Schein et al. 2019": "Schein, A., Linderman, S., Zhou, M., Blei, D., Wallach, H. (2019). "
+    "Poisson-randomized gamma dynamical systems. NeurIPS.",
     "Schein, Zhou & Wallach 2016": "Schein, A., Zhou, M., Wallach, H. (2016). Poisson–gamma "
     "dynamical systems. NIPS.",
     "van Dyk & Park 2008": "van Dyk, D. A., Park, T. (2008). Partially collapsed Gibbs samplers: "

@@ -187,6 +187,23 @@ LEMMAS = {
         r"$\mathrm{Dir}(a_t + n_t)$: together one draw of the whole chain. The weights "
         r"hear the tables with the exposures $\hat{q}_t$.",
     ),
+    "hidden": Lemma(
+        "A Markov chain of gammas through hidden counts",
+        r"Let row $t$ of a chain be $\theta_t \sim \mathrm{Gam}(a + h_t, c)$ with $h_t \sim "
+        r"\mathrm{Pois}(\lambda_t)$ and $\lambda_t$ linear in row $t-1$. Given all rows, the "
+        r"hidden counts are independent, and row $t$ hears those of row $t+1$ as its own:",
+        (
+            r"P(h_t \mid \theta_t, \theta_{t-1}) &\propto "
+            r"\frac{(\lambda_t c\, \theta_t)^{h_t}}{h_t!\, \Gamma(a + h_t)}",
+            r"m_t &= m_t^{\mathrm{own}} + h_{t+1},\quad q_t = q_t^{\mathrm{own}} + 1",
+        ),
+        r"(The counts are shared out by the weights of the transition, whose sums are the exposure "
+        r"of row $t$; from beyond the last row nothing comes.) Then, from the first row to the "
+        r"last, each row is drawn together with its own hidden count, given the new row $t-1$ and "
+        r"$h_{t+1}$: $h_t$ with $\theta_t$ integrated out, and $\theta_t$ given $h_t$. So a row "
+        r"that is 0 need not stay so.",
+        "Schein et al. 2019",
+    ),
     "sums": Lemma(
         "Sums stay current",
         r"Let $\theta_v \sim \mathrm{Gam}(a_v, c)$ and $m_v \mid \theta_v \sim \mathrm{Pois}(q\, "

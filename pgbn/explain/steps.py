@@ -13,9 +13,8 @@ from pgbn.explain.model import distribution, odds_lines
 from pgbn.explain.names import Symbol, clean_math, escape_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.registered import generic_lines, where_lines
-from pgbn.explain.symbols import At
+from pgbn.explain.symbols import At, Phase, in_phase
 from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import ALWAYS
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
@@ -44,7 +43,7 @@ def count_lines(notation: Notation, node: Node, missing: bool = False) -> list[s
         slots = [slot for slot in node.slots() if (node.name, slot) in notation.wiring.rules
                  and notation.wiring.rules[node.name, slot].count == "count"]  # fmt: skip
         for slot in slots:
-            lines += split_lines(notation, node, slot, notation.index, ALWAYS)
+            lines += split_lines(notation, node, slot, notation.index, None)
     for slot in random_slots(notation, node):
         for at, phase, condition in reversed(notation.rows(node)):
             rows = tables_lines(notation, node, slot, at, phase)
@@ -72,12 +71,12 @@ def imputed_line(notation: Notation, node: Node) -> str | None:
     )
 
 
-def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
+def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> list[str]:
     """The multinomial draw that shares counts between the terms of a slot."""
     if not notation.is_split(node, slot, phase):
         return []
     polynomial = notation.wiring.polynomials[node.name, slot]
-    terms = [term for term in polynomial.terms if term.phase in (ALWAYS, phase)]
+    terms = [term for term in polynomial.terms if in_phase(term, phase)]
     whole = notation.drawn(node, slot, at).latex
     if len(terms) == 1:
         term = terms[0]
@@ -102,7 +101,7 @@ def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -
     return [rf"{shares} &\sim \mathrm{{Mult}}\bigl({whole};\ w\bigr)", rf"w &\propto ({odds})"]
 
 
-def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: str) -> list[str]:
+def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> list[str]:
     """The draw that turns the count a node hears into a count for its slot."""
     rule = notation.wiring.rules[node.name, slot]
     tables = notation.drawn(node, slot, at).latex
@@ -119,13 +118,13 @@ def has_tables(rule: EvidenceRule) -> bool:
     return bool({"crt", "dirichlet"} & set(lemmas_of_rule(rule)))
 
 
-def _total(notation: Notation, node: Node, slot: str, at: At, phase: str) -> Formula:
+def _total(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> Formula:
     """A slot summed over the node's simplex, in the rows of a phase."""
     if notation.along(node) is None:
         return notation.total(node, slot, node.sums_over)
     found = numeral(0.0)
     for term in notation.wiring.polynomials[node.name, slot].terms:
-        if term.phase in (ALWAYS, phase):
+        if in_phase(term, phase):
             operands = [operand_of(factor, node) for factor in term.factors]
             product = reduce_product(
                 term.coefficient, operands, (*node.sums_over, *term.contracted)
@@ -134,7 +133,7 @@ def _total(notation: Notation, node: Node, slot: str, at: At, phase: str) -> For
     return found
 
 
-def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: str) -> str:
+def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> str:
     """The random exposure that a Dirichlet passes to its concentration."""
     total = _total(notation, node, slot, at, phase)
     heard = notation.count(node.name, {**at, **dict.fromkeys(node.sums_over, r"\cdot")}).latex

@@ -6,11 +6,12 @@ An ``at`` maps each dim to the index that is written for it; a dot stands for a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pgbn.explain.algebra import Formula
 from pgbn.explain.names import Symbol, escape_math, indices_of, sizes_of, symbols_of
-from pgbn.network.terms import ALWAYS, FIRST, LATER, Polynomial, Term
+from pgbn.network.terms import ALWAYS, Polynomial, Term
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.beta import BetaOdds
 from pgbn.nodes.rules.registry import find_link
@@ -18,10 +19,16 @@ from pgbn.nodes.rules.registry import find_link
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["DOT", "At", "Symbols", "shift"]
+__all__ = ["DOT", "At", "Phase", "Symbols", "in_phase", "shift"]
 
 At = Mapping[str, str]
 DOT = r"\cdot"
+Phase = int | None  # the first of the rows of a chain in which the same terms count; None: no chain
+
+
+def in_phase(term: Term, phase: Phase) -> bool:
+    """Whether a term counts in the rows of a phase."""
+    return term.phase == ALWAYS or (phase is not None and term.counts_at(phase))
 
 
 def shift(index: str, by: int) -> str:
@@ -139,14 +146,24 @@ class Symbols:
         """Whether a slot reads the node's own previous row."""
         return self.wiring.polynomials[node.name, slot].along is not None
 
-    def rows(self, node: Node) -> list[tuple[At, str, str]]:
+    def lags(self, node: Node) -> tuple[int, ...]:
+        """How many rows back a chain reads itself, the least first."""
+        every = (self.wiring.polynomials[node.name, slot].lags for slot in node.slots())
+        return next((lags for lags in every if lags), ())
+
+    def rows(self, node: Node) -> list[tuple[At, Phase, str]]:
         """(indices, phase, condition): one for a plain node; the first and the later rows of
-        a chain."""
+        a chain, and what is between them if it has several lags."""
         dim = self.along(node)
         if dim is None:
-            return [(self.index, ALWAYS, "")]
-        first = {**self.index, dim: "1"}
-        return [(first, FIRST, ""), (self.index, LATER, f"{self.index[dim]} > 1")]
+            return [(self.index, None, "")]
+        found: list[tuple[At, Phase, str]] = []
+        begins, index = (0, *self.lags(node)), self.index[dim]
+        for begin, end in pairwise(begins):
+            above = f"{begin} < " if begin else ""
+            found.append(({**self.index, dim: str(end)}, begin, "") if end == begin + 1 else
+                         (self.index, begin, rf"{above}{index} \le {end}"))  # fmt: skip
+        return [*found, (self.index, begins[-1], f"{index} > {begins[-1]}")]
 
     # ---- counts -----------------------------------------------------------------------
 
@@ -187,7 +204,8 @@ class Symbols:
 
     def _tag(self, node: Node, slot: str, polynomial: Polynomial, term: Term) -> str:
         """[2] for the second of several terms; the slot's name too if other slots have counts."""
-        rivals = [t for t in polynomial.terms if {t.phase, term.phase} != {FIRST, LATER}]
+        rivals = [t for t in polynomial.terms if any(t.counts_at(row) and term.counts_at(row)
+                                                     for row in (0, *polynomial.lags))]  # fmt: skip
         tag = f"[{polynomial.terms.index(term) + 1}]" if len(rivals) > 1 else ""
         mark, link = self.slot_mark(node, slot), find_link(node)
         if not mark and link is not None and slot != link.slot and (tag or term.contracted):
@@ -200,8 +218,7 @@ class Symbols:
         several = len(own) > 1 or find_link(node) is not None
         return f"[{escape_math(slot)}]" if several and slot in own else ""
 
-    def is_split(self, node: Node, slot: str, phase: str = ALWAYS) -> bool:
+    def is_split(self, node: Node, slot: str, phase: Phase = None) -> bool:
         """Whether counts in this slot are shared between several terms or summed indices."""
-        terms = [t for t in self.wiring.polynomials[node.name, slot].terms
-                 if t.phase in (ALWAYS, phase)]  # fmt: skip
+        terms = [t for t in self.wiring.polynomials[node.name, slot].terms if in_phase(t, phase)]
         return len(terms) > 1 or any(term.contracted for term in terms)

@@ -206,13 +206,20 @@ class Connections:
                 f"@pgbn.link_rule({kind}, ...)"
             )
         finite = isinstance(node, Latent) and node.finite  # its rows tell each other nothing upward
-        passed = callable(rule.exposure) or rule.drawn is not None
+        known = rule.relation == "held" and isinstance(rule.exposure, (int, float))
+        passed = callable(rule.exposure) or rule.drawn is not None or known
         chained = rule.is_random and (passed or finite)
         if polynomial.along is not None and not chained:
             raise MissingRuleError(
                 f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
-                f"{slot} cannot be passed from row to row; chains run through the shape of a Gamma "
-                "or the concentration of a Dirichlet"
+                f"{slot} cannot be passed from row to row; chains run through the shape of a "
+                "Gamma, the concentration of a Dirichlet or the rate of a RandomisedGamma"
+            )
+        if finite and polynomial.lags not in ((), (1,)):
+            raise MissingRuleError(
+                f"{node.name}: {slot} reads {node.name} {polynomial.lags[-1]} rows before, but "
+                "hidden states are filtered given the row before; leave lag= out, or let the "
+                "states be pairs of states: over= of size K², a move from (k, l) to (l, m)"
             )
         handed_on = rule.count == "count" and isinstance(node, Latent)
         if handed_on and rule.kind == "poisson" and not polynomial.is_plain:

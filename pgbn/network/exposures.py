@@ -75,10 +75,11 @@ class Exposures:
         over = self._over(source)
         if isinstance(rule.exposure, (int, float)):
             coefficient = term.coefficient * rule.exposure
+            others = (*first_row(child, source.polynomial, term), *others)
             return (reduce_product(coefficient, others, over),) if coefficient else ()
         if isinstance(rule.exposure, str):
             return self.named_sum(rule.exposure, child, over, others, term.coefficient)
-        operand = self.rule_operand(child, source.slot, term.phase)
+        operand = self.rule_operand(child, source.slot, term.phase, term.lag)
         return (reduce_product(term.coefficient, (operand, *others), over),)
 
     def source_count(self, source: Source) -> tuple[SumProduct, ...]:
@@ -124,11 +125,11 @@ class Exposures:
         every = dict.fromkeys((*source.child.slot_axes(source.slot), *source.term.contracted))
         return tuple(dim for dim in every if dim not in source.factor.dims)
 
-    def rule_operand(self, child: Node, slot: str, phase: str = "") -> Operand:
+    def rule_operand(self, child: Node, slot: str, phase: str = "", lag: int = 1) -> Operand:
         """The exposure that ``child`` passes to ``slot``, before it is spread over factors."""
         dims = self.rule_dims(child, slot)
         if self.connections.polynomials[child.name, slot].along is not None:
-            return TimeExposure(name=child.name, dims=dims, slot=slot, phase=phase)
+            return TimeExposure(name=child.name, dims=dims, slot=slot, phase=phase, lag=lag)
         return RuleExposure(name=child.name, dims=dims, slot=slot)
 
     def rule_dims(self, child: Node, slot: str) -> tuple[str, ...]:

@@ -164,7 +164,7 @@ class Reads:
         every = {name for polynomial in polynomials for name in polynomial.names}
         heard_by = every - self.connections.by_density
         in_time = any(polynomial.along is not None for polynomial in polynomials)
-        if in_time and node.name not in self.connections.by_density:
+        if in_time and node.name not in self.connections.by_density and "value" not in names:
             heard_by.add(node.name)  # the rows before hear of its tables
         counts = self.of_count(node.name) if "count" in names else set()
         given = {read.name for read in self.of_names(node, names)} & self.connections.sources.keys()

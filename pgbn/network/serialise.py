@@ -94,6 +94,8 @@ def _encode(value: Any) -> Any:
         }
     if isinstance(value, Expression):
         fields = {name: _encode(getattr(value, name)) for name in type(value).model_fields}
+        if fields.get("lag") == 1:  # files of networks with the row before are as they were
+            del fields["lag"]
         return {"edge": value.tag, **fields}
     if isinstance(value, (tuple, list)):
         return [_encode(part) for part in value]

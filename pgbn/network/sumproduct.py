@@ -109,12 +109,18 @@ class Made(Operand):
     made: Any
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PreviousRow(NodeValue):
-    """The value of a node in time, one row before."""
+    """The value of a node in time, ``lag`` rows before."""
+
+    lag: int = 1
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FirstRow(Operand):
-    """1 in the first row of a node in time, 0 in the others."""
+    """1 in the first ``lag`` rows of a node in time, 0 in the others."""
+
+    lag: int = 1
 
 
 class HeardCount(Operand):
@@ -137,9 +143,11 @@ class RuleExposure(Operand):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TimeExposure(RuleExposure):
-    """The same of a node in time, in the rows in which terms of this ``phase`` count."""
+    """The same of a node in time, in the rows in which terms of this ``phase`` and ``lag``
+    count."""
 
     phase: str = ""
+    lag: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,10 +210,10 @@ def _sums_to_one(operand: Operand, free: list[str]) -> tuple[str, ...]:
 
 
 def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand, ...]:
-    """What keeps the initial value of a node in time to its first row."""
+    """What keeps the initial value of a node in time to its first rows."""
     if term.phase != FIRST or polynomial.along is None:
         return ()
-    return (FirstRow(name=child.name, dims=(polynomial.along,)),)
+    return (FirstRow(name=child.name, dims=(polynomial.along,), lag=term.lag),)
 
 
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
@@ -229,8 +237,9 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
     if factor.previous:
         assert owner is not None
         return PreviousRow(
-            name=owner.name, dims=factor.dims, simplex=factor.simplex, own_dims=owner.axes
-        )
+            name=owner.name, dims=factor.dims, simplex=factor.simplex, own_dims=owner.axes,
+            lag=factor.lag,
+        )  # fmt: skip
     return NodeValue(
         name=factor.name, dims=factor.dims, simplex=factor.simplex, own_dims=factor.own_dims
     )

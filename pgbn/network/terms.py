@@ -18,8 +18,8 @@ __all__ = ["ALWAYS", "FIRST", "LATER", "PREVIOUS", "Factor", "Lookup", "Polynomi
 
 PREVIOUS = "self"  # what counts for the row before are called, beside those for other nodes
 
-# In a node in time, a term may count in every row, in the first row only, or in the later
-# rows only.
+# In a node in time, a term may count in every row, in the first rows only, or in the later
+# rows only: those with t < lag, and those with t ≥ lag, from t = 0 on.
 ALWAYS, FIRST, LATER = "always", "first", "later"
 
 
@@ -46,10 +46,11 @@ class Factor:
     own_dims: tuple[str, ...] = ()
     simplex: tuple[str, ...] = ()  # dims over which, together, it sums to one
     constant: Any = None  # an array, or a scipy.sparse.csr_array
-    previous: bool = False  # the row before of the node whose slot this is
+    previous: bool = False  # an earlier row, by ``lag`` rows, of the node whose slot this is
     lookups: tuple[Lookup, ...] = ()
     entries: tuple[str, ...] = ()
     relation: str | None = None  # 1 at the pairs of its two dims in a relation, 0 at others
+    lag: int = 1
 
     @property
     def is_node(self) -> bool:
@@ -70,6 +71,11 @@ class Term:
     factors: tuple[Factor, ...]
     contracted: tuple[str, ...] = ()
     phase: str = ALWAYS
+    lag: int = 1
+
+    def counts_at(self, row: int) -> bool:
+        """Whether it counts in a row, from 0 on, of a node in time."""
+        return self.phase == ALWAYS or (self.phase == FIRST) == (row < self.lag)
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -94,6 +100,11 @@ class Polynomial:
             if factor.is_node and not factor.previous
         )
         return tuple(dict.fromkeys(found))
+
+    @property
+    def lags(self) -> tuple[int, ...]:
+        """The lags of its Shifts, the least first."""
+        return tuple(sorted({term.lag for term in self.terms if term.phase != ALWAYS}))
 
     @property
     def is_plain(self) -> bool:

@@ -184,7 +184,8 @@ class Latent(Node):
         return None
 
     def begin(self, value: Array) -> Array:
-        """Where a chain begins, from a draw of the prior. Any possible value will do."""
+        """Where a chain begins, from a draw of the prior, or of some of its rows. Any possible
+        value will do."""
         return value
 
 

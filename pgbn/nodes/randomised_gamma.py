@@ -22,7 +22,8 @@ class RandomisedGamma(Latent):
     """θ ~ Gam(offset + h, noise), h ~ Pois(rate). With offset 0, θ = 0 where h = 0.
 
     The count h is drawn where it is needed and never kept: θ with h integrated out, so that a θ of
-    0 is not for ever, and h given θ for what stands in the rate.
+    0 is not for ever, and h given θ for what stands in the rate. With a `Shift` in its rate it is a
+    Markov chain whose rows are drawn one after another.
     """
 
     tag: ClassVar[str] = "randomised_gamma"
@@ -47,6 +48,10 @@ class RandomisedGamma(Latent):
         count = vectorised.poisson(stream.child("count"), slots["rate"])
         return vectorised.gamma(stream, slots["offset"] + count, slots["noise"])
 
+    def begin(self, value: Array) -> Array:
+        """Zeros may make data impossible, so that a chain begins without them."""
+        return np.where(value > 0, np.clip(value, 0.01, 100.0), 0.1)
+
     def log_density(self, value: Array, **slots: Any) -> Array:
         """e^{−λ−cθ} c^a θ^{a−1} w^{(1−a)/2} I_{a−1}(2√w), w = λcθ; at θ = 0, e^{−λ}."""
         rate, noise, a = slots["rate"], slots["noise"], slots["offset"]
@@ -58,7 +63,8 @@ class RandomisedGamma(Latent):
         return np.where(positive, each, np.where(np.asarray(a) == 0, -rate, -np.inf))
 
     def formula(self, **slots: str) -> str:
-        shape = "h" if slots["offset"] == "0" else f"{slots['offset']} + h"
+        silent = isinstance(self.offset, Constant) and not self.offset.value.any()
+        shape = "h" if silent else f"{slots['offset']} + h"
         return (
             rf"\mathrm{{Gam}}({shape},\ {slots['noise']}),\ h \sim \mathrm{{Pois}}({slots['rate']})"
         )

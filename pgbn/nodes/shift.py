@@ -1,4 +1,4 @@
-"""Shift: the row before, along a dim, of the node that is being defined."""
+"""Shift: an earlier row, along a dim, of the node that is being defined."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class Self(Expression):
 
 
 class Shift(Expression):
-    """y_t = of_{t-1} along a dim, and y_1 = initial: a Markov chain in one node.
+    """y_t = of_{t-lag} along a dim, and y_t = initial for t ≤ lag: a Markov chain in one node.
 
-    ``of`` is an expression of `Self`, for instance ``pi @ Self(topic="previous")``.
+    ``of`` is an expression of `Self`, for instance ``pi @ Self(topic="previous")``. Several may
+    stand in one slot, each with a lag of its own.
     """
 
     tag: ClassVar[str] = "shift"
@@ -37,10 +38,12 @@ class Shift(Expression):
     of: Slot
     along: str
     initial: Slot = Constant(value=0.0)
+    lag: int = Field(default=1, ge=1, strict=True)
 
     @cached_property
     def extent(self) -> tuple[int, int]:
         return extent_of((self.of, self.initial), sum)
 
     def __str__(self) -> str:
-        return f"shift({self.of}, along {self.along})"
+        lag = "" if self.lag == 1 else f", lag {self.lag}"
+        return f"shift({self.of}, along {self.along}{lag})"

@@ -135,10 +135,12 @@ def make_edges(network: Network, boxes: dict[str, Box]) -> list[Edge]:
 
 
 def _role(network: Network, parent: str, child: str, slot: str) -> str:
-    """The slot that a parent stands in; of a Markov chain, whether in its first row only."""
+    """The slot that a parent stands in; of a Markov chain, whether in its first rows only."""
     polynomial = network.wiring.polynomials[child, slot]
-    phases = {term.phase for term in polynomial.terms if parent in (f.name for f in term.factors)}
-    return f"{slot} at {polynomial.along} = 1" if phases == {FIRST} else slot
+    held = [term for term in polynomial.terms if parent in (f.name for f in term.factors)]
+    rows = max(term.lag for term in held)
+    first = f"{slot} at {polynomial.along} {'=' if rows == 1 else '≤'} {rows}"
+    return first if {term.phase for term in held} == {FIRST} else slot
 
 
 # ---- where it stands --------------------------------------------------------------------

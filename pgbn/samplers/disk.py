@@ -5,6 +5,10 @@ large ones are files that are mapped into memory. Work on rows is done block aft
 is computed, the system is asked to read what the next will need, and afterwards the pages are let
 go. Kernels do not know it, and the bits are those of `Threads`. The files have no name: what ends,
 by whatever cause, leaves nothing behind.
+
+A block has as many rows as half of the memory holds: the pages that they lie on, of all arrays that
+are read and written together, and 64 kB on either side of each, which the system maps as well. The
+other half is for what is read between blocks.
 """
 
 import mmap
@@ -13,7 +17,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -29,8 +33,12 @@ from pgbn.samplers.executor import Threads
 __all__ = ["Disk"]
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SMALL = 2**20  # bytes; smaller arrays are kept in memory
-_SHARE = 4  # of the memory: a block, the pages that are being let go, and what rows differ in size
+_SMALL = 2**20  # bytes; smaller arrays are kept in memory, and so are those below a part of it:
+_PART = 64
+_AROUND = 2**17  # bytes that are mapped around a block of one array
+_BLOCK = 0.5  # of the memory
+
+Edges = list[tuple[int, int]]
 
 
 class Disk:
@@ -52,25 +60,31 @@ class Disk:
     def __repr__(self) -> str:
         return f"Disk({str(self.folder)!r}, memory={self.memory})"
 
+    def __deepcopy__(self, memo: Any) -> "Disk":
+        return self  # what is copied with it, as an estimator is, works in the same place
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Disk, (str(self.folder), self.memory, self.workers)  # without its arrays
+
     @property
     def workers(self) -> int:
         return self._threads.workers
+
+    @property
+    def in_memory(self) -> Threads:
+        """The threads, for arrays that are not to be files."""
+        return self._threads
 
     @property
     def mapped(self) -> int:
         """The bytes of all arrays that are files now."""
         return sum(len(part) for part in self._maps)
 
-    @property
-    def parts(self) -> int:
-        """Into how many blocks work on all rows is to be cut."""
-        return max(1, -(-self.mapped * _SHARE // self.memory))
-
     def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
         """An array for rows: a file of zeros or, where it is small, in memory."""
         kind = np.dtype(dtype)
         size = prod(shape) * kind.itemsize
-        if size < _SMALL:
+        if size < min(_SMALL, self.memory // _PART):
             return np.zeros(shape, kind)
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
@@ -89,17 +103,41 @@ class Disk:
         for pages in list(self._maps):
             pages.madvise(mmap.MADV_DONTNEED)
 
+    def cut(self, rows: int, *values: Any) -> Edges:
+        """``range(rows)`` cut where the files behind ``values``, arrays and tuples of arrays, fit
+        into half of the memory, as many blocks at a time as there are workers. Rows are equal
+        parts of a file, unless one of the arrays says where each row begins."""
+        return self._cut(rows, values, self.workers)
+
+    def _cut(self, rows: int, values: Sequence[Any], together: int) -> Edges:
+        files = _Files(rows, values)
+        room = int((_BLOCK * self.memory - files.around) / together)
+        if files.size <= room or not rows:
+            return [(rows * i // together, rows * (i + 1) // together) for i in range(together)]
+        edges, start = [], 0
+        while start < rows:
+            stop = files.reach(start, room)
+            if stop == start:
+                raise DataError(
+                    f"Disk: memory={self.memory}: row {start} of {rows} needs {files.row(start)} "
+                    f"bytes of {len(files.maps)} files, and half of the memory leaves "
+                    f"{max(room, 0)} for a block of rows; give at least memory="
+                    f"{int((files.row(start) * together + files.around) / _BLOCK) + 1}"
+                )
+            edges.append((start, stop))
+            start = stop
+        return edges
+
     # ---- the methods of an executor ---------------------------------------------------
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
-        maps = set(_maps_in(args))
-        parts = min(rows, max(1, -(-sum(map(len, maps)) * _SHARE // self.memory)))
-        if parts <= 1:
+        edges = self._cut(rows, args, 1)
+        if len(edges) == 1:
             self._threads.rows(kernel, rows, key, *args)
             return
-        edges = [rows * part // parts for part in range(parts + 1)]
-        for part, (start, stop) in enumerate(pairwise(edges)):
-            _advise(maps, (part + 1) / parts, (part + 2) / parts, mmap.MADV_WILLNEED)
+        maps = set(_maps_in(args))
+        for (start, stop), following in zip(edges, [*edges[1:], (rows, rows)], strict=True):
+            _advise(maps, following[0] / rows, following[1] / rows, mmap.MADV_WILLNEED)
             self._block(kernel, start, stop, key, args)
             self.release()
 
@@ -127,11 +165,53 @@ class Disk:
         after: Callable[[int], Any],
         number: int,
     ) -> None:
-        def finish(i: int) -> None:
-            after(i)
+        """Some at a time, or what is prepared would be in memory long before its turn."""
+        for first in range(0, number, self.workers):
+            size = min(self.workers, number - first)
+            self._threads.behind(partial(_later, before, first), partial(_later, middle, first),
+                                 partial(_later, after, first), size)  # fmt: skip
             self.release()
 
-        self._threads.behind(before, middle, finish, number)
+
+def _later(work: Callable[[int], Any], first: int, i: int) -> None:
+    work(first + i)
+
+
+class _Files:
+    """The files behind some arrays, by rows: ``size`` bytes in all, and ``around`` what may be
+    mapped beside a block."""
+
+    def __init__(self, rows: int, values: Sequence[Any]) -> None:
+        arrays = list(_arrays_in(values))
+        self.maps = {id(pages): (pages, array) for array in arrays for pages in _maps_in([array])}
+        starts = [a for a in arrays if a.ndim == 1 and a.dtype == np.int64 and a.size == rows + 1]
+        self.rows, self.even, self.by_start = rows, 0.0, list[tuple[int, NDArray[Any]]]()
+        for pages, array in self.maps.values():
+            own = [s for s in starts if s is not array and array.ndim == 1 and s[-1] == array.size]
+            if own:
+                self.by_start.append((array.itemsize, own[0]))
+            else:
+                self.even += len(pages) / max(rows, 1)
+        self.around = sum(min(_AROUND, len(pages)) for pages, _ in self.maps.values())
+        self.size = self._before(rows)
+
+    def _before(self, row: int) -> float:
+        """The bytes of all rows before one."""
+        return self.even * row + sum(size * int(start[row]) for size, start in self.by_start)
+
+    def row(self, row: int) -> int:
+        """The bytes of one row."""
+        return int(self._before(row + 1) - self._before(row)) + 1
+
+    def reach(self, start: int, room: int) -> int:
+        """The last row up to which those from ``start`` on have no more bytes than ``room``."""
+        low, high, begun = start, self.rows, self._before(start)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (
+                (middle, high) if self._before(middle) - begun <= room else (low, middle - 1)
+            )
+        return low
 
 
 def _bytes(memory: int | str) -> int:
@@ -146,17 +226,25 @@ def _bytes(memory: int | str) -> int:
     return size
 
 
-def _maps_in(values: Sequence[Any]) -> Iterator[mmap.mmap]:
-    """The files behind arrays, also of those in tuples."""
+def _arrays_in(values: Sequence[Any]) -> Iterator[NDArray[Any]]:
+    """Arrays, also those in tuples."""
     for value in values:
         if isinstance(value, tuple):
-            yield from _maps_in(value)
-        while isinstance(value, np.ndarray):
-            value = value.base
-        if isinstance(value, memoryview):
-            value = value.obj
-        if isinstance(value, mmap.mmap):
+            yield from _arrays_in(value)
+        elif isinstance(value, np.ndarray):
             yield value
+
+
+def _maps_in(values: Sequence[Any]) -> Iterator[mmap.mmap]:
+    """The files behind arrays, also of those in tuples."""
+    for value in _arrays_in(values):
+        base: Any = value
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, memoryview):
+            base = base.obj
+        if isinstance(base, mmap.mmap):
+            yield base
 
 
 def _advise(maps: Any, low: float, high: float, advice: int) -> None:

@@ -5,9 +5,9 @@ stream of (key, i) alone and writes to places that belong to row i alone; calls 
 each other. So every executor gives the same bits, and another one, for other machinery, needs no
 more than the methods of `Executor`.
 
-An executor may also keep the arrays that have rows (``empty(shape, dtype)``, zeros), say into how
-many ``parts`` work on all rows is to be cut, and ``release()`` the memory of rows: see
-`pgbn.samplers.disk`. Whoever makes such an array, cuts or reads rows asks `rows_array`, `parts_of`
+An executor may also keep the arrays that have rows (``empty(shape, dtype)``, zeros), say where work
+on rows is to be cut (``cut(rows, *arrays)``), and ``release()`` the memory of rows: see
+`pgbn.samplers.disk`. Whoever makes such an array, cuts or reads rows asks `rows_array`, `cut_rows`
 and `let_go`.
 """
 
@@ -29,10 +29,11 @@ __all__ = [
     "SERIAL",
     "Executor",
     "Threads",
+    "cut_rows",
     "executor_of",
+    "in_memory",
     "keeps_rows",
     "let_go",
-    "parts_of",
     "rows_array",
 ]
 
@@ -161,6 +162,11 @@ def rows_array(executor: Executor, shape: tuple[int, ...], dtype: Any) -> NDArra
     return np.zeros(shape, dtype) if make is None else make(shape, dtype)
 
 
+def in_memory(executor: Executor) -> Executor:
+    """The executor for arrays without rows, which are in memory whoever keeps the rows."""
+    return getattr(executor, "in_memory", executor)
+
+
 def keeps_rows(executor: Executor) -> bool:
     """Whether the executor keeps rows in another place than memory."""
     return getattr(executor, "empty", None) is not None
@@ -173,6 +179,10 @@ def let_go(executor: Executor) -> None:
         release()
 
 
-def parts_of(executor: Executor) -> int:
-    """Into how many parts work on all rows is to be cut: one for each worker, or more."""
-    return max(executor.workers, int(getattr(executor, "parts", 1)))
+def cut_rows(executor: Executor, rows: int, *arrays: Any) -> list[tuple[int, int]]:
+    """``range(rows)`` in ranges, one for each worker, or more where the rows of ``arrays`` (or of
+    tuples of them) are not to be in memory all at once."""
+    cut = getattr(executor, "cut", None)
+    if cut is not None:
+        return list(cut(rows, *arrays))
+    return list(pairwise(rows * i // executor.workers for i in range(executor.workers + 1)))

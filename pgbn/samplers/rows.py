@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.content import key_for
+from pgbn.samplers.executor import keeps_rows, rows_array
 from pgbn.samplers.stream import Stream
 
-__all__ = ["COUNT", "PARALLEL", "REAL", "entry", "folded", "operand", "row_of", "run"]
+__all__ = ["COUNT", "PARALLEL", "REAL", "blank", "entry", "folded", "operand", "row_of", "run"]
 
 REAL = np.dtype(np.float64)
 COUNT = np.dtype(np.int64)
@@ -66,12 +67,20 @@ def _broadcasts(sizes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     )
 
 
+def blank(stream: Stream, dtype: np.dtype = REAL) -> NDArray:
+    """Room for a draw, where the executor keeps what has rows; anything is in it."""
+    if keeps_rows(stream.executor):
+        return rows_array(stream.executor, stream.shape, dtype)
+    return np.empty(stream.shape, dtype)
+
+
 def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDArray) -> NDArray:
     """Fill ``out`` (of ``stream.shape``) by ``kernel(key, start, stop, *operands, out)``."""
     flat = out if out.ndim == 4 else out.reshape(folded(out.shape))
     replicates, first, second, third = flat.shape
     rows = replicates * first * second
-    if stream.executor.workers > 1 and rows * third >= PARALLEL:
+    several = stream.executor.workers > 1 or keeps_rows(stream.executor)
+    if several and rows * third >= PARALLEL:
         stream.executor.rows(kernel, rows, stream.key, *operands, flat)
     elif rows * third:
         kernel(key_for(stream.executor, stream.key, rows), 0, rows, *operands, flat)

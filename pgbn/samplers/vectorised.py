@@ -32,7 +32,7 @@ from pgbn.samplers.row_kernels import (
     truncated_poisson_rows,
     uniform_rows,
 )
-from pgbn.samplers.rows import COUNT, PARALLEL, REAL, operand, run
+from pgbn.samplers.rows import COUNT, PARALLEL, REAL, blank, operand, run
 from pgbn.samplers.stream import Stream
 from pgbn.samplers.variates.categorical import categorical_lines
 from pgbn.samplers.variates.dirichlet import softmax_lines
@@ -67,19 +67,19 @@ _SAFE_SUM = 0.1  # P(all gammas < 1e-300) = 1e-300^(sum of the shapes) is below 
 
 def _uniform(stream: Stream) -> NDArray[np.float64]:
     """x ~ U(0, 1), never 0 and never 1."""
-    return run(uniform_rows, stream, np.empty(stream.shape))
+    return run(uniform_rows, stream, blank(stream))
 
 
 def _normal(stream: Stream, mean: ArrayLike = 0.0, sd: ArrayLike = 1.0) -> NDArray[np.float64]:
     """x ~ N(mean, sd²)."""
     mu, sigma = operand(mean, REAL, stream.shape), operand(sd, REAL, stream.shape)
-    return run(normal_rows, stream, np.empty(stream.shape)) * sigma + mu
+    return run(normal_rows, stream, blank(stream)) * sigma + mu
 
 
 def _exponential(stream: Stream, rate: ArrayLike = 1.0) -> NDArray[np.float64]:
     """x ~ Exp(rate), with mean 1 / rate."""
     each = operand(rate, REAL, stream.shape)
-    return run(exponential_rows, stream, np.empty(stream.shape)) / each
+    return run(exponential_rows, stream, blank(stream)) / each
 
 
 # Kernels know a draw of one number by the same names (`samplers.random`).
@@ -90,32 +90,32 @@ def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float
     """x ~ Gam(shape, RATE), from 2.2e-308 to 1e300; exactly 0 where the shape is 0."""
     size = stream.shape
     a, c = operand(shape, REAL, size), operand(rate, REAL, size)
-    return run(gamma_rows, stream, np.empty(size), a, c)
+    return run(gamma_rows, stream, blank(stream), a, c)
 
 
 def gig(stream: Stream, order: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """x ~ GIG(order, a, b), with density proportional to x^(order-1) exp(-(a x + b / x) / 2)."""
     parts = [operand(each, REAL, stream.shape) for each in (order, a, b)]
-    return run(gig_rows, stream, np.empty(stream.shape), *parts)
+    return run(gig_rows, stream, blank(stream), *parts)
 
 
 def polya_gamma(stream: Stream, tilt: ArrayLike) -> NDArray[np.float64]:
     """x ~ PG(1, tilt), Pólya-gamma: of mean tanh(tilt / 2) / (2 tilt)."""
     each = operand(tilt, REAL, stream.shape)
-    return run(polya_gamma_rows, stream, np.empty(stream.shape), each)
+    return run(polya_gamma_rows, stream, blank(stream), each)
 
 
 def log_gamma(stream: Stream, shape: ArrayLike) -> NDArray[np.float64]:
     """ln x, x ~ Gam(shape, 1); -inf where the shape is 0."""
     size = stream.shape
-    return run(log_gamma_rows, stream, np.empty(size), operand(shape, REAL, size))
+    return run(log_gamma_rows, stream, blank(stream), operand(shape, REAL, size))
 
 
 def beta_odds(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """(1 - p) / p with p ~ Beta(a, b), clipped into [1e-300, 1e300]."""
     size = stream.shape
     u, v = operand(a, REAL, size), operand(b, REAL, size)
-    return run(beta_odds_rows, stream, np.empty(size), u, v)
+    return run(beta_odds_rows, stream, blank(stream), u, v)
 
 
 def beta(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
@@ -129,31 +129,31 @@ def neg_log_beta(stream: Stream, a: ArrayLike, n: ArrayLike) -> NDArray[np.float
     """-ln s, s ~ Beta(a, n), for counts n; 0 where n is 0."""
     size = stream.shape
     u, v = operand(a, REAL, size), operand(n, COUNT, size)
-    return run(neg_log_beta_rows, stream, np.empty(size), u, v)
+    return run(neg_log_beta_rows, stream, blank(stream), u, v)
 
 
 def bernoulli(stream: Stream, p: ArrayLike) -> NDArray[np.float64]:
     """1.0 with probability p, else 0.0."""
     size = stream.shape
-    return run(bernoulli_rows, stream, np.empty(size), operand(p, REAL, size))
+    return run(bernoulli_rows, stream, blank(stream), operand(p, REAL, size))
 
 
 def poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
     """n ~ Poisson(rate)."""
     size = stream.shape
-    return run(poisson_rows, stream, np.empty(size, COUNT), operand(rate, REAL, size))
+    return run(poisson_rows, stream, blank(stream, COUNT), operand(rate, REAL, size))
 
 
 def truncated_poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
     """n ~ Poisson(rate) given n >= 1."""
     size = stream.shape
-    return run(truncated_poisson_rows, stream, np.empty(size, COUNT), operand(rate, REAL, size))
+    return run(truncated_poisson_rows, stream, blank(stream, COUNT), operand(rate, REAL, size))
 
 
 def bessel(stream: Stream, log_alpha: ArrayLike) -> NDArray[np.int64]:
     """n >= 1 with P(n) proportional to (alpha / 2)^(2n) / (n! (n - 1)!), given ln alpha."""
     size = stream.shape
-    return run(bessel_rows, stream, np.empty(size, COUNT), operand(log_alpha, REAL, size))
+    return run(bessel_rows, stream, blank(stream, COUNT), operand(log_alpha, REAL, size))
 
 
 def hidden_count(
@@ -163,21 +163,21 @@ def hidden_count(
     without a count (below 0) to w^h / (h! Γ(a + h)), the Bessel law of order a - 1 at 2√w."""
     parts = [operand(w, REAL, stream.shape), operand(offset, REAL, stream.shape)]
     each = operand(count, COUNT, stream.shape)
-    return run(hidden_count_rows, stream, np.empty(stream.shape, COUNT), *parts, each)
+    return run(hidden_count_rows, stream, blank(stream, COUNT), *parts, each)
 
 
 def binomial(stream: Stream, n: ArrayLike, p: ArrayLike) -> NDArray[np.int64]:
     """k ~ Binomial(n, p)."""
     size = stream.shape
     u, v = operand(n, COUNT, size), operand(p, REAL, size)
-    return run(binomial_rows, stream, np.empty(size, COUNT), u, v)
+    return run(binomial_rows, stream, blank(stream, COUNT), u, v)
 
 
 def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
     """l ~ CRT(m, r): tables of m customers at concentration r; 1 where m > 0 = r."""
     size = stream.shape
     u, v = operand(m, COUNT, size), operand(r, REAL, size)
-    return run(crt_rows, stream, np.empty(size, COUNT), u, v)
+    return run(crt_rows, stream, blank(stream, COUNT), u, v)
 
 
 def dirichlet(
@@ -224,7 +224,7 @@ def multinomial(
     totals, weights = operand(n, COUNT, shape), operand(probability, REAL, shape)
     if totals.shape[axis] != 1:
         raise ValueError(f"n must have size 1 on the axis {axis} of the split: {totals.shape}")
-    out = np.empty(shape, COUNT)
+    out = blank(stream, COUNT)
     _run_lines(multinomial_lines, stream, size, totals, weights, axis, out)
     return out
 
@@ -268,7 +268,7 @@ def categorical(stream: Stream, log_weight: ArrayLike, axis: int) -> NDArray[np.
         stream, (log_weight,), axis = _around(stream, axis, log_weight)
         return categorical(stream, log_weight, axis).reshape(whole)
     size, logs = _size_of_axis(stream, axis), operand(log_weight, REAL, stream.shape)
-    out = np.empty(stream.shape, COUNT)
+    out = blank(stream, COUNT)
     _run_lines(categorical_lines, stream, size, logs, axis, out)
     return out
 

@@ -116,8 +116,13 @@ class _Scaled:
 
 
 def _scale(network: Network) -> Mutant | None:
-    """Of the first gamma that is drawn, the nearest to the roots."""
-    name = next((n for n in network.latent if isinstance(network[n], Gamma)), None)
+    """Of the first gamma that is drawn from its conditional, the nearest to the roots."""
+    drawn = [
+        step.name
+        for step in network.schedule
+        if not step.upward and step.in_turn is None and not network.wiring.draws[step.name].kernel
+    ]
+    name = next((n for n in network.latent if n in drawn and isinstance(network[n], Gamma)), None)
     if name is None:
         return None
 
@@ -154,6 +159,7 @@ def _wrong_order(schedule: Schedule) -> tuple[list[str], str, str] | None:
     steps, found = {step.name: step for step in schedule}, []
     for step in schedule:
         names = {read.name for read in step.reads} if not step.upward else set[str]()
+        names -= set(step.draws)  # a kernel begins from its own value
         for name in sorted(name for name in names if name in steps and not steps[name].upward):
             order = [other for other in steps if other != step.name]
             order.insert(order.index(name), step.name)

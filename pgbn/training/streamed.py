@@ -102,7 +102,8 @@ class _Rows:
             self.blocks = self._done()
             if self.blocks:
                 self.rows = np.lib.format.open_memmap(self.part, "r+")
-            else:
+            else:  # without a note first: an old one would take the empty rows for written ones
+                self.note.unlink(missing_ok=True)
                 self.rows = np.lib.format.open_memmap(self.part, "w+", np.dtype(dtype), shape)
         except OSError as error:
             raise StorageError(f"{target}: could not be written ({error.strerror})") from error

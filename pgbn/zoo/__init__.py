@@ -20,6 +20,7 @@ from pgbn.zoo.nbfa import nbfa
 from pgbn.zoo.pgbn import pfa, pgbn
 from pgbn.zoo.pgds import pgds
 from pgbn.zoo.poisson_mixture import poisson_mixture
+from pgbn.zoo.prgds import prgds
 from pgbn.zoo.tucker import tucker
 
 __all__ = [
@@ -46,5 +47,6 @@ __all__ = [
     "pgds",
     "phrase_windows",
     "poisson_mixture",
+    "prgds",
     "tucker",
 ]

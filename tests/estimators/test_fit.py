@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 from pathlib import Path
 from typing import Any
@@ -272,3 +273,19 @@ def test_an_estimator_takes_a_budget_for_each_layer(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"width=\(3, 4\): 4 is more than the 3"):
         pgbn.PFA((3, 4)).fit(X)
     assert deeper.report(tmp_path / "page.html").exists()
+
+
+def test_fit_takes_an_executor(tmp_path: Path) -> None:
+    """The rows of `fit` on disk: the same topics, and the estimator is copied, pickled and saved
+    as any other."""
+    plain = PFA(4, **FAST).fit(X)
+    on_disk = PFA(4, executor=pgbn.Disk(tmp_path / "rows"), **FAST)
+    again = clone(on_disk).fit(X)
+    assert again.executor is on_disk.executor
+    np.testing.assert_array_equal(again.components_, plain.components_)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).transform(X),
+                                  plain.transform(X))  # fmt: skip
+    pgbn.save(again, tmp_path / "model")
+    assert pgbn.load(tmp_path / "model").executor is None
+    with pytest.raises(DataError, match=r"n_jobs=2, executor=Disk\(.*: give one of them"):
+        PFA(4, n_jobs=2, executor=on_disk.executor, **FAST).fit(X)

@@ -6,7 +6,7 @@ import pytest
 
 from pgbn.explain.notation import Notation
 from pgbn.explain.operands import (
-    in_first_row,
+    in_first_rows,
     in_later_rows,
     operand_formula,
     takes_a_dot,
@@ -58,8 +58,8 @@ def test_operands(
     operand = OPERANDS[name]
     dim = "time" if "time" in operand.dims else "topic"
     assert operand_formula(notation, operand, notation.index).latex == latex
-    assert in_first_row(notation, operand, dim) is first
-    assert in_later_rows(notation, operand, dim) is later
+    assert bool(in_first_rows(notation, operand, dim)) is first
+    assert bool(in_later_rows(notation, operand, dim)) is later
     assert takes_a_dot(operand) is dot
 
 

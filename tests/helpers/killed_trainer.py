@@ -87,7 +87,8 @@ def die_in_call(number: int) -> None:
 
         return call
 
-    os.fsync, Path.replace, Path.unlink = map(deadly, (os.fsync, Path.replace, Path.unlink))
+    os.fsync, os.replace, Path.unlink = map(deadly, (os.fsync, os.replace, Path.unlink))
+    np.memmap.flush = deadly(np.memmap.flush)
 
 
 def forked(work: Callable[[], None], seconds: float) -> bool:

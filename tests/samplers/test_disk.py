@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pgbn
 from pgbn import zoo
 from pgbn.samplers import disk
 from pgbn.samplers.disk import Disk
-from pgbn.samplers.executor import Threads, parts_of, rows_array
+from pgbn.samplers.executor import Threads, cut_rows, rows_array
 
 X = np.random.default_rng(0).poisson(0.5, (600, 70))
 MODELS = {
@@ -25,8 +26,9 @@ MODELS = {
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays from a thousand bytes on are files."""
+    """Arrays from six hundred bytes on are files, and nothing is mapped beside a block."""
     monkeypatch.setattr(disk, "_SMALL", 1000)
+    monkeypatch.setattr(disk, "_AROUND", 0)
 
 
 def test_large_arrays_are_files_without_a_name(tmp_path: Path) -> None:
@@ -51,10 +53,86 @@ def test_rows_come_in_blocks_that_fit(tmp_path: Path, small_pages: None) -> None
         array[start:stop] += np.arange(start, stop)[:, None] + float(key)
 
     executor.rows(kernel, 1000, 7, out)
-    assert seen == [(start, start + 125) for start in range(0, 1000, 125)]
-    assert parts_of(executor) == 8
+    assert seen == [(start, start + 250) for start in range(0, 1000, 250)]
+    assert cut_rows(executor, 1000, (out, 3)) == seen
     np.testing.assert_array_equal(out, np.broadcast_to(7.0 + np.arange(1000)[:, None], (1000, 10)))
     assert executor.calls([lambda i=i: i for i in range(5)]) == [0, 1, 2, 3, 4]
+
+
+def test_rows_that_differ_are_cut_where_they_fit(tmp_path: Path, small_pages: None) -> None:
+    """Row i has i tokens of four bytes, and ten numbers: no block is beyond half of the memory."""
+    executor = Disk(tmp_path, memory=40_000, threads=1)
+    starts = np.concatenate(([0], np.cumsum(np.arange(200))))
+    word = rows_array(executor, (int(starts[-1]),), np.int32)
+    m = rows_array(executor, (200, 10), np.float64)
+    edges = cut_rows(executor, 200, (starts, word), m)
+    assert [start for start, _ in edges[1:]] == [stop for _, stop in edges[:-1]]
+    assert (edges[0][0], edges[-1][1]) == (0, 200)
+    sizes = [4 * (starts[b] - starts[a]) + 80 * (b - a) for a, b in edges]
+    assert max(sizes) <= 20_000 < 2 * min(sizes[:-1])
+
+
+def test_a_memory_that_holds_no_row_is_refused(tmp_path: Path, small_pages: None) -> None:
+    executor = Disk(tmp_path, memory=40_000, threads=1)
+    starts = np.array([0, 10, 9000, 9010])
+    word = rows_array(executor, (9010,), np.int32)
+    words = r"memory=40000: row 1 of 3 needs 35961 bytes of 1 files, .* at least memory=71923"
+    with pytest.raises(pgbn.DataError, match=words):
+        executor.rows(lambda *_: None, 3, 0, (starts, word))
+    cut_rows(Disk(tmp_path, memory=71_923, threads=1), 3, (starts, word))
+
+
+def resident(folder: Path) -> int:
+    """The bytes of files of a folder that are in the memory of this process."""
+    total, own = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ")[0]:
+            own = str(folder) in line
+        elif own and line.startswith("Rss:"):
+            total += int(line.split()[1]) * 1024
+    return total
+
+
+def largest_resident(folder: Path, chain: Any) -> int:
+    """The most that was in memory when blocks were let go; it only grows in between."""
+    found, seen = [0], [0]
+    own = Disk.release
+
+    def release(self: Disk) -> None:
+        shared = int(Path("/proc/self/statm").read_text().split()[2])  # pages of all files, quick
+        if shared > seen[0]:
+            seen[0] = shared
+            found.append(resident(folder))
+        own(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Disk, "release", release)
+        chain()
+    return max(found)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident pages are read from /proc")
+@pytest.mark.parametrize(
+    ("name", "layer1"), [("pgbn", "partial"), ("pgbn", "blocked"), ("pgbn", "collapsed")]
+)
+def test_no_more_is_resident_than_was_asked_for(name: str, layer1: str, tmp_path: Path) -> None:
+    """Documents of 1 to 24 tokens, the long ones together; three times the memory and more."""
+    rng = np.random.default_rng(1)
+    longer = np.sort(rng.uniform(0.01, 1.2, 20_000))
+    data = {"x": rng.poisson(np.repeat(longer, 100).reshape(-1, 100) * 0.2)}
+    executor = Disk(tmp_path, memory="4MB", threads=1)
+    chains: list[Any] = []
+
+    def begin() -> None:
+        chains.append(MODELS[name].chain(data, layer1=layer1, executor=executor))
+
+    if layer1 == "collapsed":  # sorts tokens by words when it begins
+        begin()
+    else:
+        assert largest_resident(tmp_path, begin) <= executor.memory
+    found = largest_resident(tmp_path, lambda: chains[0].sweep(1))
+    assert executor.mapped > 3 * executor.memory
+    assert executor.memory // 4 < found <= executor.memory
 
 
 @pytest.mark.parametrize(
@@ -73,7 +151,7 @@ def test_it_gives_the_bits_of_threads(
     data = {"x": np.minimum(X, 1) if name == "bernoulli" else X}
     executor = Disk(tmp_path, memory=40_000, threads=2)
     own = MODELS[name].chain(data, layer1=layer1, executor=executor).sweep(3)
-    assert executor.parts > 10
+    assert executor.mapped > 8 * executor.memory
     threads = MODELS[name].chain(data, layer1=layer1, threads=1).sweep(3)
     for node, value in threads.values.items():
         assert np.array_equal(own.values[node], value), node

@@ -19,6 +19,19 @@ def test_what_a_network_has_no_place_for_is_left_out() -> None:
     assert list(mutants(zoo["bnbp"])) == EVERY[:3]
 
 
+def test_kernels_held_nodes_and_entries_in_turn_are_left_alone() -> None:
+    """A completed simplex and a slice read their own values; a held gamma is not drawn at all."""
+    sizes = pg.Constant([1.0, 2.0, 0.5], dims="term")
+    phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
+    held, sliced = pg.Gamma("a", 2, 2), pg.Gamma("b", 2, 2, update="slice")
+    theta = pg.Gamma("theta", held * sliced, 2.0, dims=("doc", "topic"))
+    network = pg.Network(pg.Poisson("x", sizes * (phi @ theta), dims=("doc", "term")))
+    found = mutants(network.holding("a"))
+    assert "theta" in found["rate for scale"].words
+    graph = pg.zoo.epm(2)
+    assert "phi" not in mutants(graph)["rate for scale"].words.split()
+
+
 def test_the_network_is_not_changed() -> None:
     network = small_zoo()["pgbn poisson 2"]
     rules = dict(network.wiring.rules)

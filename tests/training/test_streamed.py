@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import pgbn
 from pgbn.errors import DataError
+from pgbn.training import streamed
 
 RNG = np.random.default_rng(0)
 X = RNG.poisson(0.5, (50, 12))
@@ -51,6 +56,34 @@ def test_a_stopped_run_goes_on(tmp_path) -> None:
     assert seen == [32, 40, 48, 50]
     at_once = pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS)
     np.testing.assert_array_equal(found, at_once)
+
+
+def test_stopped_at_its_end_and_again_at_its_beginning(tmp_path, monkeypatch) -> None:
+    """The note of the first call must not speak of rows that the second has only made room for."""
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+    path = tmp_path / "f.npy"
+
+    def stop(*ignored: object, **options: object) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(streamed, "sync_folder", stop)
+        with pytest.raises(Stopped):
+            pgbn.transform_to(MODEL, corpus, path, progress=_copy_note(path), **SWEEPS)
+    path.with_name("note").rename(path.with_name(".f.npy.json"))  # it was about to be removed
+    with monkeypatch.context() as patched:
+        patched.setattr(streamed, "infer", stop)
+        with pytest.raises(Stopped):
+            pgbn.transform_to(MODEL, corpus, path, **SWEEPS)
+    found = pgbn.transform_to(MODEL, corpus, path, **SWEEPS)
+    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
+
+
+def _copy_note(path: Path) -> Callable[[int, int], None]:
+    def copy(done: int, total: int) -> None:
+        shutil.copy(path.with_name(f".{path.name}.json"), path.with_name("note"))
+
+    return copy
 
 
 def test_other_settings_begin_anew(tmp_path) -> None:

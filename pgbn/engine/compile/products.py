@@ -14,7 +14,7 @@ from pgbn.engine.compile.layout import Labelled, labelled_number
 from pgbn.engine.compile.pairs import without_pairs
 from pgbn.engine.compile.weighted import weighted_product
 from pgbn.network.sumproduct import Operand, PairMask, SparseConstant, SumProduct
-from pgbn.samplers.executor import SERIAL, Executor
+from pgbn.samplers.executor import SERIAL, Executor, cut_rows, keeps_rows, let_go, rows_array
 from pgbn.samplers.simd.contract import contract
 from pgbn.samplers.simd.sums import sum_rows
 
@@ -50,7 +50,7 @@ def compile_product(
     if not parts:
         return labelled_number(coefficient)
     if len(parts) == 1:
-        return _scaled(_sum_out(parts[0], summed), coefficient)
+        return _scaled(_sum_out(parts[0], summed, executor), coefficient)
     if len(parts) == 2 and len(summed) == 1:
         pair = _matrix_product(parts[0], parts[1], summed[0], sizes, executor)
         if pair is not None:
@@ -85,7 +85,7 @@ def _summed(
 ) -> Labelled:
     """Σ_dim Π parts, which all have the dim."""
     if len(parts) == 1:
-        return _sum_out(parts[0], (dim,))
+        return _sum_out(parts[0], (dim,), executor)
     if len(parts) == 2:
         pair = _matrix_product(_last(parts[0], dim), _last(parts[1], dim), dim, sizes, executor)
         if pair is not None:
@@ -110,7 +110,7 @@ def _scaled(part: Labelled, coefficient: float) -> Labelled:
     return Labelled(lambda: get() * coefficient, part.dims, part.replicates)
 
 
-def _sum_out(part: Labelled, summed: tuple[str, ...]) -> Labelled:
+def _sum_out(part: Labelled, summed: tuple[str, ...], executor: Executor) -> Labelled:
     if not summed:
         return part
     get = part.get
@@ -119,15 +119,24 @@ def _sum_out(part: Labelled, summed: tuple[str, ...]) -> Labelled:
     if axes != (len(part.dims),):
         return Labelled(lambda: get().sum(axis=axes), dims, part.replicates)
 
-    def rows() -> Any:
-        value = get()
-        if value.dtype != np.float64 or not value.flags.c_contiguous or not value.size:
-            return value.sum(axis=-1)
-        out = np.empty(value.shape[:-1])
-        sum_rows(np.uint64(0), 0, out.size, value.reshape(-1, value.shape[-1]), out.reshape(-1))
-        return out
+    return Labelled(lambda: _row_sums(get(), executor), dims, part.replicates)
 
-    return Labelled(rows, dims, part.replicates)
+
+def _row_sums(value: Any, executor: Executor) -> Any:
+    """Σ over the last axis; block by block where rows are not to be in memory all at once."""
+    lines = value.reshape(-1, value.shape[-1]) if value.flags.c_contiguous and value.size else None
+    if lines is None or (value.dtype != np.float64 and not keeps_rows(executor)):
+        return value.sum(axis=-1)
+    kind = np.float64 if value.dtype == np.float64 else np.int64
+    out = np.empty(value.shape[:-1], kind)
+    flat = out.reshape(-1)
+    for start, stop in cut_rows(executor, len(lines), lines):
+        if kind is np.float64:
+            sum_rows(np.uint64(0), start, stop, lines, flat)
+        else:
+            lines[start:stop].sum(axis=-1, out=flat[start:stop])
+        let_go(executor)
+    return out
 
 
 def _matrix_product(
@@ -156,7 +165,8 @@ def _matrix_product(
         # values are replaced, never changed in place: the same arrays give the same product
         left, right = get_a(), get_b()
         if left is not last[0] or right is not last[1]:
-            out = np.empty((replicates, size, columns))
+            room = (replicates, size, columns)
+            out = rows_array(use, room, np.float64) if keeps_rows(use) else np.empty(room)
             use.rows(contract, rows, 0, left.reshape(shape_a), right.reshape(shape_b), out,
                      np.float64)  # fmt: skip
             last[:] = left, right, out.reshape(shape)

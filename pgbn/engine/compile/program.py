@@ -1,8 +1,7 @@
 """The program: the arrays of a network for given sizes, and functions that read them.
 
 It holds the state of a chain (values, counts) and gives slots, counts and exposures as functions
-on arrays; `pgbn.engine.plan` makes the steps of a sampler from them. It knows nothing of sweeps,
-seeds or recording.
+on arrays; `pgbn.engine.plan` makes the steps of a sampler from them.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from pgbn.network.terms import Factor, Lookup
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.results import checked_rule
-from pgbn.samplers.executor import SERIAL, Executor
+from pgbn.samplers.executor import SERIAL, Executor, in_memory
 from pgbn.samplers.stream import Stream
 
 if TYPE_CHECKING:
@@ -64,14 +63,12 @@ class Program:
         for node in network:
             if isinstance(node, Observed):
                 self.storage[node.name] = node.axes
+        self._row_dims = {dim for node in network.observed for dim in self.storage[node][:1]}
         copies = {name: 1 if name in shared else replicates for name in self.storage}
-        self.shape4 = {
-            name: shape4(dims, self.sizes, copies[name]) for name, dims in self.storage.items()
-        }
-        self.shape = {
-            name: (copies[name], *(self.sizes[dim] for dim in dims))
-            for name, dims in self.storage.items()
-        }
+        self.shape4 = {name: shape4(dims, self.sizes, copies[name])
+                       for name, dims in self.storage.items()}  # fmt: skip
+        self.shape = {name: (copies[name], *(self.sizes[dim] for dim in dims))
+                      for name, dims in self.storage.items()}  # fmt: skip
         self.pool = Pool(getattr(executor, "empty", np.empty))
         self.values: dict[str, NDArray[np.float64]] = {}
         self.counts: dict[tuple[str, str], NDArray[Any]] = {}  # integers
@@ -89,7 +86,11 @@ class Program:
         shape, stored = self.shape4[name], self.storage[name]
         first = len(shape) - len(stored)
         axes = tuple(first + stored.index(dim) for dim in node.sums_over) or (len(shape) - 1,)
-        return Stream(key, shape, self.executor, axes if len(axes) > 1 else axes[0])
+        return Stream(key, shape, self.executor_for(stored), axes if len(axes) > 1 else axes[0])
+
+    def executor_for(self, dims: Iterable[str]) -> Executor:
+        """What works on an array of some dims: one without rows is in memory."""
+        return self.executor if self._row_dims.intersection(dims) else in_memory(self.executor)
 
     # ---- reading quantities -----------------------------------------------------------
 
@@ -105,7 +106,8 @@ class Program:
                 return self._data_total(product)
             if product.summed:
                 return self._node_total(product, first)
-        return compile_product(product, self.read, self.sizes, self.executor)
+        dims = {dim for each in product.operands for dim in each.dims}
+        return compile_product(product, self.read, self.sizes, self.executor_for(dims))
 
     def keep_total(self, name: str, dim: str, total: NDArray[Any]) -> None:
         """Tell the sum over a dim of the present value of a node, computed on the way."""
@@ -115,7 +117,7 @@ class Program:
         """A node summed over dims. The sum is kept until the node is drawn again: what is summed
         is asked for twice, as the shape of one node and in the exposure of another."""
         once = replace(product, coefficient=1.0, repeated=())
-        total = compile_product(once, self.read, self.sizes, self.executor)
+        total = compile_product(once, self.read, self.sizes, self.executor_for(operand.dims))
         own = dict(zip(operand.dims, operand.own_dims, strict=True))
         key = (operand.name, *(own[dim] for dim in product.summed))
         scale = product.coefficient * prod(self.sizes[dim] for dim in product.repeated)

@@ -11,7 +11,10 @@ from pgbn.network.terms import Factor, Lookup
 from pgbn.nodes.base import Latent
 from pgbn.storage.memory import check_bytes, memory
 
-__all__ = ["check_fits", "complete_sizes"]
+__all__ = ["bytes_beside_rows", "check_fits", "complete_sizes"]
+
+_ENTRY = 26  # bytes of an entry without rows: two values, a count, its level and place in lists
+_ROW = 64  # bytes of numbers that a row has in one layer, and of sums on their way
 
 
 def complete_sizes(
@@ -118,11 +121,18 @@ def check_fits(
     replicates: int = 1,
     data: bool = False,
     argument: str = "",
+    rows_in: int | None = None,
 ) -> None:
     """Refuse sizes at which the values and counts of the nodes would not fit into memory.
 
     ``data``: the observed nodes are drawn, as whole arrays. ``argument`` is what the user gave.
+    ``rows_in``: of what has rows, so many bytes are in memory at a time.
     """
+    if rows_in is not None:
+        beside = bytes_beside_rows(network, sizes)
+        check_bytes(f"{rows_in} bytes for rows and {beside} for what all rows share",
+                    rows_in + beside, "give a smaller memory=, or fewer topics")  # fmt: skip
+        return
     need = {
         node.name: 16 * replicates * prod(sizes.get(dim, 1) for dim in node.axes)  # two arrays
         for node in network
@@ -135,3 +145,17 @@ def check_fits(
     shape = ", ".join(f"{dim}={sizes.get(dim, 1)}" for dim in worst.axes)
     largest = max(worst.axes, key=lambda dim: sizes.get(dim, 1), default="replicates")
     check_bytes(f"{argument}{worst.name} [{shape}]", total, f"make {largest} smaller")
+
+
+def bytes_beside_rows(network: Network, sizes: Mapping[str, int]) -> int:
+    """What a chain has in memory beside the rows that an executor keeps elsewhere: the values and
+    counts of what all rows share, and a few numbers for each row and layer."""
+    rows = {dim for name in network.observed for dim in network.nodes[name].axes[:1]}
+    shared = beside = 0
+    for name in network.latent:
+        axes = network.nodes[name].axes
+        if not rows.intersection(axes):
+            shared += prod(sizes[dim] for dim in axes)
+        elif len(axes) > 1:
+            beside += prod(sizes[dim] for dim in axes if dim in rows)
+    return _ENTRY * shared + _ROW * beside

@@ -37,7 +37,7 @@ def read_corpus_cells(node: Observed, corpus: Corpus, executor: Executor) -> Cel
     if len(node.axes) != 2:
         return read_array(node, corpus)  # which refuses it
     rows, columns = corpus.shape
-    indptr = np.zeros(rows + 1, np.int64)
+    indptr = rows_array(executor, (rows + 1,), np.int64)
     indices = rows_array(executor, (corpus.entries,), np.int32)
     values: Any = None
     row = cell = 0

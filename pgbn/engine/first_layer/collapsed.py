@@ -18,7 +18,7 @@ from pgbn.engine.fused.gamma_layers import LayerTables, find_mix
 from pgbn.errors import DataError
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
-from pgbn.samplers.executor import parts_of
+from pgbn.samplers.executor import cut_rows, keeps_rows, let_go
 from pgbn.samplers.first_layer.collapsed import (
     Labelling,
     allocate_collapsed,
@@ -85,7 +85,11 @@ class Collapsed(FirstLayer):
         self.shapes = self.program.pool.empty(
             shape if self.mix is not None else (0, 0, 0), np.float32
         )
-        self.totals = np.ascontiguousarray(self.m.reshape(shape).sum(axis=1))
+        self.totals = np.zeros((self.replicates, self.topics), np.int64)
+        for replicate, m in enumerate(self.m.reshape(shape)):
+            for low, high in cut_rows(self.executor, self.documents, m):
+                self.totals[replicate] += m[low:high].sum(axis=0)
+                let_go(self.executor)
         self.deliver()
 
     def step(self, key: int) -> None:
@@ -98,8 +102,13 @@ class Collapsed(FirstLayer):
         smoothing = smoothing_of(eta, self.replicates, self.vocabulary)
         labelling = Labelling(self.tokens.labels, self.table, self.totals, self.m)
         if mix is None:
-            self.executor.rows(allocate_collapsed, self.replicates, key, tokens, labelling,
-                     self.prior(), smoothing, pseudo)  # fmt: skip
+            given = (tokens, labelling, self.prior(), smoothing, pseudo)
+            if self.replicates == 1 and keeps_rows(self.executor):
+                for low, high in self._ranges(()):
+                    allocate_rows(np.uint64(key), low, high, *given)
+                    let_go(self.executor)
+            else:
+                self.executor.rows(allocate_collapsed, self.replicates, key, *given)
             self._deliver_all(key)
             for part, own_key in tables:
                 part(own_key)
@@ -108,11 +117,10 @@ class Collapsed(FirstLayer):
         theta = values[mix.theta].reshape(1, self.rows, mix.topics)
         phi = values[mix.phi] if mix.coefficient == 1.0 else mix.coefficient * values[mix.phi]
         others = self.other_counts()
-        parts = parts_of(self.executor)
-        ranges = blocks_of(self.rows, min(self.rows, max(parts, _BLOCKS)) if parts > 1 else 1)
         self.deliver()
         for part, own_key in tables:
             part.begin(own_key)
+        ranges = self._ranges([array for part, _ in tables for array in part.arrays()])
 
         def before(block: int) -> None:
             contract(np.uint64(0), *ranges[block], theta, phi, shapes, np.float32)
@@ -132,6 +140,13 @@ class Collapsed(FirstLayer):
         for part, _ in tables:
             part.end()
         self._deliver_all(key)
+
+    def _ranges(self, others: Sequence[NDArray[Any]]) -> list[tuple[int, int]]:
+        """The blocks of rows, those of all that is read and written beside the labels included."""
+        own = (*self.tokens.tokens, self.tokens.labels, self.m, self.shapes, *others)
+        ranges = cut_rows(self.executor, self.rows, *own)
+        few = 1 < len(ranges) < _BLOCKS
+        return blocks_of(self.rows, min(self.rows, _BLOCKS)) if few else ranges
 
     def _deliver_all(self, key: int) -> None:
         self.deliver()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.splitting import blocks_of
 from pgbn.engine.first_layer.base import FirstLayer, read_state
-from pgbn.samplers.executor import parts_of, rows_array
+from pgbn.samplers.executor import cut_rows, keeps_rows, rows_array
 from pgbn.samplers.first_layer.blocked import draw_labels
 from pgbn.samplers.first_layer.loadings import loadings_of
 from pgbn.samplers.first_layer.pseudo import count_pseudo
@@ -39,7 +39,7 @@ class TokenLabels:
         executor = program.executor
         self.tokens = expand(cells.indptr, cells.indices, cells.values, executor)
         self.labels = rows_array(executor, self.tokens.word.shape, np.uint16)
-        loadings = loadings_of(program.values[layer.pattern.loadings].copy(), executor)
+        loadings = loadings_of(program.values[layer.pattern.loadings], executor)
         executor.rows(draw_labels, layer.rows, key, self.tokens, loadings,
                  layer.scores(), self.labels, layer.pseudo(held=True))  # fmt: skip
 
@@ -56,12 +56,12 @@ class TokenLabels:
         """The counts n_vk of the labels: word by word or, where blocks of labels are read from
         files, block by block."""
         layer, executor = self.layer, self.layer.executor
-        words, parts = layer.replicates * layer.vocabulary, parts_of(executor)
-        if parts <= executor.workers:
+        words = layer.replicates * layer.vocabulary
+        if not keeps_rows(executor):
             executor.rows(count_words, words, 0, *self.order, self.labels, n)
             return
         n[...] = 0
-        for low, high in blocks_of(layer.rows, parts):
+        for low, high in cut_rows(executor, layer.rows, self.tokens, self.labels):
             executor.calls([
                 partial(add_words, low, high, *range_, layer.documents, self.tokens, self.labels, n)
                 for range_ in blocks_of(words, executor.workers)

@@ -37,7 +37,7 @@ class HeldTopics:
 
     def take(self) -> None:
         """φ as the program has it."""
-        value = self.layer.program.values[self.layer.pattern.loadings].copy()
+        value = self.layer.program.values[self.layer.pattern.loadings]
         self.loadings, self._key = loadings_of(value, self.layer.executor), None
 
     def draw(self, key: int) -> None:

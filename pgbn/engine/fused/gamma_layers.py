@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.posterior import posterior_of
-from pgbn.engine.compile.splitting import blocks_of
 from pgbn.engine.plan import Draw, Run, SlotCounts, maker
 from pgbn.network.sumproduct import operand_of
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.nodes.rules.registry import is_own, is_own_rule
 from pgbn.samplers.content import ByContent, key_for
-from pgbn.samplers.executor import SERIAL, parts_of
+from pgbn.samplers.executor import SERIAL, cut_rows
 from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.layers.tables import count_tables, share_tables
 from pgbn.samplers.rows import PARALLEL
@@ -100,7 +99,10 @@ class LayerTables(ABC):
     def __call__(self, key: int) -> None:
         executor = self.program.executor
         self.begin(key)
-        blocks = blocks_of(len(self._m), parts_of(executor) if self._m.size > PARALLEL else 1)
+        rows = len(self._m)
+        blocks = (
+            cut_rows(executor, rows, *self.arrays()) if self._m.size > PARALLEL else [(0, rows)]
+        )
         executor.calls([partial(self.rows, start, stop) for start, stop in blocks])
         self.end()
 
@@ -122,6 +124,10 @@ class LayerTables(ABC):
             share = np.zeros(self.program.shape[self.parent], np.int64)
         self.draw(start, stop, share)
         self._shares.append(share)
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """The arrays with rows, after `begin`."""
+        return (self._m,)
 
     @abstractmethod
     def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
@@ -151,6 +157,9 @@ class SplitTables(LayerTables):
         self._n_theta = program.pool.empty((rows, mix.topics), self._m.dtype)
         # Known from now on, so that the tables of the next layer can follow row by row.
         program.counts[self.node, mix.theta] = self._n_theta.reshape(program.shape[mix.theta])
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        return (self._m, self._theta, self._n_theta)
 
     def draw(self, start: int, stop: int, share: NDArray[np.int64]) -> None:
         documents = len(self._m) // len(self._phi)  # that share a value of φ

@@ -29,7 +29,7 @@ from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
 from pgbn.samplers.content import ByContent
-from pgbn.samplers.executor import Executor, executor_of, keeps_rows
+from pgbn.samplers.executor import Executor, executor_of
 from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ class Chain(ChainVerbs):
         cells = read_data(network, read_corpora(network, data, worker))
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | self.given.shapes)
-        if not keeps_rows(worker):
-            check_fits(network, sizes)
+        check_fits(network, sizes, rows_in=getattr(worker, "memory", None))
         program = Program(network, cells, sizes, 1, worker)
         self._begin_given(program, {} if init is None else init)
         self._begin(program, layer1)

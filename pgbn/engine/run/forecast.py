@@ -3,7 +3,8 @@
     θ_{T+h} ~ p(θ_{T+h} | θ_{T+h−1}, globals),   x_{T+h} ~ p(x_{T+h} | θ_{T+h}, globals)
 
 A future of ``steps`` rows is drawn as a network of steps + 1 rows whose first row is known: the
-last one of the past. Each draw is a replicate, with its own past and its own globals.
+last one of the past. With a longest lag of L it has steps + L rows, the last L of the past, or all
+if the past has fewer. Each draw is a replicate, with its own past and its own globals.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pgbn.engine.time.scan import time_prior
 from pgbn.errors import DataError, NetworkError
 from pgbn.network.network import Network
 from pgbn.network.terms import FIRST
-from pgbn.nodes.base import Latent, Observed
+from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.samplers.random import stream_key, word_of
 
 __all__ = ["forecast_network"]
@@ -45,7 +46,8 @@ def forecast_network(network: Network, draws: Any, steps: int, seed: int = 0) ->
     local = local.with_indexes(**{n: network.indexes[n] for n in local.categories
                                   if n in network.indexes})  # fmt: skip
     moving = [node.name for node in local if local.wiring.connections.time_dim(node.name)]
-    known = [name for name in local.latent if _is_needed(local, name, time)]
+    rows = min(_longest_lag(local), _length(local[moving[0]], time, draws))
+    known = [name for name in local.latent if _is_needed(local, name, time, rows)]
     past, lead = _read(local, [*moving, *known], draws)
     number = prod(lead)
     shapes = {name: past[name].shape[1:] for name in known}
@@ -56,12 +58,12 @@ def forecast_network(network: Network, draws: Any, steps: int, seed: int = 0) ->
         for dim, size in zip(local[name].axes, past[name].shape[1:], strict=True)
         if dim != time
     }
-    every = complete_sizes(local, {**sizes, **inner, time: steps + 1}, shapes)
+    every = complete_sizes(local, {**sizes, **inner, time: steps + rows}, shapes)
     check_fits(local, every, number, data=True, argument=f"steps={steps}: ")
     program = Program(local, {}, every, number)
-    future = _run(program, seed, time, past, moving, known)
+    future = _run(program, seed, time, past, moving, known, rows)
     values = {
-        name: np.delete(value, 0, local[name].axes.index(time) + 1)
+        name: np.delete(value, slice(rows), local[name].axes.index(time) + 1)
         for name, value in future.items()
     }
     chains = (*(1,) * (2 - len(lead)), *lead)
@@ -100,10 +102,20 @@ def _dims(network: Network, name: str, slot: str) -> set[str]:
     return {dim for term in network.wiring.polynomials[name, slot].terms for dim in term.dims}
 
 
-def _is_needed(network: Network, name: str, time: str) -> bool:
-    """Whether a node without time stands in a slot of one with it, beyond its first row."""
+def _length(node: Node, time: str, draws: Any) -> int:
+    """The number of rows of the past."""
+    value = given_arrays(draws).get(node.name)
+    return np.shape(value)[node.axes.index(time) - len(node.axes)] if value is not None else 1
+
+
+def _longest_lag(network: Network) -> int:
+    return max(lag for polynomial in network.wiring.polynomials.values() for lag in polynomial.lags)
+
+
+def _is_needed(network: Network, name: str, time: str, rows: int) -> bool:
+    """Whether a node without time stands in a slot of one with it, beyond these first rows."""
     return time not in network[name].axes and any(
-        factor.name == name and term.phase != FIRST
+        factor.name == name and (term.phase != FIRST or term.lag > rows)
         for (child, _), polynomial in network.wiring.polynomials.items()
         if time in network[child].axes
         for term in polynomial.terms
@@ -140,6 +152,7 @@ def _run(
     past: Mapping[str, NDArray[Any]],
     moving: list[str],
     known: list[str],
+    rows: int,
 ) -> dict[str, NDArray[Any]]:
     """All nodes with the dim of time, parents first, in the order of their dims."""
     out = {}
@@ -150,8 +163,9 @@ def _run(
             continue
         key = stream_key(seed, _FORECAST, word_of(name))
         if name in moving:
-            last = past[name].take(-1, node.axes.index(time) + 1)
-            value = time_prior(program, node, _row(program, name, time, last))(key)
+            last = np.moveaxis(past[name], node.axes.index(time) + 1, 0)[-rows:]
+            first = np.stack([_row(program, name, time, row) for row in last], axis=1)
+            value = time_prior(program, node, np.moveaxis(first, 1, 0))(key)
         else:
             value = prior_step(program, name)(key)
         if isinstance(node, Latent):

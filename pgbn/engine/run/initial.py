@@ -13,6 +13,7 @@ from pgbn.engine.compile.program import Program
 from pgbn.engine.run.generate import prior_step, to_storage
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Latent
+from pgbn.samplers.executor import cut_rows, keeps_rows, let_go, rows_array
 from pgbn.samplers.random import stream_key, word_of
 
 __all__ = ["begin_values"]
@@ -30,10 +31,23 @@ def begin_values(program: Program, key: int, init: Mapping[str, Any]) -> None:
             node = program.network.nodes[name]
             assert isinstance(node, Latent)
             draw = prior_step(program, name)
-            value = node.begin(draw(stream_key(key, word_of("initial"), word_of(name))))
-        kept = program.pool.empty(value.shape)
-        kept[...] = value
-        program.values[name] = kept
+            value = draw(stream_key(key, word_of("initial"), word_of(name)))
+        program.values[name] = _kept(program, name, value, begun=name in given)
+
+
+def _kept(program: Program, name: str, value: NDArray[Any], begun: bool) -> NDArray[Any]:
+    """A value where the program keeps it, a block of rows at a time; if it has not ``begun``, as
+    the node begins from it."""
+    executor, node = program.executor_for(program.storage[name]), program.network.nodes[name]
+    assert isinstance(node, Latent)
+    if not keeps_rows(executor):
+        return np.array(value, np.float64) if begun else np.ascontiguousarray(node.begin(value))
+    kept = rows_array(executor, value.shape, np.float64)
+    for start, stop in cut_rows(executor, value.shape[1], value, kept):
+        part = value[:, start:stop]
+        kept[:, start:stop] = part if begun else node.begin(part)
+        let_go(executor)
+    return kept
 
 
 def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:

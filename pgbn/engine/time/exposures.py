@@ -1,4 +1,4 @@
-"""Exposures of a node in time: row t hears its own children and what row t+1 passes back."""
+"""Exposures of a node in time: row t hears its own children and what row t + lag passes back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pgbn.network.sumproduct import (
     TimeExposure,
     reduce_product,
 )
-from pgbn.network.terms import ALWAYS, FIRST, LATER, Term
+from pgbn.network.terms import ALWAYS, FIRST, Term
 from pgbn.nodes.base import Node
 from pgbn.nodes.rules.registry import is_own
 from pgbn.nodes.rules.results import checked_rule
@@ -29,13 +29,15 @@ __all__ = ["backward", "passed_back", "stack_rows", "time_exposure", "time_expos
 
 
 def time_exposures(rows: Rows) -> list[Any]:
-    """ζ_t = rule(q_t + what row t+1 passes back, rates): one 4-d array (or number) a row."""
+    """ζ_t = rule(q_t + what row t + lag passes back, rates): one 4-d array (or number) a row."""
     program, rule = rows.program, rows.rule
+    if isinstance(rule.exposure, (int, float)):  # what is held tells of itself alone
+        return [float(rule.exposure)] * rows.length
     assert callable(rule.exposure)
     heard = rows.at_row(program.exposure(rows.name))
     others = rows.quantities(name for name in rule.exposure_reads if name != "exposure")
     cell: list[Any] = [0.0]
-    back = [backward(rows, term, cell) for term in rows.terms[LATER]]
+    back = [backward(rows, term, cell) for term in rows.lagged]
     exposures: list[Any] = [0.0] * rows.length
     for now in reversed(range(rows.length)):
         rows.now = now
@@ -51,24 +53,21 @@ def time_exposures(rows: Rows) -> list[Any]:
 
 
 def passed_back(rows: Rows, back: list[Any], cell: list[Any], exposures: list[Any]) -> Any:
-    """The exposure that the next row passes back to the current one."""
-    if rows.now == rows.length - 1:
-        return 0.0
-    rows.now += 1
-    cell[0] = exposures[rows.now]
+    """The exposure that later rows pass back to the current one."""
     total: Any = 0.0
-    for get in back:
-        if get is not None:
+    now = rows.now
+    for term, get in zip(rows.lagged, back, strict=True):
+        rows.now = now + term.lag
+        if rows.now < rows.length:
+            cell[0] = exposures[rows.now]
             total = total + get()
-    rows.now -= 1
+    rows.now = now
     return total
 
 
-def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any] | None:
-    """The exposure of the previous row that comes through one term, from that in ``cell``."""
+def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any]:
+    """The exposure of an earlier row that comes through one term, from that in ``cell``."""
     own = [factor for factor in term.factors if factor.previous]
-    if not own:
-        return None
     program = rows.program
     dims = program.wiring.exposures.rule_dims(rows.node, rows.slot)
     kept = tuple(dim for dim in rows.dims if dim in dims)
@@ -101,21 +100,22 @@ def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any] | Non
     return align(renamed, rows.dims, program.sizes)
 
 
-def stack_rows(rows: Rows, each: list[Any], phase: str = ALWAYS) -> NDArray[np.float64]:
-    """The exposures of every row as one array, (R, *dims); 0 where ``phase`` is not."""
+def stack_rows(
+    rows: Rows, each: list[Any], counts: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """The exposures of every row as one array, (R, *dims); 0 where a row does not count."""
     program, kept = rows.program, _kept(rows)
     inner = tuple(dim for dim in kept if dim != rows.along)
     shape = (program.replicates, *(program.sizes[dim] for dim in inner))
     out = []
     for now, value in enumerate(each):
-        counts = phase in ("", ALWAYS) or (phase == FIRST) == (now == 0)
         array = np.asarray(value, np.float64)
         if array.ndim:
             sizes = [
                 array.shape[array.ndim - len(rows.dims) + rows.dims.index(dim)] for dim in inner
             ]
             array = array.reshape((-1, *sizes))
-        out.append(np.broadcast_to(array * counts, shape))
+        out.append(np.broadcast_to(array * (counts is None or bool(counts[now])), shape))
     return np.ascontiguousarray(np.stack(out, axis=kept.index(rows.along) + 1))
 
 
@@ -125,16 +125,17 @@ def _kept(rows: Rows) -> tuple[str, ...]:
     return tuple(dim for dim in rows.program.storage[rows.name] if dim in dims)
 
 
-def time_exposure(program: Program, node: Node, slot: str, phase: str) -> Labelled:
-    """The exposure that a node in time passes to its slot, all rows; 0 where ``phase`` is not."""
+def time_exposure(program: Program, node: Node, slot: str, phase: str, lag: int = 1) -> Labelled:
+    """The exposure that a node in time passes to its slot, all rows; 0 where terms of this phase
+    and lag do not count."""
     rows = Rows(program, node)
-    kept = _kept(rows)
+    kept, first = _kept(rows), np.arange(rows.length) < lag
+    times = None if phase in ("", ALWAYS) else first if phase == FIRST else ~first
     if rows.rule.drawn is None:
-        return Labelled(lambda: stack_rows(rows, time_exposures(rows), phase), kept,
+        return Labelled(lambda: stack_rows(rows, time_exposures(rows), times), kept,
                         program.replicates)  # fmt: skip
-    times = np.arange(rows.length) == 0 if phase == FIRST else np.arange(rows.length) > 0
     shape = [-1 if dim == rows.along else 1 for dim in kept]
-    here = np.ones(1) if phase in ("", ALWAYS) else times.reshape(shape).astype(np.float64)
+    here = np.ones(1) if times is None else times.reshape(shape).astype(np.float64)
 
     def drawn() -> NDArray[np.float64]:
         sizes = (program.replicates, *(program.sizes[dim] for dim in kept))
@@ -148,26 +149,27 @@ def time_exposure(program: Program, node: Node, slot: str, phase: str) -> Labell
 
 @read_operand.register(TimeExposure)
 def _rest(operand: TimeExposure, program: Program) -> Labelled:
-    return time_exposure(program, program.network.nodes[operand.name], operand.slot, operand.phase)
+    return time_exposure(program, program.network.nodes[operand.name], operand.slot,
+                         operand.phase, operand.lag)  # fmt: skip
 
 
 @read_operand.register(FirstRow)
 def _first(operand: FirstRow, program: Program) -> Labelled:
-    first = (np.arange(program.sizes[operand.dims[0]]) == 0).astype(np.float64)[None]
+    first = (np.arange(program.sizes[operand.dims[0]]) < operand.lag).astype(np.float64)[None]
     return Labelled(lambda: first, operand.dims, 1)
 
 
 @read_operand.register(PreviousRow)
 def _previous(operand: PreviousRow, program: Program) -> Labelled:
-    """The value one row before; zero in the first row."""
-    name = operand.name
+    """The value its lag before; zero in the first rows."""
+    name, lag = operand.name, operand.lag
     along = program.wiring.connections.time_dim(name)
     assert along is not None
     axis = program.storage[name].index(along) + 1
 
     def get() -> NDArray[np.float64]:
-        value = np.roll(program.values[name], 1, axis=axis)
-        value[(slice(None),) * axis + (0,)] = 0.0
+        value = np.roll(program.values[name], lag, axis=axis)
+        value[(slice(None),) * axis + (slice(lag),)] = 0.0
         return value
 
     return Labelled(get, dims_here(operand, program), program.replicates)

@@ -1,6 +1,7 @@
 """A node in time, seen row by row.
 
-Row t of the node has the shape a_t = Σ_terms …(θ_{t−1})….
+Row t of the node has the shape a_t = Σ_terms …(θ_{t−lag})…; which terms count changes from row to
+row at the lags of its Shifts, so that the rows between two lags have a phase in common.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pgbn.engine.compile.products import compile_product
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.splitting import Splitter
 from pgbn.network.sumproduct import Operand, PreviousRow, operand_of, reduce_product
-from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Term
+from pgbn.network.terms import LATER, Factor, Term
 from pgbn.nodes.base import Node
 from pgbn.nodes.rules.types import EvidenceRule
 from pgbn.samplers.random import stream_key
@@ -41,10 +42,12 @@ class Rows:
         self.axis = program.storage[node.name].index(self.along) + 1
         self.shape4: Shape4 = shape4(self.dims, program.sizes, program.replicates)
         self.now = 0
+        self.lags = polynomial.lags
         self.terms = {
-            phase: tuple(term for term in polynomial.terms if term.phase in (ALWAYS, phase))
-            for phase in (FIRST, LATER)
+            begin: tuple(term for term in polynomial.terms if term.counts_at(begin))
+            for begin in (0, *self.lags)
         }
+        self.lagged = tuple(term for term in polynomial.terms if term.phase == LATER)
         self._values = {
             phase: [self._term_value(term) for term in terms] for phase, terms in self.terms.items()
         }
@@ -55,8 +58,9 @@ class Rows:
         return self.program.wiring.rules[self.name, self.slot]
 
     @property
-    def phase(self) -> str:
-        return FIRST if self.now == 0 else LATER
+    def phase(self) -> int:
+        """The first of the rows in which the same terms count as in the current one."""
+        return max(begin for begin in (0, *self.lags) if begin <= self.now)
 
     def row(self, labelled: Labelled) -> Labelled:
         """A quantity at the current row."""
@@ -72,14 +76,14 @@ class Rows:
         )
 
     def read(self, operand: Operand) -> Labelled:
-        """An operand at the current row; the node itself one row before."""
+        """An operand at the current row; the node itself its lag before."""
         if not isinstance(operand, PreviousRow):
             return self.row(self.program.read(operand))
         names = dict(zip(operand.own_dims, operand.dims, strict=True))
         dims = tuple(names[dim] for dim in self.dims)
-        values, name = self.program.values, self.name
+        values, name, lag = self.program.values, self.name, operand.lag
         return Labelled(
-            lambda: np.ascontiguousarray(np.moveaxis(values[name], self.axis, 0)[self.now - 1]),
+            lambda: np.ascontiguousarray(np.moveaxis(values[name], self.axis, 0)[self.now - lag]),
             dims,
             self.program.replicates,
         )
@@ -129,7 +133,7 @@ class Rows:
         axis = len(self.shape4) - 1 if simplex is None else first + self.dims.index(simplex)
         return Stream(stream_key(key, self.now), self.shape4, self.program.executor, axis)
 
-    def splitters(self) -> dict[str, Splitter]:
+    def splitters(self) -> dict[int, Splitter]:
         return {
             phase: Splitter(
                 terms,

@@ -57,15 +57,17 @@ def _check_inner(walk: Walk, parts: tuple[Term, ...]) -> None:
 
 
 def _multiply(parts: tuple[Term, ...], summed: tuple[str, ...]) -> Term | None:
-    phases = {part.phase for part in parts} - {ALWAYS}
-    if len(phases) > 1:
-        return None  # one part counts in the first row only, the other in later rows only
+    phases = {(part.phase, part.lag) for part in parts if part.phase != ALWAYS}
+    if len({phase for phase, _ in phases}) > 1:
+        return None  # one part counts in the first rows only, the other in later rows only
+    phase, lag = phases.pop() if phases else (ALWAYS, 1)
     inner = tuple(dim for part in parts for dim in part.contracted)
     return Term(
         float(np.prod([part.coefficient for part in parts])),
         tuple(factor for part in parts for factor in part.factors),
         inner + summed,
-        phases.pop() if phases else ALWAYS,
+        phase,
+        lag,
     )
 
 

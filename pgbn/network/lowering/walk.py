@@ -70,11 +70,11 @@ def _is_default(node: Node, slot: str) -> bool:
 class Walk:
     """One walk over the expression of one slot, whose value may have the dims ``out``.
 
-    ``along`` is the dim of the Shift that was met, if there is one; ``inside`` that the walk is
-    inside it, where Self() stands for the row before.
+    ``along`` is the dim of the Shift that was met, if there is one; ``inside`` the lag of the one
+    that the walk is inside of, where Self() stands for an earlier row, or 0.
     """
 
-    def __init__(self, node: Node, slot: str, inside: bool = False) -> None:
+    def __init__(self, node: Node, slot: str, inside: int = 0) -> None:
         self.node, self.slot, self.out = node, slot, node.slot_axes(slot)
         self.along: str | None = None
         self.inside = inside

@@ -8,12 +8,11 @@ of the rate take part as pseudo-topics (`pseudo`).
 """
 
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.executor import SERIAL, Executor, parts_of
+from pgbn.samplers.executor import SERIAL, Executor, cut_rows
 from pgbn.samplers.first_layer.known_sums import allocate_known
 from pgbn.samplers.first_layer.pseudo import PseudoTopics, draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
@@ -111,9 +110,7 @@ def split_all_cells(
 ) -> None:
     """Split all cells; n_wk (R, V, K) and m (rows, K), and the counts ``split_e`` of the
     pseudo-topics, are written anew. ``known`` are `padded_topics` and `cell_sums`, if they are."""
-    rows, parts = cells.indptr.size - 1, parts_of(executor)
-    edges = [rows * part // parts for part in range(parts + 1)]
-    word = np.uint64(key)
+    word, edges = np.uint64(key), cut_rows(executor, cells.indptr.size - 1, cells, theta, m)
     n_wk[...] = 0
     free: list[tuple[np.ndarray, PseudoTopics | None]] = [(n_wk, split_e)]
     if split_e is not None:
@@ -132,7 +129,7 @@ def split_all_cells(
             allocate_known(word, start, stop, sums, cells, phi, *given)
         free.append((counts, further))
 
-    executor.calls([partial(split, *edge) for edge in pairwise(edges)])
+    executor.calls([partial(split, *edge) for edge in edges])
     for counts, further in free:
         if counts is not n_wk:
             n_wk += counts

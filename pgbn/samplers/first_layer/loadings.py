@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
+_WORDS = 4096  # whose lists are measured at a time
 _0, _1, _23 = np.uint64(0), np.uint32(1), np.uint32(23)
 # Entries below these parts of a word's typical entry are not listed: of quick draws, of others.
 _CUT_QUICK, _CUT = 0.004, 0.0015
@@ -213,9 +214,17 @@ def draw_phi(key, n_wk, eta, out, executor: Executor = SERIAL):
 
 
 def loadings_of(phi, executor: Executor = SERIAL) -> Loadings:
-    """The loadings of a given Φ (R, V, K), which is kept, not copied."""
-    cut = _CUT * (phi * phi).sum(axis=2) / np.maximum(phi.sum(axis=2), 1e-300)
-    room = padded((phi > cut[:, :, None]).sum(axis=2).ravel())
+    """The loadings of a given Φ (R, V, K), which is kept, not copied, unless a kernel could not
+    take it."""
+    if not phi.flags.carray:
+        phi = phi.copy()
+    replicates, vocabulary, _ = phi.shape
+    room = np.empty((replicates, vocabulary), np.int64)
+    for first in range(0, vocabulary, _WORDS):  # some at a time: Φ may take much of the memory
+        part = phi[:, first : first + _WORDS]
+        cut = _CUT * (part * part).sum(axis=2) / np.maximum(part.sum(axis=2), 1e-300)
+        room[:, first : first + _WORDS] = (part > cut[:, :, None]).sum(axis=2)
+    room = padded(room.ravel())
     out = _blank(phi, np.concatenate(([0], np.cumsum(room))))
     out.scale[...] = 1.0
     executor.rows(_list_words, out.length.size, 0, out)

@@ -51,7 +51,7 @@ def expand(indptr, indices, data, executor: Executor = SERIAL) -> Tokens:
     an array that the executor keeps."""
     indptr, data = np.asarray(indptr, np.int64), np.asarray(data, np.int64)
     rows = indptr.size - 1
-    row_start = np.zeros(rows + 1, np.int64)
+    row_start = rows_array(executor, (rows + 1,), np.int64)
     executor.rows(_row_totals, rows, 0, indptr, data, row_start)
     np.cumsum(row_start, out=row_start)
     word = rows_array(executor, (int(row_start[-1]),), np.int32)

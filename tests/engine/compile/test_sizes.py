@@ -9,7 +9,7 @@ import pytest
 
 import pgbn
 from pgbn import DataError, Network, NetworkError, Poisson
-from pgbn.engine.compile.sizes import check_fits, complete_sizes
+from pgbn.engine.compile.sizes import bytes_beside_rows, check_fits, complete_sizes
 from tests.helpers.refusals import check_refused
 from tests.helpers.small_data import NET, X, run
 
@@ -86,3 +86,19 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatc
         check_fits(NET, sizes, replicates=2)
     with pytest.raises(DataError, match=r"n=3: x \[doc=1000, term=4\] would need"):
         check_fits(NET, sizes, data=True, argument="n=3: ")
+
+
+def test_what_is_in_memory_beside_rows_is_known_before() -> None:
+    net = pgbn.zoo.pgbn([200, 50])
+    sizes = {"doc": 1000, "term": 5000, **net.sizes}
+    shared = 5000 * 200 + 200 * 50 + 50 + 2  # Φ¹, Φ², r, γ0, c0
+    assert bytes_beside_rows(net, sizes) == 26 * shared + 64 * 2 * 1000
+
+
+def test_rows_on_disk_leave_room_for_what_they_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = pgbn.zoo.pfa(100)
+    monkeypatch.setattr("pgbn.storage.memory.memory", lambda: 10**9)  # of the machine
+    check_fits(net, {"doc": 10**7, "term": 1000, **net.sizes}, rows_in=10**8)
+    words = r"2000000000 bytes for rows and 642\d+ for what all rows share .*smaller memory="
+    with pytest.raises(pgbn.DataError, match=words):
+        check_fits(net, {"doc": 10**7, "term": 1000, **net.sizes}, rows_in=2 * 10**9)

@@ -83,4 +83,4 @@ def test_the_rows_in_memory_are_bounded(tmp_path: Path) -> None:
     )
     mapped, grown = map(int, found.stdout.split("\n")[1].split())
     assert mapped > 80e6
-    assert grown < 0.6 * mapped, (mapped, grown)
+    assert grown < 0.3 * mapped, (mapped, grown)

@@ -204,18 +204,18 @@ def kills(folder: Path, number: int, seed: int, seconds: float) -> dict[str, Any
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_kills_of_every_verb_that_writes(tmp_path: Path) -> None:
     """SIGKILL at random moments and in the calls of a write: the end is the undisturbed one's."""
-    report = kills(tmp_path / "k", 5, 1, 600)
-    assert len(report) == 4
+    report = kills(tmp_path / "k", 2, 1, 600)
+    assert len(report) == 11
     for name, found in report.items():
         assert found["wrong"] == 0, name
-        assert found["kills"] >= 5, name
+        assert found["kills"] >= 2, name
         assert found["ends"] >= 1, name
-    assert sum(found["mid_write"] for found in report.values()) >= 4
+    assert sum(found["mid_write"] for found in report.values()) >= 8
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_many_kills(tmp_path: Path) -> None:
-    report = kills(tmp_path / "k", 2500, 2, 6 * 3600)
+    report = kills(tmp_path / "k", 950, 2, 6 * 3600)
     assert sum(found["wrong"] for found in report.values()) == 0
     assert sum(found["kills"] for found in report.values()) >= 10_000

@@ -8,7 +8,6 @@ import pytest
 from pgbn import Dirichlet, Gamma, Network, Poisson, Self, Shift
 from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.time.rows import Rows
-from pgbn.network.terms import FIRST, LATER
 
 THETA = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])  # time × topic
 PI = np.array([[0.25, 0.75], [0.5, 0.5]])  # previous × topic
@@ -37,16 +36,16 @@ def test_what_is_beside_a_row(rows: Rows) -> None:
 
 
 def test_the_terms_of_the_first_row_and_of_later_ones(rows: Rows) -> None:
-    assert [[f.name for f in term.factors] for term in rows.terms[FIRST]] == [["nu"], []]
-    assert [[f.name for f in term.factors] for term in rows.terms[LATER]] == [["pi", "self"], []]
-    assert set(rows.splitters()) == {FIRST, LATER}
+    assert [[f.name for f in term.factors] for term in rows.terms[0]] == [["nu"], []]
+    assert [[f.name for f in term.factors] for term in rows.terms[1]] == [["pi", "self"], []]
+    assert set(rows.splitters()) == {0, 1}
 
 
 def test_the_shape_of_every_row(rows: Rows) -> None:
     expected = [NU + 0.1, THETA[0] @ PI + 0.1, THETA[1] @ PI + 0.1]
     for now, shape in enumerate(expected):
         rows.now = now
-        assert rows.phase == (FIRST if now == 0 else LATER)
+        assert rows.phase == min(now, 1)
         np.testing.assert_allclose(np.ravel(rows.shape()), shape)
 
 

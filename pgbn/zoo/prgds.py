@@ -1,0 +1,43 @@
+"""The Poisson-randomised gamma dynamical system: factors that switch on and off."""
+
+from __future__ import annotations
+
+from pgbn.network.network import Network
+from pgbn.nodes import Dirichlet, Gamma, Poisson, RandomisedGamma, Self, Shift
+from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
+
+__all__ = ["prgds"]
+
+
+def prgds(
+    width: int,
+    offset: float = 0.0,
+    eta: float = 0.1,
+    epsilon: float = 1.0,
+    tau: float = 1.0,
+    gamma0_prior: Prior = (10.0, 10.0),
+    delta_prior: Prior = (0.1, 0.1),
+) -> Network:
+    """x_t ~ Pois(δ_t Σ_k ν_k φ_k θ_tk), θ_tk ~ Gam(ε + h_tk, τ), h_tk ~ Pois(τ Σ_l π_kl θ_{t−1,l}).
+
+    ε is ``offset``; with 0 a strength θ_tk is exactly 0 where its hidden count h_tk is, so that a
+    factor can be silent. θ_0k = ν_k ~ Gam(ε/K + g_k, 1), g_k ~ Pois(γ0/K), is the weight of factor
+    k; φ_k ~ Dir(η) over terms, π_l ~ Dir over topics, δ_t and γ0 ~ Gam. The hidden counts are not
+    kept: θ and ν are drawn with them. Nodes: x (dims time, term), phi, theta, pi (dims previous,
+    topic), nu, delta, gamma0. Offset, γ0 and δ are those of the released code, which draws τ and
+    the rate of ν too, here 1; η and ``epsilon``, the prior of Π, are ours.
+
+    Reference: Schein, Linderman, Zhou, Blei & Wallach, Poisson-randomized gamma dynamical systems,
+    NeurIPS 2019.
+    """
+    check_one_width(width)
+    tau = check_positive_number(tau, "tau")
+    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
+    nu = RandomisedGamma("nu", gamma0 / width, 1.0, offset=offset / width, dims="topic")
+    pi = Dirichlet("pi", check_positive_number(epsilon, "epsilon"), over="topic", dims="previous")
+    walk = Shift(pi @ Self(topic="previous"), along="time", initial=nu)
+    theta = RandomisedGamma("theta", tau * walk, tau, offset=offset, dims=("time", "topic"))
+    delta = Gamma("delta", *check_prior(delta_prior, "delta_prior"), dims="time")
+    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
+    x = Poisson("x", delta * (phi @ (nu * theta)), dims=("time", "term"))
+    return Network(x, sizes={"topic": width})

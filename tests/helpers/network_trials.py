@@ -1,0 +1,104 @@
+"""Random networks examined: refused in words, or right by the joint-distribution test.
+
+    python -m tests.helpers.network_trials 0 1400 2000       # cases 0 … 1399, 2,000 replicates
+    python -m tests.helpers.network_trials 0 200 2000 "CRT off by one"    # broken on purpose
+
+What passes |z| 4 is repeated with another seed and four times the replicates, and is a finding if
+it passes again. The last line counts; the exit code is 1 if anything was found.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+
+import pgbn
+from pgbn.testing import GewekeResult, geweke, mutants
+from tests.helpers.random_networks import Case, draft
+
+__all__ = ["MOST", "check_refusal", "examine", "is_seen"]
+
+MOST = 4.0  # |z|
+SWEEPS = 5
+
+
+def examine(case: Case, replicates: int, sweeps: int = SWEEPS) -> float:
+    """The largest |z| of a case in the derived order and in its random one; an `AssertionError`
+    is a finding."""
+    assert case.network is not None
+    orders = [None] if case.order == case.network.schedule.names else [None, case.order]
+    return max(_examine(case, order, replicates, sweeps) for order in orders)
+
+
+def _examine(case: Case, order: list[str] | None, replicates: int, sweeps: int) -> float:
+    result = _result(case, order, replicates, sweeps, 1)
+    if result.worst < MOST:
+        return result.worst
+    result = _result(case, order, 4 * replicates, sweeps, 2)
+    assert result.worst < MOST, f"case {case.number}, {case.layer1}, order {order}: {result}"
+    return result.worst
+
+
+def _result(
+    case: Case,
+    order: list[str] | None,
+    replicates: int,
+    sweeps: int,
+    seed: int,
+    layer1: str | None = None,
+    broken: Callable[[pgbn.Chain], None] | None = None,
+) -> GewekeResult:
+    """A warning of numpy, about a number that is none, is a finding too."""
+    assert case.network is not None
+    layer1 = layer1 or case.layer1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        return geweke(case.network, None, replicates, sweeps, seed, layer1, 1, broken, order=order)
+
+
+def check_refusal(case: Case) -> None:
+    """A refusal names a node, and says what to do in more than a few words."""
+    words = str(case.refusal)
+    assert len(words) > 60, f"case {case.number}: {words}"
+    assert any(name in words for name in case.names), f"case {case.number}: {words}"
+
+
+def is_seen(case: Case, mutant: str, replicates: int) -> bool | None:
+    """Whether a network notices that its sampler is broken; None if it has no such part."""
+    assert case.network is not None
+    broken = mutants(case.network).get(mutant)
+    if broken is None:
+        return None
+    return _result(case, None, replicates, SWEEPS, 1, broken.layer1, broken).worst > MOST
+
+
+def main() -> None:
+    first, last, replicates = map(int, sys.argv[1:4])
+    mutant = sys.argv[4] if len(sys.argv) > 4 else None
+    counts, largest = Counter[str](), 0.0
+    for number in range(first, last):
+        begun = time.process_time()
+        try:
+            case = draft(number)
+            if case.network is None:
+                counts["refused"] += 1
+                check_refusal(case)
+            elif mutant is not None:
+                counts[f"seen: {is_seen(case, mutant, replicates)}"] += 1
+            else:
+                counts["accepted"] += 1
+                largest = max(largest, examine(case, replicates))
+        except Exception as error:  # whatever it is, it is a finding
+            counts["found"] += 1
+            print(f"case {number}: {type(error).__name__}: {error}"[:1500], flush=True)
+        if (seconds := time.process_time() - begun) > 5:
+            print(f"case {number} took {seconds:.1f} s", flush=True)
+    print(dict(counts), f"largest |z| {largest:.2f}, {time.process_time():.0f} s of the processor")
+    sys.exit(1 if counts["found"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,462 @@
+"""Random networks of the whole language: a case is a number, and the same number is the same
+network.
+
+    python -m tests.helpers.random_networks 17        # shows case 17
+
+A `Draft` draws from the grammar below. To teach it something new, write a function of a draft, the
+dims wanted and the depth left that returns an expression with at most these dims, and put it into
+its table: ``EXPRESSIONS`` (positive values), ``SHAPES``, ``RATES``, ``CONCENTRATIONS`` or ``DATA``.
+What it draws need not be possible: a network that has no sampler must be refused in words, and
+`draft` gives the error in its place. Numbers in priors are such that moments exist and counts
+are few.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import pgbn as pg
+from pgbn.network.schedule import reorder
+from tests.helpers.first_layers import samplers_of_network
+
+__all__ = ["CONCENTRATIONS", "DATA", "EXPRESSIONS", "RATES", "SHAPES", "Case", "Draft", "draft"]
+
+Dims = tuple[str, ...]
+MOST_NODES, MOST_CELLS = 9, 14  # beyond it a draft ends every branch
+SIZES = {"doc": 2, "term": 3, "tag": 2, "time": 3, "vertex": 3}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network, or the words with which it was refused; ``order`` is a random one of those that
+    are accepted, ``layer1`` a random one of the samplers that serve it."""
+
+    number: int
+    network: pg.Network | None
+    refusal: pg.PgbnError | None
+    order: list[str]
+    layer1: str
+    names: list[str]  # of all nodes that were declared
+
+
+class Draft:
+    """The dice and what has been declared so far."""
+
+    def __init__(self, number: int) -> None:
+        self.dice = random.Random(f"pgbn network {number}")
+        self.sizes: dict[str, int] = {}
+        self.nodes: list[Any] = []
+        self.named = 0
+
+    # ---- dice -----------------------------------------------------------------------------
+
+    def chance(self, probability: float) -> bool:
+        return self.dice.random() < probability
+
+    def pick(self, options: Any) -> Any:
+        return options[int(self.dice.random() * len(options))]
+
+    def some(self, dims: Iterable[str], each: float = 0.6) -> Dims:
+        return tuple(dim for dim in dims if self.chance(each))
+
+    def way(self, table: dict[Callable[..., Any], float]) -> Callable[..., Any]:
+        return self.dice.choices(list(table), list(table.values()))[0]
+
+    def number(self) -> float:
+        return float(self.pick((0.6, 1.0, 1.5, 2.0, 3.0)))
+
+    def array(self, dims: Dims, values: tuple[float, ...] = (0.5, 1.0, 2.0)) -> pg.Constant:
+        shape = [self.sizes[dim] for dim in dims]
+        flat = [self.pick(values) for _ in range(int(np.prod(shape)))]
+        return pg.Constant(np.array(flat, float).reshape(shape), dims=dims)
+
+    # ---- names ----------------------------------------------------------------------------
+
+    def name(self, letter: str) -> str:
+        self.named += 1
+        return f"{letter}{self.named}"
+
+    def dim(self, kind: str, size: int | None = None) -> str:
+        """A dim: one of those of data, or a new one."""
+        if size is None:
+            self.sizes[kind] = SIZES[kind]
+            return kind
+        name = f"{kind}{sum(known.startswith(kind) for known in self.sizes)}"
+        self.sizes[name] = size
+        return name
+
+    def keep(self, node: Any) -> Any:
+        self.nodes.append(node)
+        return node
+
+    @property
+    def full(self) -> bool:
+        cells = sum(int(np.prod([self.sizes[d] for d in node.axes])) for node in self.nodes)
+        return len(self.nodes) >= MOST_NODES or cells > MOST_CELLS * 4
+
+    # ---- values ---------------------------------------------------------------------------
+
+    def positive(self, dims: Dims, depth: int) -> Any:
+        """A positive expression of at most these dims."""
+        if depth <= 0 or self.full:
+            return gamma(self, dims, 0)
+        return self.way(EXPRESSIONS)(self, dims, depth)
+
+
+# ---- nodes ----------------------------------------------------------------------------------
+
+
+def root(draft: Draft, dims: Dims) -> Any:
+    """A gamma whose moments, and those of its inverse, exist."""
+    return draft.keep(
+        pg.Gamma(draft.name("g"), draft.pick((3.0, 4.0)), draft.pick((2.0, 4.0)), dims=dims)
+    )
+
+
+def gamma(draft: Draft, dims: Dims, depth: int) -> Any:
+    """A gamma with random parents; a few are drawn by a slice."""
+    if depth <= 0:
+        return root(draft, dims)
+    shape = draft.way(SHAPES)(draft, dims, depth - 1)
+    rate = draft.way(RATES)(draft, dims, depth - 1)
+    update = {"update": "slice"} if draft.chance(0.06) else {}
+    return draft.keep(pg.Gamma(draft.name("g"), shape, rate, dims=dims, **update))
+
+
+def randomised(draft: Draft, dims: Dims, depth: int) -> Any:
+    """A gamma with a hidden Poisson count in its shape."""
+    rate, noise = draft.positive(dims, depth - 1), draft.pick((1.5, 3.0))
+    offset = draft.pick((0.0, 0.7, 2.0))
+    return draft.keep(pg.RandomisedGamma(draft.name("h"), rate, noise, offset=offset, dims=dims))
+
+
+def dirichlet(draft: Draft, over: str, dims: Dims, depth: int) -> Any:
+    concentration = draft.way(CONCENTRATIONS)(draft, (*dims, over), depth)
+    return draft.keep(pg.Dirichlet(draft.name("d"), concentration, over=over, dims=dims))
+
+
+def gate(draft: Draft, dims: Dims) -> Any:
+    probability: Any = 0.5
+    if draft.chance(0.6):
+        probability = draft.keep(pg.Beta(draft.name("b"), 2.0, 2.0, dims=draft.some(dims)))
+    return draft.keep(pg.Bernoulli(draft.name("o"), probability, dims=dims))
+
+
+def categories(draft: Draft, dims: Dims, of: str) -> pg.Categories:
+    shape = [draft.sizes[dim] for dim in dims]
+    numbers = [draft.pick(range(draft.sizes[of])) for _ in range(int(np.prod(shape)))]
+    values = np.array(numbers).reshape(shape)
+    return pg.Categories(draft.name("c"), dims=dims, of=of, values=values)
+
+
+# ---- shapes, rates, concentrations ------------------------------------------------------------
+
+
+def number(draft: Draft, dims: Dims, depth: int) -> Any:
+    return draft.number()
+
+
+def known(draft: Draft, dims: Dims, depth: int) -> Any:
+    return draft.array(draft.some(dims, 0.8))
+
+
+def within(draft: Draft, dims: Dims, depth: int) -> Any:
+    """An expression that lacks some of the dims."""
+    return draft.positive(draft.some(dims, 0.7), depth)
+
+
+def whole(draft: Draft, dims: Dims, depth: int) -> Any:
+    return draft.positive(dims, depth)
+
+
+def before(draft: Draft, dims: Dims, depth: int) -> Any:
+    """The row before, alone or beside something else; through a matrix of transitions, perhaps."""
+    if "time" not in dims:
+        return within(draft, dims, depth)
+    others = tuple(dim for dim in dims if dim != "time")
+    initial = draft.positive(draft.some(others), 0) if draft.chance(0.5) else draft.number()
+    step: Any = pg.Self()
+    if others and draft.chance(0.5):
+        own = draft.pick(others)
+        old = draft.dim("old", draft.sizes[own])
+        step = dirichlet(draft, own, (old,), 0) @ pg.Self(**{own: old})
+    elif draft.chance(0.5):
+        step = draft.pick((0.5, 2.0)) * step
+    shift = pg.Shift(step, along="time", initial=initial)
+    return shift + draft.positive(draft.some(dims), 0) if draft.chance(0.3) else shift
+
+
+def gated(draft: Draft, dims: Dims, depth: int) -> Any:
+    return gate(draft, dims) * draft.positive(draft.some(dims), depth)
+
+
+def odds(draft: Draft, dims: Dims, depth: int) -> Any:
+    """Odds; what has no conjugate update with them has one by a slice, often."""
+    update = {"update": "slice"} if draft.chance(0.3) else {}
+    return draft.keep(
+        pg.BetaOdds(draft.name("p"), 3.0, 4.0, dims=draft.some(dims[:1], 0.8), **update)
+    )
+
+
+def rates(draft: Draft, dims: Dims, depth: int) -> Any:
+    return root(draft, draft.some(dims, 0.5))
+
+
+def of_groups(draft: Draft, dims: Dims, depth: int) -> Any:
+    """Rates, or odds, of groups of rows."""
+    if not dims:
+        return rates(draft, dims, depth)
+    group = draft.dim("team", 2)
+    parent = (
+        root(draft, (group,))
+        if draft.chance(0.5)
+        else draft.keep(pg.BetaOdds(draft.name("p"), 3.0, 4.0, dims=group))
+    )
+    return parent[categories(draft, dims[:1], group)]
+
+
+def weight(draft: Draft, dims: Dims, depth: int) -> Any:
+    """One concentration for all entries, or one for each vector."""
+    return root(draft, draft.some(dims[:-1]))
+
+
+def shared(draft: Draft, dims: Dims, depth: int) -> Any:
+    """α π: a weight times a vector of proportions."""
+    return root(draft, draft.some(dims[:-1])) * dirichlet(draft, dims[-1], (), 0)
+
+
+def layered(draft: Draft, dims: Dims, depth: int) -> Any:
+    """A mixture of vectors of a layer above."""
+    above = draft.dim("k", 2)
+    return dirichlet(draft, dims[-1], (above,), 0) @ root(draft, (*dims[:-1], above))
+
+
+SHAPES: dict[Callable[..., Any], float] = {
+    number: 2.0, known: 0.7, within: 2.5, whole: 1.5, before: 3.0, gated: 0.8,
+}  # fmt: skip
+RATES: dict[Callable[..., Any], float] = {
+    number: 2.0, known: 0.7, rates: 2.0, odds: 1.5, of_groups: 0.6,
+}  # fmt: skip
+CONCENTRATIONS: dict[Callable[..., Any], float] = {
+    number: 3.0, known: 1.0, weight: 1.0, whole: 0.7, shared: 0.6, layered: 0.5, before: 0.8,
+}  # fmt: skip
+
+# ---- expressions ------------------------------------------------------------------------------
+
+
+def product(draft: Draft, dims: Dims, depth: int) -> Any:
+    return draft.positive(dims, depth - 1) * draft.positive(draft.some(dims), depth - 2)
+
+
+def total(draft: Draft, dims: Dims, depth: int) -> Any:
+    return draft.positive(dims, depth - 1) + draft.positive(draft.some(dims), depth - 2)
+
+
+def offset(draft: Draft, dims: Dims, depth: int) -> Any:
+    return draft.positive(dims, depth - 1) + draft.pick((0.1, 1.0))
+
+
+def scaled(draft: Draft, dims: Dims, depth: int) -> Any:
+    """A number, an array, or a mask with a 0 in it."""
+    value = draft.positive(dims, depth - 1)
+    kind = draft.pick(("number", "array", "mask"))
+    if kind == "number" or not dims:
+        return value / 2
+    if kind == "array":
+        return draft.array(draft.some(dims, 0.8)) * value
+    return draft.array(dims, (0.0, 1.0, 1.0)) * value
+
+
+def mix(draft: Draft, dims: Dims, depth: int) -> Any:
+    """φ @ θ: vectors along a dim, or gammas, times scores of the other dims."""
+    k = draft.dim("k", 2)
+    if not dims or draft.chance(0.2):
+        return draft.positive((*draft.some(dims), k), depth - 1) @ root(draft, (*dims, k))
+    over = draft.pick(dims)
+    rest = tuple(dim for dim in dims if dim != over)
+    scores = draft.positive((*rest, k), depth - 1)
+    extra = draft.some(rest, 0.15)
+    topics = (
+        dirichlet(draft, over, (*extra, k), depth - 2)
+        if draft.chance(0.75)
+        else gamma(draft, (*extra, k, over), depth - 2)
+    )
+    return pg.Mix(factors=(topics, scores), over=k)
+
+
+def chosen(draft: Draft, dims: Dims, depth: int) -> Any:
+    """z @ λ: the rate of a hidden choice, which may be a state in time."""
+    k = draft.dim("k", 2)
+    own = dims[:1] if dims and draft.chance(0.8) else draft.some(dims)
+    probability = dirichlet(draft, k, draft.some(own, 0.2), 0)
+    if "time" in own and draft.chance(0.7):
+        old = draft.dim("old", 2)
+        move = dirichlet(draft, k, (old,), 0) @ pg.Self(**{k: old})
+        probability = pg.Shift(move, along="time", initial=dirichlet(draft, k, (), 0))
+    z = draft.keep(pg.Categorical(draft.name("z"), probability, over=k, dims=own))
+    levels = pg.Constant([1.0, 5.0], dims=k)
+    rate = pg.Gamma(draft.name("g"), levels, 1.5, dims=(k, *draft.some(dims, 0.5)))
+    return z @ draft.keep(rate)
+
+
+def indexed(draft: Draft, dims: Dims, depth: int) -> Any:
+    """θ[g]: the values of groups of rows, or of cells."""
+    if not dims:
+        return gamma(draft, dims, depth - 1)
+    group = draft.dim("team", 2)
+    own = dims[:1] if draft.chance(0.7) else dims[:2]
+    rest = tuple(dim for dim in dims if dim not in own)
+    return gamma(draft, (group, *rest), depth - 1)[categories(draft, own, group)]
+
+
+def renamed(draft: Draft, dims: Dims, depth: int) -> Any:
+    if not dims:
+        return gamma(draft, dims, depth - 1)
+    other = draft.dim("other", draft.sizes[dims[-1]])
+    return gamma(draft, (*dims[:-1], other), depth - 1).rename(**{other: dims[-1]})
+
+
+def switched(draft: Draft, dims: Dims, depth: int) -> Any:
+    """A gate in a rate: zero inflation."""
+    return gate(draft, dims) * draft.positive(dims, depth - 1)
+
+
+def again(draft: Draft, dims: Dims, depth: int) -> Any:
+    """A node that stands elsewhere too."""
+    known = [
+        node
+        for node in draft.nodes
+        if isinstance(node, pg.Gamma | pg.RandomisedGamma) and set(node.axes) <= set(dims)
+    ]
+    return draft.pick(known) if known else gamma(draft, dims, depth - 1)
+
+
+EXPRESSIONS: dict[Callable[..., Any], float] = {
+    gamma: 4.0, randomised: 0.7, product: 1.0, total: 1.0, offset: 0.4, scaled: 0.8, mix: 3.0,
+    chosen: 0.8, indexed: 1.0, renamed: 0.4, switched: 0.4, again: 1.0,
+}  # fmt: skip
+
+# ---- data -------------------------------------------------------------------------------------
+
+
+def link(draft: Draft, name: str, rate: Any, dims: Dims) -> Any:
+    """Counts, mostly; else binary data or reals of that rate."""
+    kind = draft.pick(("counts", "counts", "counts", "binary", "reals"))
+    if kind == "counts":
+        return pg.Poisson(name, rate, dims=dims)
+    if kind == "binary":
+        return pg.BernoulliPoisson(name, rate, dims=dims)
+    noise = root(draft, draft.some(dims, 0.3)) if draft.chance(0.5) else 2.0
+    return pg.PoissonGamma(name, rate, noise, dims=dims)
+
+
+def table(draft: Draft, name: str) -> Any:
+    """Rows, which may be times, and perhaps columns."""
+    rows = draft.pick(("doc", "time"))
+    dims = (draft.dim(rows), draft.dim(draft.pick(("term", "tag"))))[: draft.pick((1, 2, 2))]
+    return link(draft, name, draft.positive(dims, 3), dims)
+
+
+def tensor(draft: Draft, name: str) -> Any:
+    """Three dims, and a product of three factors."""
+    dims = tuple(draft.dim(kind) for kind in (draft.pick(("doc", "time")), "tag", "vertex"))
+    k = draft.dim("k", 2)
+    factors = tuple(gamma(draft, (dim, k), draft.pick((0, 1))) for dim in dims)
+    return link(draft, name, pg.Mix(factors=factors, over=k), dims)
+
+
+def graph(draft: Draft, name: str) -> Any:
+    """φ_i φ_j over pairs, all of them or some, perhaps of several parts."""
+    vertex = draft.dim("vertex")
+    parts = (draft.dim("k", 2),) if draft.chance(0.6) else ()
+    shape = root(draft, (vertex,)) if draft.chance(0.5) else 2.0
+    phi = draft.keep(
+        pg.Gamma(draft.name("g"), shape, rates(draft, (vertex,), 0), dims=(vertex, *parts))
+    )
+    strength = (root(draft, parts),) if draft.chance(0.5) else ()
+    if draft.chance(0.3):
+        draft.sizes["edge"] = 3
+        first, second = ([0, 1, 2], [1, 2, 0])
+        source = pg.Categories(draft.name("s"), dims="edge", of=vertex, values=first)
+        target = pg.Categories(draft.name("t"), dims="edge", of=vertex, values=second)
+        factors, dims = (*strength, phi[source], phi[target]), ("edge",)
+    else:
+        draft.sizes |= {"i": SIZES["vertex"], "j": SIZES["vertex"]}
+        factors = (*strength, phi.rename(**{vertex: "i"}), phi.rename(**{vertex: "j"}))
+        dims = ("i", "j")
+    rate: Any = factors[0]
+    for factor in factors[1:]:
+        rate = rate * factor
+    rate = pg.Mix(factors=(rate,), over=parts[0]) if parts else rate
+    if dims == ("i", "j"):
+        rate = pg.distinct(rate, "i", "j", ordered=draft.chance(0.5))
+    return link(draft, name, rate, dims)
+
+
+def totals(draft: Draft, name: str) -> Any:
+    """Counts of a known total, by a mixture of proportions."""
+    doc, term, k = draft.dim("doc"), draft.dim("term"), draft.dim("k", 2)
+    theta = dirichlet(draft, k, (doc,), 1)
+    phi = dirichlet(draft, term, (k,), 1)
+    return pg.Multinomial(
+        name, phi @ theta, over=term, dims=doc, total=pg.Constant([3, 0], dims=doc)
+    )
+
+
+DATA: dict[Callable[..., Any], float] = {table: 6.0, tensor: 0.6, graph: 0.9, totals: 0.6}
+
+# ---- cases ------------------------------------------------------------------------------------
+
+
+def draft(number: int) -> Case:
+    """Case ``number``."""
+    made = Draft(number)
+    try:
+        data = [made.way(DATA)(made, "x")]
+        if made.chance(0.3):
+            data.append(table(made, "y"))
+        network = pg.Network(*data)
+        network = network.with_sizes(**{dim: made.sizes[dim] for dim in network.dims})
+        if made.chance(0.1):
+            network = network.holding(made.pick(network.latent))
+    except pg.PgbnError as error:
+        return Case(number, None, error, [], "", ["x", "y", *(node.name for node in made.nodes)])
+    layer1 = made.pick(samplers_of_network(network))
+    order = accepted_order(network, made.dice)
+    return Case(number, network, None, order, layer1, list(network.nodes))
+
+
+def accepted_order(network: pg.Network, dice: random.Random) -> list[str]:
+    """An order far from the derived one: steps moved at random as long as the check accepts it."""
+    steps = {step.name: step for step in network.schedule}
+    names = network.schedule.names
+    for _ in range(4 * len(names)):
+        order = list(names)
+        moved = order.pop(int(dice.random() * len(order)))
+        order.insert(int(dice.random() * (len(order) + 1)), moved)
+        try:
+            reorder(steps, order)
+        except pg.StaleReadError:
+            continue
+        names = order
+    return names
+
+
+def main() -> None:
+    for case in map(draft, map(int, sys.argv[1:])):
+        shown = case.refusal if case.network is None else case.network.schedule
+        print(f"case {case.number}, layer1={case.layer1!r}, order {case.order}\n{shown}")
+        if case.network is not None:
+            for node in case.network.nodes.values():
+                slots = ", ".join(f"{slot}={getattr(node, slot)}" for slot in node.slots())
+                print(f"    {node.name}[{', '.join(node.axes)}] ~ {type(node).__name__}({slots})")
+
+
+if __name__ == "__main__":
+    main()
