@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.layout import Labelled, Shape4, align
 from pgbn.engine.compile.pairs import relation_holds
 from pgbn.engine.compile.parts import Part
-from pgbn.engine.compile.weighted import Entries, Weighted
+from pgbn.engine.compile.weighted import SparseEntries, Weighted
 from pgbn.engine.data.cells import Cells
 from pgbn.network.terms import Factor, Term
 from pgbn.samplers import vectorised
@@ -63,7 +63,7 @@ class Splitter:
             for term, made in zip(terms, self.weighted, strict=True)
         ]
         every = [factor for part in self.parts for factor in part.pairs if factor.is_sparse]
-        self.entries = {factor: Entries(factor.constant) for factor in every}
+        self.entries = {factor: SparseEntries(factor.constant) for factor in every}
         self.values = [align(evaluate(term), dims, sizes) for term in terms]
 
     def dense(self, key: int, counts: NDArray[np.int64]) -> list[list[NDArray[np.int64] | None]]:

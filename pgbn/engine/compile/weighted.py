@@ -25,7 +25,7 @@ from pgbn.network.terms import Factor, Term
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.layers.weighted import SparseWeights, sum_weighted
 
-__all__ = ["Entries", "Weighted", "weighted_product", "weights_of"]
+__all__ = ["SparseEntries", "Weighted", "weighted_product", "weights_of"]
 
 Reader = Callable[[Any], Labelled]
 Compile = Callable[[SumProduct, Reader], Labelled]
@@ -37,7 +37,7 @@ def weights_of(matrix: Any, transposed: bool = False) -> SparseWeights:
     return SparseWeights(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data)
 
 
-class Entries:
+class SparseEntries:
     """The values of a sparse matrix at any of its cells."""
 
     def __init__(self, matrix: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.pairs import relation_holds
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.weighted import Entries
+from pgbn.engine.compile.weighted import SparseEntries
 from pgbn.engine.data.cells import Cells
 from pgbn.errors import DataError
 from pgbn.network.sumproduct import (
@@ -77,7 +77,7 @@ def _possible(program: Program, term: Term, cells: Cells) -> Any:
             positive.append(SparseConstant(dims=factor.dims, value=ones))
         else:
             places = (cells.positions((dim,), 1) for dim in factor.dims)
-            here = here * (Entries(factor.constant).at(*places) != 0)
+            here = here * (SparseEntries(factor.constant).at(*places) != 0)
     room = program.product(reduce_product(float(term.coefficient != 0), positive, term.contracted))
     if room.value is not None:
         return room.value * here

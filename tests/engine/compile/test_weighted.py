@@ -13,7 +13,7 @@ import pgbn as pg
 from pgbn.engine.compile import splitting
 from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.products import compile_product
-from pgbn.engine.compile.weighted import Entries
+from pgbn.engine.compile.weighted import SparseEntries
 from pgbn.network.sumproduct import ConstantArray, Operand, SparseConstant, reduce_product
 from pgbn.testing import geweke
 from tests.helpers.weighted import EXPOSURES, NETWORKS, SHARES, known_exposures, several_authors
@@ -69,8 +69,10 @@ def test_rows_that_sum_to_one_drop_out() -> None:
 
 def test_entries_are_found_at_cells() -> None:
     rows, columns = np.mgrid[:4, :3].reshape(2, -1)
-    assert np.array_equal(Entries(EXPOSURES).at(rows, columns), EXPOSURES.toarray().reshape(-1))
-    assert Entries(csr_array((2, 2))).at(np.array([1]), np.array([1])).tolist() == [0.0]
+    assert np.array_equal(
+        SparseEntries(EXPOSURES).at(rows, columns), EXPOSURES.toarray().reshape(-1)
+    )
+    assert SparseEntries(csr_array((2, 2))).at(np.array([1]), np.array([1])).tolist() == [0.0]
 
 
 @pytest.mark.parametrize(
