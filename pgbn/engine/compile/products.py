@@ -84,6 +84,7 @@ def _summed(
     parts: list[Labelled], dim: str, sizes: Mapping[str, int], executor: Executor
 ) -> Labelled:
     """Σ_dim Π parts, which all have the dim."""
+    parts = _folded(parts, sizes)
     if len(parts) == 1:
         return _sum_out(parts[0], (dim,), executor)
     if len(parts) == 2:
@@ -91,6 +92,18 @@ def _summed(
         if pair is not None:
             return pair
     return _einsum(parts, (dim,))
+
+
+def _folded(parts: list[Labelled], sizes: Mapping[str, int]) -> list[Labelled]:
+    """The same product of fewer parts, two if that can be: a part whose dims another one has all is
+    multiplied into it first. Σ_j m_jv s_j θ_jk is then a product of two matrices."""
+    parts = sorted(parts, key=lambda part: prod(sizes[dim] for dim in part.dims))
+    for small in parts[:-1]:
+        large = next((p for p in parts if p is not small and set(small.dims) <= set(p.dims)), None)
+        if len(parts) > 2 and large is not None:
+            others = [part for part in parts if part is not small and part is not large]
+            return _folded([*others, _einsum([large, small], ())], sizes)
+    return parts
 
 
 def _last(part: Labelled, dim: str) -> Labelled:
