@@ -160,8 +160,8 @@ _FORMATS = ("folder", *sorted(set(FORMATS.values())))
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a saved model.", show_default=False)]
 Data = Annotated[Path, typer.Argument(
-    help="A folder of texts, a .txt (a document a line), .csv, .tsv or .jsonl file, or counts in a "
-    ".mtx, .npz or .svmlight file; or a corpus that pgbn corpus build wrote.",
+    help="A folder of texts, a .txt (one document on each line), .csv, .tsv or .jsonl file, or "
+    "counts in a .mtx, .npz or .svmlight file; or a corpus that pgbn corpus build wrote.",
     show_default=False)]  # fmt: skip
 Format = Annotated[str | None, typer.Option(
     callback=one_of(*_FORMATS),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pgbn.cli.console import check_target, output
-from pgbn.cli.options import one_of
+from pgbn.cli.options import Reading, one_of
 from pgbn.errors import DataError, PgbnError
 
 if TYPE_CHECKING:
@@ -55,17 +55,22 @@ def report_command(
         "report.html"
     ),
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    held_out: Annotated[Path | None, typer.Option(help="Other documents: the page tells how well "
+                                                  "each number of layers predicts them.")] = None,
+    *,
+    reading: Reading,
 ) -> None:  # fmt: skip
     """Write an HTML page about a model or a run.
 
-    It holds all that it needs.
+    It holds all that it needs. Texts, dates and classes of the documents are shown if pgbn fit
+    kept them (--text, --date, --class).
 
     Of several chains (the same data and options, other seeds) it shows the topics of the first,
     and R-hat and the effective sample size of all.
 
     Examples:
 
-      pgbn report model -o report.html
+      pgbn report model -o report.html --held-out new.jsonl
 
       pgbn fit texts/ -o chain1 --seed 1
 
@@ -75,23 +80,30 @@ def report_command(
 
       pgbn report run -o run.html   (of pgbn sample or net.sample, finished or not)
     """
-    from pgbn.cli.models import Model
+    from pgbn.cli.models import Model, read_for
     from pgbn.engine.run.draws import Draws
     from pgbn.report import RunData, write_report
     from pgbn.storage.folders import open_saved
     from pgbn.training.grown import GrownNetwork
-    from pgbn.training.trained import unwrapped
+    from pgbn.training.trained import TrainedNetwork, unwrapped
 
     check_target(to)
     saved = [open_saved(model) for model in models]
     data: ReportData | RunData
+    topics = all(isinstance(unwrapped(each.object), TrainedNetwork) for each in saved)
+    if held_out is None and reading != Reading():
+        raise DataError("--format, --column, --label, --encoding and --terms say how --held-out is "
+                        "read; leave them out, or give it")  # fmt: skip
+    if held_out is not None and not topics:
+        raise DataError(f"--held-out {held_out}: only for topic models; leave it out")
     if any(isinstance(each.object, Draws) for each in saved):
         data = _run_of(models, title or "Posterior draws")
     elif any(isinstance(unwrapped(each.object), GrownNetwork) for each in saved):
         data = _grown_of(models, saved, title)
     else:
         opened = [Model(path, each) for path, each in zip(models, saved, strict=True)]
-        data = page_data(opened, title=title or "Topics by layer")
+        others = None if held_out is None else read_for(opened[0], held_out, reading)[1]
+        data = page_data(opened, title=title, held_out=others)
     chains = data.series[0].values.shape[0] if isinstance(data, RunData) else len(models)
     page = write_report(data, to)
     facts = {
@@ -152,15 +164,22 @@ def _judgement(series: Series) -> str:
     )
 
 
-def page_data(models: list[Model], texts: list[str] | None = None, *, title: str) -> ReportData:
-    """What a report shows of saved models, which are chains of one."""
+def page_data(
+    models: list[Model],
+    texts: list[str] | None = None,
+    *,
+    title: str | None,
+    held_out: Any = None,
+) -> ReportData:
+    """What a report shows of saved models, which are chains of one, and what was saved with them;
+    ``texts``, if given, are not looked for there."""
     from pgbn.report import report_data
 
     first = models[0]
     for other in models[1:]:
         _check_chains(first, other)
-    record = dict(first.saved.record)
-    arguments = record.pop("arguments", {})
+    record, kept = dict(first.saved.record), first.saved.columns
+    arguments, columns = record.pop("arguments", {}), record.pop("columns", {})
     settings = {key: value for key, value in {**arguments, **record}.items() if value is not None}
     if len(models) > 1:
         settings["seeds of the chains"] = ", ".join(str(_arguments(m).get("seed")) for m in models)
@@ -168,12 +187,23 @@ def page_data(models: list[Model], texts: list[str] | None = None, *, title: str
         [model.result for model in models],
         first.saved.data,
         vocabulary=first.vocabulary,
-        documents=texts,
+        texts=kept.get("text") if texts is None else texts,
         titles=first.saved.labels,
+        dates=kept.get("date"),
+        classes=kept.get("class"),
+        columns=columns if isinstance(columns, dict) else {},
+        token_pattern=record.get("vectorizer", {}).get("token_pattern"),
+        held_out=held_out,
         max_width=arguments.get("max_width"),
         settings={key: str(value) for key, value in settings.items()},
-        title=title,
+        title=title or _title(record),
     )
+
+
+def _title(record: dict[str, Any]) -> str:
+    """The name of the data; where it is not known, the page has a title of its own."""
+    name = Path(str(record.get("data", ""))).name
+    return f"Topics in {name}" if name else ""
 
 
 def _arguments(model: Model) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import typer
 
 from pgbn.checks import DEPTH, MOST_LAYERS, WIDTHS
 from pgbn.cli.console import interruptible, output, wrong_usage
+from pgbn.cli.keeping import Keeping
 from pgbn.cli.options import (
     Counting,
     Data,
@@ -41,17 +42,14 @@ MergeTwins = Annotated[bool, typer.Option(
 
 
 def demo_command(
-    to: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
-        "pgbn-demo"
-    ),
+    to: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")]
+    = Path("pgbn-demo"),
     max_width: Width = BUDGETS,
-    sweeps: Annotated[
-        int,
-        typer.Option(min=8, help="Sweeps of the first layer, at least 8; the others get half."),
-    ] = 500,
+    sweeps: Annotated[int, typer.Option(min=8, help="Sweeps of the first layer, at least 8; the "
+                                        "others get half.")] = 500,
     seed: Seed = 0,
     threads: Threads = None,
-) -> None:
+) -> None:  # fmt: skip
     """Fit three layers to the docstrings of numpy and scipy.
 
     That needs no download, and under two minutes.
@@ -141,6 +139,7 @@ def fit_command(
     threads: Threads = None,
     reading: Reading,
     counting: Counting,
+    keeping: Keeping,
     minutes: Minutes = 5.0,
     overwrite: Annotated[bool, typer.Option(help="Replace a model that is there.")] = False,
 ) -> None:  # fmt: skip
@@ -152,7 +151,7 @@ def fit_command(
 
       pgbn fit texts/ -o model
 
-      pgbn fit reviews.csv --column review -o model --max-width 200,40
+      pgbn fit reviews.csv --text review --date day --class rating -o model --max-width 200,40
 
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200
     """
@@ -173,7 +172,7 @@ def fit_command(
             keep_draws=keep_draws,
             seed=seed,
         )
-        options = counting.options()
+        options, reading = counting.options(), keeping.checked(data, reading)
     if is_archive(to) and not overwrite:
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "--overwrite"
         raise StorageError(f"{to}: there is a model already; use {hint}, or another folder")
@@ -181,12 +180,13 @@ def fit_command(
         corpus = read_corpus(data, **asdict(reading), **options)
         if corpus.texts is None:
             counting.refuse_for_counts(data)
+        columns = keeping.columns(data, reading, corpus)
         _describe(corpus)
         with interruptible():
             train(
                 corpus.counts, to, **vars(settings), threads=threads, minutes=minutes,
-                vocabulary=corpus.vocabulary, labels=corpus.labels,
-                record={"data": str(data), "vectorizer": corpus.options},
+                vocabulary=corpus.vocabulary, labels=corpus.labels, columns=columns,
+                record={"data": str(data), "vectorizer": corpus.options, **keeping.record()},
             )  # fmt: skip
             if merge_twins and isinstance(budgets, tuple):
                 _merge_twins(to, seed, threads)
@@ -241,7 +241,7 @@ def _merge_twins(folder: Path, seed: int, threads: int | None) -> None:
     result = without_twins(saved.object, train)
     if result is not saved.object:
         save(result, folder, vocabulary=saved.vocabulary, labels=saved.labels, record=saved.record,
-             data=saved.data)  # fmt: skip
+             data=saved.data, columns=saved.columns)  # fmt: skip
 
 
 def _finished(folder: Path) -> None:

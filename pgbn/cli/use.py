@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from pgbn.checks import term_names
-from pgbn.cli.console import cannot_write, check_target, output
+from pgbn.cli.console import check_target, output
 from pgbn.cli.corpora import stream_features
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
-from pgbn.cli.tables import print_table, save_rows, save_table
+from pgbn.cli.tables import CsvFile, print_table, save_features, save_result
 from pgbn.errors import PgbnWarning, notify
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.folders import open_saved, read_folder
-from pgbn.storage.part_files import new_file
 
 if TYPE_CHECKING:
     from pgbn.evaluation import Topic
@@ -37,7 +35,7 @@ __all__ = [
 _MODELS = ("training", "trained", "grown", "estimator", "transformer")
 
 
-def info_command(model: Folder) -> None:
+def info_command(model: Folder, to: CsvFile = None) -> None:
     """Say what a folder holds.
 
     Example:
@@ -83,6 +81,8 @@ def info_command(model: Folder) -> None:
         for key, value in facts.items()
         if value is not None
     ]
+    if to is not None:
+        return save_result(to, ("fact", "value"), rows, "facts")
     output.result(facts, lambda: output.table(str(model), ("", ""), rows))
 
 
@@ -102,7 +102,7 @@ def topics_command(
             "that are rarer elsewhere; 1 in layer 1 and 0.6 above if left out.",
         ),
     ] = None,
-    to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv file for them.")] = None,
+    to: CsvFile = None,
 ) -> None:
     """List the topics of a model by weight.
 
@@ -115,10 +115,6 @@ def topics_command(
     from pgbn.cli.models import open_model, topic_row
     from pgbn.evaluation import topics
 
-    if to is not None and to.suffix != ".csv":
-        raise typer.BadParameter(f"--output {to}: the name must end in .csv")
-    if to is not None:
-        check_target(to)
     opened = open_model(model)
     layers = range(opened.network.depth, 0, -1) if layer is None else [layer]
     found = {
@@ -128,11 +124,7 @@ def topics_command(
     if to is not None:
         lines = [(t.layer, t.index, t.label, f"{t.weight:.6g}", " ".join(t.terms))
                  for every in found.values() for t in every]  # fmt: skip
-        with cannot_write(to):
-            save_rows(to, ["layer", "topic", "label", "weight", "terms"], lines)
-        facts = {"output": str(to), "topics": len(lines)}
-        output.result(facts, lambda: output.say(f"{to}: {len(lines)} topics"))
-        return
+        return save_result(to, ("layer", "topic", "label", "weight", "terms"), lines, "topics")
 
     def text() -> None:
         for t, every in found.items():
@@ -187,7 +179,7 @@ def transform_command(
         f"layer{t}_topic{k}" for t in found.layers for k in range(opened.network.widths[t - 1])
     ]
     if to is not None:
-        _write_features(to, features, names, corpus.labels)
+        save_features(to, features, names, corpus.labels)
         facts = {"output": str(to), "documents": features.shape[0], "features": features.shape[1]}
         size = f"{features.shape[0]} × {features.shape[1]}"
         output.result(facts, lambda: output.say(f"{to}: {size}"))
@@ -217,31 +209,19 @@ def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUn
     return found
 
 
-def _write_features(to: Path, features: NDArray[Any], names: list[str], labels: list[str]) -> None:
-    with cannot_write(to):
-        if to.suffix == ".csv":
-            save_table(to, features, names, labels, "document")
-            return
-        with new_file(to) as file:
-            if to.suffix == ".npy":
-                np.save(file, features)
-            else:
-                np.savez(file, features=features, columns=np.array(names),
-                         documents=np.array(labels))  # fmt: skip
-
-
 def perplexity_command(
     model: Folder,
     data: Data,
     *,
     fraction: Annotated[float, typer.Option(callback=checked_by(lambda value: between(value, 0, 1)),
                                             help="The part of each document that is seen.")] = 0.5,
+    to: CsvFile = None,
     sampling: Sampling,
     reading: Reading,
 ) -> None:  # fmt: skip
     """Say how well a model predicts new documents.
 
-    It sees a part of the tokens of each; what is printed is the perplexity of the others, a token.
+    It sees a part of the tokens of each; what is printed is the perplexity of each of the others.
 
     Example:
 
@@ -255,6 +235,8 @@ def perplexity_command(
     held = completion_perplexity(opened.network, X, fraction=fraction, **vars(sampling))
     facts = {"perplexity": held.perplexity(), "tokens": int(held.counts.sum()),
              "documents": X.shape[0], "fraction": fraction}  # fmt: skip
+    if to is not None:
+        return save_result(to, tuple(facts), [tuple(facts.values())], "row")
     said = (
         f"{facts['perplexity']:.2f}: the perplexity of {facts['tokens']} held-out tokens of "
         f"{facts['documents']} documents, given {fraction:.0%} of each; of equally likely terms it "
@@ -272,6 +254,7 @@ def generate_command(
                                    "median, random (of training documents) or prior.")] = "median",
     top: Annotated[int, typer.Option(min=1, help="Terms of each that are printed.")] = 20,
     seed: Seed = 0,
+    to: CsvFile = None,
 ) -> None:  # fmt: skip
     """Draw synthetic documents from the top of the network down.
 
@@ -291,6 +274,9 @@ def generate_command(
         order = np.argsort(-counts.data, kind="stable")
         columns = counts.coords[1]
         documents.append({names[columns[i]]: counts.data[i].item() for i in order})
+    if to is not None:
+        lines = [(n, *each) for n, document in enumerate(documents, 1) for each in document.items()]
+        return save_result(to, ("document", "term", "count"), lines, "counts")
 
     def text() -> None:
         for n, document in enumerate(documents, 1):

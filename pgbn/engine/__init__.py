@@ -3,9 +3,11 @@
 from pgbn.engine.compile import completion as completion  # what registers itself
 from pgbn.engine.compile import composed as composed
 from pgbn.engine.compile import kernels as kernels
+from pgbn.engine.compile import linear as linear
 from pgbn.engine.data import documents as documents
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.fused import gamma_layers as gamma_layers
+from pgbn.engine.fused import hidden_counts as hidden_counts
 from pgbn.engine.fused import shared_rows as shared_rows
 from pgbn.engine.in_turn import by_rules as by_rules
 from pgbn.engine.plan import register_kernel

@@ -7,6 +7,7 @@ task whether it serves it:
     time          nodes that depend on their own row before
     in turn       nodes whose entries are drawn one after another, given each other
     completion    proportions whose exposure varies from entry to entry
+    linear        what stands in a linear predictor, and hears quadratic forms
     first layer   the counts of the data, if the network has a sampler of the first layer
     fused         kernels that do several rules at once, those of other packages first
     composed      the rules, one by one: these serve everything
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 Run = Callable[[int], None]
-STAGES = ("time", "in turn", "completion", "first layer", "fused", "composed")
+STAGES = ("time", "in turn", "completion", "linear", "first layer", "fused", "composed")
 _KERNELS = ("first layer", "fused")  # left out where the composed rules are asked for
 
 

@@ -33,7 +33,7 @@ __all__ = ["looks_like_noise", "still_falling", "training_advice"]
 _LEAST_TOPICS = 6  # of fewer, one may well lead in a third of all documents
 _LEAD = 1 / 3
 _DOCUMENTS = 1 / 3  # topics for each document
-_SIGMAS = 4.0
+_SIGMAS, _BELOW = 4.0, 2.5
 
 
 def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
@@ -91,7 +91,8 @@ def _too_many(network: TrainedNetwork, X: Any) -> str:
 
 def looks_like_noise(X: Any) -> bool:
     """Whether counts are what independence of documents and terms gives, within four standard
-    deviations. Counts of one document, of one term, or none at all cannot tell."""
+    deviations. Counts of one document, of one term, or none at all cannot tell; nor can those that
+    repeat less than by chance, as in short texts, where hardly a word comes twice."""
     counts = sp.csr_array(X).astype(np.float64)
     rows, columns = _totals(counts, 1), _totals(counts, 0)
     total, documents, terms = rows.sum(), (rows > 0).sum(), (columns > 0).sum()
@@ -101,7 +102,8 @@ def looks_like_noise(X: Any) -> bool:
     j, v = coo.row, coo.col
     found = float((coo.data * (coo.data - 1) / (rows[j] * columns[v])).sum() * total)
     expected = (total - documents) * (total - terms) / max(total - 1, 1)
-    return bool(found - expected < _SIGMAS * np.sqrt(2.0 * documents * terms))
+    excess = (found - expected) / np.sqrt(2.0 * documents * terms)
+    return bool(-_BELOW < excess < _SIGMAS)
 
 
 def _totals(counts: sp.csr_array, axis: int) -> NDArray[np.float64]:

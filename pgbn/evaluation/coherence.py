@@ -76,11 +76,11 @@ def diversity(phi: ArrayLike, top: int = 25) -> float:
 
 
 def _topics(phi: ArrayLike) -> NDArray[np.float64]:
-    """An array or lists of numbers, a topic a row."""
+    """An array or lists of numbers, one row for each topic."""
     try:
         topics = np.asarray(phi)
     except ValueError:  # rows of unequal length
         topics = np.empty(0, object)
     if topics.ndim != 2 or topics.dtype.kind not in "iuf" or not np.isfinite(topics).all():
-        raise DataError("phi: give an array of finite numbers, a topic a row, such as model.phi[0]")
+        raise DataError("phi: give an array of finite numbers, topics in rows, as model.phi[0]")
     return topics

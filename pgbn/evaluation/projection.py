@@ -2,7 +2,7 @@
 
     Ψ^(t) = Φ^(1) Φ^(2) … Φ^(t),   columns sum to one                   (paper, section 3)
 
-With a topic a row, as everywhere in pgbn, row k of Ψ^(t) is topic k of layer t over the terms.
+Rows are topics, as everywhere in pgbn: row k of Ψ^(t) is topic k of layer t over the terms.
 """
 
 from __future__ import annotations

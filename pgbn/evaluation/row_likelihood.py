@@ -145,14 +145,16 @@ def _check_independent(network: Network, plate: str) -> None:
     for step in network.schedule:
         node = network.nodes[step.node]
         in_time = network.wiring.connections.time_dim(node.name) is not None
-        completed = node.name in network.wiring.completed
-        if plate in node.axes and (in_time or completed or not step.local(plate)):
+        how = "given pseudo-counts" if node.name in network.wiring.completed else ""
+        if not step.upward and network.wiring.draws[node.name].kernel:
+            how = "by a kernel"
+        if plate in node.axes and (in_time or how or not step.local(plate)):
             raise DataError(
                 f"log_likelihood: the rows along {plate!r} are not independent given the rest: "
                 f"the step {step.name} is not drawn row by row; use by='cell'"
-                if not completed
-                else f"log_likelihood: {node.name} is drawn given pseudo-counts, so that the "
-                "density of its draws is not known; use by='cell'"
+                if not how
+                else f"log_likelihood: {node.name} is drawn {how}, so that the density of its "
+                "draws is not known; use by='cell'"
             )
 
 

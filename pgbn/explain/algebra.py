@@ -22,6 +22,8 @@ _CONDITION, _SUM, _PRODUCT, _ATOM = 0, 1, 2, 3
 
 
 def _digits(value: float) -> str:
+    if math.isinf(value):
+        return r"\infty" if value > 0 else r"-\infty"
     text = f"{value:g}"
     if "e" not in text:
         return text
@@ -77,8 +79,8 @@ class Formula:
         return _formula(other) + self
 
     def __neg__(self) -> Formula:
-        if self.negates is not None:
-            return self.negates
+        if self.negates is not None or self.latex == "0":
+            return self.negates or self
         return Formula(f"-{self.within(_PRODUCT)}", _SUM, self)
 
     def __sub__(self, other: Any) -> Formula:

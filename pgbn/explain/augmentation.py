@@ -35,6 +35,13 @@ def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
         blocks.append(Paragraph(
             f"That this is so at every layer, however many there are, is {lemmas.cite('layers')}."
         ))  # fmt: skip
+    if any(rule.is_quadratic for rule in notation.wiring.rules.values()):
+        blocks.append(Paragraph(
+            r"What a real predictor $\psi$, a sum with weights, hears has the form $e^{\kappa \psi "
+            r"- \omega \psi^2 / 2}$, as if $\kappa / \omega$ were a normal observation of it with "
+            f"the precision $\\omega$ ({lemmas.cite('form')}). Nothing is shared out there: what "
+            "stands in the predictor is drawn given the rest of it."
+        ))  # fmt: skip
     for node in reversed(notation.network.nodes.values()):
         if isinstance(node, Observed):
             blocks += _data(notation, lemmas, node)

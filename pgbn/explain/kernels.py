@@ -6,6 +6,8 @@ from pgbn.explain.model import distribution
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.registered import where_lines
+from pgbn.explain.symbols import At
+from pgbn.network.terms import ALWAYS
 from pgbn.nodes.base import Node
 
 __all__ = ["kernel_lines", "kernel_reason"]
@@ -13,12 +15,8 @@ __all__ = ["kernel_lines", "kernel_reason"]
 
 def kernel_lines(notation: Notation, node: Node) -> list[str]:
     """The conditional that a kernel leaves invariant, or draws from."""
-    rule, symbol = notation.wiring.draws[node.name], notation.own_symbol(node)
-    law = rf"p({symbol} \mid -)"
+    rule = notation.wiring.draws[node.name]
     stated = clean_math(rule.equation) or r"\text{the registered kernel}"
-    first = rf"({symbol} \mid -) &\sim {stated}"
-    if rule.hears and notation.along(node) is None:
-        return [first, *where_lines(notation, node, rule.reads)]
     if rule.hears:
         lines = []
         for at, phase, condition in notation.rows(node):
@@ -26,17 +24,24 @@ def kernel_lines(notation: Notation, node: Node) -> list[str]:
             lines.append(rf"({notation.own_symbol(node, at)} \mid -) &\sim {stated}{tail}")
             lines += [line + tail for line in where_lines(notation, node, rule.reads, at, phase)]
         return lines
-    factors = [_density(notation, node)]
+    symbol, along = notation.own_symbol(node), notation.along(node)
+    if along is not None:  # all rows at once
+        symbol = rf"({symbol})_{{{notation.index[along]}}}"
+    factors = [_density(notation, node, rf"\prod_{{{condition}}} " if condition else "", at, phase)
+               for at, phase, condition in notation.rows(node)]  # fmt: skip
     factors += [_density(notation, child, r"\prod ")
                 for child in notation.wiring.connections.children[node.name].values()]  # fmt: skip
-    return [first, rf"{law} &\propto " + r"\ ".join(factors)]
+    law = rf"p({symbol} \mid -) &\propto " + r"\ ".join(factors)
+    return [rf"({symbol} \mid -) &\sim {stated}", law]
 
 
-def _density(notation: Notation, node: Node, sign: str = "") -> str:
+def _density(
+    notation: Notation, node: Node, sign: str, at: At | None = None, phase: str = ALWAYS
+) -> str:
     """The density of a node given its slots: Gam(θ; a, c)."""
-    slots = {slot: notation.slot(node, slot) for slot in node.slots()}
+    slots = {slot: notation.slot(node, slot, at, phase) for slot in node.slots()}
     family = distribution(notation, node, slots).removeprefix(r"&\sim ").removeprefix("&= ")
-    return rf"{sign}p\bigl({notation.own_symbol(node)} : {family}\bigr)"
+    return rf"{sign}p\bigl({notation.own_symbol(node, at)} : {family}\bigr)"
 
 
 def kernel_reason(notation: Notation, node: Node) -> str:

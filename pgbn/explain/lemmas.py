@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pgbn.explain.document import Block, Equations, Heading, Paragraph
+from pgbn.explain.normal_statements import NORMAL_LEMMAS
 from pgbn.explain.statements import LEMMAS
 from pgbn.nodes.base import Node
 from pgbn.nodes.bernoulli import Bernoulli
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.log_normal import LogNormal
+from pgbn.nodes.logit_bernoulli import LogitBernoulli
 from pgbn.nodes.multinomial import Multinomial
+from pgbn.nodes.normal import Normal
+from pgbn.nodes.observed_normal import ObservedNormal
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.randomised_gamma import RandomisedGamma
+from pgbn.nodes.rules.evidence import QUADRATIC
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule
 
 __all__ = ["Lemmas", "chain_lemma", "lemma_of_draw", "lemmas_of_rule"]
@@ -23,8 +29,19 @@ _RULE_LEMMAS: dict[tuple[type[Node], str, str], tuple[str, ...]] = {
     (Dirichlet, "concentration", "poisson"): ("dirichlet",),
     (Bernoulli, "probability", "probability"): ("bernoulli",),
     (Multinomial, "probability", "poisson"): ("multinomial",),
+    (Normal, "precision", "poisson"): ("precision",),
+    (ObservedNormal, "precision", "poisson"): ("precision",),
+    (LogNormal, "precision", "poisson"): ("precision",),
+    (LogitBernoulli, "logit", QUADRATIC): ("polya",),
 }
-_DRAW_LEMMAS: dict[type[Node], str] = {Gamma: "gamma", Dirichlet: "dirichlet", Bernoulli: "gate"}
+_DRAW_LEMMAS: dict[type[Node], str] = {
+    Gamma: "gamma",
+    Dirichlet: "dirichlet",
+    Bernoulli: "gate",
+    LogitBernoulli: "gate",
+    LogNormal: "log-rate",
+}
+_EVERY = LEMMAS | NORMAL_LEMMAS
 
 
 def lemmas_of_rule(rule: EvidenceRule) -> tuple[str, ...]:
@@ -34,6 +51,8 @@ def lemmas_of_rule(rule: EvidenceRule) -> tuple[str, ...]:
 
 def lemma_of_draw(rule: DrawRule) -> str | None:
     """The lemma behind one of our draw rules."""
+    if rule.kind == QUADRATIC:
+        return "form"
     return _DRAW_LEMMAS.get(rule.node)
 
 
@@ -64,7 +83,7 @@ class Lemmas:
         """The statements and their proofs."""
         found: list[Block] = []
         for number, key in enumerate(self.used, 1):
-            lemma = LEMMAS[key]
+            lemma = _EVERY[key]
             source = f" ({lemma.reference}.)" if lemma.reference else ""
             found += [
                 Heading(3, f"Lemma {number}. {lemma.title}"),
@@ -76,4 +95,4 @@ class Lemmas:
 
     def references(self) -> list[str]:
         """The references of the used lemmas."""
-        return [LEMMAS[key].reference for key in self.used if LEMMAS[key].reference]
+        return [_EVERY[key].reference for key in self.used if _EVERY[key].reference]

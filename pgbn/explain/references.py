@@ -18,6 +18,11 @@ _BIBLIOGRAPHY = {
     "Poisson factor analysis for topic modeling. ICML.",
     "Schein et al. 2019": "Schein, A., Linderman, S., Zhou, M., Blei, D., Wallach, H. (2019). "
     "Poisson-randomized gamma dynamical systems. NeurIPS.",
+    "Devroye 1986": "Devroye, L. (1986). Non-uniform random variate generation. Springer, chapter "
+    "VII.",
+    "Polson, Scott & Windle 2013": "Polson, N. G., Scott, J. G., Windle, J. (2013). Bayesian "
+    "inference for logistic models using Pólya–gamma latent variables. Journal of the American "
+    "Statistical Association 108, 1339–1349.",
     "Schein, Zhou & Wallach 2016": "Schein, A., Zhou, M., Wallach, H. (2016). Poisson–gamma "
     "dynamical systems. NIPS.",
     "van Dyk & Park 2008": "van Dyk, D. A., Park, T. (2008). Partially collapsed Gibbs samplers: "

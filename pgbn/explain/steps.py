@@ -8,6 +8,7 @@ from pgbn.explain.algebra import Formula, call, numeral
 from pgbn.explain.formulas import to_unicode
 from pgbn.explain.kernels import kernel_lines
 from pgbn.explain.lemmas import lemmas_of_rule
+from pgbn.explain.linear import hears_forms, predictor_lines, told_lines
 from pgbn.explain.links import link_lines
 from pgbn.explain.model import distribution, odds_lines
 from pgbn.explain.names import Symbol, clean_math, escape_math
@@ -45,6 +46,9 @@ def count_lines(notation: Notation, node: Node, missing: bool = False) -> list[s
         for slot in slots:
             lines += split_lines(notation, node, slot, notation.index, None)
     for slot in random_slots(notation, node):
+        if notation.wiring.rules[node.name, slot].is_quadratic:
+            lines += told_lines(notation, node, slot)
+            continue
         for at, phase, condition in reversed(notation.rows(node)):
             rows = tables_lines(notation, node, slot, at, phase)
             rows += split_lines(notation, node, slot, at, phase)
@@ -105,6 +109,8 @@ def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase
     """The draw that turns the count a node hears into a count for its slot."""
     rule = notation.wiring.rules[node.name, slot]
     tables = notation.drawn(node, slot, at).latex
+    if rule.passed_on:
+        return [rf"{tables} &= {notation.quantity(node, rule.passed_on, at, phase).latex}"]
     if not has_tables(rule):
         return generic_lines(notation, node, rule.equation, tables, rule.count_reads, at, phase)
     shape = notation.slot(node, slot, at, phase)
@@ -149,6 +155,8 @@ def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: Phase) 
 def draw_lines(notation: Notation, node: Node) -> list[str]:
     """The conditional of a node's value."""
     rule = notation.wiring.draws[node.name]
+    if hears_forms(notation, node):
+        return predictor_lines(notation, node)
     if rule.kernel:
         return kernel_lines(notation, node)
     names = tuple(inspect.signature(rule.posterior).parameters)

@@ -123,7 +123,9 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
     keys: list[str] = []
     own: list[str] = []
     if not step.upward and notation.wiring.draws[node.name].kernel:
-        return kernel_reason(notation, node)
+        key = lemma_of_draw(notation.wiring.draws[node.name])
+        cited = f"By {lemmas.cite(key)}. " if key else ""
+        return cited + kernel_reason(notation, node)
     if step.upward:
         link = link_lemma(node)
         keys += [link] if link else []
@@ -138,7 +140,7 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
         own += [rule.reference for rule in rules if not lemmas_of_rule(rule)]
     else:
         sources = notation.wiring.sources[node.name]
-        held = {"rate", "odds", "bernoulli"}
+        held = {"rate", "odds", "bernoulli", "precision"}
         found = [key for s in sources for key in lemmas_of_rule(s.rule) if key in held]
         if notation.wiring.draws[node.name].constant_over_simplex and any(
             not s.rule.normalised for s in sources

@@ -220,5 +220,8 @@ class Symbols:
 
     def is_split(self, node: Node, slot: str, phase: Phase = None) -> bool:
         """Whether counts in this slot are shared between several terms or summed indices."""
+        rule = self.wiring.rules.get((node.name, slot))
+        if rule is not None and rule.is_quadratic:
+            return False
         terms = [t for t in self.wiring.polynomials[node.name, slot].terms if in_phase(t, phase)]
         return len(terms) > 1 or any(term.contracted for term in terms)

@@ -12,6 +12,7 @@ from itertools import combinations
 
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.apart import find_in_turn
+from pgbn.network.linear import check_linear
 from pgbn.network.lowering import lower
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
@@ -137,7 +138,7 @@ class Connections:
             if isinstance(parent, Observed):
                 raise NetworkError(
                     f"{node.name}: {slot}: {parent.name} is observed; only latent nodes and "
-                    "constants may stand in a slot"
+                    "constants may stand in a slot. A hidden count is a pgbn.HiddenPoisson"
                 )
         if polynomial.along is not None and isinstance(node, Observed):
             raise NetworkError(
@@ -173,7 +174,10 @@ class Connections:
         assert rule is not None
         self.rules[node.name, slot] = rule
         self._check_rule(node, slot, rule, polynomial)
-        if rule.kind != "poisson":
+        if rule.is_quadratic:
+            hearing = [parent.name for parent in latent]
+            check_linear(node, slot, polynomial, hearing, lambda name: way_out(self.nodes[name]))
+        elif rule.kind != "poisson":
             term = polynomial.terms[0]
             if not (polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0):
                 raise MissingRuleError(

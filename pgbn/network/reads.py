@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from pgbn.network.connections import Connections
+from pgbn.network.connections import Connections, Source
 from pgbn.network.exposures import Exposures
 from pgbn.network.sumproduct import (
     HeardCount,
@@ -177,6 +177,9 @@ class Reads:
         constant = self.connections.draws[name].constant_over_simplex
         constant = constant and not self.exposures.varies_over_simplex(name)
         for source in self.connections.sources[name]:
+            if source.rule.is_quadratic:
+                reads |= self._of_predictor(source)
+                continue
             if source.is_delivered:
                 reads.add(CountsRead(counts_name(source.child.name), slot=source.slot))
             else:
@@ -185,6 +188,14 @@ class Reads:
                 reads |= self.of_products(self.exposures.source_exposure(source))
         known = self.connections.sources
         return {read for read in reads if isinstance(read, CountsRead) or read.name in known}
+
+    def _of_predictor(self, source: Source) -> set[Read]:
+        """What is told about a linear predictor: the evidence, and all else that stands in it."""
+        child, rule = source.child, source.rule
+        beside = {Read(name) for name in source.polynomial.names if name != source.factor.name}
+        if rule.is_random:
+            return {CountsRead(counts_name(child.name), slot=source.slot), *beside}
+        return self.of_names(child, (*rule.count_reads, *rule.exposure_reads)) | beside
 
     def of_density(self, name: str) -> set[Read]:
         """Everything that the densities of what depends on a node condition on."""

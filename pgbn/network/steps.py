@@ -157,7 +157,8 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
     for slot in node.slots():
         rule = wiring.rules.get((node.name, slot))
         if rule is not None and rule.is_random:
-            equations += [rule.equation, _split_equation(wiring, node, slot)]
+            shared = "" if rule.is_quadratic else _split_equation(wiring, node, slot)
+            equations += [rule.equation, shared]
             reads |= wiring.reads.of_names(node, rule.count_reads)
     if isinstance(node, Observed):  # the data, and the counts that this step itself draws
         reads = {read for read in reads if read.name not in (node.name, counts_name(node.name))}

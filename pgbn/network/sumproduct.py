@@ -39,11 +39,13 @@ __all__ = [
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Operand:
     """An array inside a sum of products, of the node ``name``. ``dims`` are the names that its
-    dims have here; ``simplex`` are those over which, together, it sums to one."""
+    dims have here; ``simplex`` are those over which, together, it sums to one. A ``real`` operand
+    may be negative."""
 
     name: str
     dims: tuple[str, ...]
     simplex: tuple[str, ...] = ()
+    real: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -226,14 +228,14 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
             whole = ConstantArray(dims=own, value=factor.constant)
         return LookedUp(
             name=factor.name, dims=factor.dims, simplex=factor.simplex, whole=whole,
-            own_dims=factor.own_dims, lookups=factor.lookups,
+            own_dims=factor.own_dims, lookups=factor.lookups, real=factor.real,
         )  # fmt: skip
     if factor.relation is not None:
         return PairMask(dims=factor.dims, relation=factor.relation)
     if factor.is_sparse:
         return SparseConstant(dims=factor.dims, value=factor.constant)
     if factor.constant is not None:
-        return ConstantArray(dims=factor.dims, value=factor.constant)
+        return ConstantArray(dims=factor.dims, value=factor.constant, real=factor.real)
     if factor.previous:
         assert owner is not None
         return PreviousRow(
@@ -241,8 +243,9 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
             lag=factor.lag,
         )  # fmt: skip
     return NodeValue(
-        name=factor.name, dims=factor.dims, simplex=factor.simplex, own_dims=factor.own_dims
-    )
+        name=factor.name, dims=factor.dims, simplex=factor.simplex, own_dims=factor.own_dims,
+        real=factor.real,
+    )  # fmt: skip
 
 
 def in_words(heard: Iterable[SumProduct]) -> str:

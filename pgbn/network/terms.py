@@ -51,6 +51,7 @@ class Factor:
     entries: tuple[str, ...] = ()
     relation: str | None = None  # 1 at the pairs of its two dims in a relation, 0 at others
     lag: int = 1
+    real: bool = False  # it may be negative
 
     @property
     def is_node(self) -> bool:

@@ -66,6 +66,7 @@ class Wiring:
         sources = self.sources[node.name]
         if self.connections.children.get(node.name):
             check_kernel(self.connections, node)
+            self._check_leaves_zero(node)
             return
         if not sources:
             raise NetworkError(
@@ -91,6 +92,22 @@ class Wiring:
                 self._check_passed_back(node, slot)
         if self.connections.draws[node.name].kernel:
             check_kernel(self.connections, node)
+
+    def _check_leaves_zero(self, node: Node) -> None:
+        """Refuse a hidden count and a gamma that would keep each other at 0 for ever."""
+        if not isinstance(node, Latent) or node.support != "whole":
+            return
+        for child in self.connections.children[node.name].values():
+            for slot in child.zero_with:
+                named = node.name in self.polynomials[child.name, slot].names
+                if named and not self.is_positive(child, slot):
+                    raise NetworkError(
+                        f"{node.name} stands in the {slot} of {child.name}, which is "
+                        f"{getattr(child, slot)} and can be 0: then {child.name} is 0, and a "
+                        f"{child.name} of 0 keeps {node.name} at 0 for ever. Add a positive number "
+                        f"to it, as in {slot}=0.1 + {node.name}; or let the two be drawn together: "
+                        f"pgbn.RandomisedGamma({child.name!r}, rate of {node.name}, rate)"
+                    )
 
     def _check_integer(self, node: Node, slot: str) -> None:
         for source in self.sources[node.name]:

@@ -10,8 +10,13 @@ from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.hidden_poisson import HiddenPoisson
 from pgbn.nodes.index import Index
+from pgbn.nodes.log_normal import LogNormal
+from pgbn.nodes.logit_bernoulli import LogitBernoulli
 from pgbn.nodes.multinomial import Multinomial
+from pgbn.nodes.normal import Normal
+from pgbn.nodes.observed_normal import ObservedNormal
 from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
@@ -34,12 +39,17 @@ __all__ = [
     "Edge",
     "Evidence",
     "Gamma",
+    "HiddenPoisson",
     "Index",
     "Latent",
+    "LogNormal",
+    "LogitBernoulli",
     "Mix",
     "Multinomial",
     "Node",
+    "Normal",
     "Observed",
+    "ObservedNormal",
     "Pairs",
     "Poisson",
     "PoissonGamma",

@@ -49,6 +49,8 @@ class Node(Expression):
     has_zeros: ClassVar[bool] = False
     zero_with: ClassVar[tuple[str, ...]] = ()
     real_slots: ClassVar[tuple[str, ...]] = ()
+    # whether the value itself may be negative: then it may stand in such slots only
+    real: ClassVar[bool] = False
 
     name: str
     dims: Dims = ()

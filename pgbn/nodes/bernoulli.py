@@ -10,10 +10,12 @@ from scipy.special import xlog1py, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_probability
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.draws import draw_rule
+from pgbn.nodes.rules.draws import draw_rule, kernel_rule
+from pgbn.nodes.rules.evidence import QUADRATIC
 from pgbn.nodes.rules.registry import evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
+from pgbn.samplers.linear import binary_field
 from pgbn.samplers.stream import Stream
 
 __all__ = ["Bernoulli"]
@@ -69,3 +71,16 @@ def _posterior(count: Array, exposure: Array, probability: Array) -> dict[str, A
     log_odds = log_of(probability) - log1p_of(-probability) - exposure
     on = 1.0 / (1.0 + exp_of(-log_odds))
     return {"probability": np.where(count > 0, 1.0, on)}
+
+
+@kernel_rule(
+    Bernoulli,
+    kind=QUADRATIC,
+    equation=r"\mathrm{Bern}\Bigl(\sigma\bigl(\ln \tfrac{\mathrm{probability}_d}{1 - "
+    r"\mathrm{probability}_d} + \hat{b}_d - \tfrac{1}{2} \hat{A}_{d d} - "
+    r"\sum_{d' \ne d} \hat{A}_{d d'} h_{d'}\bigr)\Bigr)\text{ for one } d \text{ after another}",
+    reference="Gan et al. 2015, bits of a sigmoid belief network given Pólya-gamma variables",
+)
+def _bits(stream: Stream, value: Array, count: Array, exposure: Array, probability: Array) -> Array:
+    log_odds = log_of(probability) - log1p_of(-probability)
+    return binary_field(stream, exposure, count, log_odds, value)

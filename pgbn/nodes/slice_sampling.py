@@ -22,12 +22,13 @@ from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
 from pgbn.samplers.stream import Stream
 
-__all__ = ["LogConditional", "slice_draw"]
+__all__ = ["LogConditional", "move_counts", "slice_draw"]
 
 WIDTH, MOST = 1.0, 64  # w and m
 _TRIES = 200  # after which the interval has no width left
 _LIMIT = 600.0  # e^600 is finite, and so is its inverse
 _NEAR_ONE = 1.0 - 2.0**-53
+_LARGEST = 1e15  # counts beyond it are not exact as floats
 
 
 class LogConditional(Protocol):
@@ -49,6 +50,8 @@ class LogConditional(Protocol):
 )
 def slice_draw(stream: Stream, value: Array, log_conditional: LogConditional) -> Array:
     """New values of all entries; what is exactly 0 is switched off, and stays."""
+    if log_conditional.support == "whole":
+        return move_counts(stream, value, log_conditional)
     unit = log_conditional.support == "unit"
     fixed = ~(value > 0.0)
     x = _log_odds(value) if unit else log_of(np.where(fixed, 1.0, value))
@@ -67,6 +70,23 @@ def slice_draw(stream: Stream, value: Array, log_conditional: LogConditional) ->
     for place in _places(stream.shape, log_conditional.coupled):
         x = _move(stream, x, height, place)
     return back(x)
+
+
+def move_counts(
+    stream: Stream, value: Array, log_conditional: LogConditional, width: Array | float = WIDTH
+) -> Array:
+    """New whole numbers: h is the floor of x = h + u, u ~ U(0, 1), whose density is P(h)."""
+
+    def height(x: Array) -> Array:
+        each = log_conditional(np.floor(np.clip(x, 0.0, _LARGEST)))
+        outside = ((x < 0.0) | (x > _LARGEST)).any(axis=log_conditional.coupled, keepdims=True)
+        return np.where(outside | np.isnan(each), -np.inf, each)
+
+    x = value + vectorised.uniform(stream.child("within"))
+    widths = np.broadcast_to(width, stream.shape)
+    for place in _places(stream.shape, log_conditional.coupled):
+        x = _move(stream, x, height, place, widths[place])
+    return np.floor(np.clip(x, 0.0, _LARGEST))
 
 
 def _log_odds(value: Array) -> Array:
@@ -89,7 +109,11 @@ def _places(shape: tuple[int, ...], coupled: tuple[int, ...]) -> Iterator[tuple[
 
 
 def _move(
-    stream: Stream, x: Array, height: Callable[[Array], Array], place: tuple[slice, ...]
+    stream: Stream,
+    x: Array,
+    height: Callable[[Array], Array],
+    place: tuple[slice, ...],
+    width: Array | float = WIDTH,
 ) -> Array:
     """One slice of the entries at a place, given the others."""
 
@@ -103,11 +127,11 @@ def _move(
 
     here = x[place]
     level = at(here) + log_of(uniform("height"))
-    left = here - WIDTH * uniform("interval")
-    right = left + WIDTH
+    left = here - width * uniform("interval")
+    right = left + width
     below = np.floor(MOST * uniform("steps"))
-    left = _step_out(at, level, left, -WIDTH, below)
-    right = _step_out(at, level, right, WIDTH, MOST - 1 - below)
+    left = _step_out(at, level, left, -width, below)
+    right = _step_out(at, level, right, width, MOST - 1 - below)
     new, done = here.copy(), np.zeros(here.shape, bool)
     for number in range(_TRIES):
         tried = np.where(done, new, left + (right - left) * uniform(f"shrink {number}"))
@@ -123,7 +147,7 @@ def _move(
 
 
 def _step_out(
-    at: Callable[[Array], Array], level: Array, end: Array, width: float, most: Array
+    at: Callable[[Array], Array], level: Array, end: Array, width: Any, most: Array
 ) -> Array:
     """Move an end of the interval until it is outside the slice, by ``most`` widths at most."""
     for number in range(MOST):

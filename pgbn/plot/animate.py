@@ -117,12 +117,14 @@ def _events(chain: Chain) -> Iterable[dict[str, Any]]:
 
 def _numbers(chain: Chain, event: TraceEvent) -> list[str]:
     """The parameters of the draw, and what was drawn. The draw does not change what its own
-    parameters are made from, but in time, where a row reads the new row before."""
+    parameters are made from, but in time, where a row reads the new row before; a kernel has
+    none."""
     lines = [f"{name} ← {_short(counts)}" for name, counts in event.counts.items()]
     if event.value is None:
         return lines
     program, node = chain.program, chain.network.nodes[event.step.node]
-    if not program.is_in_time(node.name) and node.name not in program.wiring.completed:
+    plain = not program.wiring.draws[node.name].kernel and not program.is_in_time(node.name)
+    if plain and node.name not in program.wiring.completed:
         updated = posterior_of(program, node)()
         lines += [f"{slot} = {_short(np.squeeze(np.asarray(value)))}"
                   for slot, value in updated.items()]  # fmt: skip

@@ -92,7 +92,7 @@ def layer_widths(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
 
 
 def traces(model: Any, **options: Any) -> list[Axes]:
-    """Every label-free quantity along the sweeps, a line a chain, with ESS and R-hat."""
+    """Every label-free quantity along the sweeps, a line for each chain, with ESS and R-hat."""
     data = report_data(model, **options)
     if not data.series:
         raise DataError("traces: no traces were kept; train with trace_every > 0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 from pgbn.checks import term_names
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.errors import DataError
-from pgbn.evaluation import topic_weights
+from pgbn.evaluation import completion_perplexity, topic_weights
 from pgbn.explain import derivation
 from pgbn.report.data import Matrix, ReportData, Series, proportions
 from pgbn.report.facts import code_to_repeat, trained_facts
+from pgbn.storage.stop_words import TOKEN
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
 from pgbn.zoo import layers
 
@@ -29,27 +31,39 @@ def report_data(
     X: Any = None,
     *,
     vocabulary: Sequence[str] | None = None,
-    documents: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
+    dates: Sequence[Any] | None = None,
+    classes: Sequence[Any] | None = None,
+    columns: Mapping[str, str] | None = None,
+    token_pattern: str | None = None,
+    held_out: Any = None,
     max_width: int | Sequence[int] | None = None,
     settings: Mapping[str, Any] | None = None,
     repeat: str = "",
-    title: str = "Topics by layer",
+    title: str = "",
     seed: int = 0,
+    documents: Sequence[str] | None = None,
 ) -> ReportData:
     """What a report shows of ``model``.
 
     ``model`` is the result of `train_layerwise`, a trained network, a fitted estimator, or a list
     of such: chains with different seeds on the same documents. Topics are those of the first
     chain, traces are of all. The documents are those of the training where the state was kept;
-    with ``X`` (documents × terms) and no state they are inferred, with ``seed``. ``documents`` are
-    their texts, ``titles`` their names; ``max_width`` is the width that the first layer was given,
-    or that of each layer; ``settings`` and ``repeat`` (code) are shown so that a reader can repeat
-    the run; the code is made from the settings if these have the arguments max_width, depth and
-    seed.
+    with ``X`` (documents × terms) and no state they are inferred, with ``seed``. Of them may be
+    given: ``texts``, ``titles``, ``dates`` (years, datetimes, or texts such as "2019-03-01") and
+    ``classes``; ``columns`` says what these two are called, {"date": "published"}, and
+    ``token_pattern`` what a term of the texts looks like. ``held_out`` are other documents × terms,
+    whose perplexity by the number of layers is shown. ``max_width`` is the width that the first
+    layer was given, or that of each layer; ``settings`` and ``repeat`` (code) are shown so that a
+    reader can repeat the run; the code is made from the settings if these have the arguments
+    max_width, depth and seed. ``documents`` is the old name of ``texts``.
     """
     if isinstance(model, ReportData):
         return model
+    if documents is not None:
+        warn("documents= is called texts= now", DeprecationWarning, stacklevel=2)
+        texts = documents if texts is None else texts
     models = list(model) if isinstance(model, (list, tuple)) else [model]
     if not models:
         raise DataError("model is an empty list; give at least one trained network")
@@ -75,13 +89,19 @@ def report_data(
         vocabulary=term_names(vocabulary, trained.vocabulary_size),
         theta=_documents(trained, cells, seed),
         titles=titles,
-        documents=documents,
+        texts=texts,
+        dates=dates,
+        classes=classes,
+        columns=dict(columns or {}),
+        token_pattern=token_pattern or TOKEN,
+        held_out=_held_out(chains[0], held_out, seed),
         series=_series(chains),
         stages=_borders(chains[0]),
         derivation=derivation(trained.network()),
         settings=facts,
         repeat=repeat or code_to_repeat(facts),
         title=title,
+        seed=seed,
         labels=trained.labels,
     )
 
@@ -121,6 +141,16 @@ def _documents(trained: TrainedNetwork, cells: Cells | None, seed: int) -> tuple
 
     hidden = infer(trained, cells, burn_in=50, samples=50, seed=seed, units=False)
     return tuple(proportions(hidden.features(t)) for t in hidden.layers)
+
+
+def _held_out(stages: Sequence[TrainedNetwork], X: Any, seed: int) -> tuple[tuple[int, float], ...]:
+    """Depth and perplexity of one half of the tokens of each document, given the other half."""
+    if X is None:
+        return ()
+    return tuple(
+        (each.depth, completion_perplexity(each, X, burn_in=50, samples=50, seed=seed).perplexity())
+        for each in stages
+    )
 
 
 # ---- traces -----------------------------------------------------------------------------

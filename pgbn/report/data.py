@@ -14,6 +14,9 @@ from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
 from pgbn.evaluation.relevance import rank_words, relevance_of
 from pgbn.explain.document import Block
+from pgbn.report.periods import check_dates
+from pgbn.report.text import several
+from pgbn.storage.stop_words import TOKEN
 
 __all__ = ["Matrix", "ReportData", "Series", "proportions"]
 
@@ -60,10 +63,14 @@ class Series:
 class ReportData:
     """A network of T layers, its topics and documents, and how it came about.
 
-    ``phi[t-1]`` is (K_t, K_{t-1}), a topic a row, rows sum to one, K_0 = V. ``weights[t-1]`` is the
+    ``phi[t-1]`` is (K_t, K_{t-1}), rows are topics and sum to one, K_0 = V. ``weights[t-1]`` is the
     share of each topic in its layer; ``active[t-1]`` marks the topics that are in use, by the
     criterion told in ``active_means``; ``budget[t-1]`` is the width that the layer was given, 0 if
-    unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. ``stages``
+    unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. Of the
+    documents, ``texts``, ``titles``, ``dates`` (see `pgbn.report.periods`) and ``classes`` may be
+    known; ``columns`` says what the last two are called ({"date": "published"}), and
+    ``token_pattern`` what a term in a text looks like. ``held_out`` has pairs of a depth and the
+    perplexity of held-out documents with so many layers. ``seed`` is that of the map. ``stages``
     are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks
     of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number).
     """
@@ -75,13 +82,19 @@ class ReportData:
     vocabulary: Sequence[str]
     theta: tuple[Matrix, ...] = ()
     titles: Sequence[str] | None = None
-    documents: Sequence[str] | None = None
+    texts: Sequence[str] | None = None
+    dates: Sequence[Any] | None = None
+    classes: Sequence[Any] | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    token_pattern: str = TOKEN
+    held_out: tuple[tuple[int, float], ...] = ()
     series: tuple[Series, ...] = ()
     stages: tuple[tuple[float, str], ...] = ()
     derivation: Sequence[Block] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     repeat: str = ""
-    title: str = "Topics by layer"
+    title: str = ""
+    seed: int = 0
     active_means: str = "topics that hold at least one count"
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
@@ -105,9 +118,18 @@ class ReportData:
                 )
         if len(self.budget) != self.depth:
             raise DataError(f"ReportData: budget={self.budget!r}: give one width for each layer")
-        for name in ("titles", "documents"):
+        for name in ("titles", "texts"):
             if getattr(self, name) is not None and self.theta:
                 self._check_names(name, self.size)
+        for name in ("dates", "classes"):
+            entries = getattr(self, name)
+            if entries is not None and self.theta and len(entries) != self.size:
+                raise DataError(f"{name}: {len(entries)} entries, but {self.size} documents")
+        if self.dates is not None:
+            check_dates(self.dates)
+        if not self.title:
+            size = several(self.size, "document") if self.theta else several(self.depth, "layer")
+            object.__setattr__(self, "title", f"Topics of {size}")
 
     def _check_names(self, name: str, size: int) -> None:
         """Keep names as a list in the order of what they name, also where a dict was given."""
@@ -158,6 +180,6 @@ class ReportData:
         """The title of a document, or the beginning of its text, or its number."""
         if self.titles is not None:
             return str(self.titles[document])
-        if self.documents is not None:
-            return " ".join(str(self.documents[document])[:200].split())[:60]
+        if self.texts is not None:
+            return " ".join(str(self.texts[document])[:200].split())[:60] or f"document {document}"
         return f"document {document}"

@@ -27,11 +27,13 @@ def report_data_from_draws(
     draws: Draws,
     *,
     vocabulary: Sequence[str] | None = None,
-    documents: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
+    dates: Sequence[Any] | None = None,
+    classes: Sequence[Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     repeat: str = "",
-    title: str = "Topics by layer",
+    title: str = "",
 ) -> ReportData:
     """What a report shows of draws of a network whose layers are named as those of `pgbn.zoo`.
 
@@ -62,7 +64,9 @@ def report_data_from_draws(
         vocabulary=term_names(vocabulary, phi[0].shape[1]),
         theta=tuple(theta),
         titles=titles,
-        documents=documents,
+        texts=texts,
+        dates=dates,
+        classes=classes,
         series=_scalars(draws),
         derivation=derivation(network),
         settings={

@@ -58,7 +58,7 @@ def report_html(model: Any, X: Any = None, **options: Any) -> str:
         _lead(data),
         shown,
         before='<a class="skip" href="#topics">Skip to the table of topics</a>\n',
-        aside='<aside id="detail" aria-label="The chosen topic" tabindex="-1"></aside>',
+        aside='<aside id="detail" aria-label="The chosen topic or document" tabindex="-1"></aside>',
         payload=script_json(payload(data)),
         script=_script(),
     )
@@ -79,4 +79,4 @@ def _script() -> str:
     folder = files("pgbn.report") / "assets"
     names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".js"))
     scripts = [(folder / name).read_text(encoding="utf-8") for name in names]
-    return '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();\n"
+    return '"use strict";\n(async () => {\n' + "\n".join(scripts) + "})();\n"

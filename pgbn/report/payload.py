@@ -1,7 +1,7 @@
 """ReportData as the compact JSON that the page reads.
 
 Words, documents and points are numbered and stored once; numbers have as many digits as the page
-shows; positions on the map are 16-bit integers in base64.
+shows; positions on the map are 16-bit integers in base64, records of documents compressed.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.evaluation.relevance import UPPER_RELEVANCE, rank_words, relevance_of
-from pgbn.report.compact import short_number
+from pgbn.report.compact import script_json, short_number
 from pgbn.report.data import Matrix, ReportData
+from pgbn.report.parts.papers import papers_payload
 from pgbn.report.sections import SECTIONS
 from pgbn.report.text import clean_text
 
 __all__ = ["payload"]
 
+_MOST = 730_000  # bytes of the data of a page, where the topics leave room for it
+_LEAST_PAPERS, _MOST_PAPERS = 100_000, 480_000  # bytes of these for records of documents
 _WORDS = 15  # words shown for a topic
 _RELEVANCE = (1.0, UPPER_RELEVANCE, 0.3)  # candidates for the slider of the page
 
@@ -39,7 +42,9 @@ def payload(data: ReportData) -> dict[str, Any]:
     }
     for section in SECTIONS:
         out |= section.payload(data)
-    return out
+    # Documents take what is left, so that the page stays small.
+    room = _MOST - len(script_json(out).encode())
+    return out | papers_payload(data, min(max(room, _LEAST_PAPERS), _MOST_PAPERS))
 
 
 class _Numbering:

@@ -12,11 +12,15 @@ from typing import Any
 
 from pgbn.report.data import ReportData
 from pgbn.report.parts.derivation import derivation_html
-from pgbn.report.parts.documents import documents_html, documents_payload
 from pgbn.report.parts.graph import graph_html, graph_payload
+from pgbn.report.parts.groups import groups_html, groups_payload, has_groups
+from pgbn.report.parts.map import map_html, map_payload
+from pgbn.report.parts.overview import overview_html, theme_layer
+from pgbn.report.parts.papers import papers_html
 from pgbn.report.parts.settings import settings_html
 from pgbn.report.parts.topics import topics_html
 from pgbn.report.parts.traces import traces_html, traces_payload
+from pgbn.report.parts.tree import tree_html
 from pgbn.report.parts.widths import widths_html
 
 __all__ = ["SECTIONS", "Section"]
@@ -34,13 +38,17 @@ class Section:
 
 
 SECTIONS = (
+    Section("overview", "What is in this corpus", overview_html,
+            lambda data: {"themes": theme_layer(data)}),
+    Section("hierarchy", "Themes and topics", tree_html, shown=lambda data: data.depth > 1),
     Section("graph", "Topic graph", graph_html, graph_payload),
+    Section("papers", "Documents", papers_html, shown=lambda data: bool(data.theta)),
+    Section("map", "Map", map_html, map_payload, lambda data: bool(data.theta)),
+    Section("groups", "Time and class", groups_html, groups_payload, has_groups),
     Section("topics", "Table of topics", topics_html),
     Section("widths", "Layer widths", widths_html),
     Section("traces", "Convergence", traces_html, traces_payload, lambda data: bool(data.series)),
-    Section("map", "Document map", documents_html, documents_payload,
-            lambda data: bool(data.theta)),
-    Section("derivation", "The model and its sampler",
+    Section("derivation", "Derivation",
             lambda data: derivation_html(data.derivation)),
     Section("settings", "Settings",
             lambda data: settings_html(data.settings, data.repeat)),

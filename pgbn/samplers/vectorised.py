@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.content import ByContent
+from pgbn.samplers.elementwise import exp_of
 from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.row_kernels import (
     bernoulli_rows,
@@ -37,6 +38,7 @@ from pgbn.samplers.stream import Stream
 from pgbn.samplers.variates.categorical import categorical_lines
 from pgbn.samplers.variates.dirichlet import softmax_lines
 from pgbn.samplers.variates.hidden_count import hidden_count_rows
+from pgbn.samplers.variates.log_normal import log_rate_rows
 from pgbn.samplers.variates.multinomial import multinomial_lines
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "gig",
     "hidden_count",
     "log_gamma",
+    "log_normal",
     "multinomial",
     "neg_log_beta",
     "normal",
@@ -109,6 +112,20 @@ def log_gamma(stream: Stream, shape: ArrayLike) -> NDArray[np.float64]:
     """ln x, x ~ Gam(shape, 1); -inf where the shape is 0."""
     size = stream.shape
     return run(log_gamma_rows, stream, blank(stream), operand(shape, REAL, size))
+
+
+def log_normal(
+    stream: Stream,
+    mean: ArrayLike,
+    precision: ArrayLike,
+    count: ArrayLike = 0.0,
+    exposure: ArrayLike = 0.0,
+) -> NDArray[np.float64]:
+    """x, ln x ~ N(mean, 1 / precision), given a count n ~ Poisson(exposure · x); from 1e-300 to
+    1e150."""
+    parts = [operand(each, REAL, stream.shape) for each in (mean, precision, count, exposure)]
+    logs = run(log_rate_rows, stream, np.empty(stream.shape), *parts)
+    return np.asarray(exp_of(np.clip(logs, -690.0, 345.0)))
 
 
 def beta_odds(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:

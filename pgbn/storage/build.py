@@ -54,7 +54,7 @@ def build_corpus(
 ) -> FolderCorpus:
     """A corpus in ``folder``, of documents that need not fit into memory.
 
-    ``source`` is a path (a folder of texts; .txt, a document a line; .csv, .jsonl, .parquet; .mtx,
+    ``source`` is a path (a folder of texts; .txt, lines as documents; .csv, .jsonl, .parquet; .mtx,
     .npz, .svmlight; each may be packed by gzip), a list of ``pathlib.Path`` that are read one
     after another, a matrix, an iterable of texts, lists of texts or matrices, or a function that
     gives such an iterable. Texts are read twice, first to choose the terms; an iterator, which can

@@ -56,7 +56,7 @@ def read_corpus(
 ) -> Corpus:
     """The corpus in a file or folder; the format follows from its name unless it is given.
 
-    "folder": a document a file. "lines": a document a line. "csv", "jsonl", "parquet": the texts
+    "folder": every file is a document. "lines": every line is. "csv", "jsonl", "parquet": the texts
     are in ``column``, their names in ``label``. "mtx", "npz", "svmlight": counts, documents ×
     terms, whose terms are named by the lines of the file ``terms``. What `Corpus.build` wrote is
     opened as it is. ``vocabulary`` fixes the terms of texts to those of a model. ``options`` are

@@ -20,6 +20,7 @@ from pgbn.checks import check_names
 from pgbn.errors import PgbnError, StorageError
 from pgbn.storage.archive import MANIFEST, read_arrays, read_manifest
 from pgbn.storage.codecs import check_loadable, decode, encode, encode_documents
+from pgbn.storage.kept_columns import check_kept, kept_arrays, read_kept
 from pgbn.storage.sparse import read_rows
 from pgbn.storage.writing import write
 
@@ -40,6 +41,7 @@ class Saved:
     labels: list[str] | None = None
     record: dict[str, Any] = field(default_factory=dict)
     data: Any = None
+    columns: dict[str, list[str]] = field(default_factory=dict)
 
 
 def save(
@@ -50,6 +52,7 @@ def save(
     labels: Sequence[Any] | None = None,
     record: Mapping[str, Any] | None = None,
     data: Any = None,
+    columns: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
     """Save a Network, a Chain, Draws, a TrainedNetwork, a result of train_layerwise, an estimator.
 
@@ -57,8 +60,9 @@ def save(
     that the model was loaded with, or those of the data frame that an estimator was fitted to):
     a trained model that is loaded again lists its topics with them. ``labels`` name the documents,
     ``record`` is any JSON (settings, times, …), ``data`` the documents × terms that the model was
-    trained on, for the report (masked cells are saved as 0). What was at ``path`` before stays
-    whole until all of the new is on the disk.
+    trained on, for the report (masked cells are saved as 0), ``columns`` what else it shows of
+    them: {"text": …, "date": …, "class": …}. What was at ``path`` before stays whole until all of
+    the new is on the disk.
     """
     kind, parts = encode(value)
     names = parts.names if vocabulary is None else vocabulary
@@ -71,6 +75,9 @@ def save(
     arrays = dict(parts.arrays)
     if data is not None:
         arrays["documents"] = encode_documents(data)
+    kept = check_kept(columns)
+    if kept:
+        arrays["columns"] = kept_arrays(kept)
     write(path, kind, content, arrays)
 
 
@@ -96,6 +103,7 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
             content["labels"],
             dict(content["record"]),
             documents,
+            read_kept(files("columns")) if "columns" in body["groups"] else {},
         )
 
     return read_folder(path, read)

@@ -17,7 +17,7 @@ from pathlib import Path
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.bounded import forget, open_text
 
-__all__ = ["TABLES", "read_texts", "readable", "text_lines"]
+__all__ = ["TABLES", "marked", "read_texts", "readable", "text_lines"]
 
 TABLES = ("csv", "jsonl", "parquet")  # formats with columns
 
@@ -62,7 +62,7 @@ def _read_folder(path: Path, encoding: str) -> Texts:
     texts = [p for p in files if p.suffix.lower() in (".txt", ".md", ".rst", ".text")] or files
     for file in texts:
         try:
-            with open_text(file, _marked(encoding)) as opened:
+            with open_text(file, marked(encoding)) as opened:
                 yield str(file.relative_to(path)), opened.read()
         except UnicodeDecodeError as error:
             raise DataError(
@@ -72,7 +72,7 @@ def _read_folder(path: Path, encoding: str) -> Texts:
 
 def text_lines(path: Path, encoding: str = "utf-8", kept: bool = True) -> Iterator[str]:
     """The lines of a file that are not empty."""
-    with open_text(path, _marked(encoding), newline="\n") as file:
+    with open_text(path, marked(encoding), newline="\n") as file:
         for line in file:
             if line.strip():
                 yield line.rstrip("\r\n")
@@ -80,7 +80,7 @@ def text_lines(path: Path, encoding: str = "utf-8", kept: bool = True) -> Iterat
                 forget(file)
 
 
-def _marked(encoding: str) -> str:
+def marked(encoding: str) -> str:
     """UTF-8 with or without a byte order mark."""
     return "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
 
@@ -88,7 +88,7 @@ def _marked(encoding: str) -> str:
 def _read_table(path: Path, column: str, label: str | None, encoding: str, kept: bool) -> Texts:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
-    with open_text(path, _marked(encoding)) as file:
+    with open_text(path, marked(encoding)) as file:
         reader = csv.DictReader(file, delimiter="\t" if tabs else ",")
         known = [name for name in reader.fieldnames or [] if name]
         for wanted in (column, label):
@@ -101,7 +101,7 @@ def _read_table(path: Path, column: str, label: str | None, encoding: str, kept:
 
 
 def _read_json(path: Path, column: str, label: str | None, encoding: str, kept: bool) -> Texts:
-    with open_text(path, _marked(encoding)) as file:
+    with open_text(path, marked(encoding)) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue

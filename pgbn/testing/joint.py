@@ -97,7 +97,8 @@ def _node_counts(program: Program, node: Node, slot: str, results: list[Any]) ->
     assert rule.log_probability is not None
     each = rule.log_probability(**{name: known[name] for name in names})
     tables = result.count if isinstance(result, Evidence) else result
-    each = each - xlogy(tables, program.slot(node.name, slot).get())
+    if not rule.is_quadratic:  # of tables: what follows shares them out
+        each = each - xlogy(tables, program.slot(node.name, slot).get())
     each = np.broadcast_to(each, program.shape4[node.name])
     whole = each.reshape(program.replicates, -1).sum(axis=1)
     return whole + _shares(program, node, slot)

@@ -46,7 +46,7 @@ def transform_to(
     progress: Callable[[int, int], None] | None = None,
 ) -> NDArray[Any]:
     """Write the mean topic proportions of the documents ``X``, a `pgbn.Corpus` or documents ×
-    terms, to the .npy file ``path``, a row a document; returns the array, which stays on the disk.
+    terms, to the .npy file ``path``, one row for each; returns the array, on the disk.
 
     ``layer`` is one layer, or None for all side by side. Columns go by name where both the corpus
     and the model have names. Memory holds one block of documents. ``progress(done, total)`` is

@@ -62,7 +62,7 @@ def read_priors(content: Mapping[str, Any]) -> Priors:
 class TrainedNetwork(Reportable):
     """A PGBN of T layers with its parameters fixed.
 
-    ``phi[t-1]`` is Φ^(t) with a topic a row, (K_t, K_{t-1}), K_0 = V: rows sum to one. ``r`` are
+    ``phi[t-1]`` is Φ^(t), (K_t, K_{t-1}), K_0 = V: rows are topics and sum to one. ``r`` are
     the shapes of the top layer, ``c[t-2]`` is the median over the training documents of
     c^(t)_j, t = 2…T+1. ``weights[t-1]`` are Σ_j θ^(t)_kj of the last sweep. ``traces`` has
     arrays "sweep", "log_likelihood", "width" (active factors of the top layer). ``state`` is the

@@ -3,9 +3,11 @@
 from pgbn.zoo.author_topic import author_topic
 from pgbn.zoo.bnbp import bnbp
 from pgbn.zoo.bptf import bptf
+from pgbn.zoo.covariates import covariates
 from pgbn.zoo.cpgbn import cpgbn, phrase_windows
 from pgbn.zoo.deep_pgds import deep_pgds
 from pgbn.zoo.dirbn import dirbn
+from pgbn.zoo.dpfa_sbn import dpfa_sbn
 from pgbn.zoo.dynamic_topics import dynamic_topics
 from pgbn.zoo.epm import epm
 from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
@@ -27,9 +29,11 @@ __all__ = [
     "author_topic",
     "bnbp",
     "bptf",
+    "covariates",
     "cpgbn",
     "deep_pgds",
     "dirbn",
+    "dpfa_sbn",
     "dynamic_topics",
     "epm",
     "gamma_markov_chain",

@@ -18,6 +18,7 @@ from pgbn.zoo.links import get_link
 __all__ = [
     "Modes",
     "Prior",
+    "check_features",
     "check_link",
     "check_modalities",
     "check_mode_widths",
@@ -79,6 +80,21 @@ def per_layer(value: Any, depth: int, name: str) -> list[float]:
             f"{name}={value!r}: give one number, or one for each of the {depth} layers"
         )
     return [check_positive_number(each, name) for each in values]
+
+
+def check_features(features: Any) -> Constant:
+    """What is known of documents: a row of real numbers for each."""
+    array = np.asarray(features)
+    if array.dtype.kind not in "iufb" or array.ndim != 2 or not array.size:
+        raise NetworkError(
+            f"features={features!r:.60}: give an array of numbers with a row for each document and "
+            "a column for each covariate; turn a category into columns of 0 and 1"
+        )
+    if not np.isfinite(array.astype(np.float64)).all():
+        raise NetworkError(
+            "features: has numbers that are not finite; fill or leave out these rows"
+        )
+    return Constant(array.astype(np.float64), dims=("doc", "covariate"))
 
 
 def check_link(link: Any, name: str = "link") -> str:

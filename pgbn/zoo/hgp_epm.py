@@ -12,7 +12,7 @@ __all__ = ["hgp_epm"]
 def hgp_epm(
     width: int,
     weighted: bool = False,
-    gamma0: float = 1.0,
+    gamma0: float | Prior = 1.0,
     a_prior: Prior = (0.01, 0.01),
     c_prior: Prior = (1.0, 1.0),
     xi_prior: Prior = (0.01, 0.01),
@@ -23,16 +23,23 @@ def hgp_epm(
 
     λ_kl = λ_lk says how much communities k and l link: λ_kk ~ Gam(ξ r_k, β) is the node within,
     λ_kl ~ Gam(r_k r_l, β) for k < l the node between; r_k ~ Gam(γ0/K, c0), and a_i, c_i, ξ, β, c0
-    ~ Gam. γ0 is a number: its conditional has no closed form. Data as in `epm`. Nodes: x (dims i,
-    j), phi (dims vertex, community), a, c, within, between (dims community, other), r, xi, beta,
-    c0. The defaults are those of the released HGP_EPM.m, with its first γ0.
+    ~ Gam. γ0 is a number or, given as a pair (shape, rate), a node gamma0 ~ Gam: the r_k are
+    coupled and cannot be integrated out, so that it is drawn by slice sampling given them. Data as
+    in `epm`. Nodes: x (dims i, j), phi (dims vertex, community), a, c, within, between (dims
+    community, other), r, xi, beta, c0, gamma0. The defaults are those of the released HGP_EPM.m,
+    with its first γ0.
 
     Reference: Zhou, Infinite edge partition models for overlapping community detection and link
     prediction, AISTATS 2015.
     """
     check_one_width(width)
     c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
-    r = Gamma("r", check_positive_number(gamma0, "gamma0") / width, c0, dims="community")
+    mass: Gamma | float
+    if isinstance(gamma0, tuple | list):
+        mass = Gamma("gamma0", *check_prior(gamma0, "gamma0"), update="slice")
+    else:
+        mass = check_positive_number(gamma0, "gamma0")
+    r = Gamma("r", mass / width, c0, dims="community")
     xi = Gamma("xi", *check_prior(xi_prior, "xi_prior"))
     beta = Gamma("beta", *check_prior(beta_prior, "beta_prior"))
     within = Gamma("within", xi * r, beta, dims="community")

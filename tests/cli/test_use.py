@@ -89,6 +89,36 @@ def test_the_other_commands(
         assert capsys.readouterr().out.strip()
 
 
+def test_results_as_files(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command whose result is a table writes it to a .csv file; other names are refused
+    before any work."""
+    model, to = place / "model", tmp_path / "result.csv"
+
+    def rows_of(*words: object) -> list[dict[str, str]]:
+        facts = ask(capsys, *words, "-o", to)
+        rows = list(csv.DictReader(to.open(encoding="utf-8")))
+        assert facts["output"] == str(to)
+        assert len(rows) in facts.values()
+        return rows
+
+    topics = rows_of("topics", model, "--layer", 1)
+    assert [row["terms"] for row in topics] == [
+        " ".join(topic["terms"]) for topic in ask(capsys, "topics", model, "--layer", 1)
+    ]
+    assert {"fact": "documents", "value": "60"} in rows_of("info", model)
+    found = ask(capsys, "perplexity", model, place / "texts")
+    (row,) = rows_of("perplexity", model, place / "texts")
+    assert float(row["perplexity"]) == pytest.approx(found["perplexity"])
+    drawn = ask(capsys, "generate", model, "-n", 2, "--length", 40)
+    rows = rows_of("generate", model, "-n", 2, "--length", 40)
+    assert [(row["term"], int(row["count"])) for row in rows if row["document"] == "2"] == [
+        *drawn[1].items()
+    ]
+    for words in (["info"], ["topics"], ["generate"]):
+        assert run([*words, str(model), "-o", str(tmp_path / "result.txt")]) == 2
+        assert "must end in .csv" in capsys.readouterr().err
+
+
 def test_other_kinds_of_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pgbn.save(pgbn.zoo.pfa(3), tmp_path / "network")
     pgbn.save(pgbn.zoo.pfa(3).chain({"x": np.eye(4, dtype=int)}, 7).sweep(5), tmp_path / "chain")

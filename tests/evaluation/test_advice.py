@@ -57,6 +57,15 @@ def test_more_topics_than_terms_or_nearly_as_many_as_documents():
     assert training_advice(training(topics=8), documents(n=60, terms=20)) == []
 
 
+def test_short_texts_without_repeated_words_are_not_called_noise():
+    """Two themes, each word once in a text: repeats, by which noise is told, say nothing."""
+    rng = np.random.default_rng(0)
+    texts = np.zeros((40, 16), int)
+    for j, text in enumerate(texts):
+        text[8 * (j % 2) + rng.choice(8, 5, replace=False)] = 1
+    assert not looks_like_noise(texts)
+
+
 def test_noise_is_told_from_topics():
     rng = np.random.default_rng(1)
     for seed in range(5):

@@ -15,6 +15,7 @@ from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.engine.first_layer.registry import automatic
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
 from tests.helpers.printed import check_printed
+from tests.helpers.wider_models import wider_models
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 
 
@@ -39,6 +40,19 @@ def chain_of(network: pg.Network, layer1: str, seed: int = 3) -> pg.Chain:
 @pytest.mark.parametrize(("name", "layer1"), CASES)
 def test_what_is_printed_is_what_is_done(name: str, layer1: str) -> None:
     chain = chain_of(ZOO[name], layer1)
+    assert len(check_printed(chain)) == len(chain.schedule)
+
+
+WIDER = wider_models()
+
+
+@pytest.mark.parametrize("name", WIDER)
+def test_what_is_printed_of_the_wider_language(name: str) -> None:
+    """Entries in turn, categories, hidden choices, several terms."""
+    network, sizes = WIDER[name]
+    drawn = network.generate(seed=5, sizes=sizes)
+    data = {x: drawn[x] for x in network.observed}
+    chain = network.chain(data, seed=3, layer1="composed", threads=1)
     assert len(check_printed(chain)) == len(chain.schedule)
 
 

@@ -61,6 +61,12 @@ def saved_models(place: Path) -> Iterator[Path]:
                           random_state=0)  # fmt: skip
     pgbn.save(estimator.fit(X), place / "estimator")
 
+    network = pgbn.zoo.pfa(2)
+    network.sample({"x": X}, 2, 2, chains=1, progress=False, save=place / "run")
+    pgbn.Corpus.build(X, place / "corpus", block_rows=5)
+    pgbn.train_minibatch(X, [3, 2], batch_size=6, steps=2, collect=1, local_burn_in=1,
+                         local_samples=1, progress=False, save=place / "minibatch")  # fmt: skip
+
     def stop(event: pgbn.Progress) -> None:
         if event.done == 20:
             raise RuntimeError("stopped")
@@ -120,6 +126,7 @@ class Models:
         name = choice.choice(sorted(arrays))
         arrays[name] = _damaged(choice, arrays[name])
         name, entry = writing._write_arrays(target / ".part", group, arrays)
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / ".part").rename(target / name)
         body["groups"][group], body["files"][name] = name, entry
 
@@ -142,7 +149,7 @@ def _damaged(choice: random.Random, array: Any) -> Any:
     real = array.astype(np.float64)
     return choice.choice((
         lambda: real * 1e300, lambda: real * -1, lambda: np.full(array.shape, np.nan),
-        lambda: array[:0], lambda: array.reshape(-1), lambda: array[None], lambda: real + 0.5,
+        lambda: array[:0] if array.ndim else array, lambda: array.reshape(-1), lambda: array[None], lambda: real + 0.5,
         lambda: array.astype(np.float32), lambda: np.full(array.shape, 2**62),
         lambda: np.zeros_like(array), lambda: array.astype(bool), lambda: np.array(7),
         lambda: np.concatenate([array.reshape(-1), array.reshape(-1)]), lambda: real * 1e140,
@@ -159,6 +166,11 @@ def use_model(folder: Path) -> None:
         _refusable(lambda: check_finite("chain", found.sweep(1).values))
     elif isinstance(found, pgbn.PGBN):
         _refusable(lambda: check_finite("features", {"transform": found.transform(X)}))
+    elif isinstance(found, pgbn.Draws):
+        _refusable(lambda: check_finite("draws", {name: found[name] for name in found}))
+        _refusable(lambda: check_finite("rates", {"x": found.predict("x")}))
+    elif isinstance(found, pgbn.Corpus):
+        _refusable(lambda: check_finite("corpus", {"counts": found.counts.data}))
     elif found is not None and not isinstance(found, pgbn.Network):
         _refusable(lambda: _use_trained(found))
     if found is None:

@@ -23,7 +23,8 @@ from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Node, Observed
 from pgbn.samplers.random import stream_key
 from pgbn.testing.joint import along_axis
-from tests.helpers.printed_formulas import At, Reader, split_top
+from tests.helpers.printed_formulas import At, Reader, split_top, unfolded
+from tests.helpers.printed_kernels import choices, in_turn
 
 __all__ = ["check_printed", "printed_steps"]
 
@@ -40,6 +41,7 @@ def printed_steps(text: str) -> dict[str, list[str]]:
     for part in parts:
         name = part[: part.index("}")].replace(r"\_", "_")
         body = part[part.index(r"\begin{align}") + 13 : part.index(r"\end{align}")]
+        body = unfolded(body)
         lines = re.sub(r" \\label\{.*?\}", "", body).strip().split(" \\\\\n")
         out[name] = [line.replace("&", "", 1) for line in lines]
     return out
@@ -61,6 +63,10 @@ def check_printed(chain: Chain, draws: int = 300) -> list[str]:
             sampler.show()
         if any(line.startswith("P(") for line in lines):
             _check_tokens(chain, reader, turn, lines, draws)
+        elif any(r"\mathrm{Cat}\bigl(\propto" in line for line in lines):
+            _check_choices(chain, reader, turn, lines, 2 * draws)
+        elif turn.step.in_turn is not None:
+            _check_in_turn(chain, reader, turn, lines, draws)
         elif turn.step.upward:
             _check_counts(chain, reader, turn, lines, draws)
         else:
@@ -89,12 +95,19 @@ def _recorded(node: Node) -> Iterator[list[dict[str, Any]]]:
 
 def _laws(lines: list[str]) -> Iterator[tuple[str, list[str], str]]:
     """(family, arguments, condition) of each law of a value."""
-    apart = dict(line.split(" = ", 1) for line in lines if "' = " in line)
+    apart = {}
+    for line in (line for line in lines if "' = " in line):
+        name, formula, condition = re.fullmatch(r"(.*?) = (.*?)((?:,\\quad .*)?)", line).groups()  # type: ignore[union-attr]
+        apart[name, condition] = formula
     law = re.compile(r"\(.* \\mid -\) \\sim \\mathrm\{(\w+)\}\((.*)\)((?:,\\quad .*)?)$")
     for line in lines:
         if match := law.match(line):
-            inside = [apart.get(part.strip(), part) for part in split_top(match[2])]
+            inside = [apart.get((part, match[3]), part) for part in _arguments(match[2])]
             yield match[1], inside, match[3]
+
+
+def _arguments(inside: str) -> list[str]:
+    return [re.sub(r"^\\ ", "", part) for part in split_top(inside)]
 
 
 def _rows(reader: Reader, node: Node, condition: str) -> Iterator[At]:
@@ -131,6 +144,40 @@ def _check_draw(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draw
                 )
     else:
         _check_mean(chain, node, turn, family, printed, draws)
+
+
+def _check_in_turn(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+    laws = [arguments for family, arguments, _ in _laws(lines) if family == "Gam"]
+    node = chain.network[turn.step.node]
+    reader.hearing = node.name
+    laws[-1][0] = _heard_often(reader, node, laws[-1][0])
+    for key, apart in in_turn(chain, reader, turn, laws, draws).items():
+        _compare(f"{turn.step.name}: {key}", np.array(apart), 0.0)
+
+
+def _heard_often(reader: Reader, node: Node, shape: str) -> str:
+    """A printed shape in which one symbol stands for the tables that a child tells the node through
+    several factors, ℓ_{·k} + ℓ_{k·}: only their sum is kept."""
+    marks = reader.notation.marks
+    for child in reader.notation.network.latent:
+        if any((child, slot) in reader.program.wiring.rules
+               and reader.times(child, slot, node.name) > 1
+               for slot in reader.notation.network[child].slots()):  # fmt: skip
+            own = re.escape(rf"\ell^{{{marks[child]}")
+            parts = [part for part in split_top(shape, "+") if not re.match(own, part)]
+            indices = " ".join(reader.notation.index[dim] for dim in reversed(node.axes))
+            shape = " + ".join([*parts, rf"\text{{{child}}}_{{{indices}}}"])
+    return shape
+
+
+def _check_choices(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+    (line,) = [line.split(r"\propto ", 1)[1] for line in lines if line.startswith("p(")]
+    seen, expected = choices(chain, reader, turn, line, draws)
+    for cell, share in expected.items():
+        error = np.sqrt(share * (1 - share) / draws) + 1 / draws
+        assert abs(seen[cell] - share) < LIMIT * error, (
+            f"{turn.step.name}{cell}: {seen[cell]} of the draws, printed {share}"
+        )
 
 
 def _parameters(reader: Reader, node: Node, lines: list[str]) -> tuple[str, dict[Any, list[float]]]:
@@ -224,16 +271,26 @@ def _check_counts(chain: Chain, reader: Reader, turn: Turn, lines: list[str], dr
             expected = _expected(reader, node, lines)
         for key, mean in expected.items():
             told.setdefault(key, []).append(_told(reader, node, *key) - mean)
-        shares += [np.exp(-float(value.reshape(-1)[0])) for pair, value in program.drawn.items()
-                   if pair[0] == node.name]  # fmt: skip
+        shares += _shares_apart(reader, node, lines)
     assert told, f"{node.name}: nothing could be read in {lines}"
     for key, apart in told.items():
         _compare(f"{turn.step.name} → {key}", np.array(apart), 0.0)
-    for line in lines:
-        if match := re.search(r"-\\ln .*\\sim \\mathrm\{Beta\}\\bigl\((.*)\\bigr\)$", line):
-            first = dict.fromkeys(reader.range, 0)
-            a, b = (reader.value(part, first) for part in split_top(match[1]))
-            _compare(f"{turn.step.name}: exposure", np.array(shares), a / (a + b))
+    if shares:
+        _compare(f"{turn.step.name}: exposure", np.array(shares), 0.0)
+
+
+def _shares_apart(reader: Reader, node: Node, lines: list[str]) -> list[float]:
+    """How far exp(−exposure) of the first row is from its printed mean, a / (a + b) of a Beta."""
+    rows = [dim for dim in node.axes if dim != node.simplex]
+    first = {reader.notation.index[dim]: 0 for dim in rows}
+    out = []
+    for (child, _), value in reader.program.drawn.items():
+        for line in lines if child == node.name else ():
+            match = re.search(r"-\\ln .*\\sim \\mathrm\{Beta\}\\bigl\((.*)\\bigr\)$", line)
+            if match:
+                a, b = (reader.value(part, first) for part in split_top(match[1]))
+                out.append(float(np.exp(-np.asarray(value).reshape(-1)[0])) - a / (a + b))
+    return out
 
 
 def _told(reader: Reader, node: Node, parent: str, cell: tuple[int, ...]) -> float:
@@ -266,7 +323,13 @@ def _expected(reader: Reader, node: Node, lines: list[str]) -> dict[Any, float]:
                             continue
                         places = dict(zip(factor.own_dims, factor.dims, strict=True))
                         axes = notation.network[factor.name].axes
-                        cell = tuple(here[notation.index[places[dim]]] for dim in axes)
+                        for lookup in factor.lookups:
+                            where = tuple(here[notation.index[dim]] for dim in lookup.dims)
+                            here[lookup.dim] = int(program.indexes[lookup.name][0][where])
+                        cell = tuple(
+                            here[notation.index[places[dim]] if dim in places else dim]
+                            for dim in axes
+                        )
                         out[factor.name, cell] = out.get((factor.name, cell), 0.0) + mean
     return out
 
@@ -279,11 +342,40 @@ def _mean_count(reader: Reader, node: Node, lines: list[str], at: At, term: Any)
     mine = [line.split(r",\quad")[0] for line in lines
             if not later or ("> 1" in line) is not first]  # fmt: skip
     mean = _whole(reader, node, mine, at)
+    if mean == 0:  # also of pairs that are not in a relation, whose weights are all 0
+        return 0.0
     for line in mine:
         match = re.search(r"\\mathrm\{Mult\}\\left\(.*?;\\ (\\frac.*)\\right\)$", line)
         if match and term.contracted:
             mean *= reader.value(match[1], at)
-    return mean
+    return mean * _share_of_term(reader, node, mine, at, term)
+
+
+def _share_of_term(reader: Reader, node: Node, lines: list[str], at: At, term: Any) -> float:
+    """The printed share of one cell of one of several terms, Mult(…; ∝ w₁, w₂, …)."""
+    found = [re.search(r"\\propto (.*?)(?:\\bigr\))?$", line) for line in lines]
+    weights = [match[1] for match in found if match]
+    if not weights:
+        return 1.0
+    text = weights[0][1:-1] if weights[0].startswith("((") else weights[0]
+    along = reader.notation.along(node)
+    first = along is not None and at[reader.notation.index[along]] == 0
+    (slot,) = [s for s in node.slots() if any(
+        term is each for each in reader.program.wiring.polynomials[node.name, s].terms)]  # fmt: skip
+    phases = ("always", *(("first" if first else "later",) if along else ()))
+    terms = [
+        t for t in reader.program.wiring.polynomials[node.name, slot].terms if t.phase in phases
+    ]
+    own, total = 0.0, 0.0
+    for each, part in zip(terms, split_top(text), strict=True):
+        value = reader.parse(_unvector(part))
+        indices = [reader.notation.index[dim] for dim in each.contracted]
+        sizes = [range(reader.program.sizes[dim]) for dim in each.contracted]
+        for cell in product(*sizes):
+            total += value({**at, **dict(zip(indices, cell, strict=True))})
+        if each is term:
+            own = value(at)
+    return own / total if total > 0 else 0.0
 
 
 def _whole(reader: Reader, node: Node, lines: list[str], at: At) -> float:
@@ -293,8 +385,11 @@ def _whole(reader: Reader, node: Node, lines: list[str], at: At) -> float:
             m, a = (reader.value(part, at) for part in split_top(match[1]))
             return float(a * (digamma(a + m) - digamma(a))) if a > 0 else float(m > 0)
         if match := re.search(r"= 1\) \\sim \\mathrm\{Pois\}_\{\+\}\((.*)\)$", line):
-            rate = reader.value(match[1], at)
-            return reader.cells(node.name, _own(reader, node), at) * rate / -np.expm1(-rate)
+            known, rate = (
+                reader.cells(node.name, _own(reader, node), at),
+                reader.value(match[1], at),
+            )
+            return known * rate / -np.expm1(-rate) if known else 0.0
         if match := re.search(r"> 0\) \\sim \\mathrm\{Bessel\}_\{-1\}\\bigl\((.*)\\bigr\)$", line):
             alpha = reader.value(match[1], at)
             known = reader.cells(node.name, _own(reader, node), at) > 0
@@ -303,6 +398,8 @@ def _whole(reader: Reader, node: Node, lines: list[str], at: At) -> float:
             missing = reader.program.cells[node.name]
             if _is_missing(missing, at, reader, node):
                 return reader.value(match[1], at)
+        if match := re.fullmatch(r"\\ell\^\{.*?\}_\{.*?\} = (.*)", line):
+            return reader.value(match[1], at)
     assert isinstance(node, Observed)
     return reader.cells(node.name, _own(reader, node), at)
 

@@ -6,6 +6,7 @@ of nodes are looked up in the arrays of the chain.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from functools import cache
@@ -23,12 +24,22 @@ from pgbn.network.terms import FIRST, PREVIOUS
 from pgbn.nodes.base import Observed
 from pgbn.testing.joint import _stack
 
-__all__ = ["At", "Reader", "split_top"]
+__all__ = ["At", "Reader", "split_top", "unfolded"]
 
 At = dict[str, int]
 Value = Callable[[At], float]
 _SPACE = re.compile(r"(?:\s|\\[,;: ]|\\quad|\\bigl|\\bigr|\\left|\\right)+")
+_LOOKUP = re.compile(r"\\mathrm\{(\w+)\}\((\w+)\)")  # author(j)
+_RELATION = re.compile(r"\s*(=|<|>|\\ne|\\ge)\s*")
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq, "<": operator.lt, ">": operator.gt, r"\ne": operator.ne
+}  # fmt: skip
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def unfolded(text: str) -> str:
+    """Equations that were too long for one line, in one line."""
+    return re.sub(r" \\notag \\\\\n&\\qquad \{\} ?", " ", text)
 
 
 def split_top(text: str, separators: str = ",") -> list[str]:
@@ -57,8 +68,9 @@ class Reader:
             self.program.sizes.setdefault(dim, self.program.sizes[own])
         self.range = {index: self.program.sizes[dim] for dim, index in notation.index.items()}
         self.dim = {index: dim for dim, index in notation.index.items()}
+        self.hearing = ""  # the node that \\text{child} is about
         self.definitions: dict[str, list[tuple[list[str], str]]] = {}
-        head = text[: text.index("One sweep")]
+        head = unfolded(text[: text.index("One sweep")])
         for line in re.findall(r"^(\S.*?) &= (.*?)(?: \\label\{.*?\})?(?: \\\\)?$", head, re.M):
             match = re.fullmatch(r"(\\?\w+)(?:\^\{(.*?)\})?(?:_\{([^=]*)\})?", line[0])
             if match and match[1] in ("m", "q", r"\zeta", r"\ell", r"\tilde"):
@@ -77,6 +89,8 @@ class Reader:
             return None
         if token.isdigit():
             return int(token) - 1
+        if match := _LOOKUP.fullmatch(token):
+            return int(self.program.indexes[match[1]][0][at[match[2]]])
         match = re.fullmatch(r"(.*?)([+-]\d+)?", token)
         assert match is not None
         base = at[match[1]] if match[1] in at else self.sizes[match[1]] - 1
@@ -109,17 +123,51 @@ class Reader:
                 places = [self.index(token, at) for token in reversed(_indices(below))]
                 array = np.asarray(known)
                 return float(array[tuple(slice(None) if p is None else p for p in places)].sum())
+        if match := re.fullmatch(r"\\text\{(\w+)\}", base):
+            return self.heard(self.hearing, [self.index(t, at) for t in _indices(below)], match[1])
+        if base == "m" and (name := self.told_often(above)):
+            return self.heard(name, [self.index(token, at) for token in _indices(below)])
         if base in ("m", "q", r"\zeta"):
             return self.defined(f"{base}^{above}", _indices(below), at)
-        for name in (*notation.passing, *notation.network.observed):
+        hidden = [name for name in notation.network.latent if name in notation.marks]
+        for name in dict.fromkeys((*notation.passing, *hidden, *notation.network.observed)):
             if base == r"\hat{q}" and above == notation.marks[name]:
                 return self.drawn(name, _indices(below), at)
             latent = base == "n" and above in ("", notation.marks[name])
+            own, number = _term_number(notation.marks[name], above)
+            if base == r"\ell" and number is not None and own == notation.marks[name]:
+                return self.margin(name, [self.index(each, at) for each in _indices(below)], number)
             if (base == r"\ell" and above == notation.marks[name]) or (
                 latent and isinstance(notation.network[name], Observed)
             ):
                 return self.cells(name, _indices(below), at, latent)
         raise AssertionError(f"what is {base}^{above}_{below}?")
+
+    def told_often(self, mark: str) -> str | None:
+        """The node of this mark, if a child tells it through several factors at once: only their
+        sum is kept, so that it stands for the printed sum."""
+        marks = self.notation.marks
+        for name in (n for n in self.notation.network.latent if marks.get(n) == mark):
+            for node in self.notation.network:
+                for slot in node.slots():
+                    if (node.name, slot) in self.program.wiring.rules and self.times(
+                        node.name, slot, name
+                    ) > 1:
+                        return name
+        return None
+
+    def times(self, child: str, slot: str, name: str) -> int:
+        """How often a node stands in a slot."""
+        terms = self.program.wiring.polynomials[child, slot].terms
+        return sum(factor.name == name for term in terms for factor in term.factors)
+
+    def heard(self, name: str, places: list[int | None], child: str | None = None) -> float:
+        """What a node heard from all its children, or from one of them."""
+        axes = self.notation.network[name].axes
+        at = {dim: p for dim, p in zip(reversed(axes), places, strict=True) if p is not None}
+        told = [np.asarray(counts) for (below, above), counts in self.program.counts.items()
+                if above == name and child in (None, below)]  # fmt: skip
+        return sum(_entry(to_axes(self.program, name, each)[0], axes, at) for each in told)
 
     def array(self, name: str, indices: list[str], at: At, values: Any) -> float:
         """An entry of a node's value; dots are sums, the row before the first is 0."""
@@ -173,6 +221,27 @@ class Reader:
             return float(base[tuple(slice(None) if p is None else p for p in where)].sum())
         return self.margin(name, places)
 
+    def of_category(
+        self, base: str, below: str, letter: str, category: str, rows: str, at: At
+    ) -> float:
+        """Σ_{j : author(j) = a} x_{v j k}: what the entry a of a node was told through categories."""
+        (child,) = [n for n, symbol in self.notation.symbols.items() if symbol.at() == base]
+        node = self.notation.network[child]
+        for (told, parent), counts in self.program.counts.items():
+            for term in (t for slot in node.slots() if told == child
+                         for t in self.program.wiring.polynomials[child, slot].terms):  # fmt: skip
+                for factor in (f for f in term.factors if f.name == parent):
+                    for lookup in (each for each in factor.lookups if each.name == category):
+                        dims = [*reversed(node.axes), *term.contracted]
+                        places = dict(zip(dims, _indices(below), strict=True))
+                        here = dict(zip(factor.own_dims, factor.dims, strict=True))
+                        fixed = {own: self.index(places[dim], at) for own, dim in here.items()
+                                 if places[dim] not in ("·", letter)}  # fmt: skip
+                        array = to_axes(self.program, parent, np.asarray(counts))[0]
+                        return _entry(array, self.notation.network[parent].axes,
+                                      {**fixed, lookup.dim: at[rows]})  # fmt: skip
+        raise AssertionError(f"no node was told through {category}")
+
     def margin(self, child: str, places: list[int | None], number: int | None = None) -> float:
         """A sum of shares, from the counts that some parent was told; ``number`` is that of the
         term that they are of."""
@@ -189,7 +258,7 @@ class Reader:
                 fixed = {d: p for d, p in zip(dims, places, strict=True) if p is not None}
                 if along in fixed and fixed[along] >= program.sizes[along]:
                     return 0.0
-                for factor in (each for each in term.factors if each.constant is None):
+                for factor in (f for f in term.factors if f.is_node and not f.lookups):
                     own = dict(zip(factor.dims, factor.own_dims, strict=True))
                     pair = (child, PREVIOUS if factor.previous else factor.name)
                     if pair not in program.counts:
@@ -340,13 +409,13 @@ class _Parser:
         return lambda at: value
 
     def indicator(self, condition: str) -> Value:
-        left, sign, right = re.split(r"\s*(=|>|\\ge)\s*", condition)
+        left, sign, right = _RELATION.split(condition)
         one, two = self.condition_side(left), self.condition_side(right)
-        compare = {"=": lambda a, b: a == b, ">": lambda a, b: a > b}[sign]
+        compare = _COMPARE[sign]
         return lambda at: float(compare(one(at), two(at)))
 
     def condition_side(self, text: str) -> Value:
-        if text in self.reader.range:
+        if text in self.reader.range or re.fullmatch(r"[a-z]'*", text):
             return lambda at: float(at[text] + 1)
         return self.inner(text)
 
@@ -361,12 +430,31 @@ class _Parser:
         return lambda at: one(at) if holds(at) else other(at)
 
     def large_sum(self, index: str) -> Value:
-        letter, _, condition = index.partition(" > ")
-        letter = letter.strip()
-        body, reader = self.product(), self.reader
-        size = reader.range.get(letter, reader.range.get(letter.rstrip("'"), 0))
-        start = int(condition) if condition else 0
-        return lambda at: sum(body({**at, letter: place}) for place in range(start, size))
+        """A sum over an index, over those in a relation (i < j, t > 1), or over the rows of a
+        category (j : author(j) = a)."""
+        reader = self.reader
+        if " : " in index:
+            letter, condition = index.split(" : ")
+            category, rows = condition.split(" = ")
+            match = _LOOKUP.fullmatch(category)
+            at_rows = self.text[self.at :]
+            self.product()
+            symbol = re.match(r"(.*?)_\{(.*?)\}", at_rows)
+            assert match is not None
+            assert symbol is not None
+            return lambda at: reader.of_category(symbol[1], symbol[2], letter, match[1], rows, at)
+        left, *rest = _RELATION.split(index)
+        letters = [side.strip() for side in (left, *rest[1:]) if not side.strip().isdigit()]
+        body = self.product()
+        holds = self.indicator(index) if rest else lambda at: 1.0
+
+        def value(at: At) -> float:
+            free = [letter for letter in letters if letter not in at or not rest]
+            sizes = [range(reader.range.get(x, reader.range.get(x.rstrip("'"), 0))) for x in free]
+            inner = ({**at, **dict(zip(free, cell, strict=True))} for cell in product(*sizes))
+            return sum(body(each) for each in inner if holds(each))
+
+        return value
 
     def letter(self) -> Value:
         match = re.match(r"\\(?:hat|tilde|mathrm|text)\{(?:[^{}]|\\\w+|\{[^{}]*\})*\}|\\[A-Za-z]+|[A-Za-z]",

@@ -15,10 +15,11 @@ __all__ = ["covered"]
 def covered(
     network: Network, sizes: Mapping[str, int], burn_in: int = 200, draws: int = 400, seed: int = 0
 ) -> float:
-    """In how many of 100 simulations the 90 % interval covers the true rate of x, on average over
-    the cells with a rate. Every chain begins at the truth of another simulation."""
+    """In how many of 100 simulations the 90 % interval covers the true rate of the data, on average
+    over the cells with a rate. Every chain begins at the truth of another simulation."""
     chain = Chain.replicated(network, sizes, 100, seed)
-    rate = Deterministic(network, "rate_of_x", network["x"].rate).reader(chain.program)
+    (data,) = network.observed
+    rate = Deterministic(network, "rate_of_data", network[data].rate).reader(chain.program)
     truth, values = rate(), chain.program.values
     for name in network.latent:
         values[name] = np.roll(values[name], 1, axis=0)

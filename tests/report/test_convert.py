@@ -6,9 +6,10 @@ import scipy.sparse as sp
 
 import pgbn as pg
 from pgbn.errors import DataError
-from pgbn.report import Series, report_data
+from pgbn.evaluation import completion_perplexity
+from pgbn.report import Series, report_data, report_html
 from pgbn.training import train_layerwise
-from tests.helpers.report_models import trained, vocabulary
+from tests.helpers.report_models import texts, trained, vocabulary
 
 
 def test_report_data_is_the_model() -> None:
@@ -96,3 +97,28 @@ def test_documents_in_any_form_that_training_takes() -> None:
             np.testing.assert_array_equal(data.theta[0], theta[0])
     with pytest.raises(DataError, match=r"^X: "):
         report_data(model, [["a", "b"]])
+
+
+def test_the_old_name_of_texts() -> None:
+    with pytest.warns(DeprecationWarning, match="documents= is called texts= now"):
+        data = report_data(trained(), documents=texts())
+    assert data.texts == texts()
+
+
+def test_held_out_perplexity_of_every_depth() -> None:
+    X = np.random.default_rng(0).poisson(0.3, (12, 60))
+    chain = trained()
+    data = report_data(chain, held_out=X, seed=4)
+    assert [depth for depth, _ in data.held_out] == [1, 2, 3]
+    again = completion_perplexity(chain.networks[1], X, burn_in=50, samples=50, seed=4)
+    assert data.held_out[1][1] == again.perplexity()
+    html = report_html(data)
+    assert (
+        f"{data.held_out[0][1]:.4g} with 1 layer, {data.held_out[1][1]:.4g} with 2 layers" in html
+    )
+    assert "Held-out perplexity is not known here" in report_html(chain)
+
+
+def test_a_title_of_its_own() -> None:
+    assert report_data(trained()).title == "Topics of 80 documents"
+    assert report_data(trained(), title="Mine").title == "Mine"

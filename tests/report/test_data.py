@@ -16,7 +16,9 @@ from tests.helpers.report_models import trained
         ({"vocabulary": {f"w{v}": 1 for v in range(60)}}, "vocabulary: a dict must give"),
         ({"titles": set(range(80))}, "titles: a set"),
         ({"titles": ["one"]}, "titles: 1 names, but 80"),
-        ({"documents": ["one"]}, "documents: 1 names, but 80"),
+        ({"texts": ["one"]}, "texts: 1 names, but 80"),
+        ({"classes": ["one"]}, "classes: 1 entries, but 80 documents"),
+        ({"dates": ["2019"]}, "dates: 1 entries, but 80 documents"),
     ],
 )
 def test_errors_name_the_argument(options, words) -> None:

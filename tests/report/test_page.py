@@ -20,18 +20,22 @@ def test_a_usual_model_stays_under_a_megabyte() -> None:
         model,
         vocabulary=words,
         titles=[f"The title of document number {j}" for j in range(documents)],
-        documents=["Some text of ordinary length. " * 40] * documents,
+        texts=["Some text of ordinary length. " * 40] * documents,
     )
     assert len(page.encode()) < 1_000_000
+    kept = int(re.search(r'"kept":(\d+)', page)[1])
+    assert 500 < kept < documents, "documents take the room that is left"
 
 
 def test_the_page_is_repeatable_and_encodable() -> None:
-    options = {"vocabulary": vocabulary(), "titles": titles(), "documents": texts()}
+    options = {"vocabulary": vocabulary(), "titles": titles(), "texts": texts()}
     page = report_html(trained(), title="<i>&", **options)
     assert page == report_html(trained(), title="<i>&", **options)
     page.encode("utf-8")
     assert "<title>&lt;i&gt;&amp;</title>" in page
-    assert "onerror" not in re.sub(r'(?s)<script type="application/json".*?</script>', "", page)
+    outside = re.sub(r'(?s)<script type="application/json".*?</script>', "", page)
+    assert "<img" not in outside
+    assert outside.count("onerror") == outside.count("&lt;img src=x onerror=window.hacked=1&gt;")
     assert page.count("</script>") == 2
     assert "http:" not in page.replace("http://www.w3.org/", "")
     assert "https:" not in page

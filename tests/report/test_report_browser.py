@@ -19,6 +19,7 @@ webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not in
 from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
@@ -46,7 +47,10 @@ def data() -> ReportData:
         chains,
         vocabulary=vocabulary(),
         titles=titles(),
-        documents=texts(),
+        texts=[f"{text} word{j % 40} Word7 word12" for j, text in enumerate(texts())],
+        dates=[None if j == 3 else f"20{10 + j % 12}-05-01" for j in range(80)],
+        classes=["<i>odd</i>" if j % 2 else "even" for j in range(80)],
+        columns={"date": "pub<lished", "class": "kind"},
         max_width=50,
         title="A <b>report</b> & more",
         settings={"seed": 0, "note": "<script>window.hacked=1</script>"},
@@ -91,6 +95,8 @@ def look(browser, width: int, height: int, scheme: str = "light") -> None:
     ]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.get(browser.page_address)
+    ready = "return document.documentElement.dataset.ready === 'yes'"
+    WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(ready))
 
 
 def picture(browser, name: str) -> None:
@@ -112,6 +118,13 @@ def click(browser, selector: str) -> None:
     element.click()
 
 
+def choose_option(browser, name: str, value: str) -> None:
+    browser.execute_script(
+        "const s = document.getElementById(arguments[0]); s.value = arguments[1];"
+        "s.dispatchEvent(new Event('change'))", name, value,
+    )  # fmt: skip
+
+
 def readable(word: str) -> str:
     """A word as a page can hold it."""
     return word.encode("utf-8", "replace").decode("utf-8")
@@ -119,8 +132,9 @@ def readable(word: str) -> str:
 
 def test_no_request_and_no_error(page) -> None:
     page.get_log("performance")
-    page.get(page.page_address)
+    look(page, 1280, 900)
     click(page, '.node[data-topic="3/0"]')
+    click(page, ".theme [data-paper]")
     events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
     asked = [
         e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
@@ -140,7 +154,7 @@ def test_a_click_shows_the_words_and_documents_of_the_model(page, data, layer, t
     expected = 100 * data.project(layer)[topic][data.ranked(layer, 15)[topic]]
     np.testing.assert_allclose(shown, expected, atol=0.51)
     leading = np.argsort(-data.theta[layer - 1][:, topic], kind="stable")[:6]
-    assert content(page, ".papers .row bdi") == [titles()[j] for j in leading]
+    assert content(page, "#detail .papers .row bdi") == [titles()[j] for j in leading]
     assert page.execute_script("return document.querySelectorAll('.node.chosen').length") == 1
 
 
@@ -172,7 +186,11 @@ def test_the_slider_brings_distinctive_words(page, data) -> None:
 
 def test_search_filters_the_table(page, data) -> None:
     rows = sum(data.widths)
+    assert content(page, "#found") == ["5 of 5 topics"], "one layer at a time"
+    choose_option(page, "layer", "0")
     assert content(page, "#found") == [f"{rows} of {rows} topics, the first 40 shown"]
+    layers = [name.split(" / ")[0] for name in content(page, "#table-body .open")]
+    assert layers == sorted(layers, reverse=True), "layers do not mix"
     page.find_element(By.ID, "search").send_keys("WORD7")
     wanted = [
         f"{t}/{k}"
@@ -191,9 +209,7 @@ def test_search_filters_the_table(page, data) -> None:
 
 def test_the_table_sorts(page, data) -> None:
     script = "return [...document.querySelectorAll('#table-body tr')].map((e) => e.dataset.topic)"
-    page.execute_script(
-        "const s = document.getElementById('layer'); s.value = '2'; s.dispatchEvent(new Event('change'))"
-    )
+    choose_option(page, "layer", "2")
     by_weight = [f"2/{k}" for k in np.argsort(-data.weights[1], kind="stable")]
     assert page.execute_script(script) == by_weight
     click(page, 'th[data-by="weight"] button')
@@ -255,6 +271,7 @@ def test_texts_stay_texts(page, data) -> None:
 
 
 def test_the_map_follows(page, data) -> None:
+    choose_option(page, "map-layer", "3")
     leading = data.theta[2].argmax(axis=1)
     counts = np.bincount(leading, minlength=5)
     first = int(np.argsort(-counts, kind="stable")[0])
@@ -269,8 +286,19 @@ def test_the_map_follows(page, data) -> None:
 
 
 def test_traces_and_widths(page, data) -> None:
-    assert page.execute_script("return document.querySelectorAll('#trace-place svg').length") == 2
-    assert page.execute_script("return document.querySelectorAll('.trace').length") == 4
+    assert (
+        page.execute_script("return document.querySelectorAll('#trace-place figure').length") == 2
+    )
+    assert (
+        page.execute_script("return document.querySelectorAll('#trace-place .trace').length") == 4
+    )
+    # The last tick is inside its picture, and lines go on where nothing is missing.
+    cut = """return [...document.querySelectorAll('#trace-place > figure > div > svg')].flatMap((svg) =>
+      [...svg.querySelectorAll('text')].filter((text) => text.getBoundingClientRect().right >
+        svg.getBoundingClientRect().right + 1)).length"""
+    assert page.execute_script(cut) == 0
+    paths = "return [...document.querySelectorAll('#trace-place .trace')].map((p) => p.getAttribute('d'))"
+    assert {path.count("M") for path in page.execute_script(paths)} == {3}, "a line for each layer"
     cells = content(page, "#traces tbody td")
     assert cells[0] == "log likelihood"
     assert cells[3] == f"{data.series[0].ess:.0f}"
@@ -279,12 +307,17 @@ def test_traces_and_widths(page, data) -> None:
 
 
 CONTRAST = """
-const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+const parse = (text) => text.match(/[\\d.]+/g).map((v, i) => Number(v) * (text.startsWith("color(") && i < 3 ? 255 : 1));
 const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
   .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
   .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-const behind = (e) => { for (; e; e = e.parentElement) {
-  const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } };
+const behind = (e) => {
+  if (!e) return [255, 255, 255];
+  const [r, g, b, alpha = 1] = parse(getComputedStyle(e).backgroundColor);
+  if (alpha === 1) return [r, g, b];
+  const under = behind(e.parentElement);
+  return [r, g, b].map((v, i) => alpha * v + (1 - alpha) * under[i]);
+};
 return [...document.querySelectorAll('h1,h2,p,a,td,th button,bdi,label,summary,.number')]
   .filter((e) => e.getClientRects().length && e.textContent.trim())
   .map((e) => { const style = getComputedStyle(e), a = light(parse(style.color)), b = light(behind(e));

@@ -15,7 +15,7 @@ def sections_of(html: str) -> list[str]:
 
 
 def test_sections_stand_in_the_order_of_the_table() -> None:
-    html = report_html(trained())
+    html = report_html(trained(), classes=["a"] * 80)
     assert sections_of(html) == [section.name for section in SECTIONS]
     assert re.findall(r'<a href="#(\w+)">', html) == sections_of(html)
 
@@ -24,8 +24,10 @@ def test_a_section_without_anything_to_show_is_left_out() -> None:
     data = dataclasses.replace(report_data(trained()), series=(), theta=())
     assert set(sections_of(report_html(trained()))) - set(sections_of(report_html(data))) == {
         "traces",
+        "papers",
         "map",
     }
+    assert "hierarchy" not in sections_of(report_html(trained((5,))))
 
 
 def test_a_new_section_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ TOGETHER = {
     "explain/symbols.py": "explain/test_notation.py",
     **{
         f"report/parts/{name}.py": "report/test_sections.py"
-        for name in ("documents", "graph", "settings", "topics")
+        for name in ("graph", "map", "settings", "topics", "tree")
     },
     "report/text.py": "report/test_page.py",
     "cli/corpora.py": "cli/test_train.py",

@@ -21,25 +21,36 @@ from pgbn.evaluation import HeldOut
 from tests.engine.rows import test_infer
 from tests.evaluation import test_prediction, test_row_likelihood
 from tests.helpers.models import sizes_of, zoo_models
+from tests.helpers.wider_models import wider_models
 
 MODELS = zoo_models()
+WIDER = wider_models()
+NETWORKS = MODELS | {name: network for name, (network, _) in WIDER.items()}
 IN_TIME = ("gamma_markov_chain", "pgds")
 # closed gates give held-out cells the probability 0, which is told
 pytestmark = pytest.mark.filterwarnings("ignore:.*probability 0:pgbn.PgbnWarning")
 SHAPE: dict[str, Any] = {"burn_in": 2, "draws": 3, "thin": 2, "chains": 2, "seed": 4}
 
 
+def tiny(network: Network) -> dict[str, int]:
+    """Tiny sizes of what a network does not fix itself."""
+    return next((sizes for each, sizes in WIDER.values() if each is network), None) or sizes_of(
+        network
+    )
+
+
 def data_of(network: Network) -> dict[str, Any]:
     """Tiny data, drawn from the model itself."""
-    drawn = network.generate(seed=5, sizes=sizes_of(network))
+    drawn = network.generate(seed=5, sizes=tiny(network))
     return {name: drawn[name] for name in network.observed}
 
 
 def coords_of(network: Network) -> dict[str, list[str]]:
     """A name for every row and column of the data."""
-    sizes = {**sizes_of(network), **network.sizes}
-    dims = {dim for name in network.observed for dim in network[name].axes}
-    return {dim: [f"{dim} {i}" for i in range(sizes[dim])] for dim in sorted(dims)}
+    data = data_of(network)
+    sizes = {dim: size for name in network.observed
+             for dim, size in zip(network[name].axes, data[name].shape, strict=True)}  # fmt: skip
+    return {dim: [f"{dim} {i}" for i in range(sizes[dim])] for dim in sorted(sizes)}
 
 
 def frame(network: Network, name: str, value: Any) -> pd.DataFrame:
@@ -74,10 +85,10 @@ def held_node(network: Network) -> str:
     raise AssertionError("no node can be held")
 
 
-@pytest.mark.parametrize("case", MODELS)
+@pytest.mark.parametrize("case", NETWORKS)
 def test_given(case: str) -> None:
-    network = MODELS[case]
-    name, drawn = held_node(network), network.generate(seed=6, sizes=sizes_of(network))
+    network = NETWORKS[case]
+    name, drawn = held_node(network), network.generate(seed=6, sizes=tiny(network))
     chain = network.chain(data_of(network), given={name: drawn[name]}).sweep(2)
     np.testing.assert_allclose(chain.values[name], drawn[name])
     draws = network.sample(
@@ -132,10 +143,33 @@ def check_held_out(network: Network, name: str, data: Any, draws: Draws) -> None
     assert 1.0 <= score.perplexity() < np.inf
 
 
-@pytest.mark.parametrize("case", MODELS)
+ROWS = {"author_topic": "doc", "dirbn": "doc", "dynamic_topics": "doc", "hpf": "user", "nbfa": "doc",
+        "poisson_mixture": "doc", "bptf": "a", "tucker": "a"}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WIDER)
+def test_prediction_and_rows_of_the_wider_language(case: str) -> None:
+    """New rows where they are independent given the rest, words why not elsewhere."""
+    network, data = NETWORKS[case], data_of(NETWORKS[case])
+    draws = network.sample(data, 2, 3, progress=False)
+    name = network.observed[0]
+    tree = draws.to_arviz(predict=[name], log_likelihood=[name])
+    assert tree["posterior_predictive"][name].shape[2:] == data[name].shape
+    assert np.isfinite(tree["log_likelihood"][name]).all()
+    if case in ROWS:
+        known = {**data, **network.indexes}
+        rows = network.infer(known, draws, ROWS[case], burn_in=2, samples=4, keep="draws")
+        assert rows.to_draws().predict(name).shape[2:] == data[name].shape
+    else:
+        plate = network[name].axes[0]
+        with pytest.raises(pgbn.PgbnError, match=rf"{plate}|rows"):
+            network.infer(data, draws, plate)
+
+
+@pytest.mark.parametrize("case", NETWORKS)
 def test_stopped_and_resumed_is_whole(case: str, tmp_path: Path) -> None:
     """Ctrl-C in either chain; what is loaded knows its network, its data and its names."""
-    network, data = MODELS[case], data_of(MODELS[case])
+    network, data = NETWORKS[case], data_of(NETWORKS[case])
     options: dict[str, Any] = {**SHAPE, "coords": coords_of(network), "progress": False}
     whole = network.sample(data, **options)
     stops = iter([3, 11])

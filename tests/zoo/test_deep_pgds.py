@@ -7,7 +7,6 @@ import pytest
 
 from pgbn import NetworkError, StaleReadError, zoo
 from pgbn.testing import geweke
-from tests.helpers.recovery import covered
 
 MILD = (4.0, 4.0)
 NETWORK = zoo.deep_pgds([2, 2], 0.5, 0.5, 1.5, 4.0, MILD, MILD)
@@ -51,8 +50,3 @@ def test_theta_before_what_integrates_it_out() -> None:
 def test_joint_distribution_at_length() -> None:
     result = geweke(NETWORK, SIZES, 30_000, 8, seed=3)
     assert result.worst < 4, result
-
-
-@pytest.mark.long
-def test_intervals_cover_the_rates() -> None:
-    assert 80 <= covered(NETWORK, {"time": 8, "term": 4}) <= 97

@@ -6,7 +6,6 @@ import pytest
 
 from pgbn import NetworkError, StaleReadError, zoo
 from pgbn.testing import geweke, mutants
-from tests.helpers.recovery import covered
 
 MILD = (8.0, 8.0)
 NETWORK = zoo.dirbn([2, 2], 1.0, MILD, MILD, MILD, MILD, (6.0, 4.0))
@@ -57,8 +56,3 @@ def test_joint_distribution_at_length() -> None:
 def test_the_released_order_is_seen() -> None:
     wrong = geweke(NETWORK, {"doc": 4, "term": 3}, 60_000, 10, 1, order=RELEASED, unchecked=True)
     assert wrong.worst > 6, wrong
-
-
-@pytest.mark.long
-def test_intervals_cover_the_rates() -> None:
-    assert 80 <= covered(NETWORK, {"doc": 12, "term": 5}) <= 97

@@ -7,7 +7,6 @@ import pytest
 
 from pgbn import NetworkError, StaleReadError, zoo
 from pgbn.testing import geweke, mutants
-from tests.helpers.recovery import covered
 
 NETWORK = zoo.dynamic_topics(2, 1.0, (8, 2), (8, 8), (6, 4), period=[0, 1, 1, 2])
 SIZES = {"term": 3, "time": 3}
@@ -55,10 +54,3 @@ def test_documents_bring_their_times() -> None:
 def test_joint_distribution_at_length() -> None:
     result = geweke(NETWORK, SIZES, 30_000, 8, seed=3)
     assert result.worst < 4, result
-
-
-@pytest.mark.long
-def test_intervals_cover_the_rates() -> None:
-    period = np.repeat(np.arange(4), 5)
-    network = zoo.dynamic_topics(2, 1.0, (8, 0.5), (8, 8), (6, 4), period=period)
-    assert 80 <= covered(network, {"term": 5, "time": 4}) <= 97

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from pgbn import DataError, Network, zoo
 from tests.helpers.models import MILD
-from tests.helpers.recovery import covered
 
 MILDLY = {
     "epm": lambda weighted: zoo.epm(2, weighted, MILD, MILD, MILD, MILD),
@@ -60,18 +59,3 @@ def test_groups_are_found() -> None:
                              linked[15:, 15:][np.triu_indices(15, 1)]])  # fmt: skip
     assert inside.mean() > 0.35
     assert linked[:15, 15:].mean() < 0.1
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("name", ["epm", "hgp_epm"])
-def test_intervals_cover_the_rates(name: str, weighted: bool) -> None:
-    """Chains of binary graphs walk slowly, and need more sweeps to forget where they began."""
-    network = MILDLY[name](weighted)
-    assert 80 <= covered(network, {"vertex": 6}, 500, 1500) <= 97
-
-
-@pytest.mark.long
-def test_intervals_of_the_shrinkage_prior_cover_the_rates() -> None:
-    network = zoo.pgds(2, 0.5, 0.5, 1.5, 2.0, MILD, MILD, True, MILD)
-    assert 80 <= covered(network, {"time": 6, "term": 4}) <= 97

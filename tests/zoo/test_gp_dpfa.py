@@ -7,7 +7,6 @@ import pytest
 
 from pgbn import BernoulliPoisson, StaleReadError, zoo
 from pgbn.testing import geweke
-from tests.helpers.recovery import covered
 
 MILD = (4.0, 4.0)
 BINARY = zoo.gp_dpfa(2, 0.5, MILD, MILD, MILD, MILD, link="bernoulli")
@@ -42,9 +41,3 @@ def test_theta_before_its_beginning_is_refused() -> None:
 def test_joint_distribution_at_length() -> None:
     result = geweke(BINARY, SIZES, 30_000, 8, seed=3)
     assert result.worst < 4, result
-
-
-@pytest.mark.long
-def test_intervals_cover_the_rates() -> None:
-    network = zoo.gp_dpfa(2, 0.5, MILD, MILD, MILD, MILD)
-    assert 80 <= covered(network, {"time": 8, "term": 4}) <= 97

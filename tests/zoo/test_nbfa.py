@@ -6,7 +6,6 @@ import pytest
 
 from pgbn import StaleReadError, zoo
 from pgbn.testing import geweke
-from tests.helpers.recovery import covered
 
 MILD = (4.0, 4.0)
 NETWORK = zoo.nbfa(2, 0.5, (2.0, 4.0), MILD, MILD, MILD)
@@ -22,11 +21,6 @@ def test_joint_distribution() -> None:
 def test_joint_distribution_at_length() -> None:
     result = geweke(NETWORK, SIZES, 25_000, 8, seed=4)
     assert result.worst < 4, result
-
-
-@pytest.mark.long
-def test_intervals_cover_the_rates() -> None:
-    assert 80 <= covered(NETWORK, {"doc": 6, "term": 4}) <= 97
 
 
 def test_lam_before_its_shape_is_refused() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -44,41 +43,6 @@ def test_the_joint_distribution_does_not_change_at_full_power(
     result = geweke(make(), sizes, replicates=25_000, sweeps=12, seed=1)
     record_property("geweke", f"{result.worst:.2f} of {len(result.z)}")
     assert result.worst < 4, result
-
-
-LARGER = {
-    "bptf": {"a": 8, "b": 7, "c": 6, "d": 5},
-    "tucker": {"a": 8, "b": 8, "c": 8},
-    "author_topic": {"writer": 3, "term": 8},
-    "hpf": {"user": 20, "item": 15},
-    "hpf, cells": {"item": 20},
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("case", MODELS)
-def test_intervals_cover_the_true_rates(case: str) -> None:
-    """Of 100 simulations, the 90 % intervals of mean rates cover the true ones in 80 to 97."""
-    make, _ = MODELS[case]
-    network, covered = make(), 0
-    data = network.observed[0]
-    for seed in range(100):
-        drawn = network.generate(seed=seed, sizes=LARGER[case])
-        chain = network.chain({data: drawn[data]}, seed=seed, threads=1).sweep(200)
-        totals = [_total(chain.sweep(2).program, data) for _ in range(300)]
-        program = chain.program
-        for name in network.latent:
-            stored = [network[name].axes.index(dim) for dim in program.storage[name]]
-            program.values[name] = np.ascontiguousarray(drawn[name].transpose(stored))[None]
-        low, high = np.quantile(totals, [0.05, 0.95])
-        covered += low <= _total(program, data) <= high
-    assert 80 <= covered <= 97, covered
-
-
-def _total(program: Any, name: str) -> float:
-    """The mean rate of the first row of the data: part of what was seen, and identified."""
-    rate = np.broadcast_to(program.slot(name, "rate").get(), program.shape4[name])
-    return float(rate.reshape(program.shape[name])[0, 0].mean())
 
 
 def test_a_tensor_is_read_from_coordinates() -> None:

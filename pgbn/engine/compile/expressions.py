@@ -20,8 +20,8 @@ from pgbn.nodes.categorical import Categorical
 from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.index import Index
+from pgbn.nodes.normal import Normal
 from pgbn.nodes.pairs import Pairs
-from pgbn.nodes.poisson import Poisson
 
 __all__ = ["Deterministic", "free_dims"]
 
@@ -75,7 +75,7 @@ class Deterministic:
             )
         self.name, self.expression, self.axes = name, expression, free_dims(expression)
         # A slot is where expressions are brought to their normal form: that of a passing node.
-        polynomial: Polynomial = lower(Poisson(name, expression, dims=self.axes), "rate")
+        polynomial: Polynomial = lower(Normal(name, expression, 1.0, dims=self.axes), "mean")
         self.terms, self.names = polynomial.terms, polynomial.names
         for each in self.names:
             if each not in network.latent:

@@ -15,6 +15,7 @@ from pgbn.engine.compile.pairs import without_pairs
 from pgbn.engine.compile.weighted import weighted_product
 from pgbn.network.sumproduct import Operand, PairMask, SparseConstant, SumProduct
 from pgbn.samplers.executor import SERIAL, Executor, cut_rows, keeps_rows, let_go, rows_array
+from pgbn.samplers.linear import signed_rows
 from pgbn.samplers.simd.contract import contract
 from pgbn.samplers.simd.sums import sum_rows
 
@@ -51,6 +52,8 @@ def compile_product(
         return labelled_number(coefficient)
     if len(parts) == 1:
         return _scaled(_sum_out(parts[0], summed, executor), coefficient)
+    if any(operand.real for operand in product.operands):
+        return _scaled(_signed(parts, summed, sizes, executor), coefficient)
     if len(parts) == 2 and len(summed) == 1:
         pair = _matrix_product(parts[0], parts[1], summed[0], sizes, executor)
         if pair is not None:
@@ -59,6 +62,19 @@ def compile_product(
     work = max(part.replicates for part in parts) * prod(sizes[dim] for dim in every)
     whole = _in_order(parts, summed, sizes, executor) if work > SMALL else _einsum(parts, summed)
     return _scaled(whole, coefficient)
+
+
+def _signed(
+    parts: list[Labelled], summed: tuple[str, ...], sizes: Mapping[str, int], executor: Executor
+) -> Labelled:
+    """Σ_summed Π parts, of any signs. (What is above multiplies proportions: it leaves out what is
+    not positive.)"""
+    if len(parts) == 2 and len(summed) == 1:
+        one, other = (_last(part, summed[0]) for part in parts)
+        pair = _matrix_product(one, other, summed[0], sizes, executor, signed_rows)
+        if pair is not None:
+            return pair
+    return _einsum(parts, summed)
 
 
 def _in_order(
@@ -153,8 +169,9 @@ def _row_sums(value: Any, executor: Executor) -> Any:
 
 
 def _matrix_product(
-    a: Labelled, b: Labelled, inner: str, sizes: Mapping[str, int], executor: Executor
-) -> Labelled | None:
+    a: Labelled, b: Labelled, inner: str, sizes: Mapping[str, int], executor: Executor,
+    kernel: Callable[..., None] = contract,
+) -> Labelled | None:  # fmt: skip
     """Σ_inner a·b where the two share no other dim and ``inner`` is last in both."""
     left, right = a.dims[:-1], b.dims[:-1]
     if a.dims[-1:] != (inner,) or b.dims[-1:] != (inner,) or set(left) & set(right):
@@ -180,7 +197,7 @@ def _matrix_product(
         if left is not last[0] or right is not last[1]:
             room = (replicates, size, columns)
             out = rows_array(use, room, np.float64) if keeps_rows(use) else np.empty(room)
-            use.rows(contract, rows, 0, left.reshape(shape_a), right.reshape(shape_b), out,
+            use.rows(kernel, rows, 0, left.reshape(shape_a), right.reshape(shape_b), out,
                      np.float64)  # fmt: skip
             last[:] = left, right, out.reshape(shape)
         return last[2]

@@ -79,6 +79,12 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
         return f"the rule of {type(node).__name__} for {link.slot} does not pass the counts on"
     if pattern.loadings not in wiring.held and len(wiring.sources[pattern.loadings]) > 1:
         return f"{pattern.loadings} has other children"
+    # Topics are drawn in single precision, which cuts off what is tiny; a density would notice.
+    readers = [
+        name for name, held in wiring.connections.children.items() if pattern.loadings in held
+    ]
+    if readers:
+        return f"{readers[0]} is drawn by a kernel that reads the density of {pattern.loadings}"
     further = [factor for term in pattern.further(wiring) for factor in term.factors]
     if any(factor.name == pattern.scores for factor in further):
         return f"{pattern.scores} stands in several terms of the {link.slot} of {node.name}"

@@ -102,7 +102,11 @@ def couples(polynomial: Polynomial, rows: str) -> str:
                 continue
             if factor.constant is not None:
                 if rows in factor.dims:
-                    return f"there is a known array along {rows!r}, which belongs to the old rows"
+                    return (
+                        f"there is a known array along {rows!r}, which belongs to the old rows "
+                        "(build the network with that of the new ones, and hold what was learnt: "
+                        "new.sample(data, given={…}))"
+                    )
                 continue
             for here, own in zip(factor.dims, factor.own_dims, strict=True):
                 if here != own and rows in (here, own):

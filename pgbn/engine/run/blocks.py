@@ -10,6 +10,7 @@ the disk.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from pgbn.engine.run.given import Given
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
+from pgbn.storage.memory import memory
 
 __all__ = [
     "DATA",
@@ -85,7 +87,13 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
                 raise StorageError(f"the draws of {name} in chain {chain} end at {filled}: damaged")
 
     def _stack(self, name: str) -> NDArray[np.float64]:
-        out = np.empty(self.shapes[name])
+        shape = self.shapes[name]
+        if min(shape) < 0 or 8 * math.prod(shape) > memory():
+            raise StorageError(
+                f"the draws of {name} have the shape {shape}: damaged, or more than fits into "
+                "memory; draws.values.blocks(name) reads them block by block"
+            )
+        out = np.empty(shape)
         for chain, start, rows in self.blocks(name):
             out[chain, start : start + len(rows)] = rows
         return out

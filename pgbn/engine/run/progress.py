@@ -95,7 +95,7 @@ class Event:
 
     @cached_property
     def log_likelihood(self) -> float:
-        """The log density of the data given the latent values, a number a token."""
+        """The log density of the data given the latent values, for each token."""
         return self.chain.log_likelihood() / max(self.tokens, 1)
 
 

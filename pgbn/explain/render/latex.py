@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, prose_pieces
+from pgbn.explain.formulas.fold import fold
 from pgbn.explain.formulas.signs import NAMES
 from pgbn.explain.names import clean_math, escape_character
 
@@ -60,14 +61,19 @@ _PREAMBLE = r"""\documentclass[11pt]{article}
 def _equations(lines: Sequence[str], labels: Sequence[str], known: set[str]) -> str:
     """The lines below each other; with numbers, and labels to refer to, if they have labels."""
     if not labels:
-        body = " \\\\\n".join(clean_math(line) for line in lines)
+        body = " \\\\\n".join(_folded(line) for line in lines)
         return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
     numbered = [
-        rf"{clean_math(line)} \label{{{_label(label, known)}}}"
+        rf"{_folded(line)} \label{{{_label(label, known)}}}"
         for line, label in zip(lines, labels, strict=True)
     ]
     body = " \\\\\n".join(numbered)
     return f"\\begin{{align}}\n{body}\n\\end{{align}}"
+
+
+def _folded(line: str) -> str:
+    """A line that is no wider than the page; only the last of its pieces has a number."""
+    return " \\notag \\\\\n".join(fold(clean_math(line)))
 
 
 def _label(text: str, known: set[str]) -> str:

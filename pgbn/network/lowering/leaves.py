@@ -15,7 +15,14 @@ def expand_node(walk: Walk, node: Node) -> list[Term]:
     """The value of a node."""
     if node is walk.node:
         raise walk.error("refers to itself; use pgbn.Shift(pgbn.Self(), ...)")
-    return [Term(1.0, (Factor(node.name, node.axes, node.axes, node.sums_over),))]
+    if node.real and walk.slot not in walk.node.real_slots:
+        raise walk.error(
+            f"{node.name} is a {type(node).__name__}, whose value may be negative, and a "
+            f"{walk.slot} may not; put its exponential there, a positive node: "
+            f"pgbn.LogNormal('exp_{node.name}', {node.name}, 10.0, dims={node.axes})"
+            f"{walk.or_allow()}"
+        )
+    return [Term(1.0, (Factor(node.name, node.axes, node.axes, node.sums_over, real=node.real),))]
 
 
 @expands(Constant)
@@ -32,4 +39,5 @@ def expand_constant(walk: Walk, constant: Constant) -> list[Term]:
             f"an array of {value.ndim} axes needs as many names: "
             f"pgbn.Constant(value=array, dims={walk.out[-value.ndim :]})"
         )
-    return [Term(1.0, (Factor("constant", dims, constant=value),))]
+    real = bool((value < 0).any())
+    return [Term(1.0, (Factor("constant", dims, constant=value, real=real),))]

@@ -121,6 +121,11 @@ class Walk:
                 "two sparse constants stand in one product; multiply them before, as in "
                 "pgbn.Constant(A @ B, dims=…)"
             )
+        if sparse and self.slot in self.node.real_slots:
+            raise self.error(
+                f"a sparse constant {sparse[0].dims} stands where values may be negative; give the "
+                "whole array there: pgbn.Constant(W.toarray(), dims=…)"
+            )
         if sparse and term.phase == LATER:
             raise self.error(
                 f"a sparse constant {sparse[0].dims} stands beside Self(); in time give the whole "

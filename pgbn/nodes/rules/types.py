@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pgbn.nodes.base import Node
+from pgbn.nodes.rules.evidence import QUADRATIC
 
 __all__ = [
     "DENSITY",
@@ -86,9 +87,20 @@ class EvidenceRule:
         return callable(self.count) and "stream" in inspect.signature(self.count).parameters
 
     @property
+    def passed_on(self) -> str:
+        """The name of what is passed on as the count, as it is; empty if the count is made."""
+        return self.count if isinstance(self.count, str) else getattr(self.count, "passed_on", "")
+
+    @property
     def is_integer(self) -> bool:
         """Whether the count is an integer, as thinning and tables need it."""
         return self.is_random or self.count == "count"
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it is about the value of the whole slot, as a quadratic form in it: then nothing
+        is shared out, and what stands in the slot is drawn jointly."""
+        return self.kind == QUADRATIC
 
     @property
     def tells_value(self) -> bool:
@@ -168,4 +180,5 @@ def kept_count(source: Function | str) -> Function:
     kind = inspect.Parameter.KEYWORD_ONLY
     reads = [inspect.Parameter(name, kind) for name in ("stream", *names)]
     count.__signature__ = inspect.Signature(reads)  # type: ignore[attr-defined]
+    count.passed_on = "" if callable(source) else source  # type: ignore[attr-defined]
     return count

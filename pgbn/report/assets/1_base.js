@@ -23,6 +23,10 @@ const percent = (share) => {
 };
 const grouped = (number) => Number(number).toLocaleString("en").replaceAll(",", "\u2009");
 
+// Text as people type it, for searching.
+const plain = (text) => text.normalize("NFKC").toLowerCase();
+const wantedIn = (field) => plain(field.value).split(/\s+/).filter(Boolean);
+
 // The words of a topic by relevance λ ln p + (1 − λ) ln(p / share in the corpus); each layer has a λ
 // of its own by which it is read.
 const relevanceOf = (layer) => data.layers[layer - 1].relevance;
@@ -36,7 +40,7 @@ function wordsOf(layer, topic, relevance = relevanceOf(layer), count = data.show
   return rows.slice(0, count);
 }
 // Names are the words by which a layer is read, or, if the reader wants, the most distinctive ones.
-const naming = { relevance: undefined };
+const naming = { relevance: undefined, listeners: [] };
 // A label that somebody gave to a topic comes first: [] or [label].
 const labelOf = (layer, topic) => [data.layers[layer - 1].labels?.[topic]].filter((label) => label);
 const nameOf = (layer, topic, count = 3) => labelOf(layer, topic).concat(
@@ -44,7 +48,9 @@ const nameOf = (layer, topic, count = 3) => labelOf(layer, topic).concat(
 const sayTopic = (layer, topic) => [`Layer ${layer}, topic ${topic}`, ...labelOf(layer, topic).map(isolate)].join(": ");
 const mixed = (words) => words.map(isolate).join(" ");
 
-// Links between the layers, both ways: {topic, share} with the strongest first.
+// Links between the layers, both ways: {topic, share} with the strongest first. Downwards a share is
+// the part of a topic that a topic below makes up; upwards, the part of a topic that goes into one
+// above, of all that goes up from it: w_above φ / Σ w_above φ.
 const below = data.layers.map(() => []);
 const above = data.layers.map((layer) => layer.topics.map(() => []));
 data.links.forEach((rows, i) => {
@@ -52,12 +58,16 @@ data.links.forEach((rows, i) => {
     const list = [];
     for (let at = 0; at < row.length; at += 2) {
       list.push({ topic: row[at], share: row[at + 1] / 1000 });
-      above[i][row[at]].push({ topic, share: row[at + 1] / 1000 });
+      above[i][row[at]].push({ topic, share: (data.layers[i + 1].weights[topic] * row[at + 1]) / 1000 });
     }
     return list;
   });
 });
-above.forEach((rows) => rows.forEach((row) => row.sort((a, b) => b.share - a.share)));
+above.forEach((rows) => rows.forEach((row) => {
+  const total = row.reduce((sum, link) => sum + link.share, 0) || 1;
+  row.forEach((link) => { link.share /= total; });
+  row.sort((a, b) => b.share - a.share);
+}));
 const childrenOf = (layer, topic) => (layer > 1 ? below[layer - 1][topic] : []);
 const parentsOf = (layer, topic) => (layer < depth ? above[layer - 1][topic] : []);
 
@@ -66,11 +76,14 @@ function decode(text, type) {
   return new type(bytes.buffer);
 }
 
-// One topic may be chosen; every part of the page follows.
-const chosen = { layer: 0, topic: -1, listeners: [] };
+// One topic may be chosen, and one document opened; every part of the page follows.
+const chosen = { layer: 0, topic: -1, paper: -1, listeners: [] };
 function choose(layer, topic) {
-  chosen.layer = layer;
-  chosen.topic = topic;
+  Object.assign(chosen, { layer, topic, paper: -1 });
+  chosen.listeners.forEach((listener) => listener());
+}
+function openPaper(number) {
+  chosen.paper = number;
   chosen.listeners.forEach((listener) => listener());
 }
 const onChoice = (listener) => chosen.listeners.push(listener);

@@ -1,7 +1,20 @@
-// The chosen topic: its words, what it is made of, where it is used, its documents.
+// What is chosen, at the side: a topic with its words, relatives and documents, or a document.
+// Each of its views returns its elements.
+const side = { panel: $("detail"), views: {}, opener: null };
+side.show = () => {
+  const view = chosen.paper >= 0 ? "paper" : chosen.layer ? "topic" : "nothing";
+  side.panel.classList.toggle("empty", view === "nothing");
+  side.panel.replaceChildren(...side.views[view]());
+  side.panel.scrollTop = 0;
+};
+// A document is closed first, then the topic; then the focus goes back to where it came from.
+side.close = () => {
+  if (chosen.paper >= 0 && chosen.layer) openPaper(-1);
+  else choose(0, -1);
+  if (!chosen.layer && side.opener && side.opener.isConnected) side.opener.focus();
+};
+
 (() => {
-  const panel = $("detail");
-  let opener = null;
 
   function wordList(layer, topic, relevance) {
     const rows = wordsOf(layer, topic, relevance);
@@ -18,37 +31,18 @@
   function neighbours(title, layer, links) {
     const rows = links.filter((link, i) => i < 6 && link.share >= 0.01);
     if (!rows.length) return [];
-    const list = make("ul", { class: "near" });
-    for (const link of rows)
-      list.append(make("li", {}, make("button", {
-        type: "button", "aria-label": `${sayTopic(layer, link.topic)}: ${mixed(nameOf(layer, link.topic))}, ${percent(link.share)}`,
-        onclick: () => choose(layer, link.topic),
-      }, make("bdi", {}, mixed(nameOf(layer, link.topic))), make("span", { class: "number" }, percent(link.share)))));
-    return [make("h3", {}, title), list];
+    return [make("h3", {}, title), make("ul", { class: "near" }, ...rows.map((link) => topicRow(layer, link.topic, link.share)))];
   }
 
   function documents(layer, topic) {
     const numbers = data.layers[layer - 1].documents[topic];
     if (!numbers || !numbers.length) return [];
     const list = make("ol", { class: "papers" });
-    numbers.forEach((number, i) => {
-      const [title, text] = data.documents[number];
-      const item = make("li", { "data-document": number }, make("div", { class: "row" }, make("bdi", {}, title),
-        make("span", { class: "number" }, percent(data.layers[layer - 1].shares[topic][i]))));
-      if (text && text !== title) item.append(make("p", { dir: "auto" }, text));
-      list.append(item);
-    });
+    numbers.forEach((number, i) => list.append(paperRow(number, data.layers[layer - 1].shares[topic][i])));
     return [make("h3", {}, "Leading documents"), list];
   }
 
-  function show() {
-    panel.replaceChildren();
-    panel.classList.toggle("empty", !chosen.layer);
-    if (!chosen.layer) {
-      panel.append(make("h2", {}, "No topic chosen"),
-        make("p", { class: "note" }, "Choose a topic in the graph, the table or the map to see its words and documents."));
-      return;
-    }
+  side.views.topic = () => {
     const { layer, topic } = chosen;
     const info = data.layers[layer - 1];
     const list = make("ol", { id: "words", "aria-label": "Words of this topic" });
@@ -56,30 +50,53 @@
     const fill = () => list.replaceChildren(...wordList(layer, topic, Number(slider.value)));
     slider.addEventListener("input", fill);
     fill();
-    panel.append(
-      make("div", { class: "top" }, make("h2", { id: "detail-title" }, sayTopic(layer, topic)),
-        make("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => close() }, "×")),
-      make("p", { class: "note" }, percent(info.weights[topic]) + " of its layer" +
-        (info.leads ? `, leads in ${grouped(info.leads[topic])} documents` : "") + (info.active[topic] ? "" : "; not in use")),
+    $("live").textContent = `${sayTopic(layer, topic)} chosen: ${nameOf(layer, topic, 5).join(", ")}`;
+    const main = info.leads ? `; the main topic of ${grouped(info.leads[topic])} of ${grouped(data.size)} documents` : "";
+    return [
+      heading(sayTopic(layer, topic)),
+      make("p", { class: "note" }, `${percent(info.weights[topic])} of the corpus${main}${info.active[topic] ? "" : "; not in use"}`),
       make("h3", {}, layer > 1 ? "Words, through all layers below" : "Words"),
       make("label", { class: "slider", for: "relevance" }, "typical ↔ frequent", slider), list,
       ...neighbours(`Made of, in layer ${layer - 1}`, layer - 1, childrenOf(layer, topic)),
-      ...neighbours(`Part of, in layer ${layer + 1}`, layer + 1, parentsOf(layer, topic)),
-      ...documents(layer, topic));
-    panel.scrollTop = 0;
-    $("live").textContent = `${sayTopic(layer, topic)} chosen: ${nameOf(layer, topic, 5).join(", ")}`;
-  }
+      ...neighbours(`Goes into, in layer ${layer + 1}`, layer + 1, parentsOf(layer, topic)),
+      ...documents(layer, topic),
+    ];
+  };
 
-  function close() {
-    choose(0, -1);
-    if (opener && opener.isConnected) opener.focus();
-  }
+  side.views.nothing = () => [make("h2", {}, "No topic chosen"),
+    make("p", { class: "note" }, "Choose a topic or a document anywhere on the page to read about it here.")];
+
   document.addEventListener("focusin", (event) => {
-    if (!panel.contains(event.target)) opener = event.target;
+    if (!side.panel.contains(event.target)) side.opener = event.target;
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && chosen.layer) close();
+    if (event.key === "Escape" && (chosen.layer || chosen.paper >= 0)) side.close();
   });
-  onChoice(show);
-  show();
+  onChoice(side.show);
 })();
+
+function heading(text) {
+  return make("div", { class: "top" }, make("h2", { id: "detail-title", dir: "auto" }, text),
+    make("button", { type: "button", class: "close", "aria-label": "Close", onclick: side.close }, "×"));
+}
+
+// A topic as a line that chooses it.
+function topicRow(layer, topic, share, before = []) {
+  return make("li", {}, make("button", {
+    type: "button", "data-choose": `${layer}/${topic}`,
+    "aria-label": `${sayTopic(layer, topic)}: ${mixed(nameOf(layer, topic))}, ${percent(share)}`,
+    onclick: () => choose(layer, topic),
+  }, ...before, make("bdi", {}, mixed(nameOf(layer, topic))), make("span", { class: "number" }, percent(share))));
+}
+
+// A document as a line that opens it, with its first words.
+function paperRow(number, share, length = 150) {
+  const title = titleOf(number), paper = papers.get(number);
+  const row = make("button", { type: "button", class: "row", "data-paper": number, onclick: () => openPaper(number) },
+    make("bdi", {}, title));
+  if (share !== undefined) row.append(make("span", { class: "number" }, percent(share)));
+  const item = make("li", { "data-document": number }, row);
+  const text = paper ? paper.text.slice(0, length).replace(/\s+/g, " ") : "";
+  if (text && !title.startsWith(text.slice(0, 40))) item.append(make("p", { dir: "auto" }, text + (paper.text.length > length ? " …" : "")));
+  return item;
+}

@@ -200,6 +200,7 @@
   $("distinct").addEventListener("change", () => {
     naming.relevance = $("distinct").checked ? 0.3 : undefined;
     draw();
+    naming.listeners.forEach((listener) => listener());
     chosen.listeners.forEach((listener) => listener());
   });
   draw();

@@ -4,7 +4,6 @@
     layer: i + 1, topic, weight: info.weights[topic], leads: info.leads ? info.leads[topic] : 0,
     active: info.active[topic], words: labelOf(i + 1, topic).concat(wordsOf(i + 1, topic).map((row) => row.word)),
   })));
-  const plain = (text) => text.normalize("NFKC").toLowerCase();
   rows.forEach((row) => { row.text = plain(row.words.join(" ") + ` ${row.layer}/${row.topic}`); });
   const sort = { by: "weight", down: true };
   const few = 40;
@@ -12,15 +11,16 @@
   const body = $("table-body");
 
   function found() {
-    const wanted = plain($("search").value).split(/\s+/).filter(Boolean);
+    const wanted = wantedIn($("search"));
     const layer = Number($("layer").value);
     return rows.filter((row) => (!layer || row.layer === layer) && wanted.every((word) => row.text.includes(word)));
   }
-  const value = (row) => (sort.by === "words" ? row.words.join(" ") : sort.by === "topic" ? row.layer * 1e6 + row.topic : row[sort.by]);
+  const value = (row) => (sort.by === "words" ? row.words.join(" ") : row[sort.by]);
   function compare(a, b) {
     const x = value(a), y = value(b);
     const order = typeof x === "string" ? x.localeCompare(y) : x - y;
-    return (sort.down ? -order : order) || a.layer - b.layer || a.topic - b.topic;
+    // A share is one of its layer: layers stay apart, the top one first.
+    return b.layer - a.layer || (sort.down ? -order : order) || a.topic - b.topic;
   }
 
   function fill() {
@@ -33,9 +33,9 @@
         make("td", { class: "words" }, ...row.words.slice(0, 8).map((word) => make("bdi", {}, word)),
           ...(row.active ? [] : [make("span", { class: "note" }, " (not in use)")])),
         make("td", { class: "figure" }, percent(row.weight)),
-        ...(data.size ? [make("td", { class: "figure" }, grouped(row.leads))] : []));
+        ...(data.size ? [make("td", { class: "figure" }, `${grouped(row.leads)} doc${row.leads === 1 ? "" : "s"}`)] : []));
     }));
-    $("found").textContent = `${grouped(list.length)} of ${grouped(rows.length)} topics` +
+    $("found").textContent = `${grouped(list.length)} of ${grouped(rows.filter((row) => !Number($("layer").value) || row.layer === Number($("layer").value)).length)} topics` +
       (shown.length < list.length ? `, the first ${shown.length} shown` : "");
     $("more").hidden = list.length <= few;
     $("more").textContent = everything ? "Show fewer" : `Show all ${grouped(list.length)}`;

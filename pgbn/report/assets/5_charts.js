@@ -29,33 +29,39 @@
     const width = place.clientWidth, height = 170, left = 58, bottom = 24, top = 16;
     const finite = series.values.flat().filter((value) => value !== null);
     if (!finite.length || width < 50) return;
-    // The first sweeps run in from far away; they must not press the rest into a line.
+    // The first sweeps run in from far away; they must not press the rest into a line. Numbers of
+    // topics are seen whole.
+    const whole = finite.every(Number.isInteger);
     const sorted = finite.slice().sort((a, b) => a - b), at = (share) => sorted[Math.floor(share * (sorted.length - 1))];
     const spread = at(0.98) - at(0.05) || Math.abs(at(0.5)) * 0.01 || 1;
-    const low = Math.max(at(0), at(0.05) - 0.3 * spread), high = Math.min(at(1), at(0.98) + 0.3 * spread);
+    const low = whole ? at(0) : Math.max(at(0), at(0.05) - 0.3 * spread), high = whole ? at(1) : Math.min(at(1), at(0.98) + 0.3 * spread);
     const pad = 0.06 * (high - low || spread);
     const first = series.sweeps[0], last = series.sweeps[series.sweeps.length - 1];
     const x = (sweep) => left + ((sweep - first) / (last - first || 1)) * (width - left - 8);
     const y = (value) => top + (1 - (value - low + pad) / (high - low + 2 * pad)) * (height - top - bottom);
     const svg = make("svg", { width, height, role: "img", "aria-label": `${series.name} along the sweeps; numbers in the table above` });
     svg.append(make("rect", { class: "settled", x: x(series.settled), y: top, width: Math.max(x(last) - x(series.settled), 0), height: height - top - bottom }));
-    for (const value of ticks(low, high, 4, finite.every(Number.isInteger)))
+    for (const value of ticks(low, high, 4, whole))
       svg.append(make("line", { class: "axis", x1: left, x2: width - 8, y1: y(value), y2: y(value) }),
         make("text", { class: "soft", x: left - 7, y: y(value) + 4, "text-anchor": "end" }, short(value)));
     for (const sweep of ticks(first, last, Math.max(2, width / 130)))
-      svg.append(make("text", { class: "soft", x: x(sweep), y: height - 6, "text-anchor": "middle" }, short(sweep)));
+      svg.append(make("text", { class: "soft", x: x(sweep), y: height - 6, "text-anchor": x(sweep) > width - 40 ? "end" : "middle" }, short(sweep)));
     for (const [sweep, label] of data.stages)
       if (sweep > first && sweep < last)
         svg.append(make("line", { class: "stage", x1: x(sweep), x2: x(sweep), y1: top, y2: height - bottom }),
           make("text", { class: "soft", x: x(sweep), y: 11, "text-anchor": "middle" }, "+ " + label));
+    // What runs in from outside is drawn too, and cut at the frame; a new layer is a new line.
+    const frame = make("svg", { x: 0, y: top - 2, width, height: height - top - bottom + 4, viewBox: `0 ${top - 2} ${width} ${height - top - bottom + 4}` });
+    const stageOf = (sweep) => data.stages.filter(([start]) => sweep > start).length;
+    svg.append(frame);
     series.values.forEach((values, chain) => {
-      let path = "", down = false;
+      let path = "", before = -1;
       values.forEach((value, i) => {
-        if (value === null || value < low - pad || value > high + pad) { down = false; return; }
-        path += (down ? "L" : "M") + x(series.sweeps[i]).toFixed(1) + " " + y(value).toFixed(1);
-        down = true;
+        const stage = stageOf(series.sweeps[i]);
+        if (value !== null) path += (before === stage ? "L" : "M") + x(series.sweeps[i]).toFixed(1) + " " + y(value).toFixed(1);
+        before = value === null ? -1 : stage;
       });
-      svg.append(make("path", { class: "trace", d: path, stroke: `var(--c${chain % 8})`, "stroke-dasharray": chain >= 8 ? "4 2" : undefined }));
+      frame.append(make("path", { class: "trace", d: path, stroke: `var(--c${chain % 8})`, "stroke-dasharray": chain >= 8 ? "4 2" : undefined }));
     });
     place.replaceChildren(svg);
   }

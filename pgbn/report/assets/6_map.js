@@ -4,16 +4,10 @@
   if (!canvas) return;
   const points = decode(data.map.points, Uint16Array);
   const leading = data.map.leading.map((text) => decode(text, Uint16Array));
-  const numbers = data.map.numbers ? decode(data.map.numbers, Uint32Array) : null;
   const count = data.map.count, colours = 8;
   const tip = $("map-tip"), legend = $("map-legend");
-  let layer = depth, lit = -1, top = [];
-  const numberOf = (i) => (numbers ? numbers[i] : i);
-  const titleOf = (i) => {
-    if (data.map.titles) return data.map.titles[i];
-    const known = data.documents[numberOf(i)];
-    return known ? known[0] : `document ${numberOf(i)}`;
-  };
+  let layer = data.themes, lit = -1, top = [];
+  const numberOf = (i) => (mapNumbers ? mapNumbers[i] : i);
   const spot = (i) => [14 + (points[2 * i] / 65535) * (canvas.clientWidth - 28), 14 + (1 - points[2 * i + 1] / 65535) * (canvas.clientHeight - 28)];
 
   function draw() {
@@ -23,7 +17,7 @@
     pen.scale(ratio, ratio);
     const style = getComputedStyle(document.documentElement);
     const palette = Array.from({ length: colours }, (_, i) => style.getPropertyValue("--c" + i).trim());
-    const other = style.getPropertyValue("--other").trim();
+    const other = style.getPropertyValue("--other").trim(), ink = style.getPropertyValue("--ink").trim();
     const rank = new Map(top.map((topic, i) => [topic, i])), list = leading[layer - 1];
     const radius = count > 6000 ? 1.7 : count > 1500 ? 2.2 : 3.2;
     // Grey points first, so that the coloured ones lie on top; lit ones last of all.
@@ -32,13 +26,57 @@
         const topic = list[i], place = rank.has(topic) ? rank.get(topic) : -1;
         const level = lit >= 0 ? (topic === lit ? 2 : 0) : place < 0 ? 0 : 1;
         if (level !== pass) continue;
-        pen.fillStyle = pass && place >= 0 ? palette[place] : pass ? palette[0] : other;
+        // A chosen topic without a colour of its own is as dark as text: no other topic is.
+        pen.fillStyle = pass && place >= 0 ? palette[place] : pass ? ink : other;
         pen.globalAlpha = pass === 0 ? (lit >= 0 ? 0.3 : 0.55) : 0.75;
         const [x, y] = spot(i);
         pen.beginPath();
         pen.arc(x, y, pass === 2 ? radius + 0.6 : radius, 0, 7);
         pen.fill();
       }
+    labels(pen, ink, style.getPropertyValue("--surface").trim());
+    ring(pen, ink);
+  }
+
+  // The names of the coloured topics, or of the chosen one, in the middle of their documents, where
+  // there is room.
+  function labels(pen, ink, halo) {
+    const taken = [];
+    pen.globalAlpha = 1;
+    pen.font = "600 12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+    pen.textAlign = "center";
+    pen.lineWidth = 4;
+    pen.lineJoin = "round";
+    for (const topic of lit >= 0 ? [lit] : top) {
+      const xs = [], ys = [];
+      for (let i = 0; i < count; i++)
+        if (leading[layer - 1][i] === topic) { const [x, y] = spot(i); xs.push(x); ys.push(y); }
+      if (!xs.length) continue;
+      const middle = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
+      const text = mixed(nameOf(layer, topic, 2)), half = pen.measureText(text).width / 2 + 3;
+      const x = Math.max(half, Math.min(canvas.clientWidth - half, middle(xs))), wanted = middle(ys);
+      const free = [0, 16, -16, 32, -32].map((step) => wanted + step).find((y) => y > 14 && y < canvas.clientHeight - 6 &&
+        taken.every((box) => Math.abs(box.x - x) > box.half + half || Math.abs(box.y - y) > 15));
+      if (free === undefined) continue;
+      taken.push({ x, y: free, half });
+      pen.strokeStyle = halo;
+      pen.strokeText(text, x, free);
+      pen.fillStyle = ink;
+      pen.fillText(text, x, free);
+    }
+    canvas.dataset.labels = taken.length;
+  }
+
+  // The open document.
+  function ring(pen, ink) {
+    const at = mapNumbers ? mapNumbers.indexOf(chosen.paper) : chosen.paper;
+    if (at < 0) return;
+    const [x, y] = spot(at);
+    pen.strokeStyle = ink;
+    pen.lineWidth = 2.5;
+    pen.beginPath();
+    pen.arc(x, y, 7, 0, 7);
+    pen.stroke();
   }
 
   function entries() {
@@ -50,9 +88,9 @@
     if (lit >= 0 && !top.includes(lit)) shown.push([lit, leads.get(lit) || 0]);
     legend.replaceChildren(...shown.map(([topic, size], i) => {
       const dot = make("span", { class: "dot", "aria-hidden": "true" });
-      dot.style.background = i < colours ? `var(--c${i})` : "var(--c0)";
+      dot.style.background = i < colours ? `var(--c${i})` : "var(--ink)";
       return make("li", {}, make("button", { type: "button", "aria-pressed": topic === lit, "data-topic": `${layer}/${topic}`,
-        "aria-label": `${sayTopic(layer, topic)}: ${mixed(nameOf(layer, topic))}, leads in ${size} documents`,
+        "aria-label": `${sayTopic(layer, topic)}: ${mixed(nameOf(layer, topic))}, main topic of ${size} documents`,
         onclick: () => (topic === lit ? choose(0, -1) : choose(layer, topic)) },
       dot, make("bdi", {}, mixed(nameOf(layer, topic))), make("span", { class: "number" }, grouped(size))));
     }));
@@ -73,7 +111,7 @@
     const i = nearest(event);
     tip.hidden = i < 0;
     if (i < 0) return;
-    tip.textContent = `${isolate(titleOf(i))}: ${mixed(nameOf(layer, leading[layer - 1][i]))}`;
+    tip.textContent = `${isolate(titleOf(numberOf(i)))}: ${mixed(nameOf(layer, leading[layer - 1][i]))}`;
     const [x, y] = spot(i);
     tip.style.left = Math.max(4, Math.min(x + 10, canvas.clientWidth - tip.offsetWidth - 6)) + "px";
     tip.style.top = Math.max(4, y - tip.offsetHeight - 8) + "px";
@@ -81,7 +119,7 @@
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
   canvas.addEventListener("click", (event) => {
     const i = nearest(event);
-    if (i >= 0) choose(layer, leading[layer - 1][i]);
+    if (i >= 0) openPaper(numberOf(i));
   });
   $("map-layer").addEventListener("change", () => {
     layer = Number($("map-layer").value);

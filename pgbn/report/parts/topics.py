@@ -9,18 +9,24 @@ __all__ = ["layer_options", "topics_html"]
 
 def topics_html(data: ReportData) -> str:
     """The empty table, its heads and its tools."""
-    heads = [("topic", "Topic", ""), ("words", "Words", ""), ("weight", "Share", "figure")]
+    heads = [("topic", "Topic", ""), ("words", "Words", ""), ("weight", "Of the corpus", "figure")]
+    note = "The share of the corpus is the part of all words that a topic accounts for."
     if data.theta:
-        heads.append(("leads", "Leads in", "figure"))
+        heads.append(("leads", "Main topic of", "figure"))
+        note += (
+            " The last column counts the documents in which it has the largest share of all topics "
+            "of its layer; a topic can be everywhere and yet the main one nowhere."
+        )
     cells = "".join(
         f'<th scope="col" data-by="{by}" class="{kind}"><button type="button">{label}</button></th>'
         for by, label, kind in heads
     )
-    layers = layer_options(data, 0)
-    return f"""<div class="tools" role="search">
+    layers = layer_options(data, data.depth)
+    return f"""<p class="note">{note}</p><div class="tools" role="search">
 <label class="grow">Search
 <input type="search" id="search" placeholder="words, or layer/topic" autocomplete="off"></label>
-<label>Layer <select id="layer"><option value="0">all</option>{layers}</select></label>
+<label>Layer <select id="layer">{layers}<option value="0">all, one after another</option></select>
+</label>
 <span id="found" role="status"></span></div>
 <div class="scroll"><table id="table"><caption class="hidden">All topics</caption>
 <thead><tr>{cells}</tr></thead><tbody id="table-body"></tbody></table></div>
@@ -31,5 +37,5 @@ def layer_options(data: ReportData, chosen: int) -> str:
     """The layers to choose from; ``chosen`` is at first."""
     return "".join(
         f'<option value="{t}"{" selected" if t == chosen else ""}>{t}</option>'
-        for t in range(1, data.depth + 1)
+        for t in range(data.depth, 0, -1)
     )

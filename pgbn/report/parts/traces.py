@@ -10,17 +10,42 @@ import numpy as np
 from pgbn.report.compact import short_number
 from pgbn.report.data import ReportData, Series
 from pgbn.report.embedding import even_choice
-from pgbn.report.text import clean_text, grouped, html_table, html_text
+from pgbn.report.text import clean_text, grouped, html_table, html_text, several
 
 __all__ = ["diagnosis_html", "traces_html", "traces_payload"]
 
 _GOOD_RHAT = 1.01
 _POINTS = 500  # points of a trace
+_FALLS = (
+    "The log likelihood is that of the documents that the model was trained on. It may fall where "
+    "a layer is put on top: the new layer ties the topics of a document to those of similar "
+    "documents, so that they follow the very words of that document less closely. For the same "
+    "reason other documents are often predicted better, which held-out perplexity tells."
+)
 
 
 def traces_html(data: ReportData) -> str:
-    """The table, and the place of the traces."""
-    return diagnosis_html(data.series) + '<div id="trace-place"></div>'
+    """The table, the place of the traces, and what they do not tell."""
+    explained = f'<p class="note">{_FALLS}</p>' if data.depth > 1 else ""
+    place = '<div id="trace-place"></div>'
+    return diagnosis_html(data.series) + explained + _held_out(data) + place
+
+
+def _held_out(data: ReportData) -> str:
+    """The perplexity of documents that were held out, for each number of layers."""
+    if not data.held_out:
+        return (
+            '<p class="note">Held-out perplexity is not known here; <code>pgbn report model '
+            "--held-out FILE</code>, or <code>held_out=</code> in Python, shows it for other "
+            "documents.</p>"
+        )
+    shown = ", ".join(
+        f"{perplexity:.4g} with {several(depth, 'layer')}" for depth, perplexity in data.held_out
+    )
+    return (
+        f'<p id="held-out"><strong>Held-out perplexity</strong> (lower is better): {shown}. One '
+        "half of the words of other documents was predicted from the other half.</p>"
+    )
 
 
 def diagnosis_html(traces: Sequence[Series], sweeps: str = "shaded sweeps") -> str:

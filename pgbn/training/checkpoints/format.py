@@ -3,19 +3,20 @@
 content   arguments, context, machine, chain, networks, names, PLACE, trace
 state     the arrays of the chain, mean/ with the name of a node while means are summed up, and
           kept/0/ with the name of a node, … the draws that are kept
-data      the documents; model: the networks that are trained already
+data      the documents; model: the networks that are trained already; columns: what is kept of
+          the documents for the report, if anything is
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import is_finite_number
+from pgbn.checks import is_finite_number, is_integral
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
 from pgbn.errors import StorageError
@@ -23,6 +24,7 @@ from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, register_unloadable
 from pgbn.storage.folders import check_content
+from pgbn.storage.kept_columns import Kept
 from pgbn.training.averages import Means, Trace
 from pgbn.training.checkpoints.machine import this_machine
 from pgbn.training.codec import decode_networks, encode_networks
@@ -31,7 +33,7 @@ from pgbn.training.growing import Progress
 __all__ = ["KIND", "Checkpoint", "checkpoint_facts", "decode_checkpoint", "encode_checkpoint"]
 
 KIND = "checkpoint"
-STATE, DATA, MODEL = "state", "data", "model"  # the groups of arrays, a file each
+STATE, DATA, MODEL, COLUMNS = "state", "data", "model", "columns"  # groups of arrays, a file each
 MEAN, KEPT = "mean/", "kept/"  # before the names of sums, and of draws
 PLACE = ("depth", "phase", "sweep", "sweeps", "done", "total")  # where the training stands
 
@@ -45,6 +47,7 @@ class Checkpoint:
     progress: Progress
     context: dict[str, Any]
     machine: Any = None  # see `this_machine`; None in older checkpoints
+    columns: Kept = field(default_factory=dict)
 
 
 def encode_checkpoint(
@@ -83,7 +86,7 @@ def decode_checkpoint(
         content["chain"], lambda group: state if group == STATE else files(group), threads=threads
     )
     trace, context = content["trace"], content["context"]
-    _check_place(content["phase"], trace["rows"], context)
+    _check_place(content["phase"], trace, context)
     progress = Progress(
         chain=chain,
         phase=str(content["phase"]),
@@ -104,10 +107,14 @@ def decode_checkpoint(
     )
 
 
-def _check_place(phase: Any, rows: Any, context: Any) -> None:
+def _check_place(phase: Any, trace: Any, context: Any) -> None:
     """What a resumed training would meet only after its sweeps, refused before them."""
-    if phase not in ("burn_in", "collect") or np.asarray(rows, float).reshape(-1, 3).ndim != 2:
+    rows = np.asarray(trace["rows"], float).reshape(-1, 3)
+    if phase not in ("burn_in", "collect") or rows.ndim != 2:
         raise StorageError(f"damaged: the phase {phase!r:.40} is not 'burn_in' or 'collect'")
+    for name in ("every", "sweep"):
+        if not is_integral(trace[name]) or trace[name] < 0:
+            raise StorageError(f"damaged: {name} of the trace is {trace[name]!r:.40}, no number")
     names = {name: context.get(name) for name in ("vocabulary", "labels")}
     check_content({**names, "record": context.get("record", {}), "object": {}})
     if not is_finite_number(context.get("seconds", 0.0)):

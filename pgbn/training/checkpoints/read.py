@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pgbn.errors import StorageError
 from pgbn.storage.codecs import Files
 from pgbn.storage.folders import read_folder
-from pgbn.training.checkpoints.format import KIND, Checkpoint, decode_checkpoint
+from pgbn.storage.kept_columns import read_kept
+from pgbn.training.checkpoints.format import COLUMNS, KIND, Checkpoint, decode_checkpoint
 
 __all__ = ["read_checkpoint"]
 
@@ -23,6 +25,7 @@ def read_checkpoint(path: str | Path, *, threads: int | None = None) -> Checkpoi
                 f"{path}: nothing to resume: it holds a finished {body['kind']}; use it with "
                 f"pgbn.load({str(path)!r}), or a command such as pgbn topics {path}"
             )
-        return decode_checkpoint(body["content"], files, threads)
+        kept = read_kept(files(COLUMNS)) if COLUMNS in body["groups"] else {}
+        return replace(decode_checkpoint(body["content"], files, threads), columns=kept)
 
     return read_folder(path, read)

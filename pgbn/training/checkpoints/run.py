@@ -26,6 +26,7 @@ from pgbn.errors import DataError, StorageError, notify
 from pgbn.samplers.executor import Executor
 from pgbn.storage import folders, writing
 from pgbn.storage.archive import MANIFEST, read_manifest
+from pgbn.storage.kept_columns import check_kept
 from pgbn.training.beginning import find_start, read_training
 from pgbn.training.belief import family_of
 from pgbn.training.checkpoints.machine import another_machine
@@ -41,7 +42,7 @@ __all__ = ["resume", "train"]
 
 
 _FINISHED = ("training", "trained", "estimator", "draws")
-_BESIDES = ("start_from", "vocabulary", "labels", "record")  # keywords of `train` itself
+_BESIDES = ("start_from", "vocabulary", "labels", "record", "columns")  # keywords of `train` itself
 
 
 @takes(Running, others=True)
@@ -55,11 +56,13 @@ def train(
     vocabulary: Sequence[str] | Mapping[str, int] | None = None,
     labels: Sequence[Any] | None = None,
     record: Mapping[str, Any] | None = None,
+    columns: Mapping[str, Sequence[Any]] | None = None,
     **arguments: Any,
 ) -> LayerwiseTraining:
     """`train_layerwise` with checkpoints in ``path``, where the result is saved at the end.
 
-    ``vocabulary``, ``labels`` and ``record`` are those of `pgbn.save`; the result knows the names.
+    ``vocabulary``, ``labels``, ``record`` and ``columns`` are those of `pgbn.save`; the result
+    knows the names.
     ``minutes``, ``sweeps`` and ``share`` say when a checkpoint is written, see `Checkpoints`.
     """
     running, given = Running.among(arguments)
@@ -85,7 +88,8 @@ def train(
     kept = settings.content()
     for name, value in {**kept, "record": context["record"]}.items():
         _check_json(name, value)
-    writer = Checkpoints(path, kept, context=context, **running.timing)
+    beside = check_kept(columns, cells.rows)
+    writer = Checkpoints(path, kept, context=context, columns=beside, **running.timing)
     with writing.writing(path):
         return _run(writer, settings, data, running, networks=networks)
 
@@ -131,7 +135,8 @@ def resume(
         if other:
             notify(f"{path}: the chain goes on, perhaps with other last bits than there: {other}")
         settings = Settings.from_content(at.arguments, family)
-        writer = Checkpoints(path, settings.content(), context=at.context, **running.timing)
+        writer = Checkpoints(path, settings.content(), context=at.context, columns=at.columns,
+                             **running.timing)  # fmt: skip
         writer.saved = True
         networks = at.progress.networks
         return _run(writer, settings, at.data, running, networks=networks, resume=at.progress)
@@ -161,8 +166,9 @@ def _run(
     }
     try:
         folders.save(
-            result, writer.path, labels=context.get("labels"), record=record, data=_documents(data)
-        )
+            result, writer.path, labels=context.get("labels"), record=record,
+            data=_documents(data), columns=writer.columns,
+        )  # fmt: skip
     except StorageError as error:
         if writer.saved and isinstance(error.__cause__, OSError):
             full = error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)

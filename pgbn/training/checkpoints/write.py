@@ -8,7 +8,8 @@ from typing import Any
 
 from pgbn.engine.run.saving import Rhythm, Timing
 from pgbn.storage import writing
-from pgbn.training.checkpoints.format import DATA, KIND, MODEL, encode_checkpoint
+from pgbn.storage.kept_columns import Kept, kept_arrays
+from pgbn.training.checkpoints.format import COLUMNS, DATA, KIND, MODEL, encode_checkpoint
 from pgbn.training.checkpoints.running import takes
 from pgbn.training.growing import Progress
 
@@ -21,7 +22,7 @@ class Checkpoints:
     Writing takes at most ``share`` > 0 of the time: where a checkpoint took long, the next one
     waits; a share of more than 1 sets no limit.
     ``arguments`` are those of `train_layerwise`, also the eta and priors that ``start_from``
-    brings; ``context`` is saved with them.
+    brings; ``context`` is saved with them, and ``columns``, which the result is saved with too.
     """
 
     @takes(Timing)
@@ -31,9 +32,11 @@ class Checkpoints:
         arguments: Mapping[str, Any],
         *,
         context: Mapping[str, Any] | None = None,
+        columns: Kept | None = None,
         **timing: Any,
     ) -> None:
         self.path, self.arguments, self.context = Path(path), dict(arguments), dict(context or {})
+        self.columns = columns or {}
         self.rhythm = Rhythm(Timing(**timing))
         self.saved = False
         self._files: dict[str, str] = {}
@@ -50,6 +53,8 @@ class Checkpoints:
         keep = {name: file for name, file in self._files.items() if self._is_kept(name, progress)}
         keep = writing.still_there(self.path, keep)
         content, arrays = encode_checkpoint(progress, self.arguments, self.context, keep)
+        if self.columns and COLUMNS not in keep:
+            arrays[COLUMNS] = kept_arrays(self.columns)
         self._files = writing.write(self.path, KIND, content, arrays, keep)
         self._networks, self.saved = progress.networks, True
 
@@ -57,4 +62,4 @@ class Checkpoints:
         """Whether the file of a group is still right."""
         old, new = self._networks, progress.networks
         same = len(old) == len(new) and all(map(lambda a, b: a is b, old, new))
-        return group == DATA or (group == MODEL and same)
+        return group in (DATA, COLUMNS) or (group == MODEL and same)

@@ -202,6 +202,21 @@ REASONS: dict[str, tuple[Callable[[], Network], str]] = {
         "phi or theta has other dims",
     ),
     "shared loadings": (shared_loadings, "phi has other children"),
+    # single precision cut small entries of phi off, which drew the concentration away by |z| = 8
+    "a slice of the concentration": (
+        lambda: counts(phi(concentration=Gamma("e", 1, 1, update="slice")) @ theta()),
+        "e is drawn by a kernel that reads the density of phi",
+    ),
+    "a choice of the concentration": (
+        lambda: counts(
+            phi(
+                concentration=pgbn.Categorical("z", [0.5, 0.5], over="k", dims="topic")
+                @ Gamma("e", 1, 1, dims="k")
+            )
+            @ theta()
+        ),
+        "z is drawn by a kernel that reads the density of phi",
+    ),
 }
 
 

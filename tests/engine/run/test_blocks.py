@@ -64,6 +64,8 @@ def test_a_node_is_read_when_it_is_asked_for(
     lambda content: content["shapes"].update(r=[2, 9, 3]),
     lambda content: content["shapes"].update(r=[2, 4, 7]),
     lambda content: content["shapes"].update(r=[1, 4, 3]),
+    lambda content: content["shapes"].update(r=[2, 4, 10**30]),
+    lambda content: content["shapes"].update(r=[2, 4, -3]),
     lambda content: content["layout"].update(r=[[0], [2]]),
     lambda content: content["layout"].update(r=[[0], []]),
     lambda content: content["layout"].update(r=[[0], [-5]]),

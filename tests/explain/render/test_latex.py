@@ -12,6 +12,7 @@ import pytest
 import pgbn as pg
 from pgbn.engine.first_layer.marginal import plain_pattern
 from tests.helpers.compositions import COMPOSITIONS
+from tests.helpers.wider_models import wider_models
 from tests.same_bits.networks import large_zoo
 
 
@@ -29,13 +30,19 @@ def test_latex_is_a_document(network: pg.Network) -> None:
     assert plain.count("{") == plain.count("}")
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")
-def test_latex_compiles(network: pg.Network, tmp_path: Path) -> None:
-    (tmp_path / "explain.tex").write_text(network.explain("latex"), encoding="utf-8")
+def _log_of(text: str, place: Path) -> str:
+    """What LaTeX says of a text."""
+    (place / "explain.tex").write_text(text, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "explain.tex"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)
+    run = subprocess.run(command, cwd=place, capture_output=True, timeout=120)
     log = run.stdout.decode("latin-1")
     assert run.returncode == 0, log[-2000:]
+    return log
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")
+def test_latex_compiles(network: pg.Network, tmp_path: Path) -> None:
+    log = _log_of(str(network.explain("latex")), tmp_path)
     wide = [float(width) for width in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log)]
     if all(name.isidentifier() for name in network.nodes):
         assert max(wide, default=0) < 30  # nothing runs off the page
@@ -53,12 +60,14 @@ ZOO = [
 @pytest.mark.parametrize(("name", "layer1"), ZOO)
 def test_no_text_of_the_zoo_is_hidden(name: str, layer1: str, tmp_path: Path) -> None:
     """No line is wider than the page, no label is given twice, no character is missing."""
-    text = large_zoo()[name].explain("latex", layer1)
-    (tmp_path / "explain.tex").write_text(text, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "explain.tex"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)
-    log = run.stdout.decode("latin-1")
-    assert run.returncode == 0, log[-2000:]
+    log = _log_of(str(large_zoo()[name].explain("latex", layer1)), tmp_path)
+    assert not re.search(r"Overfull|Missing character|multiply defined", log)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")
+@pytest.mark.parametrize("name", wider_models())
+def test_no_text_of_the_wider_zoo_is_hidden(name: str, tmp_path: Path) -> None:
+    log = _log_of(str(wider_models()[name][0].explain("latex")), tmp_path)
     assert not re.search(r"Overfull|Missing character|multiply defined", log)
 
 

@@ -52,6 +52,17 @@ def test_what_is_written_is_read_again(seen: list[Any], number: int) -> None:
     assert (found.data.toarray() == X).all()
 
 
+@pytest.mark.parametrize("name", ["every", "sweep"])
+@pytest.mark.parametrize("value", ["a", -1, None, 2.5, float("nan"), [1]])
+def test_a_trace_without_numbers_is_refused_before_any_sweep(
+    seen: list[Any], name: str, value: Any
+) -> None:
+    content, arrays = seen[9]
+    forged = {**content, "trace": {**content["trace"], name: value}}
+    with pytest.raises(pgbn.StorageError, match=f"{name} of the trace"):
+        decode_checkpoint(forged, {key: dict(each) for key, each in arrays.items()}.__getitem__)
+
+
 def test_facts_need_no_arrays(seen: list[Any]) -> None:
     facts = checkpoint_facts(seen[13][0])
     assert (facts["depth"], facts["phase"], facts["sweep"], facts["done"]) == (2, "burn_in", 3, 14)

@@ -25,7 +25,8 @@ def test_a_reader_sees_the_keywords(function: object) -> None:
 
 def test_the_writer_takes_those_that_are_about_time() -> None:
     shown = signature(checkpoint.Checkpoints).parameters
-    assert list(shown) == ["path", "arguments", "context", "minutes", "sweeps", "share"]
+    assert list(shown) == ["path", "arguments", "context", "columns", "minutes", "sweeps",
+                           "share"]  # fmt: skip
 
 
 def test_keywords_are_told_from_settings() -> None:

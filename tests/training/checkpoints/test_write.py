@@ -105,3 +105,23 @@ def test_checkpoints_keep_files_that_do_not_change(tmp_path: Path) -> None:
     assert len({name for found in names for name in found if name.startswith("data")}) == 1
     assert len({name for found in names for name in found if name.startswith("model-")}) == 2
     assert len({name for found in names for name in found if name.startswith("state")}) == 9
+
+
+def test_kept_columns_survive_a_stop(tmp_path: Path) -> None:
+    """They are in every checkpoint, written once, and in the result."""
+    columns = {"text": [f"text {j}" for j in range(len(counts()))]}
+    names = set()
+
+    def stop(event: Event) -> None:
+        names.update(path.name for path in (tmp_path / "m").glob("columns-*.npz"))
+        if event.done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        checkpoint.train(counts(), tmp_path / "m", 5, 1, burn_in=3, collect=3, sweeps=1, share=1e9,
+                         columns=columns, callback=stop)  # fmt: skip
+    pgbn.resume(tmp_path / "m")
+    assert folders.open_saved(tmp_path / "m").columns == columns
+    assert len(names) == 1
+    with pytest.raises(pgbn.DataError, match=r"columns\['text'\]: 1 entries for"):
+        checkpoint.train(counts(), tmp_path / "n", 5, 1, columns={"text": ["a"]})

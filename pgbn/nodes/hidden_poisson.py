@@ -1,0 +1,76 @@
+"""HiddenPoisson: a count that nobody has seen, in the shape of a gamma or anywhere else."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from pgbn.nodes.base import Array, Latent
+from pgbn.nodes.expression import Slot
+from pgbn.nodes.rules.draws import kernel_rule
+from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.slice_sampling import LogConditional, move_counts
+from pgbn.samplers import vectorised
+from pgbn.samplers.stream import Stream
+
+__all__ = ["HiddenPoisson"]
+
+
+class HiddenPoisson(Latent):
+    """h ~ Pois(rate), hidden: 0, 1, 2, … It is drawn given all that depends on it.
+
+    In the shape of a Gamma, ``Gamma("theta", 0.5 + h, c)``, its conditional is the Bessel law of
+    order a0 − 1 at 2√(λcθ), a0 = 0.5. With a0 = 0 a θ of 0 would keep h at 0 for ever, which is
+    refused: `RandomisedGamma` draws the two together.
+    """
+
+    tag: ClassVar[str] = "hidden_poisson"
+    positional: ClassVar[tuple[str, ...]] = ("rate",)
+    has_zeros: ClassVar[bool] = True
+    support: ClassVar[str] = "whole"
+    largest: ClassVar[float] = 2.0**53
+
+    rate: Slot
+
+    def refuses(self, value: Array) -> str | None:
+        bad = value[value != np.floor(value)]
+        if bad.size:
+            return f"has the value {bad.flat[0]:g}; counts are 0, 1, 2, …"
+        return super().refuses(value)
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.poisson(stream, slots["rate"]).astype(np.float64)
+
+    def expectation(self, **slots: Any) -> Array:
+        return np.asarray(slots["rate"])
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        return xlogy(value, slots["rate"]) - slots["rate"] - gammaln(value + 1.0)
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{Pois}}({slots['rate']})"
+
+
+evidence_rule(
+    HiddenPoisson,
+    "rate",
+    relation="held",
+    count="value",
+    integer=True,
+    exposure=1.0,
+    log_probability=lambda drawn, value: np.zeros(np.shape(value)),
+    equation=r"(h,\ 1)",
+    reference="the Poisson likelihood",
+)
+
+
+@kernel_rule(
+    HiddenPoisson,
+    equation=r"\mathrm{Bessel}_{a-1}(2\sqrt{\lambda c \theta})"
+    r"\text{ in the shape } a + h \text{ of a gamma, else by slice sampling}",
+    reference="Yuan & Kalbfleisch 2000, on the Bessel distribution; Neal 2003, slice sampling",
+)
+def _move(stream: Stream, value: Array, rate: Array, log_conditional: LogConditional) -> Array:
+    return move_counts(stream, value, log_conditional, 1.0 + np.sqrt(rate))

@@ -1,0 +1,2 @@
+// All parts are drawn.
+document.documentElement.dataset.ready = "yes";

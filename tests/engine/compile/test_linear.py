@@ -1,0 +1,76 @@
+"""Joint draws as they run: forms of every layout, threads, folders, new rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn.testing import geweke
+from tests.helpers.normal_networks import NETWORKS, belief, features, log_linear
+
+
+def both_ways() -> pgbn.Network:
+    """A node that one predictor sums over and another reads entry by entry; twice in one sum; with
+    another normal node as its weight; and with a renamed dim."""
+    w = pgbn.Normal("w", 0.3, 1.0, dims="feature")
+    v = pgbn.Normal("v", 0.5, 2.0, dims="feature")
+    one = pgbn.ObservedNormal("y", features() @ w + 0.5 * (features() @ w), 1.0, dims="doc")
+    two = pgbn.ObservedNormal("z", v * w + 1.0, 2.0, dims="feature")
+    three = pgbn.ObservedNormal("u", w.rename(feature="other"), 1.0, dims=("doc", "other"))
+    return pgbn.Network(one, two, three, sizes={"doc": 4, "feature": 2, "other": 2})
+
+
+def test_every_layout_of_a_predictor() -> None:
+    result = geweke(both_ways(), {}, 2000, 5, seed=1)
+    assert result.worst < 4, result
+
+
+def data_of(net: pgbn.Network) -> dict[str, Any]:
+    made = net.generate(seed=1)
+    return {name: made[name] for name in net.observed}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_same_bits_however_it_runs(name: str, tmp_path: Path) -> None:
+    net = NETWORKS[name]()
+    data = data_of(net)
+    how: dict[str, Any] = {"burn_in": 3, "draws": 4, "seed": 1}
+    one = net.sample(data, threads=1, **how)
+    for other in (
+        net.sample(data, threads=2, **how),
+        net.sample(data, save=str(tmp_path / "run"), **how),
+        pgbn.load(str(tmp_path / "run")),
+    ):
+        for node in net.latent:
+            assert np.array_equal(one[node], other[node]), node
+
+
+def test_expressions_of_any_sign_are_kept() -> None:
+    net = log_linear()
+    w = net["w"]
+    draws = net.sample(data_of(net), burn_in=1, draws=3, keep={"w": w, "psi": features() @ w})
+    by_hand = np.einsum("jf,cdkf->cdjk", features().value, draws["w"])
+    assert np.allclose(draws["psi"], by_hand)
+
+
+def test_new_rows_of_a_belief_network_alone_and_together() -> None:
+    net = belief()
+    data = data_of(net)
+    draws = net.sample(data, burn_in=5, draws=3, seed=0)
+    rows = {"x": np.array([[3, 0, 1], [0, 2, 5], [1, 1, 0]])}
+    whole = net.infer(rows, given=draws, rows="doc", burn_in=5, samples=9)
+    alone = net.infer({"x": rows["x"][1:2]}, given=draws, rows="doc", burn_in=5, samples=9)
+    for name in ("g", "h", "theta"):
+        assert np.array_equal(whole[name][1], alone[name][0])
+
+
+def test_known_arrays_of_old_rows_say_what_to_do() -> None:
+    net = log_linear()
+    with pytest.raises(pgbn.NetworkError, match="build the network with that of the new ones"):
+        net.infer(data_of(net), given={"w": np.zeros((2, 2))}, rows="doc")
+    with pytest.raises(pgbn.DataError, match="a is drawn by a kernel"):
+        net.sample(data_of(net), burn_in=1, draws=1).log_likelihood("x", by="row")

@@ -1,0 +1,116 @@
+"""Hidden counts as nodes: in the shape of a gamma, and anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from scipy.stats import chisquare
+
+import pgbn as pg
+from pgbn import Gamma, HiddenPoisson, Network, NetworkError, Poisson
+from pgbn.testing import geweke
+
+SIZES = {"i": 3, "k": 2}
+
+
+def in_a_shape(update: str = "") -> Network:
+    rate = Gamma("r", 4, 2, dims="k") + Gamma("s", 4, 4, dims="i")
+    h = HiddenPoisson("h", rate, dims=("i", "k"), update=update)
+    theta = Gamma("theta", 0.5 + h, Gamma("c", 6, 3, dims="k"), dims=("i", "k"))
+    return Network(Poisson("x", theta, dims=("i", "k")))
+
+
+def in_a_rate() -> Network:
+    h = HiddenPoisson("h", Gamma("r", 4, 1), dims="i")
+    return Network(Poisson("x", h * Gamma("a", 4, 4, dims="k") + 0.2, dims=("i", "k")))
+
+
+def in_several_shapes() -> Network:
+    h = HiddenPoisson("h", Gamma("r", 4, 2), dims="i")
+    theta = Gamma("theta", 0.3 + 0.5 * h + Gamma("b", 3, 3), 1.5, dims=("i", "k"))
+    return Network(Poisson("x", theta, dims=("i", "k")))
+
+
+NETWORKS: dict[str, Callable[[], Network]] = {
+    "Bessel": in_a_shape, "slice": lambda: in_a_shape("slice"), "in a rate": in_a_rate,
+    "in several shapes": in_several_shapes,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_joint_distribution(name: str) -> None:
+    result = geweke(NETWORKS[name](), SIZES, 2000, 8, seed=2)
+    assert result.worst < 4, result
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NETWORKS)
+def test_joint_distribution_at_length(name: str) -> None:
+    result = geweke(NETWORKS[name](), SIZES, 30_000, 8, seed=2)
+    assert result.worst < 4, result
+
+
+@pytest.mark.parametrize("update", ["", "slice"])
+def test_the_conditional_is_a_bessel_law(update: str) -> None:
+    """P(h | θ) ∝ (λcθ)^h / (h! Γ(a0 + h)) with λ = 3, c = 2, a0 = 0.5, θ given."""
+    h = HiddenPoisson("h", 3.0, dims="i", update=update)
+    theta = Gamma("theta", 0.5 + h, 2.0, dims="i")
+    network = Network(Poisson("x", theta, dims="i")).holding("theta")
+    cells = 4000
+    given = {"theta": np.full(cells, 1.7)}
+    chain = network.chain({"x": np.ones(cells, int)}, given=given, seed=1)
+    drawn = chain.sweep(1 if not update else 25).values["h"].astype(int)
+    support = np.arange(30)
+    log_p = support * np.log(3.0 * 2.0 * 1.7) - gammaln(support + 1.0) - gammaln(support + 0.5)
+    p = np.exp(log_p - log_p.max())
+    expected = cells * p / p.sum()
+    last = int(np.flatnonzero(expected > 10)[-1])  # the tail in one cell
+    counts = np.bincount(np.minimum(drawn, last), minlength=last + 1)
+    expected = np.append(expected[:last], expected[last:].sum())
+    assert chisquare(counts, expected).pvalue > 1e-4
+
+
+def test_a_count_that_forgets_its_gamma_is_seen() -> None:
+    def broken(chain: pg.Chain) -> None:
+        at = [turn.step.name for turn in chain._turns].index("h")
+        turn = chain._turns[at]
+
+        def run(key: int) -> None:
+            turn.run(key)
+            chain.program.values["h"] = chain.program.values["h"] + (key % 2)
+
+        chain._turns[at] = type(turn)(turn.step, turn.base, run)
+
+    assert geweke(in_a_shape(), SIZES, 2000, 8, seed=2, broken=broken).worst > 6
+
+
+def test_a_gamma_of_shape_h_is_refused() -> None:
+    h = HiddenPoisson("h", Gamma("r", 4, 2), dims="i")
+    with pytest.raises(NetworkError, match=r"keeps h at 0 for ever.*RandomisedGamma\('theta'"):
+        Network(Poisson("x", Gamma("theta", h, 1.0, dims="i"), dims="i"))
+
+
+def test_an_observed_poisson_in_a_slot_is_told_of_it() -> None:
+    n = Poisson("n", Gamma("r", 4, 2), dims="i")
+    with pytest.raises(NetworkError, match=r"n is observed.*pgbn\.HiddenPoisson"):
+        Network(Poisson("x", Gamma("theta", 0.5 + n, 1.0, dims="i"), dims="i"))
+
+
+def test_chains_of_hidden_counts_are_refused() -> None:
+    walk = pg.Shift(0.5 * pg.Self(), along="time", initial=1.0)
+    h = HiddenPoisson("h", walk + 0.1, dims="time")
+    with pytest.raises(pg.MissingRuleError, match="h is drawn by a kernel"):
+        Network(Poisson("x", Gamma("theta", 0.5 + h, 1.0, dims="time"), dims="time"))
+
+
+def test_file_derivation_and_values() -> None:
+    network = in_a_shape()
+    assert Network.from_json(network.to_json()).to_json() == network.to_json()
+    text = str(network.explain())
+    assert "Bessel" in text
+    assert "∼ Pois(r" in text
+    with pytest.raises(pg.DataError, match=r"value 1\.5; counts are"):
+        network.chain({"x": np.ones((2, 2), int)}, init={"h": np.full((2, 2), 1.5)})
