@@ -234,8 +234,8 @@ class _Reader:
             fields = {k: self.value(v, owner) if k in slots else v for k, v in fields.items()}
         elif tag not in ("constant", "self", "rename", "categories"):
             fields = {k: self.value(v, owner) for k, v in fields.items()}
-        if tag == "constant":
-            fields["value"] = _decode_array(fields.get("value"))
+        if tag == "constant" and "value" in fields:
+            fields["value"] = _decode_array(fields["value"])
         elif tag == "rename":
             fields["of"] = self.value(fields.get("of"), owner)
         try:

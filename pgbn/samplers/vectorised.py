@@ -197,9 +197,7 @@ def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
     return run(crt_rows, stream, blank(stream, COUNT), u, v)
 
 
-def dirichlet(
-    stream: Stream, concentration: ArrayLike, axis: int | tuple[int, ...]
-) -> NDArray[np.float64]:
+def dirichlet(stream: Stream, concentration: ArrayLike, axis: Any) -> NDArray[np.float64]:
     """x ~ Dir(concentration) along ``axis`` (from 1 on), or over the cells of several axes: gammas,
     divided by their sum.
 
@@ -246,19 +244,15 @@ def multinomial(
     return out
 
 
-def _over_cells(
-    stream: Stream, concentration: ArrayLike, axes: tuple[int, ...]
-) -> NDArray[np.float64]:
+def _over_cells(stream: Stream, concentration: Any, axes: Any) -> NDArray[np.float64]:
     """A Dirichlet over the cells of several axes: these last, and seen as one."""
-    others = tuple(axis for axis in range(len(stream.shape)) if axis not in axes)
-    order, shape = (*others, *axes), stream.shape
-    cells = math.prod(shape[axis] for axis in axes)
-    rows = math.prod(shape[axis] for axis in others[1:])
+    shape = stream.shape
+    order = (*(axis for axis in range(len(shape)) if axis not in axes), *axes)
     every = np.broadcast_to(np.asarray(concentration, np.float64), shape).transpose(order)
-    flat = Stream(stream.key, (shape[0], 1, rows, cells), stream.executor, 3)
-    drawn = dirichlet(flat, np.ascontiguousarray(every).reshape(flat.shape), 3)
-    moved = drawn.reshape([shape[axis] for axis in order])
-    return np.ascontiguousarray(moved.transpose(np.argsort(order)))
+    wide = (shape[0], 1, -1, math.prod(shape[axis] for axis in axes))
+    lines = np.ascontiguousarray(every).reshape(wide)
+    drawn = dirichlet(Stream(stream.key, lines.shape, stream.executor, 3), lines, 3)
+    return np.ascontiguousarray(drawn.reshape(every.shape).transpose(np.argsort(order)))
 
 
 def _around(stream: Stream, axis: int, *operands: Any) -> tuple[Stream, list[NDArray[Any]], int]:

@@ -29,7 +29,7 @@ def averaged_nodes(network: Network, name: str, slot: str) -> list[str]:
     terms = network.wiring.polynomials[name, slot].terms
     steps = {step.node: step for step in network.schedule if not step.upward}
     chosen: list[str] = []
-    for each in dict.fromkeys(f.name for term in terms for f in term.factors if not f.constant):
+    for each in dict.fromkeys(f.name for term in terms for f in term.factors if f.is_node):
         node = network.nodes.get(each)
         once = all(sum(f.name == each for f in term.factors) <= 1 for term in terms)
         known = isinstance(node, Latent) and type(node).expectation is not Latent.expectation
