@@ -39,5 +39,5 @@ def expand_constant(walk: Walk, constant: Constant) -> list[Term]:
             f"an array of {value.ndim} axes needs as many names: "
             f"pgbn.Constant(value=array, dims={walk.out[-value.ndim :]})"
         )
-    real = bool((value < 0).any())
+    real = bool(value.min() < 0)
     return [Term(1.0, (Factor("constant", dims, constant=value, real=real),))]
