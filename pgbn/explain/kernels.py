@@ -6,8 +6,7 @@ from pgbn.explain.model import distribution
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
 from pgbn.explain.registered import where_lines
-from pgbn.explain.symbols import At
-from pgbn.network.terms import ALWAYS
+from pgbn.explain.symbols import At, Phase
 from pgbn.nodes.base import Node
 
 __all__ = ["kernel_lines", "kernel_reason"]
@@ -36,7 +35,7 @@ def kernel_lines(notation: Notation, node: Node) -> list[str]:
 
 
 def _density(
-    notation: Notation, node: Node, sign: str, at: At | None = None, phase: str = ALWAYS
+    notation: Notation, node: Node, sign: str, at: At | None = None, phase: Phase = None
 ) -> str:
     """The density of a node given its slots: Gam(θ; a, c)."""
     slots = {slot: notation.slot(node, slot, at, phase) for slot in node.slots()}

@@ -122,7 +122,8 @@ def traces(model: Any, **options: Any) -> list[Axes]:
 def document_map(
     model: Any, ax: Axes | None = None, *, layer: int | None = None, **options: Any
 ) -> Axes:
-    """Documents by the principal components of √θ, coloured by their leading topic of a layer.
+    """Documents near those with similar topics, coloured by their leading topic of a layer; see
+    `pgbn.report.embedding` for how they are placed.
 
     The eight topics that lead in most documents have colours, all others are grey; the top layer
     if ``layer`` is left out.
@@ -134,7 +135,7 @@ def document_map(
     if chosen not in range(1, data.depth + 1):
         raise DataError(f"layer={layer!r}: layers are numbered from 1 to {data.depth}")
     ax = _axes(ax, (7, 5))
-    position = document_positions(data.theta[0])
+    position = document_positions(data.theta[0], data.seed)
     leading = data.theta[chosen - 1].argmax(axis=1)
     counts = np.bincount(leading, minlength=data.widths[chosen - 1])
     top = [k for k in np.argsort(-counts, kind="stable")[: len(_COLOURS)].tolist() if counts[k]]

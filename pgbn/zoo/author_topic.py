@@ -16,8 +16,8 @@ def author_topic(
 
     The author of each document is data: ``{"x": X, "author": numbers}``. Given its length, a
     document is multinomial, as in the paper, here with one author each. Nodes: x (dims doc, term),
-    phi, theta (dims writer, topic), length. α = 50/K and η = 0.01 are the paper's for its K = 100;
-    the prior of the length, which is nearly known, is ours.
+    phi, theta (dims writer, topic), length. The defaults are
+    ours (the authors' program takes α and η as arguments); the length is nearly known.
 
     Reference: Rosen-Zvi, Griffiths, Steyvers & Smyth, The author-topic model, UAI 2004.
     """

@@ -26,7 +26,8 @@ def bptf(
 
     A component k is a kind of event: who takes part in it, what is done, and when. Data are
     coordinates and values, and every cell that is not named is 0. Nodes: y (dims ``modes``),
-    theta_<mode> and beta_<mode> for each mode. α is that of the released code, the prior of β ours.
+    theta_<mode> and beta_<mode> for each mode. α = 0.1 is that of the released code, which sets
+    β_m to one over the mean of θᵐ; its prior here is ours.
 
     Reference: Schein, Paisley, Blei & Wallach, Bayesian Poisson tensor factorization, KDD 2015.
     """

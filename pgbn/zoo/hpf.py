@@ -23,8 +23,8 @@ def hpf(
 
     Users differ in activity, items in popularity, and zeros cost nothing. ``size_factors``, one
     positive number s_u for each row, are the depths of cells in single-cell counts (users are then
-    cells, items genes); 1 if left out. Nodes: y (dims user, item), theta, beta, xi, eta. 0.3 is
-    the shape of the paper's experiments; it has ξ_u ~ Gam(a', a'/b') with a' = 0.3 and b' = 1.
+    cells, items genes); 1 if left out. Nodes: y (dims user, item), theta, beta, xi, eta. The
+    shapes and rates of 0.3 are those of the released hgaprec.
 
     References: Gopalan, Hofman & Blei, UAI 2015; Levitin et al., scHPF, 2019.
     """

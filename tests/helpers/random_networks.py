@@ -141,7 +141,22 @@ def dirichlet(draft: Draft, over: str, dims: Dims, depth: int) -> Any:
     return draft.keep(pg.Dirichlet(draft.name("d"), concentration, over=over, dims=dims))
 
 
+def predictor(draft: Draft, dims: Dims) -> Any:
+    """F w + b: known features times normal weights, and a level."""
+    precision = root(draft, ()) if draft.chance(0.5) else 2.0
+    level = draft.keep(pg.Normal(draft.name("n"), 0.0, precision, dims=draft.some(dims)))
+    if not dims or draft.chance(0.4):
+        return level
+    feature = draft.dim("feature", 2)
+    weights = draft.keep(
+        pg.Normal(draft.name("n"), 0.0, 3.0, dims=(*draft.some(dims[1:]), feature))
+    )
+    return draft.array((dims[0], feature), (-1.0, 0.0, 1.0)) @ weights + level
+
+
 def gate(draft: Draft, dims: Dims) -> Any:
+    if draft.chance(0.2):
+        return draft.keep(pg.LogitBernoulli(draft.name("o"), predictor(draft, dims), dims=dims))
     probability: Any = 0.5
     if draft.chance(0.6):
         probability = draft.keep(pg.Beta(draft.name("b"), 2.0, 2.0, dims=draft.some(dims)))
@@ -188,7 +203,7 @@ def before(draft: Draft, dims: Dims, depth: int) -> Any:
         step = dirichlet(draft, own, (old,), 0) @ pg.Self(**{own: old})
     elif draft.chance(0.5):
         step = draft.pick((0.5, 2.0)) * step
-    shift = pg.Shift(step, along="time", initial=initial)
+    shift: Any = pg.Shift(step, along="time", initial=initial, lag=draft.pick((1, 1, 2)))
     return shift + draft.positive(draft.some(dims), 0) if draft.chance(0.3) else shift
 
 
@@ -237,8 +252,20 @@ def layered(draft: Draft, dims: Dims, depth: int) -> Any:
     return dirichlet(draft, dims[-1], (above,), 0) @ root(draft, (*dims[:-1], above))
 
 
+def hidden(draft: Draft, dims: Dims, depth: int) -> Any:
+    """A hidden count in a shape."""
+    count = pg.HiddenPoisson(draft.name("h"), draft.positive(draft.some(dims), 0), dims=dims)
+    return draft.pick((0.5, 1.5)) + draft.keep(count)
+
+
+def log_linear(draft: Draft, dims: Dims, depth: int) -> Any:
+    mean, precision = predictor(draft, dims), draft.pick((2.0, 5.0))
+    return draft.keep(pg.LogNormal(draft.name("l"), mean, precision, dims=dims))
+
+
 SHAPES: dict[Callable[..., Any], float] = {
-    number: 2.0, known: 0.7, within: 2.5, whole: 1.5, before: 3.0, gated: 0.8,
+    number: 2.0, known: 0.7, within: 2.5, whole: 1.5, before: 3.0, gated: 0.8, hidden: 0.5,
+    log_linear: 0.5,
 }  # fmt: skip
 RATES: dict[Callable[..., Any], float] = {
     number: 2.0, known: 0.7, rates: 2.0, odds: 1.5, of_groups: 0.6,
@@ -363,6 +390,13 @@ def table(draft: Draft, name: str) -> Any:
     return link(draft, name, draft.positive(dims, 3), dims)
 
 
+def topics(draft: Draft, name: str) -> Any:
+    """φ·θ as in topic models, for which the first layer has kernels."""
+    doc, term, k = draft.dim("doc"), draft.dim("term"), draft.dim("k", 2)
+    theta = gamma(draft, (doc, k), 2)
+    return link(draft, name, dirichlet(draft, term, (k,), 1) @ theta, (doc, term))
+
+
 def tensor(draft: Draft, name: str) -> Any:
     """Three dims, and a product of three factors."""
     dims = tuple(draft.dim(kind) for kind in (draft.pick(("doc", "time")), "tag", "vertex"))
@@ -409,7 +443,16 @@ def totals(draft: Draft, name: str) -> Any:
     )
 
 
-DATA: dict[Callable[..., Any], float] = {table: 6.0, tensor: 0.6, graph: 0.9, totals: 0.6}
+def measured(draft: Draft, name: str) -> Any:
+    """Real data around a linear predictor."""
+    dims = (draft.dim("doc"), draft.dim("tag"))[: draft.pick((1, 2))]
+    precision = root(draft, draft.some(dims, 0.3))
+    return pg.ObservedNormal(name, predictor(draft, dims), precision, dims=dims)
+
+
+DATA: dict[Callable[..., Any], float] = {
+    table: 6.0, topics: 1.5, tensor: 0.6, graph: 0.9, totals: 0.6, measured: 0.4,
+}  # fmt: skip
 
 # ---- cases ------------------------------------------------------------------------------------
 

@@ -31,4 +31,5 @@ def covered(
         kept.append(rate())
     low, high = np.quantile(kept, [0.05, 0.95], axis=0)
     inside = (low <= truth) & (truth <= high)
-    return float(100 * inside[truth > 0].mean())  # where the rate is 0 by construction, it is known
+    known = (truth == 0).all(axis=0)  # where the rate is 0 by construction
+    return float(100 * inside[:, ~known].mean())

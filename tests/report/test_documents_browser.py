@@ -6,22 +6,20 @@ import numpy as np
 import pytest
 
 from pgbn.report.parts.overview import distinct_topics
-from tests.helpers.report_models import titles
-from tests.report.test_report_browser import (
+from tests.helpers.browser import (
+    CONTRAST,
     By,
     Keys,
-    browser,
     choose_option,
     click,
     content,
-    data,
     look,
-    page,
+    needs_browser,
     picture,
-    pytestmark,
-)
+)  # fmt: skip
+from tests.helpers.report_models import titles
 
-__all__ = ["browser", "data", "page", "pytestmark"]  # fixtures of the page, shared
+pytestmark = needs_browser
 
 
 def parents(data, layer: int) -> np.ndarray:
@@ -215,6 +213,4 @@ def test_a_document_on_a_phone(page) -> None:
 def test_coloured_words_can_be_read(page, scheme) -> None:
     look(page, 1280, 900, scheme)
     click(page, ".theme [data-paper]")
-    from tests.report.test_report_browser import CONTRAST
-
     assert page.execute_script(CONTRAST.replace("'h1,h2", "'mark,.spark bdi,h1,h2")) == []

@@ -63,4 +63,7 @@ def test_results_write_their_own_report(tmp_path) -> None:
     from pgbn.estimators import PFA
 
     fitted = PFA(3, burn_in=3, collect=2, random_state=0).fit(counts)
-    assert fitted.report(tmp_path / "pfa.html").exists()
+    options = {"texts": ["a text"] * 20, "dates": range(2000, 2020), "classes": ["x", "y"] * 10}
+    page = fitted.report(tmp_path / "pfa.html", **options).read_text(encoding="utf-8")
+    assert '"labels":["x","y"]' in page
+    assert '"labels":["2000",' in page

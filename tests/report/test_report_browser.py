@@ -1,133 +1,25 @@
-"""The report in headless Chromium: what a reader sees, clicks, types and hears.
-
-Skipped, with a message, where Chromium or selenium is missing (Debian: apt install chromium
-chromium-driver; pip install selenium). PGBN_SCREENSHOTS=folder keeps pictures of the page.
-"""
+"""The report in headless Chromium: what a reader sees, clicks, types and hears."""
 
 import json
-import os
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pgbn.report import ReportData, report_data, write_report
-from tests.helpers.report_models import texts, titles, trained, vocabulary
+from tests.helpers.browser import (
+    CONTRAST,
+    By,
+    Keys,
+    choose_option,
+    click,
+    content,
+    look,
+    needs_browser,
+    picture,
+    readable,
+)  # fmt: skip
+from tests.helpers.report_models import titles
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.webdriver.chrome.service import Service  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
-
-CHROMIUM = next(
-    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
-)
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="no Chromium with its driver on this machine"
-)
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--hide-scrollbars",
-]
-
-
-@pytest.fixture(scope="module")
-def data() -> ReportData:
-    chains = [trained((45, 12, 5), seed=seed) for seed in (0, 1)]
-    return report_data(
-        chains,
-        vocabulary=vocabulary(),
-        titles=titles(),
-        texts=[f"{text} word{j % 40} Word7 word12" for j, text in enumerate(texts())],
-        dates=[None if j == 3 else f"20{10 + j % 12}-05-01" for j in range(80)],
-        classes=["<i>odd</i>" if j % 2 else "even" for j in range(80)],
-        columns={"date": "pub<lished", "class": "kind"},
-        max_width=50,
-        title="A <b>report</b> & more",
-        settings={"seed": 0, "note": "<script>window.hacked=1</script>"},
-        repeat="model = pgbn.train_layerwise(X, 50, 3, seed=0)  # <&>",
-    )
-
-
-@pytest.fixture(scope="module")
-def browser(data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("browser")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in [*FLAGS, f"--user-data-dir={folder / 'profile'}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    try:
-        driver.page_address = write_report(data, folder / "report.html").as_uri()
-        yield driver
-    finally:
-        driver.quit()
-
-
-@pytest.fixture
-def page(browser):
-    look(browser, 1280, 900)
-    yield browser
-    errors = [entry for entry in browser.get_log("browser") if entry["level"] != "DEBUG"]
-    assert errors == []
-    assert browser.execute_script("return window.hacked === undefined")
-
-
-def look(browser, width: int, height: int, scheme: str = "light") -> None:
-    """Open the page anew in a window of this size."""
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    features = [
-        {"name": "prefers-color-scheme", "value": scheme},
-        {"name": "prefers-reduced-motion", "value": "reduce"},  # the driver clicks while it scrolls
-    ]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.get(browser.page_address)
-    ready = "return document.documentElement.dataset.ready === 'yes'"
-    WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(ready))
-
-
-def picture(browser, name: str) -> None:
-    folder = os.environ.get("PGBN_SCREENSHOTS")
-    if folder:
-        browser.save_screenshot(str(Path(folder) / f"{name}.png"))
-
-
-def content(browser, selector: str) -> list[str]:
-    script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
-    return browser.execute_script(script, selector)
-
-
-def click(browser, selector: str) -> None:
-    element = browser.find_element(By.CSS_SELECTOR, selector)
-    browser.execute_script(
-        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element
-    )
-    element.click()
-
-
-def choose_option(browser, name: str, value: str) -> None:
-    browser.execute_script(
-        "const s = document.getElementById(arguments[0]); s.value = arguments[1];"
-        "s.dispatchEvent(new Event('change'))", name, value,
-    )  # fmt: skip
-
-
-def readable(word: str) -> str:
-    """A word as a page can hold it."""
-    return word.encode("utf-8", "replace").decode("utf-8")
+pytestmark = needs_browser
 
 
 def test_no_request_and_no_error(page) -> None:
@@ -304,26 +196,6 @@ def test_traces_and_widths(page, data) -> None:
     assert cells[3] == f"{data.series[0].ess:.0f}"
     assert cells[4] == f"{data.series[0].rhat:.3f}"
     assert content(page, "#widths tbody td")[-5:-3] == ["45", "50"]
-
-
-CONTRAST = """
-const parse = (text) => text.match(/[\\d.]+/g).map((v, i) => Number(v) * (text.startsWith("color(") && i < 3 ? 255 : 1));
-const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-  .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-const behind = (e) => {
-  if (!e) return [255, 255, 255];
-  const [r, g, b, alpha = 1] = parse(getComputedStyle(e).backgroundColor);
-  if (alpha === 1) return [r, g, b];
-  const under = behind(e.parentElement);
-  return [r, g, b].map((v, i) => alpha * v + (1 - alpha) * under[i]);
-};
-return [...document.querySelectorAll('h1,h2,p,a,td,th button,bdi,label,summary,.number')]
-  .filter((e) => e.getClientRects().length && e.textContent.trim())
-  .map((e) => { const style = getComputedStyle(e), a = light(parse(style.color)), b = light(behind(e));
-    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.outerHTML.slice(0, 80)]; })
-  .filter(([ratio]) => ratio < 4.5);
-"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -14,11 +14,12 @@ import pgbn
 from tests.helpers.network_trials import check_refusal, examine, is_seen
 from tests.helpers.random_networks import draft
 
-CASES = [draft(number) for number in range(72)]
+CASES = [draft(number) for number in range(75)]
 ACCEPTED = [case for case in CASES if case.network is not None][:50]
 LONG = 1400  # cases, of which a thousand are accepted
 DRAWN = ("Gamma", "RandomisedGamma", "Dirichlet", "Beta", "BetaOdds", "Bernoulli", "Categorical",
-         "Poisson", "BernoulliPoisson", "PoissonGamma", "Multinomial")  # fmt: skip
+         "Poisson", "BernoulliPoisson", "PoissonGamma", "Multinomial", "HiddenPoisson", "Normal",
+         "LogNormal", "LogitBernoulli", "ObservedNormal")  # fmt: skip
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: str(case.number))
@@ -46,7 +47,8 @@ def test_a_thousand_networks(start):
 
 def test_the_whole_language_is_drawn():
     assert len(ACCEPTED) == 50
-    nodes = [node for case in ACCEPTED for node in case.network.nodes.values()]
+    networks = [case.network for case in map(draft, range(300)) if case.network is not None]
+    nodes = [node for network in networks for node in network.nodes.values()]
     assert {type(node).__name__ for node in nodes} == set(DRAWN)
     slots = [str(getattr(node, slot)) for node in nodes for slot in node.slots()]
     for sign in ("shift(", "<", "@", "+", "[c", "constant("):

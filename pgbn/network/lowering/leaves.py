@@ -19,7 +19,8 @@ def expand_node(walk: Walk, node: Node) -> list[Term]:
         raise walk.error(
             f"{node.name} is a {type(node).__name__}, whose value may be negative, and a "
             f"{walk.slot} may not; put its exponential there, a positive node: "
-            f"pgbn.LogNormal('exp_{node.name}', {node.name}, 10.0, dims={node.axes})"
+            f"pgbn.LogNormal('exp_{node.name}', {node.name}, 10.0, dims={node.axes}) (a gate "
+            "whose log odds are real is a pgbn.LogitBernoulli)"
             f"{walk.or_allow()}"
         )
     return [Term(1.0, (Factor(node.name, node.axes, node.axes, node.sums_over, real=node.real),))]

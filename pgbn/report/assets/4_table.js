@@ -33,7 +33,7 @@
         make("td", { class: "words" }, ...row.words.slice(0, 8).map((word) => make("bdi", {}, word)),
           ...(row.active ? [] : [make("span", { class: "note" }, " (not in use)")])),
         make("td", { class: "figure" }, percent(row.weight)),
-        ...(data.size ? [make("td", { class: "figure" }, `${grouped(row.leads)} doc${row.leads === 1 ? "" : "s"}`)] : []));
+        ...(data.size ? [make("td", { class: "figure" }, grouped(row.leads))] : []));
     }));
     $("found").textContent = `${grouped(list.length)} of ${grouped(rows.filter((row) => !Number($("layer").value) || row.layer === Number($("layer").value)).length)} topics` +
       (shown.length < list.length ? `, the first ${shown.length} shown` : "");

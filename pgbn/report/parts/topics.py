@@ -9,10 +9,10 @@ __all__ = ["layer_options", "topics_html"]
 
 def topics_html(data: ReportData) -> str:
     """The empty table, its heads and its tools."""
-    heads = [("topic", "Topic", ""), ("words", "Words", ""), ("weight", "Of the corpus", "figure")]
-    note = "The share of the corpus is the part of all words that a topic accounts for."
+    heads = [("topic", "Topic", ""), ("words", "Words", ""), ("weight", "Share", "figure")]
+    note = "The share is the part of all words of the corpus that a topic accounts for."
     if data.theta:
-        heads.append(("leads", "Main topic of", "figure"))
+        heads.append(("leads", "Documents", "figure"))
         note += (
             " The last column counts the documents in which it has the largest share of all topics "
             "of its layer; a topic can be everywhere and yet the main one nowhere."
