@@ -139,5 +139,5 @@ def test_several_dims_are_refused_where_they_cannot_be() -> None:
                       over=("row", "column"), dims="t")  # fmt: skip
     with pytest.raises(pg.MissingRuleError, match="over row, column together"):
         pg.Network(pg.Poisson("x", chain, dims=("t", "row", "column")))
-    with pytest.raises(pg.NetworkError, match="sums to 4 over 'place', 'term'"):
+    with pytest.raises(pg.DataError, match="sums to 4 over 'place', 'term'"):
         exposed().sample({"x": np.ones((3, 2, 2), int)}, given={"phi": np.ones((2, 2, 2))})
