@@ -26,7 +26,7 @@ from pgbn.network.terms import Factor, Term
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.content import ByContent
 from pgbn.samplers.first_layer.blocked import split_all_cells
-from pgbn.samplers.first_layer.loadings import loadings_of
+from pgbn.samplers.first_layer.value_lists import loadings_of
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.sparse import SparseCounts
 
