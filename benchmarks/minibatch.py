@@ -57,7 +57,8 @@ def perplexity(arguments):
     begun = time.process_time()
     model = pgbn.train_minibatch(
         X, widths, steps=arguments.steps, collect=arguments.collect, keep_draws=arguments.draws,
-        batch_size=arguments.batch, seed=1, progress=False, callback=note, show_every=100,
+        batch_size=arguments.batch, first_step=arguments.first_step, delay=arguments.delay,
+        seed=1, progress=False, callback=note, show_every=100,
         held_out=corpus["test"][1 :: 4 * arguments.every],
     )  # fmt: skip
     show(way="minibatch", widths=widths, cpu=round(time.process_time() - begun, 1), **scores(model))
@@ -114,6 +115,8 @@ def main():
     parser.add_argument("--widths", type=int, nargs="+", default=[100])
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--batch", type=int, default=512)
+    parser.add_argument("--first-step", type=float, default=0.5)
+    parser.add_argument("--delay", type=float, default=20.0)
     parser.add_argument("--burn-in", type=int, default=300)
     parser.add_argument("--collect", type=int, default=100)
     parser.add_argument("--draws", type=int, default=20)

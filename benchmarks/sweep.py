@@ -1,15 +1,17 @@
-"""Seconds per sweep: our kernels and networks, the plain dense loop, and tomotopy's LDA.
+"""Seconds per sweep: our kernels and networks, the plain dense loop, tomotopy's and topica's LDA.
 
     python -m benchmarks.sweep --data ../shared/data/20newsgroups.npz
     python -m benchmarks.sweep --data ../shared/data/20newsgroups.npz --vocabulary 2000 --topics 512
     python -m benchmarks.sweep --data ../shared/data/20newsgroups.npz --widths 400 200 200 100 100
 
-All sides run in turn, several rounds, in one process, so that ratios survive a busy machine.
+All sides run in turn, several rounds, in one process, so that ratios survive a busy machine;
+topica, whose chain cannot be stopped, runs before them, and its mean over many sweeps is taken.
 Without ``--data`` a corpus is drawn from the model. With ``--widths`` whole sweeps of a network
 are measured, else the kernels of the first layer alone, with the prior r_k = 50 / K.
 """
 
 import argparse
+import time
 
 import numpy as np
 from numba import njit
@@ -19,7 +21,7 @@ from benchmarks.networks import Sweeper, least, machine, measure, save
 from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, smoothing_of
-from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings
+from pgbn.samplers.first_layer.loadings import draw_loadings
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
@@ -28,6 +30,7 @@ from pgbn.samplers.first_layer.tokens import (
     expand,
     word_order,
 )
+from pgbn.samplers.first_layer.value_lists import empty_loadings
 from pgbn.samplers.first_layer.word_topics import word_topics
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.sparse import SparseCounts
@@ -217,6 +220,25 @@ class Tomotopy:
         self.model.train(1, workers=1)
 
 
+def topica_times(counts, topics, sampler, burn_in):
+    """Mean CPU and wall seconds of topica's sweeps after ``burn_in``, over as many."""
+    from topica import LDA
+
+    tokens = expand(counts.indptr, counts.indices, counts.data)
+    texts = [[str(w) for w in words] for words in np.split(tokens.word, tokens.row_start[1:-1])]
+    model = LDA(topics, alpha_sum=50.0, beta=ETA, optimize_interval=0, seed=1, num_threads=1,
+                use_symmetric_alpha=True, sampler=sampler, mh_steps=1)  # fmt: skip
+    marks = []
+
+    def note(sweep, _total, _facts):
+        marks.append((sweep, time.process_time(), time.perf_counter()))
+
+    model.fit([text for text in texts if text], iters=2 * burn_in, num_samples=1,
+              keep_theta_draws=False, progress=note, progress_interval=burn_in)  # fmt: skip
+    (first, cpu, wall), (last, cpu_end, wall_end) = marks[0], marks[-1]
+    return [((cpu_end - cpu) / (last - first), (wall_end - wall) / (last - first))]
+
+
 def first_layer(counts, topics, burn_in, repeats, threads):
     """The kernels of the first layer alone, T = 1."""
     collapsed = Collapsed(counts, topics)
@@ -233,8 +255,14 @@ def first_layer(counts, topics, burn_in, repeats, threads):
         suffix = "" if number == 1 else f" {number} threads"
         sides["partial" + suffix] = Partial(counts, topics, z, number)
         sides["blocked" + suffix] = Blocked(counts, topics, z, number)
+    others = {}
+    try:
+        for sampler in ("sparse", "warp"):
+            others[f"topica {sampler}"] = topica_times(counts, topics, sampler, max(burn_in, 2))
+    except ImportError:
+        print("topica is not installed")
     measure({name: side for name, side in sides.items() if isinstance(side, Partial)}, 1)
-    return measure(sides, repeats)
+    return measure(sides, repeats) | others
 
 
 def networks(counts, widths, burn_in, repeats, threads):

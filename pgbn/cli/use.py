@@ -99,7 +99,7 @@ def topics_command(
             min=0,
             max=1,
             help="1 ranks terms by probability, smaller values those first "
-            "that are rarer elsewhere; 1 in layer 1 and 0.6 above if left out.",
+            "that are rarer elsewhere; 1 in layer 1 and 0.3 above if left out.",
         ),
     ] = None,
     to: CsvFile = None,

@@ -73,7 +73,11 @@ def design_matrix(formula: str, columns: Mapping[str, Any]) -> tuple[Matrix, lis
     if not isinstance(formula, str) or not formula.strip():
         raise DataError(f"formula={formula!r}: give a text such as '~ treatment + year'")
     terms = [term.strip() for term in formula.strip().removeprefix("~").split("+")]
-    known = [str(column) for column in columns]  # of a dict, or of a data frame
+    if hasattr(columns, "column_names"):  # a table of Arrow
+        columns = {name: np.asarray(columns[name]) for name in columns.column_names}
+    elif hasattr(columns, "get_columns"):  # a data frame of polars
+        columns = {column.name: column.to_numpy() for column in columns.get_columns()}
+    known = [str(column) for column in columns]  # of a dict, or of a data frame of pandas
     if not known:
         raise DataError("formula: there are no columns; give a data frame or a dict of columns")
     size = len(columns[next(iter(columns))])

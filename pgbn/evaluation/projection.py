@@ -106,7 +106,7 @@ def topics(
     ``vocabulary`` has the names of the terms in their order, or is a dict from names to columns;
     if left out, it is the one that the model was saved with. Terms are ranked by ``relevance`` λ,
     λ ln p + (1 − λ) ln(p / corpus): 1 is their probability p, the default in the first layer; above
-    it λ = 0.6 is, since the likeliest terms of all topics there are the same common ones.
+    it λ = 0.3 is, since the likeliest terms of all topics there are the same common ones.
     """
     model = trained_network(model)
     layer = check_layer(model, layer)

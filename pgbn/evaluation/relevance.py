@@ -5,8 +5,11 @@
 λ = 1 ranks words by their probability, a smaller λ those first that the topic uses more than the
 corpus does (Sievert & Shirley, LDAvis, 2014). Topics of the upper layers are mixtures of many
 topics below, so that the most probable words of all of them are the same common ones: above the
-first layer λ = 0.6 unless another is asked for. In the first layer it is 1; there a smaller λ shows
-rare words.
+first layer λ = 0.3 unless another is asked for, and in the first layer 1.
+
+To be rare is no merit: rare words hardly ever meet in one text. So p_v counts as no smaller than
+the share of the word at which a tenth of all tokens is reached, the commonest words first. Only
+those lose by being common everywhere; all others are ranked by their probability.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from numpy.typing import NDArray
 from pgbn.checks import is_finite_number
 from pgbn.errors import DataError
 
-__all__ = ["UPPER_RELEVANCE", "rank_words", "relevance_of"]
+__all__ = ["UPPER_RELEVANCE", "rank_words", "relevance_of", "with_floor"]
 
-UPPER_RELEVANCE = 0.6  # λ of the layers above the first
+UPPER_RELEVANCE = 0.3  # λ of the layers above the first
+_COMMONEST = 0.1  # of all tokens: their words are those that are common everywhere
 _LEAST = 1e-6  # a word that a topic hardly has does not stand for it, however rare it is elsewhere
 
 Matrix = NDArray[np.float64]
@@ -39,13 +43,24 @@ def relevance_of(layer: int, relevance: Any = None) -> float:
     return float(relevance)
 
 
+def with_floor(common: Matrix) -> Matrix:
+    """The shares of words in a corpus, none below that of the word at which a tenth of it is
+    reached, the commonest words first."""
+    falling = np.sort(common)[::-1]
+    reached = np.cumsum(falling)
+    if not reached.size or not reached[-1] > 0:
+        return common
+    least = falling[np.searchsorted(reached, _COMMONEST * reached[-1])]
+    return np.asarray(np.maximum(common, least), np.float64)
+
+
 def rank_words(psi: Matrix, common: Matrix, relevance: float, top: int) -> NDArray[np.int64]:
     """The ``top`` words of each topic of ``psi`` (K, V), the most relevant first; equal ones in the
     order of the vocabulary. ``common`` are the shares of the words in the corpus."""
     if relevance == 1.0:
         return np.argsort(-psi, axis=1, kind="stable")[:, :top]
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.log(psi) - (1.0 - relevance) * np.log(common)
+        score = np.log(psi) - (1.0 - relevance) * np.log(with_floor(common))
     # Words below the least come last, by probability: their ln ψ is below that of all others.
     rare = (psi < _LEAST) | np.isnan(score)
     score = np.where(rare, np.log(np.maximum(psi, 1e-300)) - 1e4, score)

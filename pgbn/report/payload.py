@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.evaluation.relevance import UPPER_RELEVANCE, rank_words, relevance_of
+from pgbn.evaluation.relevance import UPPER_RELEVANCE, rank_words, relevance_of, with_floor
 from pgbn.report.compact import script_json, short_number
 from pgbn.report.data import Matrix, ReportData
 from pgbn.report.parts.papers import papers_payload
@@ -23,13 +23,14 @@ __all__ = ["payload"]
 _MOST = 730_000  # bytes of the data of a page, where the topics leave room for it
 _LEAST_PAPERS, _MOST_PAPERS = 100_000, 480_000  # bytes of these for records of documents
 _WORDS = 15  # words shown for a topic
-_RELEVANCE = (1.0, UPPER_RELEVANCE, 0.3)  # candidates for the slider of the page
+_RELEVANCE = (1.0, UPPER_RELEVANCE, 0.0)  # candidates for the slider of the page
 
 
 def payload(data: ReportData) -> dict[str, Any]:
     """Everything that the page draws, as JSON values: the topics, and what the sections add."""
     words = _Numbering()
     common = data.common
+    floor = with_floor(common)  # what the page divides by, to rank words as `rank_words` does
     layers = [_layer(data, t, words, common) for t in range(1, data.depth + 1)]
     out: dict[str, Any] = {
         "title": clean_text(data.title),
@@ -38,7 +39,7 @@ def payload(data: ReportData) -> dict[str, Any]:
         "shown": _WORDS,
         "layers": layers,
         "words": [clean_text(data.vocabulary[v]) for v in words.numbers],
-        "common": [short_number(common[v]) for v in words.numbers],
+        "common": [short_number(floor[v]) for v in words.numbers],
     }
     for section in SECTIONS:
         out |= section.payload(data)

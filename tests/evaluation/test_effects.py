@@ -70,3 +70,14 @@ def test_the_spread_of_the_shares_adds_to_that_of_the_regression():
         compose(np.repeat(base[None], 500, 0), z, ["a", "b"]),
     )
     assert found.sd[1, 0] ** 2 == pytest.approx(sure.sd[1, 0] ** 2 + shift.var(), rel=0.05)
+
+
+@pytest.mark.parametrize("package", ["polars", "pyarrow"])
+def test_columns_of_other_tables(package):
+    """A data frame of polars and a table of Arrow give the design of a dict."""
+    other = pytest.importorskip(package)
+    columns = {"year": [1.0, 2.0, 4.0], "kind": ["a", "b", "a"]}
+    table = other.DataFrame(columns) if package == "polars" else other.table(columns)
+    found, expected = design_matrix("~ year:kind", table), design_matrix("~ year:kind", columns)
+    np.testing.assert_array_equal(found[0], expected[0])
+    assert found[1] == expected[1]

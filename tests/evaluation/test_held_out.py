@@ -186,3 +186,17 @@ REFUSED = {
 def test_refused(name: str) -> None:
     build, words = REFUSED[name]
     check_refused(build, (pg.DataError,), words)
+
+
+@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked"])
+def test_the_current_topics_are_scored_though_nobody_looked_at_them(layer1: str) -> None:
+    X = np.random.default_rng(5).poisson(0.6, (30, 12))
+    net = pg.zoo.pfa(4)
+    chain = net.chain({"x": X}, layer1=layer1, threads=1).sweep(5)
+    found = []
+    for _ in range(2):
+        held_out = HeldOut(net, "x", X)
+        held_out.add_chain(chain)
+        found.append(held_out.perplexity())
+        chain.select(["phi1"])  # looking changes nothing
+    assert found[0] == found[1]

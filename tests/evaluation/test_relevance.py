@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.relevance import rank_words, relevance_of
+from pgbn.evaluation.relevance import rank_words, relevance_of, with_floor
 
-COMMON = np.array([0.5, 0.3, 0.15, 0.05])
-PSI = np.array([[0.5, 0.1, 0.2, 0.2], [0.4, 0.59, 0.01, 0.0]])
+COMMON = np.array([0.09, 0.06, 0.05, 0.02, *[0.01] * 78])
+FLOOR = np.maximum(COMMON, 0.06)  # a tenth of all tokens is reached at the second word
+PSI = np.zeros((2, 82))
+PSI[:, :4] = [[0.5, 0.1, 0.2, 0.2], [0.4, 0.59, 0.01, 0.0]]
 
 
 def test_probability_alone_where_relevance_is_one():
@@ -16,8 +18,18 @@ def test_probability_alone_where_relevance_is_one():
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 0.6])
 def test_the_formula(lam):
-    score = lam * np.log(PSI[0]) + (1 - lam) * np.log(PSI[0] / COMMON)
-    np.testing.assert_array_equal(rank_words(PSI, COMMON, lam, 4)[0], np.argsort(-score))
+    psi, floor = PSI[0, :4], FLOOR[:4]
+    score = lam * np.log(psi) + (1 - lam) * np.log(psi / floor)
+    found = rank_words(PSI, COMMON, lam, 4)[0]
+    np.testing.assert_array_equal(found, np.argsort(-score, kind="stable"))
+
+
+def test_rare_words_count_as_common_as_the_word_where_a_tenth_is_reached():
+    np.testing.assert_array_equal(with_floor(COMMON), FLOOR)
+    np.testing.assert_array_equal(with_floor(COMMON[::-1]), FLOOR[::-1])
+    np.testing.assert_array_equal(with_floor(np.zeros(3)), np.zeros(3))
+    # Words 2 and 3 are equally likely here, and word 3 is two and a half times as rare: that is no merit.
+    assert rank_words(PSI[:1], COMMON, 0.0, 2).tolist() == [[0, 2]]
 
 
 def test_a_word_that_the_topic_hardly_has_comes_last_however_rare():
@@ -27,7 +39,7 @@ def test_a_word_that_the_topic_hardly_has_comes_last_however_rare():
 
 
 def test_each_layer_has_its_default_and_wrong_ones_are_refused():
-    assert [relevance_of(t) for t in (1, 2, 5)] == [1.0, 0.6, 0.6]
+    assert [relevance_of(t) for t in (1, 2, 5)] == [1.0, 0.3, 0.3]
     assert relevance_of(1, 0.2) == 0.2
     assert relevance_of(3, 1) == 1.0
     for wrong in (-0.1, 1.5, "much", float("nan"), [0.5]):

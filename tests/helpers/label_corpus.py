@@ -12,7 +12,6 @@ from pgbn.samplers.first_layer.collapsed import (
     allocate_collapsed,
     smoothing_of,
 )
-from pgbn.samplers.first_layer.loadings import loadings_of
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
@@ -21,6 +20,7 @@ from pgbn.samplers.first_layer.tokens import (
     count_words,
     word_order,
 )
+from pgbn.samplers.first_layer.value_lists import loadings_of
 from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
 from pgbn.samplers.random import stream_key
 

@@ -36,3 +36,17 @@ def test_rare_topics_share_a_colour() -> None:
 def test_a_pattern_with_a_group() -> None:
     data = report_data(trained(), vocabulary=[f"w{v}" for v in range(60)], token_pattern=r"#(w\d+)")
     assert TokenFinder(data)("w1 #w2") == [(4, 6, 2)]
+
+
+def test_the_same_word_has_another_topic_in_another_document() -> None:
+    """Shares of the document count, not the topics' words alone."""
+    names = [f"word{v}" for v in range(60)]
+    data = report_data(trained((6, 3)), vocabulary=names)
+    found = []
+    for document in (0, 1):
+        marked, topics = marked_text(data, document, " ".join(names), TokenFinder(data))
+        marks = [topics[STARTS.index(c)] for c in marked if c in STARTS]
+        best = (data.phi[0] * data.theta[0][document][:, None]).argmax(axis=0)
+        assert marks == best.tolist()
+        found.append(marks)
+    assert found[0] != found[1]

@@ -13,7 +13,6 @@ from pgbn.engine.compile.splitting import blocks_of
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.samplers.executor import cut_rows, keeps_rows, rows_array
 from pgbn.samplers.first_layer.blocked import draw_labels
-from pgbn.samplers.first_layer.loadings import loadings_of
 from pgbn.samplers.first_layer.pseudo import count_pseudo
 from pgbn.samplers.first_layer.tokens import (
     WordOrder,
@@ -23,10 +22,12 @@ from pgbn.samplers.first_layer.tokens import (
     expand,
     word_order,
 )
+from pgbn.samplers.first_layer.value_lists import loadings_of
 
 __all__ = ["TOKEN_BYTES", "TokenLabels"]
 
 TOKEN_BYTES = 20  # of a token that has a label of its own: its word, label and place
+_MANY, _FEW = 10**7, 4  # tokens that are not sorted by words as well, and threads that read them
 
 
 class TokenLabels:
@@ -54,10 +55,11 @@ class TokenLabels:
 
     def count_words(self, n: NDArray[Any]) -> None:
         """The counts n_vk of the labels: word by word or, where blocks of labels are read from
-        files, block by block."""
+        files, or there are too many tokens to keep them in another order too, block by block."""
         layer, executor = self.layer, self.layer.executor
         words = layer.replicates * layer.vocabulary
-        if not keeps_rows(executor):
+        in_order = self.labels.size < _MANY or executor.workers > _FEW
+        if in_order and not keeps_rows(executor):
             executor.rows(count_words, words, 0, *self.order, self.labels, n)
             return
         n[...] = 0

@@ -9,12 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.first_layer.base import FirstLayer, read_state
-from pgbn.samplers.first_layer.loadings import (
-    draw_loadings,
-    empty_loadings,
-    loadings_of,
-    rebuild_loadings,
-)
+from pgbn.samplers.first_layer.loadings import draw_loadings
+from pgbn.samplers.first_layer.value_lists import empty_loadings, loadings_of, rebuild_loadings
 
 __all__ = ["HeldTopics"]
 

@@ -213,6 +213,7 @@ class Chain(ChainVerbs):
     def refresh(self, names: Iterable[str] | None = None) -> None:
         """Draw the nodes that no step reads (or those among ``names``), so that their values
         belong to this sweep. Their streams are their own: looking does not change the chain."""
+        names = None if names is None else set(names)
         wanted = self._pending if names is None else self._pending.intersection(names)
         for name in [name for name in self._later if name in wanted]:
             self._later[name](self.sweeps)

@@ -46,7 +46,7 @@ side.close = () => {
     const { layer, topic } = chosen;
     const info = data.layers[layer - 1];
     const list = make("ol", { id: "words", "aria-label": "Words of this topic" });
-    const slider = make("input", { type: "range", min: "0.3", max: "1", step: "0.1", value: String(relevanceOf(layer)), id: "relevance" });
+    const slider = make("input", { type: "range", min: "0", max: "1", step: "0.1", value: String(relevanceOf(layer)), id: "relevance" });
     const fill = () => list.replaceChildren(...wordList(layer, topic, Number(slider.value)));
     slider.addEventListener("input", fill);
     fill();

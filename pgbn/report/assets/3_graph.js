@@ -198,7 +198,7 @@
   $("all-topics").addEventListener("change", draw);
   $("all-links").addEventListener("change", draw);
   $("distinct").addEventListener("change", () => {
-    naming.relevance = $("distinct").checked ? 0.3 : undefined;
+    naming.relevance = $("distinct").checked ? 0 : undefined;
     draw();
     naming.listeners.forEach((listener) => listener());
     chosen.listeners.forEach((listener) => listener());

@@ -13,9 +13,9 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
     BEYOND,
-    draw_topic,
+    draw_divided,
     held_values,
-    listed_word,
+    prefetch_head,
     prefetch_word,
 )
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
@@ -26,6 +26,7 @@ __all__ = ["allocate_partial"]
 
 _1 = np.uint64(1)
 _4 = np.uint64(4)
+_8 = np.uint64(8)
 
 
 @njit(cache=True, nogil=True)
@@ -53,6 +54,7 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
         total = sum_weights(weights)
         restart(rng, key, row)
         while token < end:
+            prefetch_head(values, base + np.uint64(word[min(token + _8, end - _1)]))
             prefetch_word(values, base + np.uint64(word[min(token + _4, end - _1)]))
             slot = base + np.uint64(word[token])
             old = np.uint64(z[token])
@@ -66,9 +68,8 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
                 if total < 1e-6 * weight_before:
                     # Nearly all was cancelled: sum anew, lest rounding decide.
                     total = sum_weights(weights)
-            here = listed_word(values, slot, weights)
             beyond = pseudo_weight(pseudo, row, slot)
-            new = draw_topic(pointer(rng), values, here, weights, total, beyond)
+            new = draw_divided(pointer(rng), values, slot, weights, total, beyond)
             if new == BEYOND:
                 new = np.uint64(topics) + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
             elif new == weights.size:  # nothing is possible without this token

@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.elementary import number_of
 from pgbn.samplers.first_layer.topic_lists import (
     Pointer,
     pick_in_list,
     pick_weight,
     prefetch_list,
+    prefetch_number,
     sum_list,
+    sum_on,
     sum_weights,
     weights_in,
     weights_room,
@@ -30,27 +31,28 @@ __all__ = [
     "BEYOND",
     "HeldValues",
     "ListedWord",
+    "draw_divided",
     "draw_topic",
     "held_values",
     "listed_word",
+    "prefetch_head",
     "prefetch_word",
 ]
 
-_0, _52, _897 = np.uint64(0), np.uint64(52), np.uint64(897)  # 2^(level - 126) has exponent 897 + …
 BEYOND = np.uint64(2**32)  # no topic has this number
 
 
 class HeldValues(NamedTuple):
-    """`Loadings` by pointers: the lists of the large values, all of them, ``dense``, and their
-    levels."""
+    """`Loadings` by pointers: the lists of the large values, and all of them, ``dense``."""
 
     start: Pointer
     length: Pointer
     bound: Pointer
+    high: Pointer
+    top: Pointer
     topic: Pointer
     value: Pointer
     dense: Pointer
-    level: Pointer
     topics: np.uint64
 
 
@@ -72,10 +74,11 @@ def held_values(loadings):
         pointer(loadings.start),
         pointer(loadings.length),
         pointer(loadings.bound),
+        pointer(loadings.high),
+        pointer(loadings.top),
         pointer(loadings.topic),
         pointer(loadings.large),
         pointer(loadings.value),
-        pointer(loadings.level),
         np.uint64(loadings.value.shape[2]),
     )
 
@@ -84,6 +87,15 @@ def held_values(loadings):
 def prefetch_word(values, slot):
     """Ask for the list of a word that will be read soon: the lists are too many for the caches."""
     prefetch_list(values, np.uint64(values.start[slot]))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def prefetch_head(values, slot):
+    """Ask for where the list of a word is, some time before `prefetch_word`."""
+    prefetch_number(values.start, slot)
+    prefetch_number(values.top, slot)
+    prefetch_number(values.bound, slot)
+    prefetch_number(values.high, slot)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -113,6 +125,43 @@ def draw_topic(rng, values, word, weights, total, beyond):
     return k
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def draw_divided(rng, values, slot, weights, total, beyond):
+    """`draw_topic` for a word whose list may be divided: most draws end at its top.
+
+    What is below the top has at most (high + bound) · Σ weight. Only where a target lies there is
+    the sum of the other places found.
+    """
+    begin, top = np.uint64(values.start[slot]), np.uint64(values.top[slot])
+    top_sum = sum_list(values, begin, top, weights)
+    end = top_sum + (values.high[slot] + values.bound[slot]) * total
+    target = uniform(rng) * (end + beyond)
+    if target < top_sum:
+        place = pick_in_list(values, begin, top, weights, target)
+        k = np.uint64(values.topic[place])
+    elif beyond > 0.0 and target >= end:
+        k = BEYOND
+    else:
+        k = _draw_below_top(rng, values, slot, weights, total, beyond, top_sum, target)
+    return k
+
+
+@njit(cache=True, nogil=True)
+def _draw_below_top(rng, values, slot, weights, total, beyond, top_sum, target):
+    """`draw_divided` for a ``target`` between the sum of the top and the bound of what is below.
+
+    Where nothing is, the target is refused; the next one is drawn from the sum of the whole list.
+    """
+    begin, length = np.uint64(values.start[slot]), np.uint64(values.length[slot])
+    list_sum = sum_on(values, begin, np.uint64(values.top[slot]), length, weights, top_sum)
+    word = ListedWord(slot, begin, length, values.bound[slot], list_sum)
+    if target < list_sum:
+        return np.uint64(values.topic[pick_in_list(values, begin, length, weights, target)])
+    if target < list_sum + word.bound * total or values.high[slot] == 0.0:
+        return _draw_beyond_list(rng, values, word, weights, total, beyond, target)
+    return draw_topic(rng, values, word, weights, total, beyond)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _draw_beyond_list(rng, values, word, weights, total, beyond, target):
     """`draw_topic` for a ``target`` that lies between the sum of the list and what is beyond.
@@ -131,12 +180,9 @@ def _draw_beyond_list(rng, values, word, weights, total, beyond, target):
             return BEYOND
         k = pick_weight(weights, (target - list_sum) / bound)
         if k < values.topics:
-            level = np.uint64(values.level[first + k])
-            if level > _0:
-                # Most are refused by their level, which is found sooner than the value.
-                least = uniform(rng) * bound
-                if least < number_of((level + _897) << _52) and least < values.dense[first + k]:
-                    return k
+            value = values.dense[first + k]
+            if value <= bound and uniform(rng) * bound < value:
+                return k
         target = uniform(rng) * (topics + beyond)
     # Nearly all candidates are refused here: sum all products instead.
     return _draw_by_products(rng, values, word, weights, beyond, weights_room(values.topics))

@@ -27,7 +27,9 @@ __all__ = [
     "pick_in_list",
     "pick_weight",
     "prefetch_list",
+    "prefetch_number",
     "sum_list",
+    "sum_on",
     "sum_weights",
     "weights_in",
     "weights_room",
@@ -61,7 +63,7 @@ def padded(length):
 @njit(cache=True, nogil=True)
 def weights_room(topics):
     """The array of `weights_in`, zeros: the caller keeps it, and writes the weights there."""
-    return np.zeros((topics + 7) // 8 * 9)
+    return np.zeros((topics + 7) // 8 * 9 + 1)  # a divided list may have a block more
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -83,6 +85,12 @@ def _prefetch(typing_context, numbers, index):
         return context.get_dummy_value()
 
     return types.void(numbers, types.uint64), code
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def prefetch_number(numbers, index):
+    """Ask for one number."""
+    _prefetch(numbers, index)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -112,10 +120,15 @@ def sum_weights(weights):
 @njit(cache=True, nogil=True, forceinline=True)
 def sum_list(lists, begin, length, weights):
     """Σ value · weight over a list; the scratch of the weights is filled for `pick_in_list`."""
+    return sum_on(lists, begin, _0, length, weights, 0.0)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def sum_on(lists, begin, known, length, weights, total):
+    """The same, if the first ``known`` places, up to a whole block, have the sum ``total`` and the
+    scratch of these is filled."""
     topic, value, weight = lists.topic, lists.value, weights.weight
-    total = 0.0
-    blocks = (length + _7) >> _3
-    block = _0
+    block, blocks = (known + _7) >> _3, (length + _7) >> _3
     while block < blocks:
         p = begin + (block << _3)
         weight[weights.size + block] = total

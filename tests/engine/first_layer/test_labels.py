@@ -55,3 +55,15 @@ def test_labels_of_topics_that_do_not_exist_are_refused() -> None:
     for bad in ([0, 0, 2], [0, 0], [0.0, 0.0, 1.0]):
         with pytest.raises(pg.DataError, match="restore: 'labels'"):
             found.restore({"labels": np.array(bad)})
+
+
+def test_many_tokens_are_counted_without_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same numbers, with four bytes less for each token."""
+    X = np.random.default_rng(3).poisson(0.5, (60, 20))
+    found = []
+    for many in (10**7, 1):
+        monkeypatch.setattr("pgbn.engine.first_layer.labels._MANY", many)
+        chain = pg.zoo.pgbn([8, 4]).chain({"x": X}, layer1="partial", threads=2).sweep(3)
+        found.append((chain.counts["phi1"], "order" in vars(chain.sampler.tokens)))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    assert [ordered for _, ordered in found] == [True, False]

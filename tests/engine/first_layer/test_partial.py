@@ -6,6 +6,7 @@ import numpy as np
 
 import pgbn
 from pgbn.engine.first_layer.partial import Partial
+from pgbn.testing import geweke
 
 N = 20_000
 PHI = np.array([[0.8, 0.2], [0.4, 0.6]])
@@ -77,3 +78,14 @@ def test_the_prior_of_a_deep_network_is_the_mix_above() -> None:
     phi, theta = chain.program.values["phi2"][0], chain.program.values["theta2"][0]
     assert prior.shape.dtype == np.float32
     np.testing.assert_allclose(prior.shape, theta @ phi.T, rtol=1e-5)
+
+
+def test_many_tokens_of_a_word_have_the_joint_law() -> None:
+    """About forty tokens of each term and 24 topics: lists in two parts, as in large corpora."""
+    phi = pgbn.Dirichlet("phi", 0.1, over="term", dims=("topic",))
+    theta = pgbn.Gamma("theta", 0.3, 0.2, dims=("doc", "topic"))
+    net = pgbn.Network(pgbn.Poisson("x", theta @ phi, dims=("doc", "term")), sizes={"topic": 24})
+    chain = net.chain({"x": np.full((3, 3), 15)}, layer1="partial", threads=1).sweep(2)
+    assert (chain.sampler.topics_held.loadings.high > 0.0).any()
+    sizes = {"doc": 3, "term": 3}
+    assert geweke(net, sizes, 3000, 4, seed=2, layer1="partial", threads=1).worst < 4

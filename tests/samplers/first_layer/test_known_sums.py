@@ -7,8 +7,8 @@ import pytest
 
 from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.known_sums import cell_sums, padded_topics
-from pgbn.samplers.first_layer.loadings import loadings_of
 from pgbn.samplers.first_layer.pseudo import PseudoTopics
+from pgbn.samplers.first_layer.value_lists import loadings_of
 from pgbn.samplers.sparse import SparseCounts
 
 ONES = SparseCounts(np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.ones(4, int))

@@ -7,15 +7,9 @@ import pytest
 from scipy import stats
 
 from pgbn.samplers.executor import Threads
-from pgbn.samplers.first_layer.loadings import (
-    draw_loadings,
-    draw_phi,
-    empty_loadings,
-    rebuild_loadings,
-)
+from pgbn.samplers.first_layer.loadings import draw_loadings, draw_phi
+from pgbn.samplers.first_layer.value_lists import empty_loadings
 from pgbn.samplers.random import stream_key
-
-LANES = 8  # lists are read in whole lanes
 
 
 @pytest.mark.parametrize("eta", [0.002, 0.05, 0.5, 1.0, 3.0])
@@ -46,54 +40,6 @@ def test_phi_has_beta_margins(eta):
             u[near] = low + random[near] * (1 - low)
             p_values.append(stats.kstest(u, "uniform").pvalue)
     assert min(p_values) > 1e-3 / len(p_values), p_values
-
-
-def test_lists_hold_exactly_the_values_above_the_bound():
-    rng = np.random.default_rng(6)
-    n_wk = rng.poisson(0.5, size=(2, 50, 30)).astype(np.int32)
-    small = n_wk.sum(axis=2)
-    small[:, ::2] = 0  # less room than the words need: the bound must rise
-    for room in (n_wk.sum(axis=2), small):
-        loadings = draw_loadings(60, n_wk, 0.9, empty_loadings(room, 30, 0.05))
-        for slot in range(100):
-            row = loadings.value.reshape(100, 30)[slot]
-            places = slice(loadings.start[slot], loadings.start[slot] + loadings.length[slot])
-            large = np.flatnonzero(row > loadings.bound[slot])
-            np.testing.assert_array_equal(loadings.topic[places], large)
-            np.testing.assert_allclose(loadings.large[places], row[large], rtol=1e-6)
-            level = loadings.level[slot].astype(float)
-            np.testing.assert_array_equal(np.flatnonzero(level == 0.0), large)
-            others = level > 0.0
-            assert (row[others] < 2.0 ** (level[others] - 126.0)).all()
-            end = loadings.start[slot] + (loadings.length[slot] + 7) // 8 * 8
-            assert not loadings.large[places.stop : end].any()
-
-
-def test_lists_forget_what_was_there_before() -> None:
-    many, few = np.full((1, 20, 30), 3, np.int32), np.zeros((1, 20, 30), np.int32)
-    room = empty_loadings(many.sum(axis=2), 30, 0.05)
-    for key, counts in enumerate((many, few)):
-        loadings = draw_loadings(key, counts, 0.05, room)
-    for start, length in zip(loadings.start, loadings.length, strict=False):
-        rest = loadings.large[start + length : start + length + -length % LANES]
-        assert not rest.any()
-
-
-def test_lists_follow_from_values_and_bounds():
-    n_wk = np.random.default_rng(7).poisson(0.5, size=(2, 50, 30)).astype(np.int32)
-    drawn = draw_loadings(61, n_wk, 0.9, empty_loadings(n_wk.sum(axis=2), 30, 0.9))
-    again = rebuild_loadings(drawn.value, drawn.scale, drawn.bound)
-    for slot in range(100):
-        rooms = [loadings.start[slot] for loadings in (drawn, again)]
-        length = drawn.length[slot]
-        assert again.length[slot] == length
-        np.testing.assert_array_equal(again.level[slot], drawn.level[slot])
-        for name in ("topic", "large"):
-            here, there = (
-                getattr(loadings, name)[start : start + length]
-                for loadings, start in zip((drawn, again), rooms, strict=True)
-            )
-            np.testing.assert_array_equal(here, there)
 
 
 @pytest.mark.parametrize("threads", [2, 3])

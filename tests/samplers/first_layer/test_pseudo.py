@@ -11,10 +11,10 @@ from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import draw_labels, split_all_cells
 from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, smoothing_of
 from pgbn.samplers.first_layer.known_sums import cell_sums, padded_topics
-from pgbn.samplers.first_layer.loadings import loadings_of
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.pseudo import PseudoTopics, count_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.tokens import RowPriors, Tokens, count_rows
+from pgbn.samplers.first_layer.value_lists import loadings_of
 from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
 from pgbn.samplers.sparse import SparseCounts
 

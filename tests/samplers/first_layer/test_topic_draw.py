@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from pgbn.samplers.first_layer.blocked import draw_labels
-from pgbn.samplers.first_layer.loadings import rebuild_loadings
 from pgbn.samplers.first_layer.tokens import Tokens
+from pgbn.samplers.first_layer.value_lists import rebuild_loadings
 
 
 @pytest.mark.parametrize(

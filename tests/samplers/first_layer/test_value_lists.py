@@ -1,0 +1,101 @@
+"""Lists of the large values: what they hold, and draws from lists in two parts."""
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import stats
+
+from pgbn.samplers.first_layer.loadings import draw_loadings
+from pgbn.samplers.first_layer.topic_draw import BEYOND, draw_divided, held_values
+from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
+from pgbn.samplers.first_layer.value_lists import (
+    blank_loadings,
+    empty_loadings,
+    list_large,
+    rebuild_loadings,
+)
+from pgbn.samplers.random import restart
+from pgbn.samplers.simd.lanes import pointer
+
+
+def test_lists_hold_exactly_the_values_above_the_bound():
+    rng = np.random.default_rng(6)
+    n_wk = rng.poisson(0.5, size=(2, 50, 30)).astype(np.int32)  # some have 16 tokens, and parts
+    small = n_wk.sum(axis=2)
+    small[:, ::2] = 0  # less room than the words need: the bound must rise
+    for room in (n_wk.sum(axis=2), small):
+        loadings = draw_loadings(60, n_wk, 0.9, empty_loadings(room, 30, 0.05))
+        for slot in range(100):
+            row = loadings.value.reshape(100, 30)[slot]
+            places = slice(loadings.start[slot], loadings.start[slot] + loadings.length[slot])
+            large = np.flatnonzero(row > loadings.bound[slot])
+            top, high = int(loadings.top[slot]), loadings.high[slot]
+            listed = loadings.topic[places][:top], loadings.topic[places][-(-top // 8) * 8 :]
+            np.testing.assert_array_equal(np.sort(np.concatenate(listed)), large)
+            assert (row[listed[0]] > high).all()
+            assert (row[listed[1]] <= high).all()
+            for topics, first in zip(listed, (0, -(-top // 8) * 8), strict=True):
+                values = loadings.large[places][first : first + topics.size]
+                np.testing.assert_allclose(values, row[topics], rtol=1e-6)
+            assert not loadings.large[places][top : -(-top // 8) * 8].any()
+            end = loadings.start[slot] + (loadings.length[slot] + 7) // 8 * 8
+            assert not loadings.large[places.stop : end].any()
+    assert 0 < (loadings.high > 0.0).sum() < 100
+
+
+def test_lists_forget_what_was_there_before() -> None:
+    many, few = np.full((1, 20, 30), 3, np.int32), np.zeros((1, 20, 30), np.int32)
+    room = empty_loadings(many.sum(axis=2), 30, 0.05)
+    for key, counts in enumerate((many, few)):
+        loadings = draw_loadings(key, counts, 0.05, room)
+    for start, length in zip(loadings.start, loadings.length, strict=False):
+        rest = loadings.large[start + length : start + length + -length % 8]
+        assert not rest.any()
+
+
+def test_lists_follow_from_values_and_bounds():
+    n_wk = np.random.default_rng(7).poisson(0.5, size=(2, 50, 30)).astype(np.int32)
+    drawn = draw_loadings(61, n_wk, 0.9, empty_loadings(n_wk.sum(axis=2), 30, 0.9), quick=False)
+    again = rebuild_loadings(drawn.value, drawn.scale, drawn.bound)
+    for slot in range(100):
+        rooms = [loadings.start[slot] for loadings in (drawn, again)]
+        length = drawn.length[slot]
+        assert again.length[slot] == length
+        for name in ("topic", "large"):
+            here, there = (
+                getattr(loadings, name)[start : start + length]
+                for loadings, start in zip((drawn, again), rooms, strict=True)
+            )
+            np.testing.assert_array_equal(here, there)
+
+
+@njit
+def draw_many(loadings, weight, beyond, draws, out):
+    """``draws`` of word 0, counted; the last place is what lies beyond."""
+    room = weights_room(weight.size)
+    room[: weight.size] = weight
+    weights, values, rng = weights_in(room), held_values(loadings), np.empty(2, np.uint64)
+    restart(rng, np.uint64(7), 0)
+    total = sum_weights(weights)
+    for _ in range(draws):
+        k = draw_divided(pointer(rng), values, np.uint64(0), weights, total, beyond)
+        out[weight.size if k == BEYOND else np.int64(k)] += 1
+
+
+@pytest.mark.parametrize("high", [0.0, 0.05, 0.4, 3.0])
+@pytest.mark.parametrize("beyond", [0.0, 0.7])
+def test_a_list_in_two_parts_has_the_law_of_the_products(high, beyond):
+    """Large values, others at the end of the list, and small ones that are not listed."""
+    rng = np.random.default_rng(3)
+    value = np.exp(rng.uniform(np.log(1e-3), 0.7, 45))
+    weight = rng.gamma(0.3, size=45) + 0.01
+    weight[value < high] *= 20.0  # most of the mass may lie below the top
+    loadings = blank_loadings(value.reshape(1, 1, 45), np.array([0, 64]))
+    list_large(value, 0.02, high, 0, loadings, np.empty(46, np.uint64))
+    if high == 0.4:
+        assert 0 < loadings.top[0] < loadings.length[0] - 8 < 40
+    found = np.zeros(46, np.int64)
+    draw_many(loadings, weight, beyond, 200_000, found)
+    law = np.append(value * weight, beyond)
+    law *= found.sum() / law.sum()
+    assert stats.chisquare(found[law > 0], law[law > 0]).pvalue > 1e-3
