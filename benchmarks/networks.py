@@ -57,7 +57,7 @@ def save(path, result):
     """Write a result as JSON, where a path is given; of the files that it read, the names."""
     if path:
         names = {key: Path(value).name for key, value in result["arguments"].items()
-                 if key in ("data", "json", "plot") and value}  # fmt: skip
+                 if key in ("data", "json", "plot", "png", "corpus") and value}  # fmt: skip
         result = {**result, "arguments": {**result["arguments"], **names}}
         Path(path).write_text(json.dumps(result, indent=1, default=str) + "\n")
 

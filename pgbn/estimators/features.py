@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pgbn.checks import in_order
+from pgbn.engine.run.progress import live
 from pgbn.errors import DataError
 from pgbn.estimators.arguments import (
     blaming,
@@ -23,6 +24,8 @@ from pgbn.evaluation import project
 from pgbn.training.new_rows import infer
 
 __all__ = ["LayerFeatures"]
+
+_KERNELS = 5  # that the first documents compile
 
 
 class LayerFeatures:
@@ -98,7 +101,9 @@ class _Columns(TransformerMixin):
     def transform(self, X: Any) -> Any:
         X = validate_documents(self.estimator, X, reset=False)
         model, settings = self.estimator.training_.deepest, self.estimator._chain()
-        return infer(model, X, layers=self.layer, units=False, **settings).features(self.layer)
+        with live(self.estimator.verbose == 1, _KERNELS):
+            rows = infer(model, X, layers=self.layer, units=False, **settings)
+        return rows.features(self.layer)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         prefix, names = type(self.estimator).__name__.lower(), []

@@ -281,7 +281,7 @@ class _Local:
         program, name = self.program, node.name
         slots = {slot: updated[slot] if slot in updated else program.slot(name, slot).get()
                  for slot in node.slots()}  # fmt: skip
-        if node.simplex is not None:
+        if node.sums_over:
             slots["axis"] = program.stream(name, 0).simplex
         shape = program.shape4[name]
         value = value.reshape(shape)

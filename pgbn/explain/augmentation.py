@@ -204,7 +204,7 @@ def _is_poisson(notation: Notation, node: Node) -> bool:
     return (
         wiring.counts_are_integer(node.name)
         and own.kind == "poisson"
-        and node.simplex is None
+        and not node.sums_over
         and bool(wiring.exposures.heard(node.name))
     )
 

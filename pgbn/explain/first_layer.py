@@ -104,7 +104,7 @@ def _scores_integral(layer: TokenLayer) -> str:
 def _loadings_integral(layer: TokenLayer) -> str:
     notation = layer.notation
     own = notation.slot(layer.loadings, "concentration").latex
-    total = notation.total(layer.loadings, "concentration", layer.terms).latex
+    total = notation.total(layer.loadings, "concentration", (layer.terms,)).latex
     rest = [dim for dim in layer.of_loadings if dim != layer.terms]
     term, topic = notation.index[layer.terms], ", ".join(notation.index[dim] for dim in rest)
     return (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from scipy.sparse import issparse
+
 from pgbn.explain.algebra import Formula
 from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, code
 from pgbn.explain.names import clean_math
@@ -40,8 +42,9 @@ def notation_section(notation: Notation) -> list[Block]:
             f"${notation.category(name, rows)}$ is {code(name)}, the entry of {code(each.of)} that "
             f"row ${', '.join(rows)}$ reads, which is known"
         )
-    for _, symbol, place in notation.constants:
-        names.append(f"${symbol.at()}$ is a known array, in the {place}")
+    for value, symbol, place in notation.constants:
+        kind = "sparse matrix" if issparse(value) else "array"
+        names.append(f"${symbol.at()}$ is a known {kind}, in the {place}")
     words = (
         r"A dot in place of an index is a sum over it, $(a_v)_v$ is the vector of all $a_v$. "
         r"$\mathrm{Gam}(a, c)$ has shape $a$ and rate $c$; $\mathrm{NB}(a, p)$ gives $m$ the "
@@ -137,11 +140,11 @@ def distribution(notation: Notation, node: Node, slots: dict[str, Formula]) -> s
 
 def _vector_slot(notation: Notation, node: Node, slot: str, value: Formula) -> str:
     """A slot of a vector node: (…)_v, or a, …, a if it is the same for all entries."""
-    if node.simplex is None or node.simplex not in node.slot_axes(slot):
+    if not node.sums_over or not set(node.sums_over) <= set(node.slot_axes(slot)):
         return value.latex
-    index = notation.index[node.simplex]
-    if re.search(rf"(?<![A-Za-z\\]){re.escape(index)}(?![A-Za-z_'])", value.latex):
-        return notation.vector(node, value.latex)
+    for index in (notation.index[dim] for dim in node.sums_over):
+        if re.search(rf"(?<![A-Za-z\\]){re.escape(index)}(?![A-Za-z_'])", value.latex):
+            return notation.vector(node, value.latex)
     return rf"{value.latex}, \ldots, {value.latex}"
 
 

@@ -59,10 +59,10 @@ class Notation(Symbols):
         inner = {dim: at[dim] for dim in term.dims if dim in at and dim not in summed}
         return self.product(SumProduct(term.coefficient, operands, (), summed, ()), inner, avoid)
 
-    def total(self, node: Node, slot: str, dim: str) -> Formula:
-        """A slot summed over one of the node's dims."""
+    def total(self, node: Node, slot: str, dims: Iterable[str]) -> Formula:
+        """A slot summed over some of the node's dims."""
         found = numeral(0.0)
-        for product in self.wiring.exposures.named_sum(slot, node, (dim,)):
+        for product in self.wiring.exposures.named_sum(slot, node, dims):
             found = found + self.product(product, self.index)
         return found
 

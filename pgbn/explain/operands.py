@@ -17,6 +17,7 @@ from pgbn.network.sumproduct import (
     PreviousRow,
     RuleCount,
     RuleExposure,
+    SparseConstant,
     SumProduct,
     TimeExposure,
 )
@@ -74,7 +75,7 @@ def _looked_up(notation: Notation, operand: LookedUp, at: At) -> dict[str, str]:
 
 def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
     """An operand with its indices."""
-    if isinstance(operand, ConstantArray):
+    if isinstance(operand, ConstantArray | SparseConstant):
         return notation.constant(operand.value, operand.dims, at)
     if isinstance(operand, PairMask):
         first, second = (at[dim] for dim in operand.dims)

@@ -126,24 +126,23 @@ def has_tables(rule: EvidenceRule) -> bool:
 
 def _total(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> Formula:
     """A slot summed over the node's simplex, in the rows of a phase."""
-    over = node.simplex or ""
     if notation.along(node) is None:
-        return notation.total(node, slot, over)
+        return notation.total(node, slot, node.sums_over)
     found = numeral(0.0)
     for term in notation.wiring.polynomials[node.name, slot].terms:
         if in_phase(term, phase):
             operands = [operand_of(factor, node) for factor in term.factors]
-            product = reduce_product(term.coefficient, operands, (over, *term.contracted))
+            product = reduce_product(
+                term.coefficient, operands, (*node.sums_over, *term.contracted)
+            )
             found = found + notation.product(product, at)
     return found
 
 
 def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> str:
     """The random exposure that a Dirichlet passes to its concentration."""
-    over = node.simplex
-    assert over is not None
     total = _total(notation, node, slot, at, phase)
-    heard = notation.count(node.name, {**at, over: r"\cdot"}).latex
+    heard = notation.count(node.name, {**at, **dict.fromkeys(node.sums_over, r"\cdot")}).latex
     dims = notation.wiring.exposures.rule_dims(node, slot)
     mark = notation.marks[node.name] + notation.slot_mark(node, slot)
     share = Symbol(notation.letter("s"), mark).at([at[dim] for dim in reversed(dims)])
@@ -195,7 +194,8 @@ def _pseudo(notation: Notation, node: Node) -> Formula:
 def _pseudo_lines(notation: Notation, node: Node) -> list[str]:
     """The draw of the pseudo-counts."""
     y, q = _pseudo(notation, node).latex, notation.exposure_symbol(node.name).latex
-    value, index = notation.value(node.name).latex, notation.index[node.simplex or ""]
+    value = notation.value(node.name).latex
+    index = ", ".join(notation.index[dim] for dim in node.sums_over)
     return [
         rf"{y} &\sim \mathrm{{Pois}}\bigl((\bar{{q}} - {q})\, {value}\bigr)",
         rf"\bar{{q}} &= \max_{{{index}}} {q}",

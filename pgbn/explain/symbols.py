@@ -120,7 +120,8 @@ class Symbols:
 
     def vector(self, node: Node, latex: str) -> str:
         """(…)_v for what is a vector over the node's simplex."""
-        return latex if node.simplex is None else rf"({latex})_{{{self.index[node.simplex]}}}"
+        over = ", ".join(self.index[dim] for dim in node.sums_over)
+        return rf"({latex})_{{{over}}}" if over else latex
 
     def bare(self, name: str) -> str:
         """A node's symbol without indices."""

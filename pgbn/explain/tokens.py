@@ -189,7 +189,7 @@ def further_weight(layer: TokenLayer, term: Term) -> str:
 def _loadings_out(layer: TokenLayer) -> str:
     notation = layer.notation
     own = notation.slot(layer.loadings, "concentration")
-    total = notation.total(layer.loadings, "concentration", layer.terms)
+    total = notation.total(layer.loadings, "concentration", (layer.terms,))
     seen = layer.count(*layer.of_loadings, old=True)
     every = layer.count(*(dim for dim in layer.of_loadings if dim != layer.terms), old=True)
     return rf"\frac{{{own.latex} + {seen}}}{{{total.latex} + {every}}}"

@@ -145,6 +145,11 @@ class Connections:
                 f"{node.name}: {slot} holds a Shift, but {node.name} is observed; put the chain "
                 "into a latent Gamma above it"
             )
+        if polynomial.along is not None and len(node.sums_over) > 1:
+            raise MissingRuleError(
+                f"{node.name} sums to one over {', '.join(node.sums_over)} together, but {slot} "
+                "holds a Shift; chains of Dirichlets sum to one over one dim"
+            )
         finite = isinstance(node, Latent) and node.finite
         if polynomial.along is not None and node.name in self.uncollapsed and not finite:
             raise MissingRuleError(

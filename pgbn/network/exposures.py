@@ -56,7 +56,7 @@ class Exposures:
     def varies_over_simplex(self, name: str) -> bool:
         """Whether a node that sums to one hears an exposure that is not the same for all entries:
         then it is drawn with pseudo-counts that complete it, see `Wiring.completed`."""
-        return self.connections.nodes[name].simplex in self.heard_dims(name)
+        return not self.heard_dims(name).isdisjoint(self.connections.nodes[name].sums_over)
 
     def passed_back_dims(self, child: Node, slot: str) -> set[str]:
         """The dims along which the exposure varies that a row passes to the row before."""
@@ -106,7 +106,7 @@ class Exposures:
         """``child``'s value, or one of its slots, times other operands, summed over dims."""
         if name == "value":
             own = NodeValue(
-                name=child.name, dims=child.axes, simplex=child.simplex, own_dims=child.axes
+                name=child.name, dims=child.axes, simplex=child.sums_over, own_dims=child.axes
             )
             return (reduce_product(coefficient, (own, *others), over),)
         polynomial = self.connections.polynomials[child.name, name]

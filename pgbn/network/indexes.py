@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.nodes.base import Node
 from pgbn.nodes.categories import Categories, as_categories
+from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Expression
 
 __all__ = ["Indexes", "find_categories", "known_indexes"]
@@ -46,6 +47,9 @@ def _in(expression: Expression) -> Iterator[Categories]:
     if isinstance(expression, Categories):
         yield expression
     if isinstance(expression, Node):
+        return
+    if isinstance(expression, Edge):
+        yield from _in(expression.expanded)
         return
     for name in type(expression).model_fields:
         value = getattr(expression, name)

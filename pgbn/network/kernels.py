@@ -67,9 +67,9 @@ def coupled_dims(connections: Connections, node: Node) -> tuple[str, ...]:
     found: set[str] = set()
     for child in connections.children[node.name].values():
         for factor in factors_of(connections, node.name, child):
-            lone = set(child.axes) - {child.simplex}
+            lone = set(child.axes) - set(child.sums_over)
             found |= {own for own, here in names_in(factor).items() if here not in lone}
             along = connections.time_dim(child.name)
             found |= {own for own, here in names_in(factor).items() if here == along}
             found |= {lookup.dim for lookup in factor.lookups}
-    return tuple(dim for dim in node.axes if dim in found and dim != node.simplex)
+    return tuple(dim for dim in node.axes if dim in found and dim not in node.sums_over)

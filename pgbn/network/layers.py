@@ -66,4 +66,5 @@ def _read(network: Network, child: Node, polynomial: Polynomial) -> Layer | None
 def likeness(child: Node, factor: Factor) -> tuple[bool, bool]:
     """How like loadings a factor of a slot of ``child`` is: they are proportions over a dim of the
     child, or else have its last dim."""
-    return factor.simplex in child.axes, not {*child.axes[-1:]}.isdisjoint(factor.dims)
+    summed = bool(factor.simplex) and set(factor.simplex) <= set(child.axes)
+    return summed, not {*child.axes[-1:]}.isdisjoint(factor.dims)

@@ -17,6 +17,7 @@ from pgbn.network.steps import Revise, steps_of
 from pgbn.network.verbs import Verbs
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Latent, Node, Observed, check_methods
+from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Expression
 from pgbn.nodes.rules.registry import load_plugins
 
@@ -284,6 +285,9 @@ def parents_in(expression: Expression) -> Iterator[Node]:
     """The nodes that an expression mentions, from left to right."""
     if isinstance(expression, Node):
         yield expression
+        return
+    if isinstance(expression, Edge):
+        yield from parents_in(expression.expanded)
         return
     for name in type(expression).model_fields:
         value = getattr(expression, name)

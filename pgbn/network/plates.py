@@ -32,7 +32,7 @@ def plates_of(wiring: Wiring, step: Step) -> frozenset[str]:
     return frozenset(
         dim
         for dim in node.axes
-        if dim != node.simplex
+        if dim not in node.sums_over
         and all(dim in other.axes for other in passed)
         and all(_is_by_row(wiring, other, dim) for other in involved)
     )

@@ -36,7 +36,15 @@ def _mask(term: Term) -> Mask:
     every = [(f, f.constant > 0) for f in term.factors if f.constant is not None]
     if any(factor.lookups and not where.all() for factor, where in every):
         return (), np.asarray(False)  # which entries are read is known with the data only
-    known = [(factor.dims, where) for factor, where in every if not factor.lookups]
+    known = [(factor.dims, where) for factor, where in every
+             if not factor.lookups and not factor.is_sparse]  # fmt: skip
+    for factor in (factor for factor in term.factors if factor.is_sparse):
+        elsewhere = {dim for own, _ in known for dim in own}
+        summed = [dim for dim in factor.dims if dim in term.contracted and dim not in elsewhere]
+        if not summed:  # where it is 0 is not written down cell by cell
+            return (), np.asarray(factor.constant.min() > 0)
+        axis = factor.dims.index(summed[0])
+        known.append(((factor.dims[1 - axis],), factor.constant.sum(axis=axis) > 0))
     letters = dict(zip(dict.fromkeys(d for own, _ in known for d in own), ascii_letters,
                        strict=False))  # fmt: skip
     dims = tuple(dim for dim in letters if dim not in term.contracted)

@@ -6,13 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
+from scipy.sparse import csr_array, issparse
 
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed, node_types
 from pgbn.nodes.categories import Categories
+from pgbn.nodes.edge import Edge, edge_types
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.index import Index
 from pgbn.nodes.pairs import Pairs
@@ -63,14 +66,14 @@ def _encode_node(node: Node) -> dict[str, Any]:
     return {"type": node.tag, **fields}
 
 
-def _plain(node: Node, name: str, value: Any) -> Any:
+def _plain(owner: Node | Edge, name: str, value: Any) -> Any:
     """A field that holds no expression, as JSON that pydantic reads back."""
     try:
         if isinstance(value, Expression):
             raise TypeError(f"{value} is an expression; annotate {name} as pgbn.Slot")
         return to_jsonable_python(value)
     except (TypeError, ValueError) as error:
-        raise NetworkError(f"{node.name}: {name} cannot be written as JSON: {error}") from None
+        raise NetworkError(f"{owner}: {name} cannot be written as JSON: {error}") from None
 
 
 def _encode(value: Any) -> Any:
@@ -79,9 +82,16 @@ def _encode(value: Any) -> Any:
     if isinstance(value, Constant) and not value.dims and value.value.ndim == 0:
         return float(value.value)
     if isinstance(value, Constant):
-        return {"edge": "constant", "value": value.value.tolist(), "dims": list(value.dims)}
+        return {"edge": "constant", "value": _encode_array(value.value), "dims": list(value.dims)}
     if isinstance(value, Categories):  # their numbers stand with the network
         return {"edge": value.tag, "name": value.name, "dims": list(value.dims), "of": value.of}
+    if isinstance(value, Edge):
+        own = {name: getattr(value, name) for name in type(value).model_fields}
+        slots = type(value).slots()
+        return {"edge": value.tag} | {
+            name: _encode(field) if name in slots else _plain(value, name, field)
+            for name, field in own.items()
+        }
     if isinstance(value, Expression):
         fields = {name: _encode(getattr(value, name)) for name in type(value).model_fields}
         if fields.get("lag") == 1:  # files of networks with the row before are as they were
@@ -90,6 +100,26 @@ def _encode(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_encode(part) for part in value]
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def _encode_array(value: Any) -> Any:
+    """Numbers as nested lists; a sparse matrix by the columns and values of its rows."""
+    if not issparse(value):
+        return value.tolist()
+    parts = {name: getattr(value, name).tolist() for name in ("indptr", "indices", "data")}
+    return {"sparse": list(value.shape), **parts}
+
+
+def _decode_array(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    try:
+        parts = [np.asarray(value[name]) for name in ("data", "indices", "indptr")]
+        matrix = csr_array(tuple(parts), shape=tuple(value["sparse"]))
+        matrix.check_format(full_check=True)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise NetworkError(f"not a network: a sparse constant is not complete: {error}") from None
+    return matrix
 
 
 def expression_json(expression: Expression) -> Any:
@@ -191,15 +221,24 @@ class _Reader:
             return value
         if "node" in value:
             return self.node(value["node"], owner)
-        tag = value.get("edge")
-        if not isinstance(tag, str) or tag not in _edges:
-            raise NetworkError(f"{owner}: unknown edge {tag!r}.{did_you_mean(str(tag), _edges)}")
-        fields = {k: v for k, v in value.items() if k != "edge"}
-        if tag not in ("constant", "self", "rename", "categories"):
+        tag, edges = value.get("edge"), _edges | edge_types()
+        if not isinstance(tag, str) or tag not in edges:
+            raise NetworkError(
+                f"{owner}: unknown edge {tag!r}.{did_you_mean(str(tag), edges)} An edge of another "
+                "package must be installed and registered in the group pgbn.nodes; or import the "
+                "module that defines it first"
+            )
+        kind, fields = edges[tag], {k: v for k, v in value.items() if k != "edge"}
+        if issubclass(kind, Edge):
+            slots = kind.slots()
+            fields = {k: self.value(v, owner) if k in slots else v for k, v in fields.items()}
+        elif tag not in ("constant", "self", "rename", "categories"):
             fields = {k: self.value(v, owner) for k, v in fields.items()}
+        if tag == "constant" and "value" in fields:
+            fields["value"] = _decode_array(fields["value"])
         elif tag == "rename":
             fields["of"] = self.value(fields.get("of"), owner)
         try:
-            return _edges[tag](**fields)
+            return kind(**fields)
         except (ValidationError, TypeError) as error:
             raise NetworkError(f"{owner}: the edge {tag!r} is not complete: {error}") from None

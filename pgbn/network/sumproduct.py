@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ __all__ = [
     "FirstRow",
     "HeardCount",
     "LookedUp",
+    "Made",
     "NodeValue",
     "Operand",
     "OtherEntries",
@@ -24,6 +26,7 @@ __all__ = [
     "PreviousRow",
     "RuleCount",
     "RuleExposure",
+    "SparseConstant",
     "SumProduct",
     "TimeExposure",
     "first_row",
@@ -36,12 +39,12 @@ __all__ = [
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Operand:
     """An array inside a sum of products, of the node ``name``. ``dims`` are the names that its
-    dims have here; ``simplex`` is the one over which it sums to one, if there is such. A ``real``
-    operand may be negative."""
+    dims have here; ``simplex`` are those over which, together, it sums to one. A ``real`` operand
+    may be negative."""
 
     name: str
     dims: tuple[str, ...]
-    simplex: str | None = None
+    simplex: tuple[str, ...] = ()
     real: bool = False
 
 
@@ -51,6 +54,14 @@ class ConstantArray(Operand):
 
     name: str = "constant"
     value: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparseConstant(Operand):
+    """A sparse matrix (scipy.sparse.csr_array) that never changes."""
+
+    name: str = "constant"
+    value: Any
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,6 +101,14 @@ class PairMask(Operand):
 
     name: str = ""
     relation: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Made(Operand):
+    """What was computed already, as the engine has it."""
+
+    name: str = ""
+    made: Any
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,13 +195,17 @@ def reduce_product(
 
 def _sums_to_one(operand: Operand, free: list[str]) -> tuple[str, ...]:
     """The dims, of those that only ``operand`` has among the factors, over which it sums to 1."""
-    if operand.simplex is not None:
-        return (operand.simplex,) if operand.simplex in free else ()
+    if operand.simplex:
+        return operand.simplex if set(operand.simplex) <= set(free) else ()
     own = tuple(dim for dim in operand.dims if dim in free)
-    if not isinstance(operand, ConstantArray) or not own:
+    if not isinstance(operand, ConstantArray | SparseConstant) or not own:
         return ()
     for dims in dict.fromkeys((own, *((dim,) for dim in own))):
-        total = operand.value.sum(axis=tuple(operand.dims.index(dim) for dim in dims))
+        axes = tuple(operand.dims.index(dim) for dim in dims)
+        if isinstance(operand, SparseConstant):
+            total = operand.value.sum(axis=axes[0] if len(axes) == 1 else None)
+        else:
+            total = operand.value.sum(axis=axes)
         if np.allclose(total, 1.0, rtol=0.0, atol=1e-12):
             return dims
     return ()
@@ -209,6 +232,8 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
         )  # fmt: skip
     if factor.relation is not None:
         return PairMask(dims=factor.dims, relation=factor.relation)
+    if factor.is_sparse:
+        return SparseConstant(dims=factor.dims, value=factor.constant)
     if factor.constant is not None:
         return ConstantArray(dims=factor.dims, value=factor.constant, real=factor.real)
     if factor.previous:

@@ -10,9 +10,9 @@ brings expressions to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 __all__ = ["ALWAYS", "FIRST", "LATER", "PREVIOUS", "Factor", "Lookup", "Polynomial", "Term"]
 
@@ -34,8 +34,8 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A node's value, or a constant array; ``dims`` are the names that its dims have here,
-    ``own_dims`` those in the node itself.
+    """A node's value, or a constant array or sparse matrix; ``dims`` are the names that its dims
+    have here, ``own_dims`` those in the node itself.
 
     With ``lookups``, dims of the node are read through categories: ``own_dims`` are then those of
     what is read, theta[author], and ``entries`` those of the node, theta.
@@ -44,8 +44,8 @@ class Factor:
     name: str
     dims: tuple[str, ...]
     own_dims: tuple[str, ...] = ()
-    simplex: str | None = None
-    constant: NDArray[np.float64] | None = None
+    simplex: tuple[str, ...] = ()  # dims over which, together, it sums to one
+    constant: Any = None  # an array, or a scipy.sparse.csr_array
     previous: bool = False  # an earlier row, by ``lag`` rows, of the node whose slot this is
     lookups: tuple[Lookup, ...] = ()
     entries: tuple[str, ...] = ()
@@ -57,6 +57,11 @@ class Factor:
     def is_node(self) -> bool:
         """Whether it is a value of a node."""
         return self.constant is None and self.relation is None
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it is a sparse matrix."""
+        return bool(issparse(self.constant))
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,7 +165,8 @@ class Wiring:
         for term in self.polynomials[node.name, slot].terms:
             pairs = [factor for factor in term.factors if factor.relation is not None]
             if len(pairs) < 2 and all(
-                factor.simplex in term.contracted or self._factor_is_positive(factor)
+                (factor.simplex and set(factor.simplex) <= set(term.contracted))
+                or self._factor_is_positive(factor)
                 for factor in term.factors  # what sums to one is somewhere positive
             ):
                 if not pairs:
@@ -186,7 +187,7 @@ class Wiring:
 
     def _factor_is_positive(self, factor: Factor) -> bool:
         if factor.constant is not None:
-            return bool((factor.constant > 0).all())
+            return bool(factor.constant.min() > 0)
         return factor.previous or factor.relation is not None or not self.may_be_zero(factor.name)
 
     def _check_positive(self, node: Node, slot: str) -> None:
@@ -237,10 +238,11 @@ class Wiring:
         """The pseudo-counts of a node are drawn given its value, so that nobody may integrate it
         out."""
         heard = [p for s in self.sources[node.name] for p in self.exposures.source_exposure(s)
-                 if node.simplex in s.dims_of(p.dims)]  # fmt: skip
+                 if not s.dims_of(p.dims).isdisjoint(node.sums_over)]  # fmt: skip
+        over = ", ".join(map(repr, node.sums_over))
         why = (
-            f"{node.name} sums to one over {node.simplex!r}, and the exposure that it hears "
-            f"({in_words(heard)}) varies over {node.simplex!r}"
+            f"{node.name} sums to one over {over}, and the exposure that it hears "
+            f"({in_words(heard)}) varies over {over}"
         )
         if any(node.name in step.members for step in self.connections.in_turn.values()):
             raise MissingRuleError(
@@ -254,5 +256,5 @@ class Wiring:
                     f"{why}: it is drawn given pseudo-counts that read its value, and "
                     f"{', '.join(names) or 'its row before'} in its {slot} would be drawn with it "
                     f"integrated out; make {slot} of {node.name} a number, let the exposure be the "
-                    f"same along {node.simplex!r}, or make {node.name} a Gamma"
+                    f"same along {over}, or make {node.name} a Gamma"
                 )

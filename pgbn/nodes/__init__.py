@@ -7,6 +7,7 @@ from pgbn.nodes.beta import Beta, BetaOdds
 from pgbn.nodes.categorical import Categorical
 from pgbn.nodes.categories import Categories
 from pgbn.nodes.dirichlet import Dirichlet
+from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.hidden_poisson import HiddenPoisson
@@ -35,6 +36,7 @@ __all__ = [
     "Categories",
     "Constant",
     "Dirichlet",
+    "Edge",
     "Evidence",
     "Gamma",
     "HiddenPoisson",

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
+from scipy.sparse import csr_array, issparse
 
 from pgbn.errors import NetworkError, did_you_mean
 
-__all__ = ["as_array", "by_position", "explain_error", "is_real", "short"]
+__all__ = ["as_array", "as_known", "by_position", "explain_error", "is_real", "short"]
 
 
 def is_real(value: Any) -> bool:
@@ -37,6 +38,22 @@ def as_array(value: ArrayLike) -> NDArray[np.float64]:
         raise NetworkError(f"{short(value)} is not finite; give a finite number")
     array.flags.writeable = False
     return array
+
+
+def as_known(value: Any) -> Any:
+    """What a constant is given: an array, or a sparse matrix, which stays one."""
+    if not issparse(value):
+        return as_array(value)
+    matrix = csr_array(value, dtype=np.float64, copy=True)
+    if not all(matrix.shape):
+        raise NetworkError(f"{short(value)} is empty; give at least one row and one column")
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    if not np.isfinite(matrix.data).all():
+        raise NetworkError(f"{short(value)} is not finite; give finite numbers")
+    for array in (matrix.indptr, matrix.indices, matrix.data):
+        array.flags.writeable = False
+    return matrix
 
 
 def by_position(

@@ -123,6 +123,11 @@ class Node(Expression):
         """The dim over which the value sums to one, if there is one."""
         return None
 
+    @property
+    def sums_over(self) -> tuple[str, ...]:
+        """The dims over which, together, the value sums to one: none, one or several."""
+        return () if self.simplex is None else (self.simplex,)
+
     def slot_axes(self, slot: str) -> tuple[str, ...]:
         """The dims that the expression in ``slot`` may have."""
         return self.axes
@@ -168,11 +173,12 @@ class Latent(Node):
             return f"has the value {bad:g}; give finite values of at least 0"
         if value.size and value.max() > self.largest:
             return f"has the value {value.max():g}; give values of at most {self.largest:g}"
-        if self.simplex is not None:
-            sums = value.sum(axis=self.axes.index(self.simplex))
+        if self.sums_over:
+            sums = value.sum(axis=tuple(self.axes.index(dim) for dim in self.sums_over))
             if not np.allclose(sums, 1.0):
                 worst = float(np.ravel(sums)[np.argmax(np.abs(sums - 1.0))])
-                return f"sums to {worst:g} over {self.simplex!r}; divide by the sum, to make it 1"
+                over = ", ".join(map(repr, self.sums_over))
+                return f"sums to {worst:g} over {over}; divide by the sum, to make it 1"
         return None
 
     def expectation(self, **slots: Any) -> Array | None:
@@ -231,9 +237,8 @@ def draw_node(node: Node, stream: Stream, shape: tuple[int, ...], slots: dict[st
 
 def check_positive(expression: Expression) -> Expression:
     """Refuse constants that are not positive."""
-    if isinstance(expression, Constant) and not (expression.value > 0).all():
-        worst = float(np.min(expression.value))
-        raise ValueError(f"must be positive, got {worst:g}")
+    if isinstance(expression, Constant) and not expression.value.min() > 0:
+        raise ValueError(f"must be positive, got {float(expression.value.min()):g}")
     return expression
 
 
@@ -241,7 +246,7 @@ def check_probability(expression: Expression) -> Expression:
     """Refuse constants outside [0, 1]."""
     if isinstance(expression, Constant):
         value = expression.value
-        if not ((value >= 0) & (value <= 1)).all():
+        if value.min() < 0 or value.max() > 1:
             raise ValueError(f"must be a probability between 0 and 1, got {value}")
     return expression
 

@@ -22,8 +22,9 @@ __all__ = ["Categorical", "choices"]
 class Categorical(Latent):
     """z ~ Cat(π) along the dim ``over``: zeros with a single 1, P(z_k = 1) = π_k.
 
-    ``z @ rate`` is the rate of the component that was chosen. With a `Shift` in its probability it
-    is a Markov chain of hidden states, drawn by forward filtering and backward sampling.
+    ``rate[z]``, or ``z @ rate``, is the rate of the component that was chosen. With a `Shift` in
+    its probability it is a Markov chain of hidden states, drawn by forward filtering and backward
+    sampling.
     """
 
     tag: ClassVar[str] = "categorical"

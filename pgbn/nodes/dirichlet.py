@@ -1,7 +1,8 @@
-"""Dirichlet: a vector of proportions along a dim."""
+"""Dirichlet: a vector of proportions along a dim, or over the cells of several."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,10 @@ _TINY = float(np.finfo(np.float64).tiny)  # an entry that underflowed is not imp
 
 
 class Dirichlet(Latent):
-    """φ ~ Dir(a_1, …, a_V) along the dim ``over``, one vector for each entry of ``dims``."""
+    """φ ~ Dir(a_1, …, a_V) along the dim ``over``, one vector for each entry of ``dims``.
+
+    With several dims, ``over=("place", "term")``, all their cells together sum to one.
+    """
 
     tag: ClassVar[str] = "dirichlet"
     support: ClassVar[str] = ""
@@ -31,17 +35,28 @@ class Dirichlet(Latent):
     positive_slots: ClassVar[tuple[str, ...]] = ("concentration",)
 
     concentration: Slot
-    over: str
+    over: str | tuple[str, ...]
 
     _positive = field_validator("concentration")(check_positive)
 
+    @field_validator("over")
+    @classmethod
+    def _check_over(cls, over: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if not over or not all(over):
+            raise ValueError(f"{over!r} names no dim; give one, or a tuple of several")
+        return over[0] if len(over) == 1 and not isinstance(over, str) else over
+
     @property
     def axes(self) -> tuple[str, ...]:
-        return (*self.dims, self.over)
+        return (*self.dims, *self.sums_over)
 
     @property
     def simplex(self) -> str | None:
-        return self.over
+        return self.over if isinstance(self.over, str) else None
+
+    @property
+    def sums_over(self) -> tuple[str, ...]:
+        return (self.over,) if isinstance(self.over, str) else self.over
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.dirichlet(stream, slots["concentration"], stream.simplex)
@@ -55,18 +70,23 @@ class Dirichlet(Latent):
         concentration = np.broadcast_to(slots["concentration"], value.shape)
         total = concentration.sum(axis=axis, keepdims=True)
         each = xlogy(concentration - 1, np.maximum(value, _TINY)) - gammaln(concentration)
-        return each + gammaln(total) / value.shape[axis]
+        return each + gammaln(total) / _entries(value.shape, axis)
 
     def formula(self, **slots: str) -> str:
         return rf"\mathrm{{Dir}}({slots['concentration']})"
 
 
-def _log_probability(drawn: Evidence, count: Array, concentration: Array, axis: int) -> Array:
+def _entries(shape: tuple[int, ...], axis: int | tuple[int, ...]) -> int:
+    """The number of entries of one vector."""
+    return prod(shape[each] for each in (axis if isinstance(axis, tuple) else (axis,)))
+
+
+def _log_probability(drawn: Evidence, count: Array, concentration: Array, axis: Any) -> Array:
     """CRT(ℓ; n, a) · Beta(s; a_·, n_·): the two are independent given n and a."""
     every = np.broadcast_to(concentration, np.shape(count))
     sums = every.sum(axis=axis, keepdims=True), count.sum(axis=axis, keepdims=True)
     beta = log_pmf.neg_log_beta_log_density(drawn.exposure, *sums)
-    return log_pmf.crt_log_pmf(drawn.count, count, every) + beta / np.shape(count)[axis]
+    return log_pmf.crt_log_pmf(drawn.count, count, every) + beta / _entries(np.shape(count), axis)
 
 
 @evidence_rule(
@@ -83,7 +103,9 @@ def _tables(stream: Stream, count: Array, concentration: Array) -> Evidence:
     """n is Dirichlet–multinomial; with s and the tables it is ∏ a^ℓ e^{−q′a} in a."""
     axis = stream.simplex
     heard = count.sum(axis=axis, keepdims=True)
-    ones = np.ones((1, *(stream.shape[i] if i == axis else 1 for i in range(1, len(stream.shape)))))
+    along = axis if isinstance(axis, tuple) else (axis,)
+    shape = stream.shape
+    ones = np.ones((1, *(shape[i] if i in along else 1 for i in range(1, len(shape)))))
     total = (concentration * ones).sum(axis=axis, keepdims=True)
     exposure = vectorised.neg_log_beta(stream.child("beta", without=axis), total, heard)
     return Evidence(vectorised.crt(stream, count, concentration), exposure)

@@ -28,10 +28,11 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from scipy.sparse import issparse
 
 from pgbn.checks import in_order, is_finite_number
 from pgbn.errors import NetworkError
-from pgbn.nodes.arguments import as_array, by_position, explain_error, is_real, short
+from pgbn.nodes.arguments import as_known, by_position, explain_error, is_real, short
 
 __all__ = [
     "Constant",
@@ -145,7 +146,8 @@ class Expression(_Model):
         return id(self)
 
     def __getitem__(self, by: Any) -> Expression:
-        """``theta[author]``: the entries that `pgbn.Categories` name, see `pgbn.Index`."""
+        """``theta[author]``: the entries that `pgbn.Categories` name, or that a hidden
+        `pgbn.Categorical` chooses, see `pgbn.Index`."""
         from pgbn.nodes.index import Index  # it is an expression itself
 
         return Index(of=self, by=_as_categories(self, by))
@@ -159,8 +161,8 @@ def to_expression(value: Any) -> Expression:
     """Numbers and arrays become constants; expressions pass unchanged."""
     if isinstance(value, Expression):
         return value
-    if is_real(value) or isinstance(value, (list, tuple, np.ndarray)):
-        return Constant(value=as_array(value))
+    if is_real(value) or isinstance(value, (list, tuple, np.ndarray)) or issparse(value):
+        return Constant(value=as_known(value))
     raise NetworkError(
         f"got {short(value)} of type {type(value).__name__}; give a number, a node, or an "
         "expression such as phi @ theta"
@@ -171,11 +173,15 @@ Slot = Annotated[Expression, BeforeValidator(to_expression)]
 
 
 class Constant(Expression):
-    """A known number, or an array with a named dim for each of its axes."""
+    """A known number, or an array with a named dim for each of its axes.
+
+    A scipy.sparse matrix stays sparse: ``Constant(W, dims=("doc", "author")) @ theta`` costs as
+    much as W has entries, and gives every document the weighted sum of its authors.
+    """
 
     tag: ClassVar[str] = "constant"
     positional: ClassVar[tuple[str, ...]] = ("value",)
-    value: Annotated[Any, BeforeValidator(as_array)]
+    value: Annotated[Any, BeforeValidator(as_known)]
     dims: Dims = ()
 
     @model_validator(mode="before")
@@ -268,16 +274,17 @@ def extent_of(
 
 
 def _as_categories(expression: Expression, by: Any) -> tuple[Any, ...]:
-    """What stands in brackets: `pgbn.Categories`, one or several."""
+    """What stands in brackets: `pgbn.Categories` or `pgbn.Categorical`, one or several."""
+    from pgbn.nodes.categorical import Categorical
     from pgbn.nodes.categories import Categories
 
     several = by if isinstance(by, tuple) else (by,)
     for each in several:
-        if not isinstance(each, Categories):
+        if not isinstance(each, Categories | Categorical):
             raise NetworkError(
                 f"{expression}[{short(each)}]: give pgbn.Categories in the brackets, such as "
                 "pgbn.Categories('author', dims='doc', of='writer'), with its numbers as data or "
-                "as values=[…]"
+                "as values=[…], or a pgbn.Categorical, which chooses"
             )
     return several
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from pgbn.nodes.categorical import Categorical
 from pgbn.nodes.categories import Categories
 from pgbn.nodes.expression import Expression, Slot, bracket, extent_of
 
@@ -17,12 +18,13 @@ class Index(Expression):
     """value[doc, …] = of[g(doc), …]: the dim that each `Categories` is about is read through it.
 
     Written ``theta[author]``, or ``rate[group, period]`` for several. A value that is read by many
-    rows hears the counts and exposures of all of them, added up.
+    rows hears the counts and exposures of all of them, added up. A hidden choice z may stand there
+    too, a `pgbn.Categorical`: ``rate[z]`` is the rate that z chooses, Σ_k z_k rate_k.
     """
 
     tag: ClassVar[str] = "index"
     of: Slot
-    by: tuple[Categories, ...] = Field(min_length=1)
+    by: tuple[Categories | Categorical, ...] = Field(min_length=1)
 
     @cached_property
     def extent(self) -> tuple[int, int]:

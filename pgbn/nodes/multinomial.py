@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import AfterValidator
+from scipy.sparse import issparse
 from scipy.special import gammaln, xlogy
 
 from pgbn.errors import DataError
@@ -21,6 +22,8 @@ __all__ = ["Multinomial"]
 
 def _check_whole(total: Expression) -> Expression:
     """Refuse a constant total that is not a whole number."""
+    if isinstance(total, Constant) and issparse(total.value):
+        raise ValueError("is sparse; give an array of the totals")
     if isinstance(total, Constant) and not (total.value % 1 == 0).all():
         worst = total.value[total.value % 1 != 0].flat[0]
         raise ValueError(f"must be a whole number, got {worst:g}")

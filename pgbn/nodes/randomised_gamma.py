@@ -40,7 +40,7 @@ class RandomisedGamma(Latent):
     @field_validator("offset")
     @classmethod
     def _check_offset(cls, offset: Expression) -> Expression:
-        if not isinstance(offset, Constant) or (offset.value < 0).any():
+        if not isinstance(offset, Constant) or offset.value.min() < 0:
             raise ValueError("must be a number of at least 0")
         return offset
 

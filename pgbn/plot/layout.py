@@ -22,8 +22,16 @@ if TYPE_CHECKING:
     from pgbn.network.network import Network
 
 __all__ = [
-    "HEIGHT", "MARGIN", "Box", "Edge", "find_plate", "label_width", "make_boxes", "make_edges",
-    "place", "spread",
+    "HEIGHT",
+    "MARGIN",
+    "Arrow",
+    "Box",
+    "find_plate",
+    "label_width",
+    "make_boxes",
+    "make_edges",
+    "place",
+    "spread",
 ]  # fmt: skip
 
 HEIGHT, MARGIN = 48.0, 24.0
@@ -58,7 +66,7 @@ class Box:
 
 
 @dataclass(eq=False)
-class Edge:
+class Arrow:
     """A parent's way to a child, through the bends between them; it ends so far from the middle
     of the child."""
 
@@ -117,7 +125,7 @@ def _only_of_one(network: Network, plate: str | None) -> list[str]:
     ]
 
 
-def make_edges(network: Network, boxes: dict[str, Box]) -> list[Edge]:
+def make_edges(network: Network, boxes: dict[str, Box]) -> list[Arrow]:
     edges = []
     for parent, child, data in network.graph.edges(data=True):
         top, bottom = boxes[parent], boxes[child]
@@ -130,7 +138,7 @@ def make_edges(network: Network, boxes: dict[str, Box]) -> list[Edge]:
             above.neighbours.append(below)
             below.neighbours.append(above)
         labels = [_role(network, parent, child, slot) for slot in dict.fromkeys(data["slots"])]
-        edges.append(Edge(way, ", ".join(labels)))
+        edges.append(Arrow(way, ", ".join(labels)))
     return edges
 
 
@@ -206,10 +214,10 @@ def _separate(boxes: list[Box]) -> None:
         box.x += MARGIN + 16 - left
 
 
-def spread(edges: list[Edge]) -> None:
+def spread(edges: list[Arrow]) -> None:
     """Let the edges that come to one child from above end side by side, in the order in which they
     come: none runs over another."""
-    arriving: dict[Box, list[Edge]] = {}
+    arriving: dict[Box, list[Arrow]] = {}
     for edge in edges:
         if not edge.boxes[0].below:
             arriving.setdefault(edge.boxes[-1], []).append(edge)

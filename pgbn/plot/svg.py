@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from pgbn.explain.symbols import Symbols
-from pgbn.plot.layout import HEIGHT, MARGIN, Box, Edge, label_width
+from pgbn.plot.layout import HEIGHT, MARGIN, Arrow, Box, label_width
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
@@ -40,7 +40,7 @@ def draw(
     network: Network,
     plate: str | None,
     boxes: dict[str, Box],
-    edges: list[Edge],
+    edges: list[Arrow],
     everything: list[Box],
 ) -> str:
     width = max(box.x + box.reach for box in everything) + MARGIN + 16
@@ -133,7 +133,7 @@ def _chain(network: Network, box: Box, taken: list[Area]) -> tuple[str, str]:
     return loop, _label(text, x + 30 + label_width(text) / 2, y, taken)
 
 
-def _points(edge: Edge) -> list[tuple[float, float]]:
+def _points(edge: Arrow) -> list[tuple[float, float]]:
     """Bottom of the parent, the bends, top of the child; from below, the other way round."""
     first, *bends, last = edge.boxes
     if first.below:
@@ -142,7 +142,7 @@ def _points(edge: Edge) -> list[tuple[float, float]]:
     return [(first.x, first.y + HEIGHT), *middle, (last.x + edge.end, last.y - 2)]
 
 
-def _curve(edge: Edge) -> str:
+def _curve(edge: Arrow) -> str:
     points = _points(edge)
     path = f"M {points[0][0]:.1f} {points[0][1]:.1f}"
     for (x0, y0), (x1, y1) in pairwise(points):
@@ -151,7 +151,7 @@ def _curve(edge: Edge) -> str:
     return path
 
 
-def _edge_label(edge: Edge, taken: list[Area]) -> str:
+def _edge_label(edge: Arrow, taken: list[Area]) -> str:
     """The role of the parent, on the curve where nothing else stands."""
     (x0, y0), (x1, y1) = _points(edge)[-2:]
     half = (y1 - y0) / 2

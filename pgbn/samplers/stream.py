@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 from pgbn.samplers.executor import SERIAL, Executor, Threads
 from pgbn.samplers.random import stream_key, word_of
@@ -17,21 +18,22 @@ class Stream:
     Its rows, along the last axis, are numbered by the flat index of the others; row i is drawn
     from the stream of (key, i) in order.
     A key must serve one draw only: two draws with one key are not independent, so a rule that
-    draws twice takes a `child` for the second. ``simplex`` is the axis along which the node's
-    value sums to one, where it does. ``executor`` may be given as a number of threads.
+    draws twice takes a `child` for the second. ``simplex`` is the axis, or the axes, along
+    which the node's value sums to one, where it does. ``executor`` may be a number of threads.
     """
 
     key: int
     shape: tuple[int, ...]
     executor: Executor = SERIAL
-    simplex: int = 3
+    simplex: Any = 3
 
     def __post_init__(self) -> None:
         if isinstance(self.executor, Integral):
             self.executor = Threads(int(self.executor))
 
-    def child(self, name: str, without: int | None = None) -> "Stream":
-        """An independent stream of the same shape, or with size 1 on the axis ``without``."""
-        shape = tuple(1 if axis == without else size for axis, size in enumerate(self.shape))
+    def child(self, name: str, without: int | tuple[int, ...] | None = None) -> "Stream":
+        """An independent stream of the same shape, or with size 1 on the axes ``without``."""
+        out = without if isinstance(without, tuple) else (without,)
+        shape = tuple(1 if axis in out else size for axis, size in enumerate(self.shape))
         key = stream_key(self.key, word_of(name))
         return Stream(key, shape, self.executor, self.simplex)

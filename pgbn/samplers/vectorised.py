@@ -197,12 +197,15 @@ def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
     return run(crt_rows, stream, blank(stream, COUNT), u, v)
 
 
-def dirichlet(stream: Stream, concentration: ArrayLike, axis: int) -> NDArray[np.float64]:
-    """x ~ Dir(concentration) along ``axis`` (from 1 on): gammas, divided by their sum.
+def dirichlet(stream: Stream, concentration: ArrayLike, axis: Any) -> NDArray[np.float64]:
+    """x ~ Dir(concentration) along ``axis`` (from 1 on), or over the cells of several axes: gammas,
+    divided by their sum.
 
     Where all gammas of a line may underflow it is the softmax of their logarithms (math.md 0.6).
     Concentrations of 0 give 0; a line of zeros only gives the uniform distribution.
     """
+    if isinstance(axis, tuple):
+        return _over_cells(stream, concentration, axis)
     if len(stream.shape) > 4:
         whole = stream.shape
         stream, (concentration,), axis = _around(stream, axis, concentration)
@@ -239,6 +242,17 @@ def multinomial(
     out = blank(stream, COUNT)
     _run_lines(multinomial_lines, stream, size, totals, weights, axis, out)
     return out
+
+
+def _over_cells(stream: Stream, concentration: Any, axes: Any) -> NDArray[np.float64]:
+    """A Dirichlet over the cells of several axes: these last, and seen as one."""
+    shape = stream.shape
+    order = (*(axis for axis in range(len(shape)) if axis not in axes), *axes)
+    every = np.broadcast_to(np.asarray(concentration, np.float64), shape).transpose(order)
+    wide = (shape[0], 1, -1, math.prod(shape[axis] for axis in axes))
+    lines = np.ascontiguousarray(every).reshape(wide)
+    drawn = dirichlet(Stream(stream.key, lines.shape, stream.executor, 3), lines, 3)
+    return np.ascontiguousarray(drawn.reshape(every.shape).transpose(np.argsort(order)))
 
 
 def _around(stream: Stream, axis: int, *operands: Any) -> tuple[Stream, list[NDArray[Any]], int]:

@@ -39,7 +39,7 @@ def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
     except ImportError:
         raise DataError(f"{path}: svmlight needs scikit-learn: pip install 'pgbn[cli]'") from None
     except (ValueError, TypeError, KeyError, OverflowError, MemoryError, EOFError, AttributeError,
-            IndexError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:  # fmt: skip
+            IndexError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:  # fmt: skip
         if isinstance(error, DataError):
             raise
         detail = str(error).strip().splitlines() or [type(error).__name__]

@@ -169,7 +169,7 @@ class _Recorder:
             value = self.node.generate(stream, **slots)
         else:
             value = self.given.pop(0).reshape(stream.shape)
-        if self.node.simplex is not None:
+        if self.node.sums_over:
             slots["axis"] = stream.simplex
         density = np.broadcast_to(self.node.log_density(value, **slots), stream.shape)
         self.log_density = self.log_density + density.sum(axis=tuple(range(1, density.ndim)))

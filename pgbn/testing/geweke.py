@@ -190,7 +190,7 @@ def statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
         value = program.cells[name].dense() if name in program.cells else program.values[name]
         value = value.astype(np.float64)
         flat = value.reshape(value.shape[0], -1)
-        simplex = name in program.values and chain.network.nodes[name].simplex
+        simplex = name in program.values and chain.network.nodes[name].sums_over
         squeezed = value if simplex else np.copysign(np.log1p(np.abs(value)), value)
         if not simplex:  # the mean of a vector that sums to one is known
             out[name] = squeezed.reshape(value.shape[0], -1).mean(axis=1)
@@ -202,7 +202,7 @@ def statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
     for first, second in combinations(levels, 2):
         out[f"{first}·{second}"] = _together(levels[first], levels[second])
     for name in chain.network.nodes:
-        if chain.network.nodes[name].simplex and name in program.values:
+        if chain.network.nodes[name].sums_over and name in program.values:
             for other, level in levels.items():
                 squared = program.values[name] ** 2
                 out[f"{name}²·{other}"] = _together((program.storage[name], squared), level)

@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 MOST_TOKENS = 2**28  # with a label each
+_KERNELS = 22  # that a first training compiles, of three layers of counts
 
 
 def train_layerwise(
@@ -153,7 +154,7 @@ def train_settings(
     if not networks:
         _check_room(settings, family, data)
     plan.set_clock(resume)
-    with live(progress) as meter:
+    with live(progress, _KERNELS) as meter:
         plan.callbacks.append(meter)
         stopped = run_plan(plan, data, resume)
     return LayerwiseTraining(tuple(plan.networks), stopped)

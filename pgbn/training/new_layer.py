@@ -49,8 +49,8 @@ def start_of_layer(
     for name in (n for n in network.latent if n in new):
         node = network[name]
         if isinstance(node, Dirichlet) and units.among(node.axes):
-            if not below or node.over in units.dims:
-                values[name] = 1.0 / every[node.over]
+            if not below or not set(units.dims).isdisjoint(node.sums_over):
+                values[name] = 1.0 / prod(every[dim] for dim in node.sums_over)
             else:
                 values[name] = _at_random(node, every, key)
                 key = stream_key(key, word_of(name))  # of the next ones
@@ -75,6 +75,6 @@ def _new_nodes(network: Network, units: Units, below: Mapping[str, ArrayLike]) -
 
 def _at_random(node: Dirichlet, sizes: Mapping[str, int], key: int) -> NDArray[np.float64]:
     """Proportions from Dir(1, …, 1)."""
-    rows = [sizes[dim] for dim in node.dims]
-    stream = Stream(key, (1, 1, prod(rows), sizes[node.over]))
-    return vectorised.dirichlet(stream, 1.0, 3).reshape(*rows, sizes[node.over])
+    rows, over = ([sizes[dim] for dim in dims] for dims in (node.dims, node.sums_over))
+    stream = Stream(key, (1, 1, prod(rows), prod(over)))
+    return vectorised.dirichlet(stream, 1.0, 3).reshape(*rows, *over)

@@ -4,6 +4,7 @@ from pgbn.zoo.author_topic import author_topic
 from pgbn.zoo.bnbp import bnbp
 from pgbn.zoo.bptf import bptf
 from pgbn.zoo.covariates import covariates
+from pgbn.zoo.cpgbn import cpgbn, phrase_windows
 from pgbn.zoo.deep_pgds import deep_pgds
 from pgbn.zoo.dirbn import dirbn
 from pgbn.zoo.dpfa_sbn import dpfa_sbn
@@ -29,6 +30,7 @@ __all__ = [
     "bnbp",
     "bptf",
     "covariates",
+    "cpgbn",
     "deep_pgds",
     "dirbn",
     "dpfa_sbn",
@@ -47,6 +49,7 @@ __all__ = [
     "pfa",
     "pgbn",
     "pgds",
+    "phrase_windows",
     "poisson_mixture",
     "prgds",
     "tucker",

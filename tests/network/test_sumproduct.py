@@ -22,14 +22,14 @@ from pgbn.network.sumproduct import (
 from pgbn.network.terms import ALWAYS, FIRST, Factor, Polynomial, Term
 
 
-def named(name: str, *dims: str, simplex: str | None = None) -> Operand:
+def named(name: str, *dims: str, simplex: tuple[str, ...] = ()) -> Operand:
     return Operand(name=name, dims=dims, simplex=simplex)
 
 
-PHI = named("phi", "topic", "term", simplex="term")
+PHI = named("phi", "topic", "term", simplex=("term",))
 THETA = named("theta", "doc", "topic")
 DELTA = named("delta", "doc")
-PI = named("pi", "doc", "topic", simplex="topic")
+PI = named("pi", "doc", "topic", simplex=("topic",))
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_operands_of_factors() -> None:
     constant = operand_of(Factor("constant", ("doc",), constant=np.array([1.0, 2.0])))
     assert isinstance(constant, ConstantArray)
     assert constant.value.tolist() == [1.0, 2.0]
-    value = operand_of(Factor("theta", ("d", "k"), ("doc", "topic"), simplex="k"))
+    value = operand_of(Factor("theta", ("d", "k"), ("doc", "topic"), simplex=("k",)))
     assert isinstance(value, NodeValue)
     assert (value.name, value.dims, value.own_dims) == ("theta", ("d", "k"), ("doc", "topic"))
-    assert value.simplex == "k"
+    assert value.simplex == ("k",)
     owner = Gamma("theta", Shift(Self(), along="t", initial=1.0), 1, dims="t")
     before = operand_of(Factor("self", ("t",), ("t",), previous=True), owner)
     assert isinstance(before, PreviousRow)

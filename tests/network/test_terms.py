@@ -192,7 +192,7 @@ def test_a_factor_keeps_its_own_names_of_dims() -> None:
     (term,) = lower(Poisson("x", node, dims=("doc", "term")), "rate").terms
     (factor,) = term.factors
     assert (factor.dims, factor.own_dims) == (("doc", "term"), ("topic", "term"))
-    assert factor.simplex == "term"
+    assert factor.simplex == ("term",)
     assert term.dims == ("doc", "term")
 
 

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn import Categorical, DataError, Dirichlet, Gamma, MissingRuleError, Network, Poisson
+from pgbn import (
+    Categorical,
+    Categories,
+    DataError,
+    Dirichlet,
+    Gamma,
+    MissingRuleError,
+    Network,
+    NetworkError,
+    Poisson,
+)
 from pgbn.nodes.base import Array
 from pgbn.nodes.categorical import choices
 from pgbn.samplers import vectorised
@@ -78,3 +88,44 @@ def test_given_choices_must_be_choices() -> None:
     with pytest.raises(DataError, match=r"z.*zeros with a single 1"):
         net.chain(data, given={"z": np.full((3, 2), 0.5)})
     net.chain(data, given={"z": np.eye(2)[[0, 1, 0]]}).sweep()
+
+
+# ---- rate[z] ------------------------------------------------------------------------------
+
+
+def chosen_rates(by_team: bool = True) -> Network:
+    """x_jv ~ Pois(λ_{z(j) g(j) v}): read by a hidden choice and by known categories."""
+    z = Categorical("z", Dirichlet("pi", 1.0, over="component"), over="component", dims="doc")
+    team = Categories("g", dims="doc", of="team", values=[0, 1, 0, 1])
+    dims = ("component", "team", "term") if by_team else ("component", "term")
+    rate = Gamma("rate", 1.5, 1.0, dims=dims)
+    x = Poisson("x", rate[z, team] if by_team else rate[z], dims=("doc", "term"))
+    return Network(x, sizes={"component": 2, "term": 2})
+
+
+def test_a_choice_in_brackets_is_a_sum_over_choices() -> None:
+    z = Categorical("z", Dirichlet("pi", 1.0, over="component"), over="component", dims="doc")
+    rate = Gamma("rate", 1.5, 1.0, dims=("component", "term"))
+    mixed = Network(Poisson("x", z @ rate, dims=("doc", "term")), sizes={"component": 2})
+    chosen = chosen_rates(by_team=False)
+    assert Network.from_json(chosen.to_json()).to_json() == chosen.to_json()
+    assert str(chosen["x"].rate) == "rate[z]"
+    data = {"x": np.array([[3, 0], [1, 2], [0, 5], [4, 4]])}
+    one, two = (n.sample(data, burn_in=2, draws=3, progress=False) for n in (mixed, chosen))
+    assert np.array_equal(one["z"], two["z"])
+    assert np.array_equal(one["rate"], two["rate"])
+
+
+@pytest.mark.parametrize("replicates", [2000, pytest.param(25_000, marks=pytest.mark.long)])
+def test_choices_in_brackets_pass_the_joint_distribution_test(replicates: int) -> None:
+    result = geweke(chosen_rates(), replicates=replicates, sweeps=6)
+    assert result.worst < 4, result
+
+
+def test_brackets_say_what_they_take() -> None:
+    z = Categorical("z", Dirichlet("pi", 1.0, over="component"), over="component", dims="doc")
+    rate = Gamma("rate", 1.0, 1.0, dims="term")
+    with pytest.raises(NetworkError, match=r"rate\[z\]: z chooses an entry of 'component'"):
+        Network(Poisson("x", rate[z], dims=("doc", "term")))
+    with pytest.raises(NetworkError, match=r"give pgbn\.Categories .*or a pgbn\.Categorical"):
+        rate[rate]

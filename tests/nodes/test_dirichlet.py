@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 
+import pgbn as pg
 from pgbn import Dirichlet, Evidence, Gamma
 from pgbn.nodes.rules.draws import find_draw
 from pgbn.nodes.rules.registry import find_evidence
+from pgbn.samplers import vectorised
 from pgbn.samplers.stream import Stream
+from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.node_laws import posterior
+from tests.helpers.several_dims import NETWORKS, exposed, filters, table
 
 NODE = Dirichlet("phi", 1, over="term", dims="topic")
 
@@ -62,3 +68,76 @@ def test_the_concentration_hears_tables_and_a_random_exposure() -> None:
     assert mean == pytest.approx([0.5 / 0.5 + 0.5 / 1.5 + 0.5 / 2.5, 0.0], abs=0.02)
     s = np.exp(-evidence.exposure.reshape(-1))
     assert stats.kstest(s, stats.beta(1.2, 3).cdf).pvalue > 1e-4
+
+
+# ---- over several dims --------------------------------------------------------------------
+
+TABLE = Dirichlet("pi", 1, over=("row", "column"), dims="k")
+LONG = pytest.mark.long
+
+
+def test_the_cells_of_several_dims_sum_to_one() -> None:
+    assert TABLE.axes == ("k", "row", "column")
+    assert (TABLE.simplex, TABLE.sums_over) == (None, ("row", "column"))
+    drawn = vectorised.dirichlet(Stream(3, (5, 2, 3, 4)), np.array([0.3, 1.0, 2.0, 5.0]), (1, 3))
+    assert drawn.shape == (5, 2, 3, 4)
+    np.testing.assert_allclose(drawn.sum(axis=(1, 3)), 1.0)
+
+
+def test_several_dims_are_one_vector_of_their_cells() -> None:
+    """Their mean, and their density, are those of a Dirichlet over all cells."""
+    concentration = np.array([[0.5, 1.0, 2.0], [3.0, 0.7, 1.3]])
+    drawn = vectorised.dirichlet(Stream(3, (20_000, 1, 2, 3)), concentration, (2, 3))[:, 0]
+    law = stats.dirichlet(concentration.reshape(-1))
+    spread = np.sqrt(law.var() / 20_000).reshape(2, 3)
+    assert np.all(np.abs(drawn.mean(axis=0) - law.mean().reshape(2, 3)) < 4.5 * spread)
+    found = TABLE.log_density(drawn[0], concentration=concentration, axis=(0, 1)).sum()
+    assert found == pytest.approx(law.logpdf(drawn[0].reshape(-1)), rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("make", "replicates"),
+    [(filters, 3000), (table, 3000), (exposed, 3000)]
+    + [pytest.param(make, 30_000, marks=LONG) for make in NETWORKS],
+)
+def test_several_dims_pass_the_joint_distribution_test(make: Any, replicates: int) -> None:
+    result = geweke(make(), replicates=replicates, sweeps=6)
+    assert result.worst < 4, result
+
+
+def test_exposures_of_one_dim_only_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken on purpose: the beta of a table is drawn for each row, as if these summed to one."""
+    right = vectorised.neg_log_beta
+
+    def wrong(stream: Stream, a: Any, n: Any) -> Any:
+        return right(stream, np.asarray(a) / 2, n)
+
+    monkeypatch.setattr(vectorised, "neg_log_beta", wrong)
+    assert geweke(table(), replicates=3000, sweeps=6).worst > 5
+
+
+def test_several_dims_have_the_right_algebra_and_are_saved() -> None:
+    for make in NETWORKS[:2]:
+        check_conjugacy(make())
+    net = table()
+    again = pg.Network.from_json(net.to_json())
+    assert again["pi"].axes == ("row", "column")
+    data = {"x": [[3, 0, 1], [2, 2, 0]]}
+    one = net.sample(data, burn_in=2, draws=3, threads=1)
+    assert np.array_equal(one["pi"], again.sample(data, burn_in=2, draws=3, threads=2)["pi"])
+    np.testing.assert_allclose(one["pi"].sum(axis=(-1, -2)), 1.0)
+    assert "s^(π) ∼ Beta(a[·] b[·], m^(π)[· ·])" in str(net.explain())
+
+
+def test_several_dims_are_refused_where_they_cannot_be() -> None:
+    with pytest.raises(pg.NetworkError, match="name a dim twice"):
+        Dirichlet("pi", 1, over=("row", "row"))
+    with pytest.raises(pg.NetworkError, match="names no dim"):
+        Dirichlet("pi", 1, over=())
+    assert Dirichlet("pi", 1, over=("row",)).simplex == "row"
+    chain = Dirichlet("pi", pg.Shift(2.0 * pg.Self(), along="t", initial=1.0),
+                      over=("row", "column"), dims="t")  # fmt: skip
+    with pytest.raises(pg.MissingRuleError, match="over row, column together"):
+        pg.Network(pg.Poisson("x", chain, dims=("t", "row", "column")))
+    with pytest.raises(pg.DataError, match="sums to 4 over 'place', 'term'"):
+        exposed().sample({"x": np.ones((3, 2, 2), int)}, given={"phi": np.ones((2, 2, 2))})

@@ -61,7 +61,29 @@ def test_a_skeleton_runs_from_anywhere_and_tests_itself(path: Path, tmp_path: Pa
 
 
 def test_there_is_a_skeleton_of_each_kind() -> None:
-    assert [path.stem for path in SKELETONS] == ["kernel", "model", "node"]
+    assert [path.stem for path in SKELETONS] == ["edge", "kernel", "model", "node"]
+
+
+# ---- edge -------------------------------------------------------------------------------
+
+
+def test_the_edge_is_right() -> None:
+    net = load("edge").network()
+    assert load("edge").is_right(net)
+    assert not check_conjugacy(net, {"day": 5}).failures
+    assert geweke(net, {"day": 5}, replicates=5_000, sweeps=6).worst < 4
+
+
+def test_a_wrong_edge_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights the other way round: a right sampler of another model, so the value tells."""
+    edge = load("edge")
+    right = edge.Moving.expand
+
+    def wrong(self: Any) -> Any:
+        return right(self.model_copy(update={"weights": self.weights[::-1]}))
+
+    monkeypatch.setattr(edge.Moving, "expand", wrong)
+    assert not edge.is_right(edge.network())
 
 
 # ---- node -------------------------------------------------------------------------------

@@ -28,10 +28,11 @@ TOGETHER = {
     "nodes/shift.py": "nodes/test_expression.py",
     **{
         f"network/lowering/{name}.py": "network/test_terms.py"
-        for name in ("indexed", "leaves", "paired", "products", "renamed", "shifted", "walk")
+        for name in ("edges", "indexed", "leaves", "paired", "products", "renamed", "shifted", "walk")
     },
     "nodes/index.py": "nodes/test_categories.py",
     "engine/rows/categories.py": "engine/rows/test_infer.py",
+    "engine/compile/parts.py": "engine/compile/test_splitting.py",
     "engine/in_turn/entry.py": "engine/in_turn/test_by_rules.py",
     "engine/data/nonzero.py": "engine/data/test_coordinates.py",
     **{

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 from pgbn.corpus import read_corpus
-from pgbn.errors import DataError
+from pgbn.errors import DataError, PgbnError
 from tests.helpers.hostile import attempt, campaign
 from tests.helpers.hostile_commands import FAST, command
 
@@ -107,3 +108,18 @@ def test_an_archive_that_inflates_beyond_memory(
     monkeypatch.setattr("pgbn.storage.memory.memory", lambda: 10**6)
     with pytest.raises(DataError, match=r"zeros\.npz: its arrays would need"):
         read_corpus(tmp_path / "zeros.npz")
+
+
+def test_an_archive_that_says_it_is_encrypted_is_refused_in_words(tmp_path: Path) -> None:
+    """One bit of the flags of each entry, in its own header and in the list at the end."""
+    path = tmp_path / "x.npz"
+    scipy.sparse.save_npz(path, scipy.sparse.csr_matrix(np.eye(3, dtype=int)), compressed=False)
+    data = bytearray(path.read_bytes())
+    for head, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(head)
+        while at >= 0:
+            data[at + flags] |= 1
+            at = data.find(head, at + 1)
+    path.write_bytes(data)
+    with pytest.raises(PgbnError, match=r"x\.npz"):
+        read_corpus(path)

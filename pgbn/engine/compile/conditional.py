@@ -29,7 +29,7 @@ def averaged_nodes(network: Network, name: str, slot: str) -> list[str]:
     terms = network.wiring.polynomials[name, slot].terms
     steps = {step.node: step for step in network.schedule if not step.upward}
     chosen: list[str] = []
-    for each in dict.fromkeys(f.name for term in terms for f in term.factors if not f.constant):
+    for each in dict.fromkeys(f.name for term in terms for f in term.factors if f.is_node):
         node = network.nodes.get(each)
         once = all(sum(f.name == each for f in term.factors) <= 1 for term in terms)
         known = isinstance(node, Latent) and type(node).expectation is not Latent.expectation
@@ -73,7 +73,7 @@ class ConditionalMeans:
         updated: Mapping[str, Any] = self._posteriors[name]()
         own = {slot: updated[slot] if slot in updated else program.slot(name, slot).get()
                for slot in node.slots()}  # fmt: skip
-        if node.simplex is not None:
+        if node.sums_over:
             own["axis"] = program.stream(name, 0).simplex
         return own
 
@@ -92,7 +92,7 @@ class ConditionalMeans:
             node = self.program.network.nodes[name]
             assert isinstance(node, Latent)
             slots = self.slots(name)
-            if node.simplex is not None:
+            if node.sums_over:
                 shape = self.program.shape4[name]
                 slots |= {s: np.broadcast_to(v, shape) for s, v in slots.items() if s != "axis"}
             means[name] = self.full(name, node.expectation(**slots))

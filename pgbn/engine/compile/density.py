@@ -33,7 +33,7 @@ def density_over(program: Program, name: str, kept: tuple[str, ...]) -> NDArray[
         if rule is not None and isinstance(rule.exposure, (int, float)):
             return _data_density(program, node, link.slot, float(rule.exposure), kept)
     slots = {slot: program.slot(name, slot).get() for slot in node.slots()}
-    if node.simplex is not None:
+    if node.sums_over:
         slots["axis"] = program.stream(name, 0).simplex
     density = node.log_density(program.quantity(node, "value").get(), **slots)
     density = np.broadcast_to(density, program.shape4[name])

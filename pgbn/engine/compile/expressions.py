@@ -16,6 +16,8 @@ from pgbn.network.network import Network
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
+from pgbn.nodes.categorical import Categorical
+from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.index import Index
 from pgbn.nodes.normal import Normal
@@ -29,6 +31,8 @@ def free_dims(expression: Expression) -> tuple[str, ...]:
     match expression:
         case Node():
             return expression.axes
+        case Edge():
+            return free_dims(expression.expanded)
         case Constant():
             return expression.dims
         case Index():
@@ -53,8 +57,9 @@ def free_dims(expression: Expression) -> tuple[str, ...]:
 
 def _seen(dims: tuple[str, ...], index: Index) -> tuple[str, ...]:
     """The dims of what is read through categories: theirs in the place of what they are about."""
-    for categories in index.by:
-        places = (categories.dims if dim == categories.of else (dim,) for dim in dims)
+    for each in index.by:
+        of = each.over if isinstance(each, Categorical) else each.of
+        places = ((each.dims if dim == of else (dim,)) for dim in dims)
         dims = tuple(dict.fromkeys(dim for place in places for dim in place))
     return dims
 

@@ -82,7 +82,7 @@ class ConditionalDensity:
         coupled = coupled_dims(connections, node)
         first = len(program.shape4[node.name]) - len(stored)
         self.coupled = tuple(first + stored.index(dim) for dim in coupled)
-        self.kept = tuple(dim for dim in stored if dim not in coupled and dim != node.simplex)
+        self.kept = tuple(dim for dim in stored if dim not in (*coupled, *node.sums_over))
         self._children = {
             child.name: tuple(names_in(factors_of(connections, node.name, child)[0])[dim]
                               for dim in self.kept)

@@ -8,26 +8,19 @@ where no array varies along both dims. The sum of all less the own entry would c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled
-from pgbn.network.sumproduct import Operand, PairMask, SumProduct
+from pgbn.network.sumproduct import Made, Operand, PairMask, SumProduct
 
 __all__ = ["before_and_after", "mask_of", "relation_holds", "without_pairs"]
 
 Reader = Callable[[Operand], Labelled]
 Compile = Callable[[SumProduct, Reader], Labelled]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Made(Operand):
-    """What was summed already."""
-
-    made: Labelled
 
 
 def relation_holds(relation: str, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
@@ -63,11 +56,11 @@ def without_pairs(
     within = [operand for operand in others if inner in operand.dims]
     beside = [operand for operand in others if inner not in operand.dims]
     made = _summed(mask, inner, outer, within, beside, product, read, sizes, compile_)
-    operand = _Made(name="", dims=made.dims, made=made)
+    operand = Made(dims=made.dims, made=made)
     summed = tuple(dim for dim in product.summed if dim == outer or dim in made.dims or any(
         dim in other.dims for other in beside))  # fmt: skip
     left = replace(product, operands=(*beside, operand), summed=summed)
-    return compile_(left, lambda each: each.made if isinstance(each, _Made) else read(each))
+    return compile_(left, lambda each: each.made if isinstance(each, Made) else read(each))
 
 
 def _summed(

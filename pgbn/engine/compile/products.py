@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import prod
 from string import ascii_letters
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 
 from pgbn.engine.compile.layout import Labelled, labelled_number
 from pgbn.engine.compile.pairs import without_pairs
-from pgbn.network.sumproduct import Operand, PairMask, SumProduct
+from pgbn.engine.compile.weighted import weighted_product
+from pgbn.network.sumproduct import Operand, PairMask, SparseConstant, SumProduct
 from pgbn.samplers.executor import SERIAL, Executor, cut_rows, keeps_rows, let_go, rows_array
 from pgbn.samplers.linear import signed_rows
 from pgbn.samplers.simd.contract import contract
@@ -27,6 +29,9 @@ def compile_product(
     product: SumProduct, read: Reader, sizes: Mapping[str, int], executor: Executor = SERIAL
 ) -> Labelled:
     """The function that computes a sum of products from what ``read`` gives for each operand."""
+    if any(isinstance(operand, SparseConstant) for operand in product.operands):
+        again = partial(compile_product, sizes=sizes, executor=executor)
+        return weighted_product(product, read, sizes, executor, again)
     if any(isinstance(operand, PairMask) for operand in product.operands):
         paired = without_pairs(product, read, sizes, lambda p, r: compile_product(p, r, sizes))
         if paired is not None:
@@ -95,6 +100,7 @@ def _summed(
     parts: list[Labelled], dim: str, sizes: Mapping[str, int], executor: Executor
 ) -> Labelled:
     """Σ_dim Π parts, which all have the dim."""
+    parts = _folded(parts, sizes)
     if len(parts) == 1:
         return _sum_out(parts[0], (dim,), executor)
     if len(parts) == 2:
@@ -102,6 +108,18 @@ def _summed(
         if pair is not None:
             return pair
     return _einsum(parts, (dim,))
+
+
+def _folded(parts: list[Labelled], sizes: Mapping[str, int]) -> list[Labelled]:
+    """The same product of fewer parts, two if that can be: a part whose dims another one has all is
+    multiplied into it first. Σ_j m_jv s_j θ_jk is then a product of two matrices."""
+    parts = sorted(parts, key=lambda part: prod(sizes[dim] for dim in part.dims))
+    for small in parts[:-1]:
+        large = next((p for p in parts if p is not small and set(small.dims) <= set(p.dims)), None)
+        if len(parts) > 2 and large is not None:
+            others = [part for part in parts if part is not small and part is not large]
+            return _folded([*others, _einsum([large, small], ())], sizes)
+    return parts
 
 
 def _last(part: Labelled, dim: str) -> Labelled:

@@ -84,10 +84,9 @@ class Program:
         """The stream of one draw of a node."""
         node = self.network.nodes[name]
         shape, stored = self.shape4[name], self.storage[name]
-        axis = len(shape) - 1
-        if node.simplex is not None:
-            axis = len(shape) - len(stored) + stored.index(node.simplex)
-        return Stream(key, shape, self.executor_for(stored), axis)
+        first = len(shape) - len(stored)
+        axes = tuple(first + stored.index(dim) for dim in node.sums_over) or (len(shape) - 1,)
+        return Stream(key, shape, self.executor_for(stored), axes if len(axes) > 1 else axes[0])
 
     def executor_for(self, dims: Iterable[str]) -> Executor:
         """What works on an array of some dims: one without rows is in memory."""

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.layout import Labelled, Shape4, align, strides_of
+from pgbn.engine.compile.layout import Labelled, Shape4, align
 from pgbn.engine.compile.pairs import relation_holds
+from pgbn.engine.compile.parts import Part
+from pgbn.engine.compile.weighted import SparseEntries, Weighted
 from pgbn.engine.data.cells import Cells
 from pgbn.network.terms import Factor, Term
 from pgbn.samplers import vectorised
 from pgbn.samplers.content import ByContent, key_for
 from pgbn.samplers.executor import Executor
-from pgbn.samplers.layers.thin import Factors, cell_rates, thin_cells, thin_dense
+from pgbn.samplers.layers.thin import cell_rates, thin_cells, thin_dense
+from pgbn.samplers.layers.weighted import thin_weighted
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.rows import PARALLEL
 from pgbn.samplers.sparse import SparseCounts
 from pgbn.samplers.stream import Stream
 
 __all__ = ["Splitter", "blocks_of", "cell_executor"]
-
-_NOTHING = np.zeros(0, np.int64)
-_ONE = Labelled(lambda: np.ones(1), (), 1)
 
 
 class Splitter:
@@ -49,7 +49,21 @@ class Splitter:
     ) -> None:
         self.terms, self.dims, self.shape, self.sizes = terms, dims, shape, sizes
         self.executor = executor
-        self.parts = [_Part(term, dims, shape, sizes, read, wants) for term in terms]
+        # a sparse constant of which no dim is summed is a number at each cell
+        self.weighted = [
+            Weighted(term, sizes, shape[0], read, wants, evaluate)
+            if any(f.is_sparse and set(f.dims) & set(term.contracted) for f in term.factors)
+            else None
+            for term in terms
+        ]
+        self.parts = [
+            Part(term, dims, shape, sizes, read, wants)
+            if made is None
+            else Part(made.outer, dims, shape, sizes, made.reader(read), made.wanting(wants))
+            for term, made in zip(terms, self.weighted, strict=True)
+        ]
+        every = [factor for part in self.parts for factor in part.pairs if factor.is_sparse]
+        self.entries = {factor: SparseEntries(factor.constant) for factor in every}
         self.values = [align(evaluate(term), dims, sizes) for term in terms]
 
     def dense(self, key: int, counts: NDArray[np.int64]) -> list[list[NDArray[np.int64] | None]]:
@@ -58,11 +72,12 @@ class Splitter:
         out = []
         for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
             if not part.contracted:
-                out.append(part.sum_dense(share))
+                out.append(self._among_entries(key, number, part.sum_dense(share)))
                 continue
             lines = share.reshape(-1, share.shape[-1])
             word = key_for(self.executor, stream_key(key, number + 1), len(lines))
-            out.append(self._run(part, len(lines), share.size, partial(thin_dense, word), (lines,)))
+            found = self._run(part, len(lines), share.size, partial(thin_dense, word), (lines,))
+            out.append(self._among_entries(key, number, found))
         return out
 
     def cells(
@@ -78,14 +93,32 @@ class Splitter:
         out = []
         for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
             if not part.contracted:
-                out.append(part.sum_cells(cells, share))
+                out.append(self._among_entries(key, number, part.sum_cells(cells, share)))
                 continue
             word = key_for(self.executor, stream_key(key, number + 1), cells.rows)
             pattern = (SparseCounts(cells.starts, cells.indices, share), cells.numbers)
-            out.append(self._run(part, cells.rows, share.size, partial(thin_cells, word), pattern))
+            kernel = partial(thin_cells, word)
+            found = self._run(part, cells.rows, share.size, kernel, pattern)
+            out.append(self._among_entries(key, number, found))
         return out
 
-    def cell_rate(self, cells: Cells, part: _Part) -> NDArray[np.float64]:
+    def _among_entries(
+        self, key: int, number: int, counts: list[NDArray[np.int64] | None]
+    ) -> list[NDArray[np.int64] | None]:
+        """The counts of the factors of a term, from those of the factors of its part: what a sum
+        over the entries of a sparse constant was given is shared out among these."""
+        made = self.weighted[number]
+        if made is None:
+            return counts
+        inner: list[NDArray[np.int64] | None] = [None] * len(made.within)
+        if counts[0] is not None:
+            lines = made.lines(counts[0])
+            word = key_for(self.executor, stream_key(key, number + 1, 1), len(lines))
+            kernel, pattern = partial(thin_weighted, word), (lines, made.weights, made.span)
+            inner = self._run(made.inner, len(lines), lines.size, kernel, pattern)
+        return made.in_place(counts, inner)
+
+    def cell_rate(self, cells: Cells, part: Part) -> NDArray[np.float64]:
         """The value of one term at every cell, as a 4-d column."""
         if not part.term.factors:
             return np.full((1, 1, cells.values.size, 1), part.term.coefficient)
@@ -98,7 +131,8 @@ class Splitter:
         ])  # fmt: skip
         for pair in part.pairs:
             first, second = (cells.positions((dim,), 1) for dim in pair.dims)
-            out *= relation_holds(pair.relation or "", first, second)
+            out *= (self.entries[pair].at(first, second) if pair.is_sparse
+                    else relation_holds(pair.relation or "", first, second))  # fmt: skip
         return (out * part.term.coefficient)[None, None, :, None]
 
     def rates(self, cells: Cells) -> NDArray[np.float64]:
@@ -114,7 +148,7 @@ class Splitter:
 
     def _run(
         self,
-        part: _Part,
+        part: Part,
         rows: int,
         work: int,
         kernel: Callable[..., Any],
@@ -169,78 +203,3 @@ def _binomials(
         left = left - share
     shares.append(left)
     return shares
-
-
-class _Part:
-    """One term, ready for the kernels."""
-
-    def __init__(
-        self,
-        term: Term,
-        dims: tuple[str, ...],
-        shape: Shape4,
-        sizes: Mapping[str, int],
-        read: Callable[[Factor], Labelled],
-        wants: Callable[[Factor], bool],
-    ) -> None:
-        self.term, self.contracted, self.dims, self.sizes = term, term.contracted, dims, sizes
-        self.shape, self.replicates = shape, shape[0]
-        # Where two dims of the child are not in a relation it has no counts, else the factor is 1.
-        self.pairs = [f for f in term.factors if f.relation and set(f.dims) <= set(dims)]
-        self.labelled = [_ONE if f in self.pairs else read(f) for f in term.factors]
-        self.wants = [wants(factor) for factor in term.factors]
-        pairs = [
-            strides_of(part.dims, sizes, part.replicates, dims, term.contracted)
-            for part in self.labelled
-        ]
-        self.strides = np.array([strides for strides, _ in pairs], np.int64)
-        self.strides = self.strides.reshape(-1, len(shape))
-        self.lengths = np.array(shape[1:-1], np.int64)
-        self.offsets = np.array([offsets for _, offsets in pairs], np.int64)
-        if not pairs:
-            self.offsets = np.zeros((0, 1), np.int64)
-
-    def factors(self) -> Factors:
-        """The values of the factors, and where those of a cell are."""
-        arrays = tuple(part.get().reshape(-1) for part in self.labelled)
-        return Factors(arrays, self.strides, self.offsets, self.lengths)
-
-    def counters(self) -> tuple[NDArray[np.int64], ...]:
-        """Zero counts for each factor that wants them."""
-        return tuple(
-            np.zeros(self.replicates * _size(part.dims, self.sizes), np.int64) if want else _NOTHING
-            for part, want in zip(self.labelled, self.wants, strict=True)
-        )
-
-    def shaped(self, counts: tuple[NDArray[np.int64], ...]) -> list[NDArray[np.int64] | None]:
-        return [
-            count.reshape((self.replicates, *(self.sizes[dim] for dim in part.dims)))
-            if want
-            else None
-            for count, part, want in zip(counts, self.labelled, self.wants, strict=True)
-        ]
-
-    def sum_dense(self, counts: NDArray[np.int64]) -> list[NDArray[np.int64] | None]:
-        """Without a sum, every factor hears the counts of its own entries."""
-        return [
-            self._sum(counts, part.dims) if want else None
-            for part, want in zip(self.labelled, self.wants, strict=True)
-        ]
-
-    def _sum(self, counts: NDArray[np.int64], dims: tuple[str, ...]) -> NDArray[np.int64]:
-        named = (*("",) * (3 - len(self.dims)), *self.dims)
-        over = tuple(axis + 1 for axis, dim in enumerate(named) if dim not in dims)
-        summed = counts.sum(axis=over) if over else counts
-        present = [dim for dim in named if dim in dims]
-        order = (0, *(present.index(dim) + 1 for dim in dims))
-        return np.ascontiguousarray(summed.transpose(order))
-
-    def sum_cells(self, cells: Cells, counts: NDArray[np.int64]) -> list[NDArray[np.int64] | None]:
-        return [
-            cells.total(counts, part.dims) if want else None
-            for part, want in zip(self.labelled, self.wants, strict=True)
-        ]
-
-
-def _size(dims: tuple[str, ...], sizes: Mapping[str, int]) -> int:
-    return int(np.prod([sizes[dim] for dim in dims], dtype=np.int64))

@@ -10,9 +10,16 @@ import numpy as np
 from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.pairs import relation_holds
 from pgbn.engine.compile.program import Program
+from pgbn.engine.compile.weighted import SparseEntries
 from pgbn.engine.data.cells import Cells
 from pgbn.errors import DataError
-from pgbn.network.sumproduct import ConstantArray, operand_of, reduce_product
+from pgbn.network.sumproduct import (
+    ConstantArray,
+    Operand,
+    SparseConstant,
+    operand_of,
+    reduce_product,
+)
 from pgbn.network.terms import Term
 from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
@@ -40,28 +47,41 @@ def check_possible(program: Program) -> None:
 
 
 def _known(program: Program, term: Term) -> list[Labelled]:
-    """The factors of a term whose values are known."""
+    """The factors of a term whose values are known, but for sparse constants."""
     return [
         program.read(operand_of(factor))
         for factor in term.factors
-        if factor.constant is not None or factor.name in program.wiring.held
+        if not factor.is_sparse
+        and (factor.constant is not None or factor.name in program.wiring.held)
     ]
 
 
 def _has_zero(program: Program, term: Term) -> bool:
-    return term.coefficient == 0 or any(not part.get().all() for part in _known(program, term))
+    return (
+        term.coefficient == 0
+        or any(factor.is_sparse and not factor.constant.min() for factor in term.factors)
+        or any(not part.get().all() for part in _known(program, term))
+    )
 
 
 def _possible(program: Program, term: Term, cells: Cells) -> Any:
     """In how many ways what is known of a term leaves room for a positive rate, at every cell."""
-    positive = [
+    positive: list[Operand] = [
         ConstantArray(dims=part.dims, value=np.asarray(part.get()[0] != 0, np.float64))
         for part in _known(program, term)
     ]
+    here: Any = 1.0
+    for factor in (factor for factor in term.factors if factor.is_sparse):
+        if set(factor.dims) & set(term.contracted):
+            ones = (factor.constant != 0).astype(np.float64)
+            positive.append(SparseConstant(dims=factor.dims, value=ones))
+        else:
+            places = (cells.positions((dim,), 1) for dim in factor.dims)
+            here = here * (SparseEntries(factor.constant).at(*places) != 0)
     room = program.product(reduce_product(float(term.coefficient != 0), positive, term.contracted))
     if room.value is not None:
-        return room.value
-    return room.get().reshape(-1)[cells.positions(room.dims, room.replicates)]
+        return room.value * here
+    return room.get().reshape(-1)[cells.positions(room.dims, room.replicates)] * here
 
 
 def _message(node: Observed, slot: str, cells: Cells, cell: int) -> str:

@@ -113,6 +113,8 @@ def _match(wiring: Wiring, node: Node, slot: str, term: Term, number: int) -> Pa
         return f"the {slot} of {node.name} is not a Dirichlet times a Gamma or Dirichlet"
     wanted = {(*rows, dim) for dim in term.contracted}
     scores = next((n for n in others if n.axes in wanted), others[0])
+    if len(scores.sums_over) > 1:
+        return f"{scores.name} sums to one over several dims"
     if scores.name in wiring.held:
         return f"{scores.name} is given"
     for part, built_in in ((loadings, Dirichlet), (scores, Gamma), (scores, Dirichlet)):

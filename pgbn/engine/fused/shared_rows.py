@@ -1,6 +1,8 @@
-"""Counts of data whose scores are read through categories, by the kernel of the first layer.
+"""Counts of data whose rows share scores, by the kernel of the first layer.
 
-    x_jv ~ Pois(Σ_k φ_vk S_jk),   S_jk = s_j θ_{g(j) k} ⋯
+    x_jv ~ Pois(Σ_k φ_vk S_jk),   S_jk = s_j θ_{g(j) k} ⋯   or   Σ_a w_ja θ_ak
+
+The scores are read through categories, or summed by a sparse constant.
 
 Given φ and the product S of all that varies over rows, cells are split as those of Poisson factor
 analysis are. Every factor of S hears the counts of its own entries.
@@ -57,12 +59,15 @@ def shared_rows(program: Program, task: DataCounts) -> Run | None:
 
 
 def _loadings(program: Program, term: Term, axes: tuple[str, ...]) -> Factor | None:
-    """The factor φ, if it alone varies over the last dim and others are read through categories."""
+    """The factor φ, if it alone varies over the last dim and others are read through categories or
+    summed by a sparse constant."""
     by_term = [factor for factor in term.factors if axes[-1] in factor.dims]
     others = [factor for factor in term.factors if factor not in by_term]
-    if len(term.contracted) != 1 or len(by_term) != 1 or not any(f.lookups for f in others):
+    sparse = {dim for factor in others if factor.is_sparse for dim in factor.dims}
+    topics = [dim for dim in term.contracted if dim not in sparse]
+    if len(topics) != 1 or len(by_term) != 1 or not (sparse or any(f.lookups for f in others)):
         return None
-    (found,), dims = by_term, (axes[-1], term.contracted[0])
+    (found,), dims = by_term, (axes[-1], topics[0])
     if not found.is_node or found.lookups or program.read(operand_of(found)).dims != dims:
         return None
     return found if program.shape[found.name][0] == program.replicates else None
@@ -74,8 +79,9 @@ class _Split:
     def __init__(self, program: Program, name: str, term: Term, loadings: Factor) -> None:
         self.program, self.name, self.loadings = program, name, loadings
         axes, sizes = program.network.nodes[name].axes, program.sizes
-        dims = (*axes[:-1], term.contracted[0])
-        self.rows = Term(1.0, tuple(f for f in term.factors if f is not loadings))
+        topic = next(dim for dim in term.contracted if dim in loadings.dims)
+        dims, summed = (*axes[:-1], topic), tuple(dim for dim in term.contracted if dim != topic)
+        self.rows = Term(1.0, tuple(f for f in term.factors if f is not loadings), summed)
         self.shape = shape4(dims, sizes, program.replicates)
         self.lines = (prod(self.shape[:-1]), self.shape[-1])
         self._scores = Splitter(
@@ -85,7 +91,7 @@ class _Split:
 
     def _value(self, term: Term) -> Any:
         operands = [operand_of(factor) for factor in term.factors]
-        return self.program.product(reduce_product(term.coefficient, operands, ()))
+        return self.program.product(reduce_product(1.0, operands, term.contracted))
 
     def __call__(self, key: int, cells: Cells, counts: NDArray[Any]) -> None:
         program, phi = self.program, self.program.values[self.loadings.name]

@@ -71,7 +71,7 @@ def check_independent(network: Network, rows: str) -> None:
                 f"rows={rows!r}: {node.name} depends on its own row before along {rows!r}, so that "
                 f"rows are not independent; for rows to come use net.forecast(draws, steps)"
             )
-        if node.simplex == rows:
+        if rows in node.sums_over:
             raise NetworkError(
                 f"rows={rows!r}: {node.name} sums to one over {rows!r}, so that its rows depend on "
                 "each other: there is no posterior of new rows alone"

@@ -18,9 +18,10 @@ __all__ = ["compiling"]
 
 
 @contextmanager
-def compiling(show: Callable[[str], None]) -> Iterator[None]:
-    """While it lasts, each kernel that is compiled is shown: "compiling kernel 7 (crt), 12 s"."""
-    listener, told = _Listener(show), cast(Any, event)  # numba has no types
+def compiling(show: Callable[[str], None], of: int = 0) -> Iterator[None]:
+    """While it lasts, each kernel that is compiled is shown: "compiling kernel 7 of about 22 (crt),
+    12 s". ``of`` is how many a run takes that finds none on disk, 0 if that is not known."""
+    listener, told = _Listener(show, of), cast(Any, event)  # numba has no types
     told.register("numba:compile", listener)
     try:
         yield
@@ -31,8 +32,8 @@ def compiling(show: Callable[[str], None]) -> Iterator[None]:
 class _Listener(event.Listener):  # type: ignore[misc, unused-ignore]
     """Counts the kernels that this thread compiles, and the seconds that they take."""
 
-    def __init__(self, show: Callable[[str], None]) -> None:
-        self.show, self.count, self.depth, self.seconds = show, 0, 0, 0.0
+    def __init__(self, show: Callable[[str], None], of: int) -> None:
+        self.show, self.of, self.count, self.depth, self.seconds = show, of, 0, 0, 0.0
         self.began, self.thread = 0.0, threading.get_ident()
 
     def on_start(self, event: Any) -> None:
@@ -42,7 +43,8 @@ class _Listener(event.Listener):  # type: ignore[misc, unused-ignore]
         if self.depth == 1:
             self.count, self.began = self.count + 1, time.monotonic()
             name = event.data["dispatcher"].py_func.__name__.strip("_").replace("_", " ")
-            self.show(f"first run: compiling kernel {self.count} ({name}), {self.seconds:.0f} s")
+            number = f"{self.count}" + f" of about {self.of}" * (self.count <= self.of)
+            self.show(f"first run: compiling kernel {number} ({name}), {self.seconds:.0f} s")
 
     def on_end(self, event: Any) -> None:
         if threading.get_ident() == self.thread:

@@ -91,7 +91,7 @@ def _check_slots(network: Network, time: str) -> None:
         if time not in network[name].axes and time not in _dims(network, name, slot):
             continue
         reason = couples(polynomial, time)
-        if reason or network[name].simplex == time:
+        if reason or time in network[name].sums_over:
             raise NetworkError(
                 f"forecast: in the {slot} of {name}, "
                 f"{reason or f'entries sum to one over {time!r}'}: the future of it is not known"

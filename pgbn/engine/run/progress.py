@@ -223,12 +223,13 @@ def _say(text: str) -> None:
 
 
 @contextmanager
-def live(show: bool = True) -> Iterator[Callback]:
-    """A callback that shows where a run stands, or does nothing where nobody would see it."""
+def live(show: bool = True, kernels: int = 0) -> Iterator[Callback]:
+    """A callback that shows where a run stands, or does nothing where nobody would see it; a first
+    run compiles about so many ``kernels``."""
     meter = choose_meter() if show else Silent()
     meter.put("preparing", 0.0)
     try:
-        with compiling(lambda text: meter.put(text, 0.0)):
+        with compiling(lambda text: meter.put(text, 0.0), kernels):
             yield meter
     finally:
         meter.end()

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from pgbn.network.lowering.walk import Walk, expands
 from pgbn.network.terms import Factor, Lookup, Term
+from pgbn.nodes.categorical import Categorical
 from pgbn.nodes.categories import Categories
+from pgbn.nodes.expression import Expression, Mix
 from pgbn.nodes.index import Index
 
 __all__ = ["expand_index"]
@@ -14,9 +16,15 @@ __all__ = ["expand_index"]
 
 @expands(Index)
 def expand_index(walk: Walk, index: Index) -> list[Term]:
-    """The terms, whose factors with an indexed dim are read through its categories."""
+    """The terms, whose factors with an indexed dim are read through its categories; what a hidden
+    choice reads is a sum over all that it might choose."""
+    chosen = tuple(each for each in index.by if isinstance(each, Categorical))
+    known = tuple(each for each in index.by if isinstance(each, Categories))
+    if chosen:
+        of = Index(of=index.of, by=known) if known else index.of
+        return walk.expand(_mixed(walk, index, chosen, of))
     terms = walk.expand(index.of)
-    for categories in index.by:
+    for categories in known:
         free = {dim for term in terms for dim in term.dims if dim not in term.contracted}
         if categories.of not in free:
             raise walk.error(
@@ -25,6 +33,17 @@ def expand_index(walk: Walk, index: Index) -> list[Term]:
             )
         terms = [_looked_up(walk, index, term, categories) for term in terms]
     return terms
+
+
+def _mixed(walk: Walk, index: Index, chosen: tuple[Categorical, ...], of: Expression) -> Mix:
+    for z in chosen:
+        free = {d for term in walk.expand(of) for d in term.dims if d not in term.contracted}
+        if z.over not in free:
+            raise walk.error(
+                f"{index}: {z} chooses an entry of {z.over!r}, but {of} has the dims "
+                f"{sorted(free)}; give Categorical(…, over=…) one of these"
+            )
+    return Mix(factors=(*chosen, of), over=tuple(z.over for z in chosen))
 
 
 def _looked_up(walk: Walk, index: Index, term: Term, categories: Categories) -> Term:
@@ -45,6 +64,8 @@ def _factor(walk: Walk, index: Index, factor: Factor, categories: Categories) ->
     """A factor with the dims of the categories in the place of the dim that they are about."""
     if factor.previous:
         raise walk.error(f"{index}: Self() cannot be indexed; index what is beside it")
+    if factor.is_sparse:
+        raise walk.error(f"{index}: index the sparse matrix itself: pgbn.Constant(W[rows], dims=…)")
     own = factor.own_dims or factor.dims
     at = factor.dims.index(categories.of)
     if any(own[at] in lookup.dims for lookup in factor.lookups):
@@ -68,6 +89,6 @@ def _factor(walk: Walk, index: Index, factor: Factor, categories: Categories) ->
         dims=tuple(here for here, _ in dims),
         own_dims=tuple(mine for _, mine in dims),
         entries=factor.entries or own,
-        simplex=None if factor.simplex == categories.of else factor.simplex,
+        simplex=() if categories.of in factor.simplex else factor.simplex,
         lookups=(*factor.lookups, Lookup(categories.name, own[at], categories.dims)),
     )

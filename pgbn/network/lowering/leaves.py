@@ -23,7 +23,7 @@ def expand_node(walk: Walk, node: Node) -> list[Term]:
             "whose log odds are real is a pgbn.LogitBernoulli)"
             f"{walk.or_allow()}"
         )
-    return [Term(1.0, (Factor(node.name, node.axes, node.axes, node.simplex, real=node.real),))]
+    return [Term(1.0, (Factor(node.name, node.axes, node.axes, node.sums_over, real=node.real),))]
 
 
 @expands(Constant)
@@ -40,5 +40,5 @@ def expand_constant(walk: Walk, constant: Constant) -> list[Term]:
             f"an array of {value.ndim} axes needs as many names: "
             f"pgbn.Constant(value=array, dims={walk.out[-value.ndim :]})"
         )
-    real = bool((value < 0).any())
+    real = bool(value.min() < 0)
     return [Term(1.0, (Factor("constant", dims, constant=value, real=real),))]

@@ -32,7 +32,7 @@ def _renamed(walk: Walk, term: Term, rename: Rename) -> Term:
         replace(
             factor,
             dims=tuple(names.get(dim, dim) for dim in factor.dims),
-            simplex=names.get(factor.simplex or "", factor.simplex),
+            simplex=tuple(names.get(dim, dim) for dim in factor.simplex),
         )
         for factor in term.factors
     )

@@ -22,7 +22,7 @@ def expand_shift(walk: Walk, shift: Shift) -> list[Term]:
         )
     if shift.along not in walk.node.axes:
         raise walk.error(f"Shift along {shift.along!r}, but its dims are {walk.node.axes}")
-    if shift.along == walk.node.simplex:
+    if shift.along in walk.node.sums_over:
         raise walk.error(
             f"Shift along {shift.along!r}, but {walk.node.name} sums to one over that dim, so that "
             "its rows are no steps in time; give it another dim for the time, such as "
@@ -49,6 +49,6 @@ def expand_self(walk: Walk, expression: Self) -> list[Term]:
         raise walk.error("Self() may stand only inside a Shift")
     names, node = dict(expression.names), walk.node
     dims = tuple(names.get(dim, dim) for dim in node.axes)
-    simplex = names.get(node.simplex or "", node.simplex)
+    simplex = tuple(names.get(dim, dim) for dim in node.sums_over)
     factor = Factor(PREVIOUS, dims, node.axes, simplex, previous=True, lag=walk.inside)
     return [Term(1.0, (factor,), phase=LATER, lag=walk.inside)]

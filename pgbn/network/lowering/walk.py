@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from pgbn.errors import NetworkError
 from pgbn.network.apart import check_apart
@@ -61,8 +62,9 @@ def lower(node: Node, slot: str) -> Polynomial:
 
 def _is_default(node: Node, slot: str) -> bool:
     given, default = getattr(node, slot), type(node).model_fields[slot].default
-    both = isinstance(given, Constant) and isinstance(default, Constant)
-    return both and np.array_equal(given.value, default.value)
+    if not isinstance(given, Constant) or not isinstance(default, Constant):
+        return False
+    return not issparse(given.value) and np.array_equal(given.value, default.value)
 
 
 class Walk:
@@ -109,4 +111,23 @@ class Walk:
             raise self.error(
                 f"holds the negative number {least:g}; give one that is not{self.or_allow()}"
             )
+        self._check_sparse(term)
         check_apart(term, self.error)
+
+    def _check_sparse(self, term: Term) -> None:
+        sparse = [factor for factor in term.factors if factor.is_sparse]
+        if len(sparse) > 1:
+            raise self.error(
+                "two sparse constants stand in one product; multiply them before, as in "
+                "pgbn.Constant(A @ B, dims=…)"
+            )
+        if sparse and self.slot in self.node.real_slots:
+            raise self.error(
+                f"a sparse constant {sparse[0].dims} stands where values may be negative; give the "
+                "whole array there: pgbn.Constant(W.toarray(), dims=…)"
+            )
+        if sparse and term.phase == LATER:
+            raise self.error(
+                f"a sparse constant {sparse[0].dims} stands beside Self(); in time give the whole "
+                "array: pgbn.Constant(W.toarray(), dims=…)"
+            )

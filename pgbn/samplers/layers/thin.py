@@ -15,7 +15,7 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.variates.multinomial import draw_multinomial
 
-__all__ = ["Factors", "cell_rates", "thin_cells", "thin_dense"]
+__all__ = ["Factors", "begin_row", "cell_rates", "scratch_of", "thin_cells", "thin_dense"]
 
 
 class Factors(NamedTuple):
@@ -43,7 +43,7 @@ class _Scratch(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _scratch(factors):
+def scratch_of(factors):
     summands, number = factors.offsets.shape[1], len(factors.array)
     return _Scratch(
         np.empty(summands),
@@ -54,7 +54,7 @@ def _scratch(factors):
 
 
 @njit(cache=True, nogil=True)
-def _begin(factors, row, scratch):
+def begin_row(factors, row, scratch):
     """Find where a row begins in each factor."""
     strides, lengths = factors.strides, factors.lengths
     scratch.start[:] = 0
@@ -116,7 +116,7 @@ def _share(rng, count, total, offsets, targets, scratch):
 @njit(cache=True, nogil=True)
 def thin_dense(key, start, stop, counts, factors, targets):
     """Thin the counts of rows × columns."""
-    rng, scratch = np.empty(2, np.uint64), _scratch(factors)
+    rng, scratch = np.empty(2, np.uint64), scratch_of(factors)
     for row in range(start, stop):
         started = False
         for column in range(counts.shape[1]):
@@ -124,7 +124,7 @@ def thin_dense(key, start, stop, counts, factors, targets):
             if count:
                 if not started:
                     restart(rng, key, row)
-                    _begin(factors, row, scratch)
+                    begin_row(factors, row, scratch)
                     started = True
                 total = _weigh(factors, column, scratch)
                 _share(rng, count, total, factors.offsets, targets, scratch)
@@ -134,12 +134,12 @@ def thin_dense(key, start, stop, counts, factors, targets):
 def thin_cells(key, start, stop, cells, numbers, factors, targets):
     """Thin the counts of sparse cells. Rows have the ``numbers`` given; if none, 0, 1, …"""
     indptr, indices, counts = cells
-    rng, scratch = np.empty(2, np.uint64), _scratch(factors)
+    rng, scratch = np.empty(2, np.uint64), scratch_of(factors)
     for row in range(start, stop):
         if indptr[row] < indptr[row + 1]:
             number = numbers[row] if numbers.size else row
             restart(rng, key, number)
-            _begin(factors, number, scratch)
+            begin_row(factors, number, scratch)
         for cell in range(indptr[row], indptr[row + 1]):
             if counts[cell]:
                 total = _weigh(factors, indices[cell], scratch)
@@ -149,9 +149,9 @@ def thin_cells(key, start, stop, cells, numbers, factors, targets):
 @njit(cache=True, nogil=True)
 def cell_rates(start, stop, indptr, indices, numbers, factors, out):
     """out[cell] = Σ_c Π_f w_f[c] for sparse cells, whose rows have ``numbers`` as above."""
-    scratch = _scratch(factors)
+    scratch = scratch_of(factors)
     for row in range(start, stop):
         if indptr[row] < indptr[row + 1]:
-            _begin(factors, numbers[row] if numbers.size else row, scratch)
+            begin_row(factors, numbers[row] if numbers.size else row, scratch)
         for cell in range(indptr[row], indptr[row + 1]):
             out[cell] = _weigh(factors, indices[cell], scratch)

@@ -35,6 +35,14 @@ def test_each_outermost_kernel_is_told_once():
     assert len(told) == 2  # nobody listens any more
 
 
+def test_how_many_are_to_come_is_told_as_long_as_it_can_be_true():
+    told = []
+    with compiling(told.append, of=1):
+        assert kernel()(1) == kernel()(1) == 4
+    assert "kernel 1 of about 1 (" in told[0]
+    assert "kernel 2 (" in told[1]
+
+
 def test_other_threads_are_not_told_of():
     told = []
     with compiling(told.append):

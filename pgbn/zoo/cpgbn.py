@@ -1,0 +1,68 @@
+"""Convolutional Poisson gamma belief network: topics that are short phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from pgbn.errors import DataError
+from pgbn.network.network import Network
+from pgbn.nodes import Categories, Dirichlet, Gamma, Poisson
+from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
+
+__all__ = ["cpgbn", "phrase_windows"]
+
+
+def cpgbn(
+    width: int,
+    phrase: int = 3,
+    eta: float = 0.05,
+    r_prior: Prior = (1.0, 1.0),
+    c_prior: Prior = (1.0, 1.0),
+) -> Network:
+    """x_iv ~ Pois(Σ_k Σ_s φ_ksv θ_{window(i, s) k}), φ_k ~ Dir(η) over all shifts s and terms v.
+
+    Word i of a text is caused by the s-th word of a phrase that began s words before it, at the
+    place window(i, s). θ_lk ~ Gam(u_{text(l) k}, c_{text(l)}), u_jk ~ Gam(r_k, 1), r_k, c_j ~ Gam:
+    the units u_j of a text say how often it has each phrase. `phrase_windows` makes the data of
+    texts. Nodes: x (dims position, term), phi (dims topic, shift, term), theta (dims place, topic),
+    u (dims doc, topic), r, c. The priors are ours, and so is that a phrase may begin before a text.
+
+    Reference: Wang, Chen, Xiao & Zhou, Convolutional Poisson gamma belief network, ICML 2019.
+    """
+    sizes = {"topic": check_one_width(width), "shift": check_one_width(phrase, "phrase")}
+    window = Categories("window", dims=("position", "shift"), of="place")
+    text = Categories("text", dims="place", of="doc")
+    r = Gamma("r", *check_prior(r_prior, "r_prior"), dims="topic")
+    c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="doc")
+    u = Gamma("u", r, 1.0, dims=("doc", "topic"))
+    theta = Gamma("theta", u[text], c[text], dims=("place", "topic"))
+    eta = check_positive_number(eta, "eta")
+    phi = Dirichlet("phi", eta, over=("shift", "term"), dims="topic")
+    return Network(Poisson("x", phi @ theta[window], dims=("position", "term")), sizes=sizes)
+
+
+def phrase_windows(
+    texts: Iterable[Sequence[int]], phrase: int = 3, terms: int | None = None
+) -> dict[str, Any]:
+    """The data of `cpgbn`: texts, as the numbers of their words in order, one after another.
+
+    A text of n words has n positions and n + phrase − 1 places at which a phrase may begin.
+    """
+    words = [np.asarray(text, np.int64) for text in texts]
+    if not words or any(each.ndim != 1 or not each.size or each.min() < 0 for each in words):
+        raise DataError("texts: give the numbers, from 0 on, of the words of each, at least one")
+    phrase, every = check_one_width(phrase, "phrase"), np.concatenate(words)
+    lengths = np.array([each.size for each in words])
+    doc = np.repeat(np.arange(lengths.size), lengths)
+    first = np.arange(every.size) + doc * (phrase - 1)  # each text has so many places more
+    size = int(every.max()) + 1 if terms is None else terms
+    if size <= every.max():
+        raise DataError(f"terms={terms!r}: a word has the number {every.max()}")
+    x = csr_array((np.ones(every.size, np.int64), every, np.arange(every.size + 1)),
+                  shape=(every.size, size))  # fmt: skip
+    text = np.repeat(np.arange(lengths.size), lengths + phrase - 1)
+    return {"x": x, "window": first[:, None] + np.arange(phrase - 1, -1, -1), "text": text}
