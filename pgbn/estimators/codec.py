@@ -77,6 +77,11 @@ def _decode_estimator(
         training = LayerwiseTraining(networks, str(content["stopped"]))
         estimator._keep(training, str(content["link"]), check_seed(content["seed"]), fixed)
         estimator.n_features_in_ = int(content["features"])
+        terms = estimator.components_.shape[1]
+        if estimator.n_features_in_ != terms:
+            raise StorageError(
+                f"damaged: {estimator.n_features_in_} features, but topics of {terms} terms"
+            )
     return estimator
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator, estimator_checks_gen
 import pgbn
 from pgbn import PFA, PGBN
 from pgbn.errors import DataError
+from pgbn.storage.codecs import decode, encode
 
 FAST = {"burn_in": 15, "collect": 10, "transform_burn_in": 10, "transform_samples": 10}
 
@@ -212,3 +213,11 @@ def test_pgbn_can_be_imported_without_scikit_learn():
 def test_texts_are_not_counts() -> None:
     with pytest.raises(DataError, match=r"X: .*CountVectorizer"):
         PGBN().fit(["a text of some words", "another"])
+
+
+def test_a_forged_number_of_features_is_refused(model):
+    """Before scikit-learn would meet it."""
+    kind, parts = encode(model)
+    forged = {**parts.content, "features": X.shape[1] + 1}
+    with pytest.raises(pgbn.StorageError, match=f"topics of {X.shape[1]} terms"):
+        decode(kind, forged, parts.arrays.__getitem__)

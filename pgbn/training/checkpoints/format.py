@@ -146,6 +146,9 @@ def _decode_means(arrays: Group, network: Network) -> Means:
         place = int(number[0])
         means.draws += [{} for _ in range(place + 1 - len(means.draws))]
         means.draws[place][name] = array
+    absent = [layer.loadings for layer in layers if layer.loadings not in means.sums]
+    if means.sums and absent:
+        raise StorageError(f"damaged: the means of the training lack {absent[0]}")
     return means
 
 

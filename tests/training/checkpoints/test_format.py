@@ -63,6 +63,15 @@ def test_a_trace_without_numbers_is_refused_before_any_sweep(
         decode_checkpoint(forged, {key: dict(each) for key, each in arrays.items()}.__getitem__)
 
 
+@pytest.mark.parametrize("name", ["phi1", "phi2"])
+def test_means_without_a_layer_are_refused_before_any_sweep(seen: list[Any], name: str) -> None:
+    content, arrays = seen[21]
+    copies = {key: dict(each) for key, each in arrays.items()}
+    del copies["state"][f"mean/{name}"]
+    with pytest.raises(pgbn.StorageError, match=f"the means of the training lack {name}"):
+        decode_checkpoint(content, copies.__getitem__)
+
+
 def test_facts_need_no_arrays(seen: list[Any]) -> None:
     facts = checkpoint_facts(seen[13][0])
     assert (facts["depth"], facts["phase"], facts["sweep"], facts["done"]) == (2, "burn_in", 3, 14)
