@@ -62,7 +62,7 @@ def test_stages_are_tried_in_order(makers: Any, task: Task) -> None:
     for stage in reversed(plan.STAGES):
         plan.maker(stage, type(task))(serving(stage, asked, stage == "composed"))
     assert plan.make_step(Kernels(), task) == "composed"
-    assert asked == ["time", "in turn", "completion", "first layer", "fused", "composed"]
+    assert asked == ["time", "in turn", "completion", "linear", "first layer", "fused", "composed"]
 
 
 def test_the_first_maker_that_serves_is_taken(makers: Any) -> None:
@@ -87,7 +87,7 @@ def test_the_composed_rules_can_be_asked_for_alone(makers: Any) -> None:
     for stage in plan.STAGES:
         plan.maker(stage, Draw)(serving(stage, asked, stage == "composed"))
     assert plan.make_step(Kernels(False), Draw(GAMMA)) == "composed"
-    assert asked == ["time", "in turn", "completion", "composed"]  # these have no other rules
+    assert asked == ["time", "in turn", "completion", "linear", "composed"]
 
 
 def test_a_maker_serves_its_own_kind_of_task(makers: Any) -> None:

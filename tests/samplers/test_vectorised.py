@@ -47,6 +47,7 @@ def calls(shape: tuple[int, int, int, int]) -> dict[str, tuple[Any, ...]]:
         "gig": (along_first - 1.0, along_second, along_third),
         "polya_gamma": (along_third,),
         "hidden_count": (along_second, along_third, counts),
+        "log_normal": (along_first - 1.0, along_second, counts, along_third),
         "uniform": (),
         "normal": (along_first, along_third),
         "exponential": (along_second,),
