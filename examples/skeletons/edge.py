@@ -31,7 +31,7 @@ class Moving(pgbn.Edge):
         shifts = range(len(self.weights))
         band = diags(list(self.weights), [-s for s in shifts], shape=(self.size, self.size))
         before = f"{self.along}_before"  # the dim that is summed over needs a name of its own
-        known = pgbn.Constant(band.toarray(), dims=(self.along, before))
+        known = pgbn.Constant(band, dims=(self.along, before))
         return known @ self.of.rename(**{self.along: before})
 
 

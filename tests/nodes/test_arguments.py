@@ -37,6 +37,12 @@ REFUSED: dict[str, Case] = {
     "too many": (lambda: Gamma("t", 1, 2, 3), NetworkError, ["2 positional", "got 3"]),
     "twice": (lambda: Gamma("t", 1, 2, shape=2), NetworkError, ["shape is given twice"]),
     "over": (lambda: Dirichlet("d", 1), NetworkError, ["over", "missing"]),
+    "over holds a number": (
+        lambda: Dirichlet("d", 1, over=("k", 3)),
+        NetworkError,
+        ["over", "string", "3"],
+    ),
+    "over names no dim": (lambda: Dirichlet("d", 1, over=()), NetworkError, ["over", "no dim"]),
     "shift": (lambda: Shift(Self()), NetworkError, ["Shift", "along", "missing"]),
     "shift along a number": (lambda: Shift(Self(), along=3), NetworkError, ["along", "got 3"]),
     "mix": (lambda: Mix(factors=3), NetworkError, ["Mix", "factors", "got 3"]),

@@ -121,7 +121,8 @@ class Walk:
                 "two sparse constants stand in one product; multiply them before, as in "
                 "pgbn.Constant(A @ B, dims=…)"
             )
-        if sparse and self.slot in self.node.real_slots:
+        real = term.coefficient < 0 or any(factor.real for factor in term.factors)
+        if sparse and real:
             raise self.error(
                 f"a sparse constant {sparse[0].dims} stands where values may be negative; give the "
                 "whole array there: pgbn.Constant(W.toarray(), dims=…)"
