@@ -20,6 +20,7 @@ from pgbn.storage.archive import MANIFEST
 from pgbn.storage.blocks import Corpus
 from pgbn.storage.corpus import read_corpus
 from pgbn.storage.folders import Saved, load, open_saved
+from pgbn.storage.saved_counting import saved_counting
 from pgbn.training.new_rows import align_terms, amount
 from pgbn.training.trained import TrainedNetwork, unwrapped
 
@@ -86,7 +87,7 @@ def topic_row(topic: Topic) -> dict[str, Any]:
 
 def read_for(model: Model, data: Path, reading: Reading) -> tuple[Corpus, sp.csr_array]:
     """New documents, and their counts in the columns of a model."""
-    options = asdict(reading) | model.saved.record.get("vectorizer", {})
+    options = asdict(reading) | saved_counting(model.saved.record, model.path)
     corpus = read_corpus(data, vocabulary=model.vocabulary, **options)
     size = model.network.vocabulary_size
     if model.vocabulary is None or corpus.vocabulary is None:
