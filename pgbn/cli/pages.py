@@ -208,8 +208,8 @@ def _pattern_of(record: dict[str, Any], where: Path) -> str | None:
     if pattern is None or is_quick(pattern):
         return pattern
     notify(
-        f"{where}: the pattern of its terms, {pattern!r:.60}, may take very long on some texts, and "
-        "is not taken from a file; terms are marked as pgbn's own pattern finds them"
+        f"{where}: the pattern of its terms, {pattern!r:.60}, may take very long on some texts; "
+        "terms are marked as pgbn's own pattern finds them"
     )
     return None
 

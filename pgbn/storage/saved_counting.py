@@ -63,8 +63,8 @@ def saved_counting(record: Mapping[str, Any], where: object) -> dict[str, Any]:
     for name, value in options.items():
         if name not in _OPTIONS:
             raise DataError(
-                f"{where}: its record says that terms were counted with {name}={value!r:.60}, which "
-                f"is not taken from a file.{did_you_mean(name, _OPTIONS)}"
+                f"{where}: its record says that terms were counted with {name}={value!r:.60}, "
+                f"which is not taken from a file.{did_you_mean(name, _OPTIONS)}"
             )
         is_good, wanted = _OPTIONS[name]
         if not is_good(value):

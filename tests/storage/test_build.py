@@ -18,6 +18,7 @@ import pgbn
 from pgbn.corpus import read_corpus
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import build
+from tests.helpers.saved import forge
 
 WORDS = [f"w{number:03d}" for number in range(60)]
 
@@ -234,3 +235,16 @@ def test_a_killed_build_goes_on(tmp_path) -> None:
     assert (built.counts != counts()).nnz == 0
     assert not [path for path in (tmp_path / "corpus").iterdir() if path.suffix != ".npz"
                 and path.name != "model.json"]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [
+    {"settings": None}, {"rows": "abc"}, {"runs": [10**400]}, {"total": float("nan")}, {"more": 1},
+    {"columns": -1}, {"named": 1}, {"settings": {}},
+])  # fmt: skip
+def test_a_forged_build_does_not_go_on(tmp_path, change) -> None:
+    folder = tmp_path / "corpus"
+    pgbn.Corpus.build(counts(), folder, block_rows=100)
+    forge(folder, lambda body: body["content"]["object"].update({"complete": False, **change}))
+    with pytest.raises(pgbn.PgbnError, match="corpus: (damaged|a corpus with another source)"):
+        pgbn.Corpus.build(counts(), folder, block_rows=100)
+    pgbn.Corpus.build(counts(), folder, block_rows=100, overwrite=True)
