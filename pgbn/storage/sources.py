@@ -29,7 +29,7 @@ from pgbn.storage.texts import read_texts, readable
 __all__ = ["Batch", "DocumentSource", "FileReading", "source_of"]
 
 ROWS, CHARACTERS = 1024, 2**24  # of a batch of texts, at most; one longer text is a batch
-CELLS = 2**20  # of a batch of counts
+CELLS, ROWS = 2**20, 2**16  # of a batch of counts, at most
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
     rows, at = counts.shape[0], skip
     while at < rows:
         stop = int(np.searchsorted(counts.indptr, counts.indptr[at] + CELLS, side="right")) - 1
-        stop = min(max(stop, at + 1), rows)
+        stop = min(max(stop, at + 1), rows, at + ROWS)
         names = [str(first + row) for row in range(at, stop)]
         yield Batch(names, counts=sp.csr_array(counts[at:stop]))
         at = stop
