@@ -19,12 +19,15 @@ from pgbn.storage.memory import gigabytes, memory
 __all__ = ["check_regular", "forget", "is_packed", "open_bytes", "open_text"]
 
 
-def check_regular(path: Path, most: float = math.inf) -> None:
+def check_regular(path: Path, most: float = math.inf, least: int = 0) -> None:
     """Refuse what is no file, before it is opened: a pipe would be waited for, a device never end;
-    and a file of more than ``most`` bytes."""
+    and a file of more than ``most`` bytes, or less than ``least``: files of the system, of which
+    some are waited for too, say that they have none."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise StorageError(f"{path}: not a file, but a pipe, a device or a folder")
+    if found.st_size < least:
+        raise StorageError(f"{path}: damaged: it is empty")
     if found.st_size > most:
         raise StorageError(f"{path}: {found.st_size} bytes, but at most {most} are read")
 
