@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.errors import DataError
+from pgbn.storage.bounded import check_source
 from pgbn.storage.corpus import check_reading, column_names, file_format
 from pgbn.storage.count_files import MATRICES, as_counts, read_matrix
 from pgbn.storage.market_rows import MarketRows
@@ -195,6 +196,7 @@ def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
 def _kind(path: Path, reading: FileReading) -> str:
     if not path.exists():
         raise DataError(f"{path}: no such file or folder")
+    check_source(path, once=False)
     kind = file_format(path, reading.format)
     check_reading(path, kind, reading.column, reading.label, reading.terms)
     return kind
