@@ -8,8 +8,8 @@ of it.
 """
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.value_lists import Loadings
 from pgbn.samplers.random import restart, uniform
