@@ -73,7 +73,11 @@ class Edge(Expression):
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        terms, depth = self.expanded.extent
+        try:
+            terms, depth = self.expanded.extent
+        except RecursionError:
+            name = type(self).__name__
+            raise NetworkError(f"{name}: expand() returns edges that expand for ever") from None
         return terms, depth + 1
 
     def __str__(self) -> str:
