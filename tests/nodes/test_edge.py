@@ -101,6 +101,6 @@ class Endless(pg.Edge):
 
 
 def test_an_edge_without_end_is_refused() -> None:
-    rate = Endless(of=pg.Gamma("g", 1.0, 1.0, dims="doc"))
+    g = pg.Gamma("g", 1.0, 1.0, dims="doc")
     with pytest.raises(pg.NetworkError, match=r"Endless: expand\(\) returns edges that expand for"):
-        pg.Network(pg.Poisson("x", rate, dims="doc"))
+        Endless(of=g)
