@@ -52,8 +52,10 @@ def saved_models(place: Path) -> Iterator[Path]:
     """One folder of every kind that is saved."""
     trained = pgbn.train_layerwise(X, 4, 2, **QUICK)
     names = [f"w{v}" for v in range(9)]
+    counting = {"token_pattern": r"\w\w+", "ngram_range": [1, 1], "lowercase": True,
+                "stop_words": ["w1"]}  # fmt: skip
     pgbn.save(trained, place / "training", data=X, vocabulary=names, labels=list("abcdefghijkl"),
-              record={"vectorizer": {}, "arguments": {"max_width": 4}})  # fmt: skip
+              record={"vectorizer": counting, "arguments": {"max_width": 4}})  # fmt: skip
     pgbn.save(trained.deepest, place / "trained", vocabulary=names)
     pgbn.save(pgbn.zoo.pgbn([3, 2]).chain({"x": X}).sweep(2), place / "chain")
     pgbn.save(pgbn.zoo.lda(3), place / "network")
@@ -95,6 +97,7 @@ class Models:
 
     def __init__(self, place: Path) -> None:
         self.place = place
+        (place / "texts.txt").write_text("w1 w2 w2\nw3 w4 " + "w" * 5000 + "\n")
         self.good = {folder: json.loads((folder / "model.json").read_text())["body"]
                      for folder in saved_models(place / "good")}  # fmt: skip
         self.ways = {folder: list(places_in(body)) for folder, body in self.good.items()}
@@ -115,6 +118,10 @@ class Models:
         document = {"format": "pgbn-model", "version": 1, "sha256": archive.body_digest(body)}
         (target / "model.json").write_text(json.dumps({**document, "body": body}))
         use_model(target)
+        few = ["--burn-in", "1", "--samples", "1"]
+        _command(["transform", str(target), str(self.place / "texts.txt"), *few])
+        if not number % 10:
+            _command(["report", str(target), "-o", str(self.place / "page.html")])
 
     def _forge_arrays(self, choice: random.Random, target: Path, body: Any) -> None:
         group = choice.choice(sorted(body["groups"]) or [""])

@@ -98,7 +98,12 @@ def _record(data: ReportData, number: int, length: int, finder: TokenFinder | No
     record: list[Any] = [number, clean_text(data.name_of(number))[:90], shares]
     if finder is None or data.texts is None:
         return record
-    whole = re.sub(r"\s*\n\s*\n\s*", "\n\n", clean_text(data.texts[number])).strip()
+    whole = re.sub(r"\s+", _space, clean_text(data.texts[number])).strip()
     text = whole[:length].rsplit(None, 1)[0] if len(whole) > length else whole
     marked, topics = marked_text(data, number, text, finder)
     return [*record, marked, topics, int(len(text) < len(whole))]
+
+
+def _space(found: re.Match[str]) -> str:
+    """The space between two words, or an empty line between two paragraphs."""
+    return "\n\n" if found[0].count("\n") > 1 else found[0]

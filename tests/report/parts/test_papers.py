@@ -2,7 +2,10 @@
 
 import base64
 import json
+import re
+import time
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,3 +63,14 @@ def test_the_others_are_spread_evenly() -> None:
         assert sorted(_spread(size, {0})) == list(range(1, size))
     first = np.fromiter(_spread(20_000, set()), np.int64)[:500]
     assert np.histogram(first, bins=10, range=(0, 20_000))[0].min() > 25
+
+
+def test_space_takes_linear_time_and_paragraphs_stay() -> None:
+    """A run of n spaces once took n² steps: for these 400,000, minutes."""
+    data = data_of(5, 3)
+    texts = ["word1 \n \n\n word2\nword3" + " " * 400_000 + "word4", *data.texts[1:]]
+    before = time.process_time()
+    rows = {row[0]: row for row in records(papers_payload(replace(data, texts=texts), 100_000))}
+    assert time.process_time() - before < 10
+    bare = re.sub("[\ue000-\ue0ff]", "", rows[0][3])
+    assert bare.startswith("word1\n\nword2")
