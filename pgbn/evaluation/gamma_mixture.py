@@ -1,5 +1,5 @@
-"""A Poisson count whose rate is a known part and a weighted sum of gammas: one Poisson count and many
-negative binomial ones, added up.
+"""A Poisson count whose rate is a known part and a weighted sum of gammas: a sum of one Poisson
+count and of negative binomials.
 
     x ~ Pois(μ + Σ_k w_k θ_k),  θ_k ~ Gam(A_k, rate B_k)   ⇒   x = x_0 + Σ_k x_k,  x_0 ~ Pois(μ),
     x_k ~ NB(A_k, p_k),  p_k = w_k / (w_k + B_k),     P(0) = e^{−μ} Π_k (1 − p_k)^{A_k}
