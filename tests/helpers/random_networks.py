@@ -24,8 +24,8 @@ from scipy.sparse import csr_array
 
 import pgbn as pg
 from pgbn.network.schedule import reorder
-from tests.helpers.own_edges import Moving
 from tests.helpers.first_layers import samplers_of_network
+from tests.helpers.own_edges import Carried, Moving
 
 __all__ = ["CONCENTRATIONS", "DATA", "EXPRESSIONS", "RATES", "SHAPES", "Case", "Draft", "draft"]
 
@@ -375,12 +375,14 @@ def counted(draft: Draft, dims: Dims, depth: int) -> Any:
 
 
 def operated(draft: Draft, dims: Dims, depth: int) -> Any:
-    """An operation of a user's own."""
+    """An operation of a user's own, by what it stands for or by itself."""
     if not dims:
         return gamma(draft, dims, depth - 1)
     along = draft.pick(dims)
     weights = draft.pick(((0.7, 0.3), (1.0, 0.5, 0.2)))
     of = gamma(draft, dims, depth - 1)
+    if draft.chance(0.6):
+        return Carried(of, axis=1 + of.axes.index(along), weights=weights)
     return Moving(of, along=along, size=draft.sizes[along], weights=weights)
 
 
