@@ -31,6 +31,7 @@ from pgbn.evaluation.shares import (
     group_shares,
     interval_of,
     middle_and_ends,
+    plain_list,
     share_draws,
     time_bins,
 )
@@ -208,7 +209,7 @@ class TopicResults:
             drawn = self._share_draws(X, layer, draws, interval)[:, order, topic]
             table["low"], table["high"] = middle_and_ends(drawn, interval)[1:]
         if texts is not None:
-            every = list(texts)
+            every = plain_list(texts)
             table["text"] = [every[j] for j in order]
         return _pandas().DataFrame(table)
 

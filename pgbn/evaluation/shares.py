@@ -29,6 +29,7 @@ __all__ = [
     "group_shares",
     "interval_of",
     "middle_and_ends",
+    "plain_list",
     "share_draws",
     "time_bins",
 ]
@@ -113,7 +114,7 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
     """The mean shares of documents with the same entry of ``groups``, in the order of their names;
     documents whose entry is None or NaN are left out."""
     interval_of(interval)
-    entries = list(groups)
+    entries = plain_list(groups)
     if draws.ndim != 3 or len(entries) != draws.shape[1]:
         raise DataError(
             f"{len(entries)} entries for {draws.shape[1]} documents; give one for each of them"
@@ -131,6 +132,11 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
     return GroupShares(tuple(names), sizes, *middle_and_ends(means, interval))
 
 
+def plain_list(values: Any) -> list[Any]:
+    """A column as a list; of a column of Arrow the values, not its boxes around them."""
+    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)
+
+
 def _is_missing(entry: Any) -> bool:
     return entry is None or entry != entry  # NaN and NaT are not themselves
 
@@ -138,7 +144,9 @@ def _is_missing(entry: Any) -> bool:
 def time_bins(dates: Any, bins: int = 10) -> list[Any]:
     """The beginning of the period of each of ``dates``, of ``bins`` equally long ones; None where
     there is no date. Dates are numbers (years), datetimes, or texts such as "2019-03-01"."""
-    bins, given = check_integer("bins", bins, 1), np.asarray(dates)
+    bins = check_integer("bins", bins, 1)
+    dates = plain_list(dates) if hasattr(dates, "to_pylist") else dates
+    given = np.asarray(dates)
     if given.dtype.kind in "OUS":
         try:
             given = np.array([None if _is_missing(d) else d for d in dates], "datetime64[s]")
