@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgbn.explain.algebra import Formula, numeral
+from pgbn.explain.readers import operation_value
 from pgbn.explain.symbols import At, shift
 from pgbn.network.sumproduct import (
     ConstantArray,
@@ -13,6 +14,8 @@ from pgbn.network.sumproduct import (
     LookedUp,
     NodeValue,
     Operand,
+    OperationPart,
+    OperationValue,
     PairMask,
     PreviousRow,
     RuleCount,
@@ -37,7 +40,7 @@ __all__ = [
 
 def takes_a_dot(operand: Operand) -> bool:
     """Whether a sum over one of its indices can be written by a dot in place of the index."""
-    return type(operand) not in (RuleExposure, RuleCount, LookedUp)
+    return type(operand) not in (RuleExposure, RuleCount, LookedUp, OperationValue)
 
 
 def in_first_rows(notation: Notation, operand: Operand, dim: str) -> int:
@@ -85,6 +88,11 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
         known = index.isdigit() and int(index) <= operand.lag
         sign = "=" if operand.lag == 1 else r"\le"
         return numeral(1.0) if known else Formula(rf"1({index} {sign} {operand.lag})")
+    if isinstance(operand, OperationPart):
+        return numeral(1.0)
+    if isinstance(operand, OperationValue):
+        indices = [at[dim] for dim in reversed(operand.dims)]
+        return operation_value(notation, operand.operation, indices)
     if isinstance(operand, LookedUp):
         return operand_formula(notation, operand.whole, _looked_up(notation, operand, at))
     node = notation.network.nodes[operand.name]

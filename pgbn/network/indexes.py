@@ -49,7 +49,8 @@ def _in(expression: Expression) -> Iterator[Categories]:
     if isinstance(expression, Node):
         return
     if isinstance(expression, Edge):
-        yield from _in(expression.expanded)
+        for part in expression.parts:
+            yield from _in(part)
         return
     for name in type(expression).model_fields:
         value = getattr(expression, name)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.network.terms import FIRST, Factor, Lookup, Polynomial, Term
+from pgbn.network.terms import FIRST, Factor, Lookup, Operation, Polynomial, Term
 from pgbn.nodes.base import Node
 
 __all__ = [
@@ -20,6 +20,8 @@ __all__ = [
     "Made",
     "NodeValue",
     "Operand",
+    "OperationPart",
+    "OperationValue",
     "OtherEntries",
     "OtherLookedUp",
     "PairMask",
@@ -84,6 +86,19 @@ class LookedUp(Operand):
     def through(self) -> set[str]:
         """The dims, among ``own_dims``, of the categories."""
         return {dim for lookup in self.lookups for dim in lookup.dims}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OperationValue(Operand):
+    """The value of an operation, at the node that leads: ``own_dims`` are the names of its dims
+    before they were renamed to ``dims``."""
+
+    operation: Operation
+    own_dims: tuple[str, ...]
+
+
+class OperationPart(Operand):
+    """A node that an operation reads: 1 beside its value, and beside what its other nodes hear."""
 
 
 class OtherEntries(NodeValue):
@@ -221,6 +236,13 @@ def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand,
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
     """A factor of a term as an operand; ``owner`` is the node whose own row
     before it may refer to."""
+    if factor.through is not None:
+        if factor.through.slot != factor.through.operation.leads:
+            return OperationPart(name=factor.name, dims=())
+        return OperationValue(
+            name=factor.name, dims=factor.dims, operation=factor.through.operation,
+            own_dims=factor.own_dims,
+        )  # fmt: skip
     if factor.lookups:
         own = factor.entries
         whole: NodeValue | ConstantArray = NodeValue(name=factor.name, dims=own, own_dims=own)

@@ -186,6 +186,11 @@ class Wiring:
         )
 
     def _factor_is_positive(self, factor: Factor) -> bool:
+        if factor.through is not None:
+            operation = factor.through.operation
+            return operation.edge.positive and all(
+                self._factor_is_positive(each) for each in operation.operands.values()
+            )
         if factor.constant is not None:
             return bool(factor.constant.min() > 0)
         return factor.previous or factor.relation is not None or not self.may_be_zero(factor.name)

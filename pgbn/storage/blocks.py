@@ -49,6 +49,10 @@ class Corpus:
     texts: list[str] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        size = f"{self.shape[0]} documents, {self.shape[1]} terms, {self.total:.10g} counts"
+        return f"{type(self).__name__}({size})"
+
     @property
     def shape(self) -> tuple[int, int]:
         """Documents and terms."""

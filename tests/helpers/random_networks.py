@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import pgbn as pg
 from pgbn.network.schedule import reorder
 from tests.helpers.first_layers import samplers_of_network
+from tests.helpers.own_edges import Carried, Moving
 
 __all__ = ["CONCENTRATIONS", "DATA", "EXPRESSIONS", "RATES", "SHAPES", "Case", "Draft", "draft"]
 
@@ -139,6 +141,12 @@ def randomised(draft: Draft, dims: Dims, depth: int) -> Any:
 def dirichlet(draft: Draft, over: str, dims: Dims, depth: int) -> Any:
     concentration = draft.way(CONCENTRATIONS)(draft, (*dims, over), depth)
     return draft.keep(pg.Dirichlet(draft.name("d"), concentration, over=over, dims=dims))
+
+
+def wide(draft: Draft, over: Dims, k: str) -> Any:
+    """Proportions of all cells of several dims."""
+    concentration = draft.number() if draft.chance(0.5) else draft.array(over)
+    return draft.keep(pg.Dirichlet(draft.name("d"), concentration, over=over, dims=k))
 
 
 def predictor(draft: Draft, dims: Dims) -> Any:
@@ -309,6 +317,8 @@ def mix(draft: Draft, dims: Dims, depth: int) -> Any:
     rest = tuple(dim for dim in dims if dim != over)
     scores = draft.positive((*rest, k), depth - 1)
     extra = draft.some(rest, 0.15)
+    if len(dims) > 1 and draft.chance(0.15):
+        return pg.Mix(factors=(wide(draft, dims[:2], k), root(draft, (*dims[2:], k))), over=k)
     topics = (
         dirichlet(draft, over, (*extra, k), depth - 2)
         if draft.chance(0.75)
@@ -328,8 +338,8 @@ def chosen(draft: Draft, dims: Dims, depth: int) -> Any:
         probability = pg.Shift(move, along="time", initial=dirichlet(draft, k, (), 0))
     z = draft.keep(pg.Categorical(draft.name("z"), probability, over=k, dims=own))
     levels = pg.Constant([1.0, 5.0], dims=k)
-    rate = pg.Gamma(draft.name("g"), levels, 1.5, dims=(k, *draft.some(dims, 0.5)))
-    return z @ draft.keep(rate)
+    rate = draft.keep(pg.Gamma(draft.name("g"), levels, 1.5, dims=(k, *draft.some(dims, 0.5))))
+    return z @ rate if draft.chance(0.7) else rate[z]
 
 
 def indexed(draft: Draft, dims: Dims, depth: int) -> Any:
@@ -340,6 +350,40 @@ def indexed(draft: Draft, dims: Dims, depth: int) -> Any:
     own = dims[:1] if draft.chance(0.7) else dims[:2]
     rest = tuple(dim for dim in dims if dim not in own)
     return gamma(draft, (group, *rest), depth - 1)[categories(draft, own, group)]
+
+
+def weighted(draft: Draft, dims: Dims, depth: int) -> Any:
+    """W θ, by a sparse constant: a row has one entry of θ or several."""
+    if not dims:
+        return gamma(draft, dims, depth - 1)
+    own, part = draft.pick(dims), draft.dim("part", 3)
+    shape = (draft.sizes[own], 3)
+    chances = [draft.pick((0.0, 0.5, 1.0)) for _ in range(shape[0] * 3)]
+    weights = np.array(chances).reshape(shape)
+    weights[np.arange(shape[0]), np.arange(shape[0]) % 3] += 0.5  # no row without an entry
+    rest = tuple(dim for dim in dims if dim != own)
+    return pg.Constant(csr_array(weights), dims=(own, part)) @ draft.positive(
+        (part, *rest), depth - 1
+    )
+
+
+def counted(draft: Draft, dims: Dims, depth: int) -> Any:
+    """A hidden count in a rate, beside a number."""
+    rate = draft.positive(draft.some(dims), depth - 2)
+    count = draft.keep(pg.HiddenPoisson(draft.name("h"), rate, dims=dims))
+    return draft.pick((0.5, 1.5)) + count
+
+
+def operated(draft: Draft, dims: Dims, depth: int) -> Any:
+    """An operation of a user's own, by what it stands for or by itself."""
+    if not dims:
+        return gamma(draft, dims, depth - 1)
+    along = draft.pick(dims)
+    weights = draft.pick(((0.7, 0.3), (1.0, 0.5, 0.2)))
+    of = gamma(draft, dims, depth - 1)
+    if draft.chance(0.6):
+        return Carried(of, axis=1 + of.axes.index(along), weights=weights)
+    return Moving(of, along=along, size=draft.sizes[along], weights=weights)
 
 
 def renamed(draft: Draft, dims: Dims, depth: int) -> Any:
@@ -366,7 +410,8 @@ def again(draft: Draft, dims: Dims, depth: int) -> Any:
 
 EXPRESSIONS: dict[Callable[..., Any], float] = {
     gamma: 4.0, randomised: 0.7, product: 1.0, total: 1.0, offset: 0.4, scaled: 0.8, mix: 3.0,
-    chosen: 0.8, indexed: 1.0, renamed: 0.4, switched: 0.4, again: 1.0,
+    chosen: 0.8, indexed: 1.0, renamed: 0.4, switched: 0.4, again: 1.0, weighted: 0.7,
+    counted: 0.3, operated: 0.5,
 }  # fmt: skip
 
 # ---- data -------------------------------------------------------------------------------------

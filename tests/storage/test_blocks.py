@@ -30,6 +30,7 @@ def test_both_kinds_have_the_same_blocks(stored) -> None:
     assert (joined != whole.block(0)).nnz == 0
     assert whole.block_labels(0) == [name for b in range(7) for name in stored.block_labels(b)]
     assert "50 documents, 12 terms, 7 blocks" in repr(stored)
+    assert repr(whole) == f"Corpus(50 documents, 12 terms, {whole.total:g} counts)"
     for corpus in (whole, stored):
         with pytest.raises(DataError, match="block 7"):
             corpus.block(7)

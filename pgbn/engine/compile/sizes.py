@@ -44,7 +44,10 @@ def complete_sizes(
         for term in polynomial.terms
         for factor in term.factors
     ]
-    lookups = [(factor, lookup) for _, factor in factors for lookup in factor.lookups]
+    throughs = [(name, factor.through) for name, factor in factors if factor.through]
+    factors += [(name, each) for name, t in throughs for each in t.operation.operands.values()]
+    lookups = [(factor, lookup) for _, factor in factors for lookup in factor.lookups
+               if not factor.through]  # fmt: skip
     for _, lookup in lookups:
         _add_rows(network, lookup, every)
     known = -1
