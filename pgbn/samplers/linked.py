@@ -14,7 +14,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, cast
 
-import numba
 from numba.core import registry
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
