@@ -205,8 +205,10 @@ def _pattern_of(record: dict[str, Any], where: Path) -> str | None:
     from pgbn.storage.token_patterns import is_quick
 
     pattern = record.get("vectorizer", {}).get("token_pattern")
-    if pattern is None or is_quick(pattern):
-        return pattern
+    if pattern is None:
+        return None
+    if is_quick(pattern):
+        return str(pattern)
     notify(
         f"{where}: the pattern of its terms, {pattern!r:.60}, may take very long on some texts; "
         "terms are marked as pgbn's own pattern finds them"
