@@ -1,7 +1,7 @@
 """Files as a stranger might make them, case by case, and what may come of reading them.
 
     python -m tests.helpers.forgery models 10000      # forged models with valid checksums
-    python -m tests.helpers.forgery corpora 100000    # bytes of corpora
+    python -m tests.helpers.forgery corpora 100000 0 note.txt    # bytes of corpora; it goes on
 
 A case is a number: the same number is the same case in every run. What may happen is a result, or
 a `pgbn.PgbnError`; anything else (another error, a NaN, a crash, more than 30 s) is a finding.
@@ -306,15 +306,22 @@ def campaign_of(
     return done, found
 
 
-def main(kind: str, number: str, first: str = "0") -> int:
-    """Run cases and print what was found."""
+def main(kind: str, number: str, first: str = "0", note: str | None = None) -> int:
+    """Run cases and print what was found. With the file ``note``, which says how far it is, a
+    campaign that was stopped goes on there."""
+    at, end, total = int(first), int(first) + int(number), 0
+    if note is not None and Path(note).exists():
+        at = max(at, int(Path(note).read_text()))
     with tempfile.TemporaryDirectory() as place:
         cases = {"models": Models, "corpora": Corpora}[kind](Path(place))
-        done, found = campaign_of(cases, range(int(first), int(first) + int(number)))
-    print(
-        "\n".join(found), f"{kind}: {done} cases from {first} on, {len(found)} findings", sep="\n"
-    )
-    return bool(found)
+        while at < end:
+            done, found = campaign_of(cases, range(at, min(at + 500, end)))
+            at, total = at + done, total + len(found)
+            print(*found, sep="\n", flush=True)
+            if note is not None:
+                Path(note).write_text(str(at))
+    print(f"{kind}: cases {first} to {end - 1}, {total} findings in this run")
+    return bool(total)
 
 
 if __name__ == "__main__":
