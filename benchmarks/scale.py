@@ -211,7 +211,7 @@ def read_arguments():
             many = isinstance(default, list)
             own.add_argument("--" + name.replace("_", "-"), default=default,
                              nargs="+" if many else None,
-                             type=type(default[0] if many else default or ""))  # fmt: skip
+                             type=str if default is None else type(default[0] if many else default))  # fmt: skip
     return parser.parse_args()
 
 
