@@ -60,7 +60,7 @@ def save(path, result):
     names."""
     if path:
         names = {key: Path(value).name for key, value in result["arguments"].items()
-                 if key in ("data", "json", "plot", "png", "corpus") and value}  # fmt: skip
+                 if key in ("data", "json", "plot", "png", "corpus", "out", "folder") and value}  # fmt: skip
         result = {"date": date.today().isoformat(), **result,
                   "arguments": {**result["arguments"], **names}}  # fmt: skip
         Path(path).write_text(json.dumps(result, indent=1, default=str) + "\n")
