@@ -59,8 +59,9 @@ def save(path, result):
     """Write a result as JSON with the date, where a path is given; of the files that it read, the
     names."""
     if path:
+        paths = ("data", "json", "plot", "png", "corpus", "out", "folder")
         names = {key: Path(value).name for key, value in result["arguments"].items()
-                 if key in ("data", "json", "plot", "png", "corpus") and value}  # fmt: skip
+                 if key in paths and value}  # fmt: skip
         result = {"date": date.today().isoformat(), **result,
                   "arguments": {**result["arguments"], **names}}  # fmt: skip
         Path(path).write_text(json.dumps(result, indent=1, default=str) + "\n")

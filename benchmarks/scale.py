@@ -209,9 +209,9 @@ def read_arguments():
         own.add_argument("--out", type=Path, default=Path(), help="the folder of JSON and picture")
         for name, default in options.items():
             many = isinstance(default, list)
-            own.add_argument("--" + name.replace("_", "-"), default=default,
-                             nargs="+" if many else None,
-                             type=type(default[0] if many else default or ""))  # fmt: skip
+            kind = str if default is None else type(default[0] if many else default)
+            own.add_argument("--" + name.replace("_", "-"), default=default, type=kind,
+                             nargs="+" if many else None)  # fmt: skip
     return parser.parse_args()
 
 
