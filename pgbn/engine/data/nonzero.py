@@ -214,9 +214,7 @@ def check_whole(node: Observed, shape: tuple[int, ...], replicates: int = 1) -> 
     check_bytes(what, size * _BYTES, "give fewer rows or columns")
 
 
-def whole_cells(
-    node: Observed, array: NDArray[Any], replicates: int, missing: Any = None
-) -> Cells:
+def whole_cells(node: Observed, array: NDArray[Any], replicates: int, missing: Any = None) -> Cells:
     """Every cell of a dense array (R, *axes), those of 0 too."""
     columns = array.shape[-1] if node.axes else 1
     rows = array.size // columns
