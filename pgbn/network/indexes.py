@@ -38,8 +38,12 @@ def find_categories(nodes: Iterable[Node]) -> dict[str, Categories]:
             )
         for dim in each.dims:
             if dim not in dims:
-                where = next(node.name for node in every.values() for slot in node.slots()
-                             for other in _in(getattr(node, slot)) if other.name == name)  # fmt: skip
+                where = next(
+                    node.name
+                    for node in every.values()
+                    for slot in node.slots()
+                    if any(other.name == name for other in _in(getattr(node, slot)))
+                )
                 raise NetworkError(
                     f"{where}: the categories {name} have the dim {dim!r}, which no node has."
                     f"{did_you_mean(dim, dims)} Give them dims of {where} or of a node in its slots"
