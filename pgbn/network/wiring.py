@@ -172,7 +172,8 @@ class Wiring:
                 if not pairs:
                     return True
                 pair = pairs[0]
-                key = (*sorted(pair.dims), pair.lag if pair.when else 0)
+                lag = pair.lag if pair.when else 0
+                key: tuple[str | int, ...] = (*sorted(pair.dims), lag)
                 found.setdefault(key, set()).add(pair.relation or pair.when)
         if any(r >= {"same", "distinct"} or r >= {FIRST, LATER} for r in found.values()):
             return True
