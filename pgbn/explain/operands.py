@@ -11,6 +11,7 @@ from pgbn.network.sumproduct import (
     ConstantArray,
     FirstRow,
     HeardCount,
+    LaterRows,
     LookedUp,
     NodeValue,
     Operand,
@@ -24,7 +25,7 @@ from pgbn.network.sumproduct import (
     SumProduct,
     TimeExposure,
 )
-from pgbn.network.terms import FIRST, LATER
+from pgbn.network.terms import FIRST, LATER, Earlier
 
 if TYPE_CHECKING:
     from pgbn.explain.notation import Notation
@@ -72,7 +73,8 @@ def _looked_up(notation: Notation, operand: LookedUp, at: At) -> dict[str, str]:
     inner = {own: at[dim] for own, dim in here.items() if own not in operand.through}
     for lookup in operand.lookups:
         rows = [at[here[dim]] for dim in lookup.dims]
-        inner[lookup.dim] = notation.category(lookup.name, rows)
+        inner[lookup.dim] = (shift(rows[0], -lookup.lag) if isinstance(lookup, Earlier)
+                             else notation.category(lookup.name, rows))  # fmt: skip
     return inner
 
 
@@ -93,6 +95,11 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
     if isinstance(operand, OperationValue):
         indices = [at[dim] for dim in reversed(operand.dims)]
         return operation_value(notation, operand.operation, indices)
+    if isinstance(operand, LaterRows):
+        index = at[operand.dims[0]]
+        beyond = "+" in index and int(index.rpartition("+")[2] or 0) >= operand.lag
+        size = notation.size[operand.dims[0]]
+        return Formula(rf"1({index} \le {size})" if beyond else f"1({index} > {operand.lag})")
     if isinstance(operand, LookedUp):
         return operand_formula(notation, operand.whole, _looked_up(notation, operand, at))
     node = notation.network.nodes[operand.name]

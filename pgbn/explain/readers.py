@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.names import escape_math
-from pgbn.explain.symbols import DOT, At
+from pgbn.explain.symbols import DOT, At, shift
 from pgbn.network.connections import Source
-from pgbn.network.terms import Operation
+from pgbn.network.terms import Earlier, Operation
 
 if TYPE_CHECKING:
     from pgbn.explain.notation import Notation
@@ -37,13 +37,16 @@ def beside(notation: Notation, source: Source, at: At) -> tuple[dict[str, str], 
     fresh = at is not notation.index or source.factor.through is not None
     rows = {own: notation.free(here[own], at.values()) if fresh else notation.index[here[own]]
             for own in here if own in through}  # fmt: skip
+    lags = {lookup.dims[0]: lookup for lookup in lookups if isinstance(lookup, Earlier)}
+    rows |= {own: shift(at[lookup.dim], lookup.lag) for own, lookup in lags.items()}
     inner |= {here[own]: row for own, row in rows.items()}
+    rows = {own: row for own, row in rows.items() if own not in lags}
     if source.factor.through is not None:
         return inner, ", ".join(rows.values())
     named = [
         f"{notation.category(lookup.name, [rows[dim] for dim in lookup.dims])} = {at[lookup.dim]}"
         for lookup in lookups
-        if at[lookup.dim] != DOT
+        if not isinstance(lookup, Earlier) and at[lookup.dim] != DOT
     ]
     which = f" : {', '.join(named)}" if named else ""
     return inner, f"{', '.join(rows.values())}{which}"

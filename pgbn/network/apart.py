@@ -16,6 +16,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from pgbn.errors import MissingRuleError, NetworkError
+from pgbn.network.terms import Earlier
 
 if TYPE_CHECKING:
     from pgbn.network.connections import Connections, Source
@@ -71,6 +72,8 @@ def _apart(term: Term, one: Factor, other: Factor) -> str | None:
         return None
     for mine in one.lookups:
         for its in other.lookups:
+            if isinstance(mine, Earlier) or isinstance(its, Earlier):
+                continue  # the first rows read the same one
             if mine.dim == its.dim and mine.dims == its.dims and mine.name != its.name:
                 return mine.dim
     for pair in (factor for factor in term.factors if factor.relation in ("upper", "distinct")):

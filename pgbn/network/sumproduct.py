@@ -16,6 +16,7 @@ __all__ = [
     "ConstantArray",
     "FirstRow",
     "HeardCount",
+    "LaterRows",
     "LookedUp",
     "Made",
     "NodeValue",
@@ -140,6 +141,13 @@ class FirstRow(Operand):
     lag: int = 1
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LaterRows(Operand):
+    """0 in the first ``lag`` rows, 1 in the others."""
+
+    lag: int = 1
+
+
 class HeardCount(Operand):
     """The count that a node hears."""
 
@@ -243,6 +251,9 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
             name=factor.name, dims=factor.dims, operation=factor.through.operation,
             own_dims=factor.own_dims,
         )  # fmt: skip
+    if factor.when:
+        kind = FirstRow if factor.when == FIRST else LaterRows
+        return kind(name="", dims=factor.dims, lag=factor.lag)
     if factor.lookups:
         own = factor.entries
         whole: NodeValue | ConstantArray = NodeValue(name=factor.name, dims=own, own_dims=own)

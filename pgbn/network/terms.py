@@ -19,6 +19,7 @@ __all__ = [
     "FIRST",
     "LATER",
     "PREVIOUS",
+    "Earlier",
     "Factor",
     "Lookup",
     "Operation",
@@ -41,6 +42,14 @@ class Lookup:
     name: str
     dim: str
     dims: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Earlier(Lookup):
+    """``dim`` of a node is read ``lag`` rows before; the first rows, which `Factor.when` leaves
+    out, read the first one."""
+
+    lag: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +89,7 @@ class Factor:
     previous: bool = False  # an earlier row, by ``lag`` rows, of the node whose slot this is
     lookups: tuple[Lookup, ...] = ()
     entries: tuple[str, ...] = ()
+    when: str = ""  # 1 in the first ``lag`` rows of its dim, or in the later ones, else 0
     relation: str | None = None  # 1 at the pairs of its two dims in a relation, 0 at others
     lag: int = 1
     real: bool = False  # it may be negative
@@ -87,7 +97,7 @@ class Factor:
     @property
     def is_node(self) -> bool:
         """Whether it is a value of a node."""
-        return self.constant is None and self.relation is None
+        return self.constant is None and self.relation is None and not self.when
 
     @property
     def through(self) -> Through | None:

@@ -202,6 +202,8 @@ def before(draft: Draft, dims: Dims, depth: int) -> Any:
     """The row before, alone or beside something else; through a matrix of transitions, perhaps."""
     if "time" not in dims:
         return within(draft, dims, depth)
+    if draft.chance(0.25):
+        return of_another(draft, dims, depth)
     others = tuple(dim for dim in dims if dim != "time")
     initial = draft.positive(draft.some(others), 0) if draft.chance(0.5) else draft.number()
     step: Any = pg.Self()
@@ -213,6 +215,16 @@ def before(draft: Draft, dims: Dims, depth: int) -> Any:
         step = draft.pick((0.5, 2.0)) * step
     shift: Any = pg.Shift(step, along="time", initial=initial, lag=draft.pick((1, 1, 2)))
     return shift + draft.positive(draft.some(dims), 0) if draft.chance(0.3) else shift
+
+
+def of_another(draft: Draft, dims: Dims, depth: int) -> Any:
+    """An earlier row of another node, alone or beside the node's own."""
+    others = tuple(dim for dim in dims if dim != "time")
+    step: Any = gamma(draft, ("time", *draft.some(others)), depth - 1)
+    step = draft.number() * step if draft.chance(0.3) else step
+    step = step + pg.Self() if draft.chance(0.3) else step
+    initial = root(draft, draft.some(others)) if draft.chance(0.5) else draft.number()
+    return pg.Shift(step, along="time", initial=initial, lag=draft.pick((1, 1, 2)))
 
 
 def gated(draft: Draft, dims: Dims, depth: int) -> Any:

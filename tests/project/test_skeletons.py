@@ -98,7 +98,7 @@ def test_the_edge_with_its_own_evaluation_is_right() -> None:
 
 @pytest.mark.long
 def test_the_edge_with_its_own_evaluation_is_right_at_length() -> None:
-    result = geweke(load("edge").echo_network(), {"day": 3}, replicates=100_000, sweeps=8)
+    result = geweke(load("edge").echo_network(), {"day": 3}, replicates=30_000, sweeps=8)
     assert result.worst < 4, str(result)
 
 

@@ -201,7 +201,7 @@ class Program:
         assert not isinstance(node, Observed)  # the counts of data are sparse
         parts: list[Beside] = []
         children: dict[str, None] = {}
-        for source in self.wiring.sources[name]:
+        for source in self.wiring.sources.get(name, ()):  # what is given hears nothing
             if source.is_delivered:
                 children[source.child.name] = None
             else:

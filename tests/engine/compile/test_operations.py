@@ -47,7 +47,7 @@ def test_an_edge_by_itself_is_right() -> None:
 
 @pytest.mark.long
 def test_an_edge_by_itself_is_right_at_length() -> None:
-    result = geweke(network(carried), DAYS, replicates=100_000, sweeps=8)
+    result = geweke(network(carried), DAYS, replicates=30_000, sweeps=8)
     assert result.worst < 4, str(result)
 
 
