@@ -46,7 +46,7 @@ def test_a_name_that_is_given_at_the_side_stands_everywhere(page) -> None:
     page.find_element(By.ID, "own-name").send_keys(name, Keys.ENTER)
     assert content(page, "#detail h2") == [f"Layer {layer}, topic {topic}: {isolated(name)}"]
     assert page.execute_script(FOCUSED) == "own-name", "the focus stays"
-    assert content(page, ".theme h3 strong") == [name]
+    assert content(page, ".theme h3 strong") == [f"{name} "]
     label = page.find_element(By.CSS_SELECTOR, ".theme h3 button").get_attribute("aria-label")
     assert label.startswith(f"Layer {layer}, topic {topic}: {name}, ")
     everywhere = (f'#tree [data-topic="{place}"] bdi', f'.node[data-topic="{place}"] text')

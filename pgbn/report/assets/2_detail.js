@@ -87,13 +87,14 @@ function heading(text) {
     make("button", { type: "button", class: "close", "aria-label": "Close", onclick: side.close }, "×"));
 }
 
-// A topic as a line that chooses it.
+// A topic as a line that chooses it; its share may not be known.
 function topicRow(layer, topic, share, before = []) {
+  const known = Number.isNaN(share) ? [] : [percent(share)];
   return make("li", {}, make("button", {
     type: "button", "data-choose": `${layer}/${topic}`,
-    "aria-label": `${sayTopic(layer, topic)}: ${mixed(nameOf(layer, topic))}, ${percent(share)}`,
+    "aria-label": [`${sayTopic(layer, topic)}: ${mixed(nameOf(layer, topic))}`, ...known].join(", "),
     onclick: () => choose(layer, topic),
-  }, ...before, make("bdi", {}, mixed(nameOf(layer, topic))), make("span", { class: "number" }, percent(share))));
+  }, ...before, make("bdi", {}, mixed(nameOf(layer, topic))), make("span", { class: "number" }, ...known)));
 }
 
 // A document as a line that opens it, with its first words.

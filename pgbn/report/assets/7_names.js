@@ -9,7 +9,7 @@
       if (old) old.remove();
       const words = [...button.querySelectorAll("bdi")].map((each) => each.textContent);
       button.setAttribute("aria-label", `Layer ${layer}, topic ${topic}: ${label.concat(words).join(", ")}`);
-      if (label.length) button.prepend(make("strong", {}, make("bdi", {}, label[0])));
+      if (label.length) button.prepend(make("strong", {}, make("bdi", {}, label[0]), " "));
     }
     $("kept-names").hidden = !own.size;
     $("name-command").textContent = "pgbn label MODEL " + [...own].map(([place, text]) => quoted(`${place}=${text}`)).join(" ");

@@ -1,7 +1,7 @@
 """The documents themselves: search, text with words coloured by topic, topics of every layer.
 
 Records of documents are lines of JSON, compressed together, as many as there is room for: first
-those that lead in some topic, then the others, evenly chosen.
+the examples of the overview and those that lead in some topic, then the others, evenly chosen.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from pgbn.report.compact import short_number
 from pgbn.report.data import ReportData
+from pgbn.report.parts.overview import examples
 from pgbn.report.text import clean_text
 from pgbn.report.word_topics import TokenFinder, marked_text
 
@@ -47,7 +48,7 @@ def papers_payload(data: ReportData, room: int) -> dict[str, Any]:
     """Records of documents in at most ``room`` bytes of base64, and how many there are."""
     if not data.theta:
         return {}
-    leading = list(_leading(data))
+    leading = list(dict.fromkeys(chain(examples(data).values(), _leading(data))))
     others = _spread(data.size, set(leading))
     finder = TokenFinder(data) if data.texts is not None else None
     # Were all texts as long as that, one half of the documents would fit, or all that lead.

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pgbn.report import report_data
+from pgbn.report.parts.overview import examples
 from pgbn.report.parts.papers import _spread, papers_payload
 from tests.helpers.report_models import trained
 
@@ -33,7 +34,11 @@ def test_all_documents_if_there_is_room() -> None:
     rows = records(found)
     assert found["papers"]["kept"] == 80
     assert sorted(row[0] for row in rows) == list(range(80))
-    assert rows[0][0] == data.leading(2, 1)[0, 0], "those that lead come first"
+    shown = list(examples(data).values())
+    numbers = [row[0] for row in rows]
+    assert numbers[: len(shown)] == shown, "the examples of the overview come first"
+    rest = [j for j in data.leading(2, 1)[:, 0] if j not in shown]
+    assert numbers[len(shown)] == rest[0], "then those that lead"
     for number, _, shares, _, topics, cut in rows[:20]:
         for theta, flat in zip(data.theta, shares, strict=True):
             best = np.argsort(-theta[number], kind="stable")[: len(flat) // 2]
