@@ -7,7 +7,7 @@ import pytest
 import pgbn as pg
 from pgbn.explain.algebra import Formula
 from pgbn.explain.notation import Notation
-from pgbn.explain.readers import beside, entry_mark, over, weight_of
+from pgbn.explain.readers import entry_mark, over, readers_beside, weight_of
 from tests.helpers.own_edges import Carried
 
 DIMS = "day"
@@ -17,7 +17,7 @@ def heard(rate: pg.nodes.expression.Expression) -> tuple[dict[str, str], str, st
     net = pg.Network(pg.Poisson("x", rate, dims=DIMS))
     notation = Notation(net)
     (source,) = net.wiring.sources["event"]
-    inner, readers = beside(notation, source, notation.index)
+    inner, readers = readers_beside(notation, source, notation.index)
     weight = weight_of(notation, source, notation.index, inner).latex
     return inner, readers, weight, entry_mark(notation, source, notation.index)
 
