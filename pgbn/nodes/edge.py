@@ -125,7 +125,11 @@ class Edge(Expression):
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        return extent_of(self.parts, prod)
+        try:
+            return extent_of(self.parts, prod)
+        except RecursionError:
+            name = type(self).__name__
+            raise NetworkError(f"{name}: expand() returns edges that expand for ever") from None
 
     def __str__(self) -> str:
         fields = ", ".join(
