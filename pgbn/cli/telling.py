@@ -68,6 +68,6 @@ def foretell(settings: Settings) -> None:
     """How long the training is, and what a longer one is for."""
     sweeps = sum(settings.burn_in) + sum(settings.collect)
     more = "" if min(settings.burn_in) >= _LONG else (
-        f", enough to explore; for results to rely on, --burn-in {_LONG} --collect 500, and compare "
+        f", enough to explore; for results to rely on, --burn-in {_LONG} --collect 500; compare "
         "several seeds")  # fmt: skip
     output.note(f"sweeps: {sweeps}{more}")
