@@ -62,7 +62,7 @@ class _Library(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
     """Intermediate code with what it calls, to be linked into the library of a kernel."""
 
     def finalize(self) -> None:
-        begin = getattr(self, "_reload_init", set())  # numba 0.60 keeps it elsewhere
+        begin: set[Any] = getattr(self, "_reload_init", set())  # numba 0.60 keeps it elsewhere
         for library in dict.fromkeys(self._linking_libraries):
             begin.update(getattr(library, "_reload_init", ()))
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
