@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pgbn.cli.console import output
 from pgbn.storage.blocks import Corpus
 
 if TYPE_CHECKING:
+    from pgbn.evaluation import Topic
     from pgbn.training.settings import Settings
+    from pgbn.training.trained import TrainedNetwork
 
-__all__ = ["as_options", "describe", "finished", "foretell"]
+__all__ = ["as_options", "describe", "finished", "foretell", "hierarchy"]
 
 FEW_TERMS = 20
+_CHILDREN = 3  # that are shown of a theme; one less of each topic below
 _LONG = 1000  # sweeps of burn-in, as in the paper
 
 
@@ -71,3 +77,27 @@ def foretell(settings: Settings) -> None:
         f", enough to explore; for results to rely on, --burn-in {_LONG} --collect 500; compare "
         "several seeds")  # fmt: skip
     output.note(f"sweeps: {sweeps}{more}")
+
+
+def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list[str]:
+    """A table of contents: every topic of the top layer with its largest topics below, and theirs.
+    A topic k stands under the topic l that holds most of it, argmax_l weight_l φ_lk."""
+    from pgbn.evaluation import topics
+
+    found = [topics(network, layer, 6, vocabulary) for layer in range(1, network.depth + 1)]
+    lines = []
+
+    def add(layer: int, topic: Topic, above: int) -> None:
+        lines.append(f"{'    ' * above}{topic.weight:6.1%}  {' '.join(topic.terms)}")
+        if layer > 1:
+            upper, phi = found[layer - 1], network.phi[layer - 1]
+            index = np.array([each.index for each in upper])
+            held = np.array([each.weight for each in upper])[:, None] * phi[index]
+            under = index[held.argmax(axis=0)]
+            own = [each for each in found[layer - 2] if under[each.index] == topic.index]
+            for each in own[: _CHILDREN - above]:
+                add(layer - 1, each, above + 1)
+
+    for theme in found[-1]:
+        add(network.depth, theme, 0)
+    return lines

@@ -24,7 +24,7 @@ from pgbn.cli.options import (
     layer_budgets,
     layer_numbers,
 )
-from pgbn.cli.telling import as_options, describe, finished, foretell
+from pgbn.cli.telling import as_options, describe, finished, foretell, hierarchy
 from pgbn.errors import StorageError
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import count_terms, read_corpus
@@ -100,10 +100,9 @@ def demo_command(
     found = {layer: topics(model.network, layer, 8, model.vocabulary) for layer in layers}
 
     def text() -> None:
-        for layer, every in found.items():
-            rows = [(t.index, f"{t.weight:.1%}", " ".join(t.terms)) for t in every[:8]]
-            width = model.network.widths[layer - 1]
-            output.table(f"\nLayer {layer}: {width} topics", ("topic", "weight", "terms"), rows)
+        output.say("\nWhat is in the docstrings: themes, their topics, and the topics of these\n")
+        for line in hierarchy(model.network, model.vocabulary):
+            output.say(line)
         output.say(f"\nwidths {'-'.join(map(str, model.network.widths))}, {seconds:.0f} s")
         output.say(f"model: {to}   report: {page}\nnext: pgbn topics {to} --layer 2")
 
