@@ -24,7 +24,7 @@ from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.run.trace import TraceEvent, trace_turns
-from pgbn.engine.run.turns import arrange, joined
+from pgbn.engine.run.turns import arrange, begin_counts, joined
 from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
@@ -171,6 +171,7 @@ class Chain(ChainVerbs):
         the chain samples from another distribution, as `pgbn.testing` shows."""
         self.schedule = schedule
         self._turns, self._later = arrange(self.program, schedule, self.seed, self.number)
+        begin_counts(self._turns, self.sweeps)
 
     @property
     def sampler(self) -> FirstLayer | None:

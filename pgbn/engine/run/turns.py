@@ -14,10 +14,11 @@ from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.makers import FirstCounts
 from pgbn.engine.fused.gamma_layers import LayerTables
 from pgbn.engine.plan import Counts, Draw, Run, make_step
+from pgbn.network.reads import CountsRead
 from pgbn.network.steps import Step
 from pgbn.samplers.random import stream_key, word_of
 
-__all__ = ["JoinedTurn", "Turn", "arrange", "joined"]
+__all__ = ["JoinedTurn", "Turn", "arrange", "begin_counts", "joined"]
 
 
 @dataclass(frozen=True)
@@ -77,3 +78,20 @@ def joined(turns: list[Turn]) -> list[Callable[[int], None]]:
             tables.append((part, waiting.popleft().base))
         out.append(JoinedTurn(sampler, turn.base, tuple(tables)))
     return out
+
+
+def begin_counts(turns: Iterable[Turn], sweeps: int) -> None:
+    """Draw all counts once, before the first sweep of an order in which a step reads counts that
+    come later: given the first values, as if a sweep had ended there."""
+    reads = {
+        turn.step.name: {r.name for r in turn.step.reads if isinstance(r, CountsRead)}
+        - {turn.step.name}
+        for turn in turns
+    }
+    place = {name: number for number, name in enumerate(reads)}
+    if sweeps or all(place.get(n, -1) < place[name] for name in reads for n in reads[name]):
+        return
+    waiting = {turn.step.name: turn for turn in turns if turn.step.upward}
+    while waiting:
+        name = next(n for n in waiting if reads[n].isdisjoint(waiting))
+        waiting.pop(name)(0)
