@@ -6,7 +6,7 @@ on arrays; `pgbn.engine.plan` makes the steps of a sampler from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -34,6 +34,7 @@ from pgbn.samplers.stream import Stream
 
 if TYPE_CHECKING:
     from pgbn.engine.first_layer.base import FirstLayer
+    from pgbn.engine.shards.crew import Crew
     from pgbn.network.network import Network
 
 __all__ = ["Program"]
@@ -57,12 +58,9 @@ class Program:
         self.network, self.wiring = network, network.wiring
         self.sizes, self.replicates, self.executor = dict(sizes), replicates, executor
         self.cells = dict(cells)
-        self.indexes = {name: array[None] for name, array in network.indexes.items()}
-        self.indexes |= indexes or {}
+        self.indexes = {n: a[None] for n, a in network.indexes.items()} | dict(indexes or {})
         self.storage = {n.name: storage_order(self.wiring, n) for n in network}
-        for node in network:
-            if isinstance(node, Observed):
-                self.storage[node.name] = node.axes
+        self.storage |= {n.name: n.axes for n in network if isinstance(n, Observed)}
         self._row_dims = {dim for node in network.observed for dim in self.storage[node][:1]}
         copies = {name: 1 if name in shared else replicates for name in self.storage}
         self.shape4 = {name: shape4(dims, self.sizes, copies[name])
@@ -70,10 +68,12 @@ class Program:
         self.shape = {name: (copies[name], *(self.sizes[dim] for dim in dims))
                       for name, dims in self.storage.items()}  # fmt: skip
         self.pool = Pool(getattr(executor, "empty", np.empty))
-        self.values: dict[str, NDArray[np.float64]] = {}
-        self.counts: dict[tuple[str, str], NDArray[Any]] = {}  # integers
-        self.latent_counts: dict[str, NDArray[np.int64]] = {}
-        self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
+        self.values: MutableMapping[str, NDArray[np.float64]] = {}
+        self.counts: MutableMapping[tuple[str, str], NDArray[Any]] = {}  # integers
+        self.latent_counts: MutableMapping[str, NDArray[np.int64]] = {}
+        self.drawn: MutableMapping[tuple[str, str], NDArray[np.float64]] = {}
+        self.by_rows = True  # whether the step that is being made can draw a part of the rows
+        self.crew: Crew | None = None  # those who work on rows, where others do
         self.kernels = True  # False: general rules only, the reference for the kernels
         self.first_layers: dict[str, FirstLayer] = {}  # samplers of observed nodes, by name
         self._exposures: dict[str, Beside] = {}

@@ -25,6 +25,7 @@ from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.run.trace import TraceEvent, trace_turns
 from pgbn.engine.run.turns import arrange, joined
+from pgbn.engine.shards.crew import crew_of
 from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
@@ -68,7 +69,8 @@ class Chain(ChainVerbs):
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | self.given.shapes)
         check_fits(network, sizes, rows_in=getattr(worker, "memory", None))
-        program = Program(network, cells, sizes, 1, worker)
+        program = Program(network, cells, sizes, 1, getattr(worker, "local", worker))
+        program.crew = crew_of(program, worker)
         self._begin_given(program, {} if init is None else init)
         self._begin(program, layer1)
 
@@ -143,8 +145,8 @@ class Chain(ChainVerbs):
         assert isinstance(node, Observed)
         if name not in self._redraws:
             self._redraws[name] = prior_step(self.program, name)
-        value = self._redraws[name](key)
-        self.program.cells[name] = cells_of(node, value, self.program.replicates)
+        made = self._redraws[name](key)
+        self.program.cells[name] = cells_of(node, made, self.program.replicates)
         if name in self.program.first_layers:
             self.program.first_layers[name].start(stream_key(key, 1))
 
@@ -179,7 +181,7 @@ class Chain(ChainVerbs):
 
     def sweep(self, n: int = 1) -> Chain:
         """Run ``n`` sweeps."""
-        turns = joined(self._turns)
+        turns = joined(self._turns, self.program.crew)
         for _ in range(check_integer("sweep: n", n, 0)):
             self.sweeps += 1
             self._take_given()
