@@ -41,8 +41,8 @@ __all__ = [
     "rows_array",
 ]
 
-# Rows are numbered in blocks of so many, wherever they are worked on: shards begin with a block, and
-# what draws several rows or cells from one stream begins a new one with each.
+# Rows are numbered in blocks of so many, wherever they are worked on: shards begin with a block,
+# and what draws several rows or cells from one stream begins a new one with each.
 ROW_BLOCK = 256
 _BLOCKS_PER_THREAD = 4  # rows differ in cost: a thread that finishes early takes another block
 

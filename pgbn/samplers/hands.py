@@ -39,7 +39,7 @@ class Hands(Protocol):
         it are read only."""
 
     def ask(self, worker: int, function: Callable[..., Any], *args: Any) -> Any:
-        """Let a worker call ``function(room, *args)`` when it has done all that it was asked before.
+        """Let a worker call ``function(room, *args)`` when it has done what it was asked before.
         Returns a ticket, which is a handle of the result too."""
 
     def answers(self, tickets: Mapping[int, Any]) -> dict[int, Any]:

@@ -5,6 +5,7 @@ store for what goes to all of them, and what is done about those that die or do 
 said to them stands in `pgbn.engine.shards`.
 """
 
+import logging
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +26,11 @@ _CORES = os.cpu_count() or 1
 
 class Ray:
     """Rows on ``workers`` of Ray, with ``threads`` each: processes of this machine or, given the
-    ``address`` of a cluster ("auto" for the one that this machine belongs to), of its machines.
+    ``address`` of a cluster ("auto" for the one that this machine belongs to), of its machines. As
+    many workers as there are cores for, unless it is said.
 
-    What has no rows is drawn here. Workers leave what they have with Ray every ``commit`` sweeps: one
-    that dies, or gives no answer for ``timeout`` seconds, is replaced and goes on from there.
+    What has no rows is drawn here. Workers leave what they have with Ray every ``commit`` sweeps:
+    one that dies, or gives no answer for ``timeout`` seconds, is replaced and goes on from there.
     """
 
     def __init__(
@@ -44,8 +46,8 @@ class Ray:
         if address is not None and (not isinstance(address, str) or not address):
             raise DataError(f"Ray: address={address!r}: give the address of a cluster, or 'auto'")
         self.threads = check_integer("Ray: threads", threads, 1)
-        given = max(_CORES // self.threads, 1) if workers is None else workers
-        self.workers = check_integer("Ray: workers", given, 1)
+        self.asked = None if workers is None else check_integer("Ray: workers", workers, 1)
+        self.workers = self.asked or max(_CORES // self.threads, 1)
         self.commit = check_integer("Ray: commit", commit, 1)
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
             raise DataError(f"Ray: timeout={timeout!r}: give seconds, more than 0")
@@ -61,7 +63,7 @@ class Ray:
         return self  # what is copied with it, as an estimator is, has the same workers
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Ray, (self.workers, self.address, self.threads, self.timeout, self.commit)
+        return Ray, (self.asked, self.address, self.threads, self.timeout, self.commit)
 
     def hands(self) -> "RayHands":
         """The workers; they are started when they are first needed."""
@@ -109,7 +111,7 @@ class _Worker:
 
 
 class _Ticket(NamedTuple):
-    """Two results of a call: that it was made, and what it gave, which is fetched if it is wanted."""
+    """Two results of a call: that it was made, and what it gave, to be fetched if it is wanted."""
 
     made: Any
     result: Any
@@ -121,12 +123,14 @@ class RayHands:
     def __init__(self, settings: Ray) -> None:
         import ray
 
-        self.ray, self.settings, self.timeout = ray, settings, settings.timeout
+        self.ray: Any = ray
+        self.settings, self.timeout = settings, settings.timeout
         self.number, self.threads, self.commit = settings.workers, settings.threads, settings.commit
         self.began = not ray.is_initialized()
         if self.began:
             self._begin(settings.address)
         self._check_cores()
+        settings.workers = self.number
         self._kind = ray.remote(_Worker).options(
             num_cpus=self.threads, max_restarts=0, scheduling_strategy="SPREAD"
         )
@@ -141,16 +145,18 @@ class RayHands:
         cores = {} if address else {"num_cpus": max(_CORES, self.number * self.threads)}
         try:
             self.ray.init(address, include_dashboard=None if address else False,
-                          log_to_driver=False, logging_level="ERROR", **cores)  # fmt: skip
+                          log_to_driver=False, logging_level=logging.ERROR, **cores)  # fmt: skip
         except Exception as error:
             raise DataError(f"Ray: address={address!r}: no cluster there ({error})") from error
 
     def _check_cores(self) -> None:
         cores = int(self.ray.cluster_resources().get("CPU", 0))
+        if self.settings.asked is None:
+            self.number = max(cores // self.threads, 1)
         if cores < self.number * self.threads:
             raise DataError(
-                f"Ray: {self.number} workers of {self.threads} threads, but the cluster has {cores} "
-                f"cores; give workers={max(cores // self.threads, 1)}"
+                f"Ray: {self.number} workers of {self.threads} threads, but the cluster has "
+                f"{cores} cores; give workers={max(cores // self.threads, 1)}"
             )
 
     def _place(self, number: int) -> tuple[str, int]:
@@ -220,8 +226,8 @@ class RayHands:
             raise WorkerLost(number, f"it died: {error}") from error
         except failures.ObjectLostError as error:
             raise PgbnError(
-                f"Ray: what worker {number} left at its last commit was lost with its machine; go on "
-                "from the last checkpoint (save= and resume)"
+                f"Ray: what worker {number} left at its last commit was lost with its machine; go "
+                "on from the last checkpoint (save= and resume)"
             ) from error
 
 

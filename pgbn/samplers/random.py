@@ -20,7 +20,17 @@ from numba.extending import overload
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
 
-__all__ = ["RowKeys", "exponential", "later_key", "mix", "normal", "restart", "stream_key", "uniform", "word_of"]
+__all__ = [
+    "RowKeys",
+    "exponential",
+    "later_key",
+    "mix",
+    "normal",
+    "restart",
+    "stream_key",
+    "uniform",
+    "word_of",
+]
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15

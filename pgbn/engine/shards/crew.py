@@ -12,7 +12,6 @@ counts are integers, and floats are added by the driver, in the order of rows.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -33,7 +32,9 @@ from pgbn.network.steps import Step
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.hands import Hands
 
-__all__ = ["Crew", "crew_of", "executor_behind"]
+__all__ = ["PARTS", "Crew", "crew_of", "executor_behind"]
+
+PARTS = ("compute", "wait", "serialise", "commit")  # of the time of a sweep
 
 
 def crew_of(program: Program, executor: Executor) -> Crew | None:
@@ -57,7 +58,7 @@ class Crew:
     def __init__(self, program: Program, executor: Executor, hands: Hands, plate: str) -> None:
         self.program, self.hands, self.plate = program, hands, plate
         self.executor = executor
-        self.seconds = Counter[str]()
+        self.seconds: dict[str, float] = dict.fromkeys(PARTS, 0.0)
         self.cells = {n: c for n, c in program.cells.items() if plate in program.storage[n]}
         largest = max(self.cells.values(), key=lambda cells: cells.values.size)
         rows = program.sizes[plate]
@@ -79,8 +80,8 @@ class Crew:
         for observed, sampler in samplers.items():
             if observed in self.cells and not sampler.by_rows:
                 raise NetworkError(
-                    f"layer1={sampler.name!r} draws over all rows in turn, and cannot be spread over "
-                    f"workers by {self.executor!r}; use layer1='partial'"
+                    f"layer1={sampler.name!r} draws over all rows in turn, and cannot be spread "
+                    f"over workers by {self.executor!r}; use layer1='partial'"
                 )
         return {name: AfarLayer(own, self) if name in self.cells else own
                 for name, own in samplers.items()}  # fmt: skip
@@ -139,7 +140,9 @@ class Crew:
     def restore_rows(self, observed: str, each: Sequence[Mapping[str, Any]]) -> None:
         """Put the rows of a sampler where they were."""
         self._push()
-        self._absorb(self.mail.tell(worker.restore_rows, observed, own=[(state,) for state in each]))
+        self._absorb(
+            self.mail.tell(worker.restore_rows, observed, own=[(state,) for state in each])
+        )
 
     # ---- sweeps -----------------------------------------------------------------------
 

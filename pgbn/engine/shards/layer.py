@@ -76,8 +76,8 @@ class AfarLayer(FirstLayer):
             if array.shape != (ends[-1], *parts[0][name].shape[1:]):
                 raise DataError(
                     f"restore: {name!r} of the state has the shape {array.shape}, but this chain "
-                    f"needs {(int(ends[-1]), *parts[0][name].shape[1:])}; is it of the same network "
-                    "and data?"
+                    f"needs {(int(ends[-1]), *parts[0][name].shape[1:])}; is it of the same "
+                    "network and data?"
                 )
             for own, part in zip(each, np.split(array, ends[:-1]), strict=True):
                 own[name] = part

@@ -7,7 +7,7 @@ run by the driver, with the rows that they read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +101,4 @@ def shard_edges(starts: NDArray[np.int64], rows: int, workers: int) -> list[tupl
         place = int(np.abs(before - wanted).argmin())
         if blocks[place] > cuts[-1]:
             cuts.append(blocks[place])
-    return _pairs([*cuts, rows])
-
-
-def _pairs(edges: Sequence[int]) -> list[tuple[int, int]]:
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise([*cuts, rows]))

@@ -1,4 +1,4 @@
-"""What a worker does: it has the rows of a shard, as a program of fewer rows, and runs steps on them.
+"""What a worker does: it has the rows of a shard, as a program of fewer rows, and runs its steps.
 
 Every function takes the worker's room first, in which each chain has a `Shard` under its name.
 """
@@ -43,7 +43,7 @@ __all__ = [
     "start",
 ]
 
-Room = dict[str, Any]
+Room = dict[str, "Shard"]
 Place = tuple[str, Any]  # a table, and the key of an array in it
 
 TABLES = ("values", "counts", "drawn", "latent_counts")
@@ -143,7 +143,7 @@ def put(room: Room, name: str, shared: Mapping[Place, Any], own: Mapping[Place, 
 
 
 def put_loadings(room: Room, name: str, observed: str, parts: Sequence[NDArray[Any]]) -> None:
-    """Take φ as it was drawn; it stays where it is, in memory that all workers of a machine read."""
+    """Take φ as it was drawn; it stays in memory that all workers of a machine read."""
     loadings = Loadings(*(_unlocked(part) for part in parts))
     room[name].program.first_layers[observed].topics_held.hand_over(loadings)
 
