@@ -80,7 +80,7 @@ def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDA
     executor, given = stream.executor, operands
     if flat.shape[1] == flat.shape[2] == 1 and flat.shape[3] > 1:
         executor = by_blocks(executor, ROW_BLOCK)
-        if flat.shape[3] > ROW_BLOCK:
+        if flat.shape[3] > ROW_BLOCK or getattr(executor, "first", 0):  # a part of a long line
             flat, given = _in_blocks(out), tuple(map(_in_blocks, operands))
     replicates, first, second, third = flat.shape
     rows = replicates * first * second

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.engine.compile.layout import PartSizes
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.first_layer.choice import samplers_of
@@ -83,9 +84,10 @@ class Shard:
         self, spec: Spec, first: int, cells: Mapping[str, Cells], indexes: Mapping[str, Any]
     ) -> None:
         rows = next(cell.shape[0] for cell in cells.values() if cell.dims[0] == spec.plate)
-        sizes, self.plate = {**spec.sizes, spec.plate: rows}, spec.plate
+        sizes, self.plate = PartSizes(spec.sizes, spec.plate, rows), spec.plate
         executor = ShardRows(first, rows, Threads(spec.threads))
         self.program = Program(spec.network, cells, sizes, 1, executor, indexes=indexes)
+        self.program.sizes = sizes
         for table in TABLES:
             setattr(self.program, table, WrittenTable())
         self.program.kernels = spec.kernels
