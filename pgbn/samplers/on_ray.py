@@ -126,6 +126,7 @@ class RayHands:
         self.ray: Any = ray
         self.settings, self.timeout = settings, settings.timeout
         self.number, self.threads, self.commit = settings.workers, settings.threads, settings.commit
+        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # they are raised again here
         self.began = not ray.is_initialized()
         if self.began:
             self._begin(settings.address)

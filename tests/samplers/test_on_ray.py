@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.io
+import scipy.sparse
 
 import pgbn
 from pgbn import zoo
@@ -160,8 +162,8 @@ def test_the_estimator_and_the_command_line_take_it(
     spread = pgbn.PGBN(executor=executor, **options).fit(X)
     assert np.array_equal(spread.components_, pgbn.PGBN(n_jobs=1, **options).fit(X).components_)
     monkeypatch.setattr(on_ray, "Ray", lambda workers: executor if workers == 3 else None)
-    np.savetxt(tmp_path / "x.csv", X, "%d", delimiter=",", header=",".join(map(str, range(40))))
-    command = ["fit", str(tmp_path / "x.csv"), "-o", str(tmp_path / "m"), "--max-width", "6",
+    scipy.io.mmwrite(tmp_path / "x.mtx", scipy.sparse.csr_matrix(X))
+    command = ["fit", str(tmp_path / "x.mtx"), "-o", str(tmp_path / "m"), "--max-width", "6",
                "--depth", "1", "--burn-in", "2", "--collect", "1", "--ray", "3"]  # fmt: skip
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output

@@ -129,7 +129,7 @@ class Cells:
     def groups(self, width: int) -> list[int]:
         """How many groups of ``width`` cells, the last one perhaps of fewer, each block of rows
         has: what draws several cells from one stream draws a group, see `ROW_BLOCK`."""
-        edges = np.append(self.starts[: self.rows : ROW_BLOCK], self.starts[self.rows])
+        edges = np.append(self.starts[: self.rows : self._block], self.starts[self.rows])
         return [int(-(-size // width)) for size in np.diff(edges)]
 
     def in_groups(self, column: NDArray[Any], width: int) -> NDArray[Any]:
@@ -152,9 +152,14 @@ class Cells:
             start += number * width
         return out
 
+    @property
+    def _block(self) -> int:
+        """The rows of a block: replicates, which are never parted, are one."""
+        return ROW_BLOCK if self.replicates == 1 else max(self.rows, 1)
+
     def _block_cells(self, block: int) -> slice:
-        first = block * ROW_BLOCK
-        return slice(self.starts[first], self.starts[min(first + ROW_BLOCK, self.rows)])
+        first = block * self._block
+        return slice(self.starts[first], self.starts[min(first + self._block, self.rows)])
 
     def part(self, first: int, last: int) -> Cells:
         """Some of the rows, from a block on, as cells of their own, which know how many cells, and
