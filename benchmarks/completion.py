@@ -8,6 +8,7 @@ others is that of the ratio of sums over samples:
 - of a joint run over training documents and seen tokens, samples 5 sweeps apart;
 - by document completion with a network trained on the training documents alone, given its one Φ;
 - and given the draws of Φ that it kept;
+- by going on from there over the training documents and the seen tokens (``train=``);
 - the same with a network trained on all that the joint run sees: what is left is the difference
   between sampling documents together and one by one.
 """
@@ -73,6 +74,10 @@ def main():
         for what, model in (("one Φ", one), (f"{samples} draws of Φ", training.deepest)):
             found = completion_perplexity(model, seen, held_out, burn_in=burn_in, samples=of)
             show(f"{what}, of {name}", found.perplexity())
+        if data is not both:
+            found = completion_perplexity(training.deepest, seen, held_out, burn_in=burn_in,
+                                          samples=THIN * samples, train=data)  # fmt: skip
+            show(f"{samples} samples of both, begun there", found.perplexity())
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ by the ratio of sums over samples in the last layer's collection, CPU seconds, a
 With a budget for each layer, twins of upper layers are merged as the estimator does it; only that
 as many sweeps follow as were collected before, so that perplexities average over as many samples.
 
-Beside it one layer of scikit-learn's LDA, and of tomotopy and topica where they are installed, with
-as many topics as our first layer may have, scored with the same tokens and the same functions.
+Beside it one layer of scikit-learn, tomotopy and topica (`--programs`), with as many topics as
+our first layer may have, scored with the same tokens and the same functions. With `--json` every
+line is kept when it is done, and takes the place of an earlier one of the same corpus and name.
 """
 
 import argparse
@@ -28,8 +29,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import pgbn
+from benchmarks import one_layer
 from benchmarks.networks import machine
 from examples.paper.corpora import load_newsgroups, load_nips
+from pgbn.checks import WIDTHS
 from pgbn.corpus import count_terms
 from pgbn.docstrings import docstrings
 from pgbn.evaluation import HeldOutPerplexity, leading_words, split_tokens
@@ -125,13 +128,15 @@ def ours(corpus, X, seen, held, max_width, settings, save=None):
     training = pgbn.train_layerwise(
         seen, max_width, callback=collect, progress=False, threads=1, **settings
     )
+    shown = ", ".join(map(str, max_width)) if isinstance(max_width, tuple) else f"{max_width}"
+    if save:
+        pgbn.save(training.deepest, save / f"{corpus} {shown} as trained")
     if isinstance(max_width, tuple):
         training = without_twins(training, go_on)
     model = training.deepest
     seconds = time.process_time() - clock
-    shown = ", ".join(map(str, max_width)) if isinstance(max_width, tuple) else f"{max_width}"
     if save:
-        pgbn.save(model.without_state(), save / f"{corpus} {shown}")
+        pgbn.save(model, save / f"{corpus} {shown}")
     layers = [
         describe(leading_words(model, each.layer, TOP),
                  leading_words(model, each.layer, TOP, relevance=1.0), X, each.effective)
@@ -140,90 +145,18 @@ def ours(corpus, X, seen, held, max_width, settings, save=None):
     return Line(corpus, f"pgbn {shown}", score.perplexity(), seconds, layers)
 
 
-def peer(corpus, name, X, held, run, topics):
-    """One layer of another program: ``run`` gives samples of (Φ, θ)."""
+def peer(corpus, name, X, seen, held, topics, sweeps):
+    """One layer of another program."""
     score, clock = HeldOutPerplexity(held, 1), time.process_time()
-    samples = run(topics)
+    samples = one_layer.run(name, seen, topics, sweeps)
     seconds = time.process_time() - clock
     for phi, theta in samples:
         score.add(phi, theta)
     phi, theta = samples[-1]
     leading = np.argsort(-phi, axis=1, kind="stable")[:, :TOP]
-    shares = theta.sum(axis=0) / theta.sum()
-    effective = effective_width(shares)
+    effective = effective_width(theta.sum(axis=0) / theta.sum())
     layer = describe(leading, leading, X, effective)
     return Line(corpus, f"{name} {topics}", score.perplexity(), seconds, [layer])
-
-
-def peers(seen, sweeps):
-    """The programs that are installed, as functions of the number of topics."""
-    found = {"scikit-learn": lambda topics: _sklearn(seen, topics)}
-    for name, run in (("tomotopy", _tomotopy), ("topica", _topica)):
-        try:
-            __import__(name)
-        except ImportError:
-            print(f"{name} is not installed", flush=True)
-            continue
-        found[name] = lambda topics, run=run: run(seen, topics, sweeps)
-    return found
-
-
-def _sklearn(seen, topics):
-    from sklearn.decomposition import LatentDirichletAllocation
-
-    model = LatentDirichletAllocation(topics, topic_word_prior=0.05, doc_topic_prior=50 / topics,
-                                      max_iter=30, random_state=0)  # fmt: skip
-    theta = model.fit_transform(sp.csr_matrix(seen))
-    return [(model.components_ / model.components_.sum(axis=1, keepdims=True), theta)]
-
-
-def _tokens(seen):
-    """The documents that are not empty as lists of words, and their places."""
-    rows = np.flatnonzero(np.diff(seen.indptr))
-    texts = []
-    for j in rows:
-        at = slice(seen.indptr[j], seen.indptr[j + 1])
-        texts.append([str(w) for w in np.repeat(seen.indices[at], seen.data[at])])
-    return rows, texts
-
-
-def _filled(shape, topics, known, phi, rows, theta):
-    """Φ and θ over all terms and documents, of those that a program knows."""
-    every = np.full((topics, shape[1]), 1e-12)
-    every[:, known] = phi
-    of = np.full((shape[0], topics), 1.0 / topics)
-    of[rows] = theta
-    return every / every.sum(axis=1, keepdims=True), of
-
-
-def _tomotopy(seen, topics, sweeps):
-    import tomotopy
-
-    rows, texts = _tokens(seen)
-    model = tomotopy.LDAModel(k=topics, alpha=50.0 / topics, eta=0.05, seed=1)
-    for text in texts:
-        model.add_doc(text)
-    model.train(sweeps, workers=1)
-    samples = []
-    for _ in range(20):
-        model.train(THIN, workers=1)
-        known = np.array([int(word) for word in model.used_vocabs])
-        phi = np.array([model.get_topic_word_dist(k) for k in range(topics)])
-        theta = np.array([document.get_topic_dist() for document in model.docs])
-        samples.append(_filled(seen.shape, topics, known, phi, rows, theta))
-    return samples
-
-
-def _topica(seen, topics, sweeps):
-    import topica
-
-    rows, texts = _tokens(seen)
-    model = topica.LDA(topics, alpha_sum=50.0, beta=0.05, optimize_interval=0, seed=1,
-                       use_symmetric_alpha=True)  # fmt: skip
-    model.fit(texts, iters=sweeps, num_samples=20, sample_interval=THIN, keep_theta_draws=False)
-    known = np.array([int(word) for word in model.vocabulary])
-    return [_filled(seen.shape, topics, known, np.asarray(model.topic_word), rows,
-                    np.asarray(model.doc_topic))]  # fmt: skip
 
 
 # ---- the table ------------------------------------------------------------------------
@@ -244,6 +177,16 @@ def show(line):
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
+def keep(line, path):
+    """Show a line, and put it into the file of results."""
+    show(line)
+    if path:
+        lines = json.loads(path.read_text("utf-8")) if path.exists() else []
+        new = {**vars(line), "layers": [vars(layer) for layer in line.layers]}
+        lines = [old for old in lines if (old["corpus"], old["name"]) != (line.corpus, line.name)]
+        path.write_text(json.dumps([*lines, new], indent=1) + "\n", "utf-8")
+
+
 def budget(text):
     numbers = tuple(int(part) for part in text.split(","))
     return numbers if len(numbers) > 1 else numbers[0]
@@ -256,11 +199,11 @@ def main():
     parser.add_argument("--fortunes", type=Path, help="the folder of the package fortunes")
     parser.add_argument("--corpora", nargs="*",
                         default=["demo", "fortunes", "20newsgroups", "NIPS12"])  # fmt: skip
-    parser.add_argument("--budgets", type=budget, nargs="*", default=[100, (100, 30, 10)])
+    parser.add_argument("--budgets", type=budget, nargs="*", default=[WIDTHS[0], WIDTHS])
     parser.add_argument("--depth", type=int, default=3)
     parser.add_argument("--sweeps", type=int, nargs=2, default=[300, 200], help="burn-in, collect")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--programs", nargs="*", default=["pgbn", *one_layer.PROGRAMS])
     parser.add_argument("--save", type=Path, help="a folder for the trained networks")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -270,21 +213,16 @@ def main():
     titles = ["corpus", "budgets", "widths", "effective", "twins", "diversity", "NPMI shown",
               "NPMI probable", "perplexity", "CPU s"]  # fmt: skip
     print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}", flush=True)
-    lines = []
     for name, read in corpora(arguments).items():
         X = sp.csr_array(read())
         seen, held = split_tokens(X, SEEN, seed=0)
-        for widths in arguments.budgets:
-            lines.append(ours(name, X, seen, held, widths, settings, arguments.save))
-            show(lines[-1])
-        if not arguments.no_peers:
-            topics = np.atleast_1d(arguments.budgets[-1])[0].item()
-            for program, run in peers(seen, sum(arguments.sweeps)).items():
-                lines.append(peer(name, program, X, held, run, topics))
-                show(lines[-1])
-    if arguments.json:
-        plain = [{**vars(line), "layers": [vars(layer) for layer in line.layers]} for line in lines]
-        arguments.json.write_text(json.dumps(plain, indent=1))
+        for widths in arguments.budgets if "pgbn" in arguments.programs else ():
+            keep(ours(name, X, seen, held, widths, settings, arguments.save), arguments.json)
+        topics = np.atleast_1d(arguments.budgets[-1])[0].item()
+        for program in one_layer.PROGRAMS:
+            if program in arguments.programs:
+                line = peer(name, program, X, seen, held, topics, sum(arguments.sweeps))
+                keep(line, arguments.json)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,15 @@
-"""Minibatches beside Gibbs sampling, and the features of many documents.
-
-    python -m benchmarks.minibatch perplexity --data ../shared/data/20newsgroups.npz --widths 100
-    python -m benchmarks.minibatch features --documents 1000000
+"""Minibatches beside Gibbs sampling, and the features of many documents: parts of
+`benchmarks.scale`.
 
 ``perplexity``: both are trained on the training documents of 20newsgroups; 80 % of the tokens of
 test documents are seen, and the others scored, given the mean of Φ and given as many draws of Φ
-from both. Printed with the CPU time of each, and of minibatches also on the way.
+from both. On the way, against CPU seconds of training: the perplexity of further test documents,
+half of each seen, given one Φ. With a corpus of ``build`` documents that it does not have are
+scored, and Gibbs runs on disk.
 ``features``: short documents are drawn from a network block by block, built into a corpus, and
-their features written to a file; printed with the documents a second and the largest memory.
-Each prints one JSON document a line.
+their features written to a file; with the documents a second and the largest memory.
 """
 
-import argparse
-import json
-import resource
 import tempfile
 import time
 from dataclasses import replace
@@ -23,55 +19,108 @@ import numpy as np
 import scipy.sparse as sp
 
 import pgbn
-from benchmarks.networks import machine
+from benchmarks.drawn import unseen_block
+from benchmarks.memory import peak
 from examples.paper.corpora import load_newsgroups
 from pgbn.evaluation import completion_perplexity, split_tokens
 
+__all__ = ["features", "perplexity"]
 
-def show(**facts):
-    print(json.dumps(facts), flush=True)
+ETA = 0.05
+SWEEPS = 100  # to settle, and as many to score, for documents that are scored in the end
+NOTES = 10  # on the way, for each of the two
 
 
-def memory():
-    """The largest resident memory so far, in megabytes."""
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+class Watch:
+    """Perplexity on the way, against CPU seconds without those of scoring."""
+
+    def __init__(self, name, documents):
+        self.name, self.documents, self.line = name, documents, []
+        self.begun = time.process_time()
+
+    def note(self, model):
+        now = time.process_time()
+        found = completion_perplexity(model, self.documents, burn_in=50, samples=50, seed=1)
+        self.line.append((now - self.begun, found.perplexity()))
+        print(f"{self.name}: {self.line[-1][0]:.1f} CPU s, {self.line[-1][1]:.1f}", flush=True)
+        self.begun += time.process_time() - now
+
+    @property
+    def seconds(self):
+        return time.process_time() - self.begun
+
+
+def by_minibatches(X, arguments, watch):
+    """A training on minibatches."""
+    pace = {name: getattr(arguments, name) for name in ("first_step", "delay")
+            if getattr(arguments, name)}  # fmt: skip
+
+    def callback(event):
+        if event.step % max(1, arguments.steps // NOTES) == 0:
+            learner = event.learner
+            phi = [learner.mean(f"phi{t + 1}") for t in range(len(arguments.widths))]
+            watch.note(pgbn.TrainedNetwork(tuple(phi), learner.values["r"], np.ones(len(phi))))
+
+    return pgbn.train_minibatch(
+        X, tuple(arguments.widths), steps=arguments.steps, collect=arguments.collect,
+        keep_draws=arguments.draws, batch_size=arguments.batch, seed=1, progress=False,
+        callback=callback, **pace,
+    )  # fmt: skip
+
+
+def by_gibbs(X, arguments, watch, executor):
+    """Gibbs sampling, layer by layer."""
+    depth = len(arguments.widths)
+    total = depth * (arguments.burn_in + arguments.collect)
+    sweeps = iter(range(1, total + 1))
+
+    def callback(event):
+        if next(sweeps) % max(1, total // NOTES) == 0:
+            counts, r = event.chain.counts, event.chain.select(["r"])["r"]
+            shape = [ETA + counts[f"phi{t + 1}"] for t in range(event.depth)]
+            phi = tuple(each / each.sum(axis=1, keepdims=True) for each in shape)
+            watch.note(pgbn.TrainedNetwork(phi, r, np.ones(len(phi))))
+
+    return pgbn.train_layerwise(
+        X, tuple(arguments.widths), depth, burn_in=arguments.burn_in, collect=arguments.collect,
+        keep_draws=arguments.draws, seed=1, progress=False, min_width=1, callback=callback,
+        executor=executor, trace_every=0,
+    ).deepest  # fmt: skip
 
 
 def perplexity(arguments):
-    corpus = load_newsgroups(arguments.data, arguments.vocabulary)
-    seen, held_out = split_tokens(corpus["test"][:: arguments.every], 0.8, seed=0)
-    X, widths = sp.csr_array(corpus["train"]), tuple(arguments.widths)
-    show(machine=machine(), documents=X.shape[0], tokens=int(X.sum()), scored=int(held_out.sum()))
-
-    def scores(model):
-        both = (replace(model, draws={}), model)
-        found = [completion_perplexity(each, seen, held_out, burn_in=100, samples=100, seed=1)
-                 for each in both]  # fmt: skip
-        return {"one": round(found[0].perplexity(), 1), "draws": round(found[1].perplexity(), 1)}
-
-    def note(event):
-        if event.perplexity is not None:
-            seconds = round(time.process_time() - begun, 1)
-            show(way="minibatch", step=event.step, cpu=seconds, half=round(event.perplexity, 1))
-
-    begun = time.process_time()
-    model = pgbn.train_minibatch(
-        X, widths, steps=arguments.steps, collect=arguments.collect, keep_draws=arguments.draws,
-        batch_size=arguments.batch, first_step=arguments.first_step, delay=arguments.delay,
-        seed=1, progress=False, callback=note, show_every=100,
-        held_out=corpus["test"][1 :: 4 * arguments.every],
-    )  # fmt: skip
-    show(way="minibatch", widths=widths, cpu=round(time.process_time() - begun, 1), **scores(model))
-    begun = time.process_time()
-    trained = pgbn.train_layerwise(
-        X, widths, len(widths), burn_in=arguments.burn_in, collect=arguments.collect,
-        keep_draws=arguments.draws, seed=1, progress=False, min_width=1,
-    )  # fmt: skip
-    seconds = round(time.process_time() - begun, 1)
-    show(way="gibbs", widths=trained.widths, cpu=seconds, **scores(trained.deepest))
+    """Minibatches beside Gibbs sampling."""
+    if arguments.corpus:
+        X = pgbn.Corpus.open(arguments.corpus)
+        test = unseen_block(1024, X.shape[1])
+    else:
+        corpus = load_newsgroups(Path(arguments.data), arguments.vocabulary)
+        X, test = sp.csr_array(corpus["train"]), corpus["test"]
+    seen, held_out = split_tokens(test[:: arguments.every], 0.8, seed=0)
+    found, lines = {}, {}
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        disk = pgbn.Disk(folder, arguments.memory) if arguments.corpus else pgbn.Threads(1)
+        for name in ("minibatch", "Gibbs"):
+            watch = Watch(name, test[1 :: 4 * arguments.every])
+            model = (by_minibatches(X, arguments, watch) if name == "minibatch" else
+                     by_gibbs(X, arguments, watch, disk))  # fmt: skip
+            seconds = watch.seconds
+            one, draws = (completion_perplexity(each, seen, held_out, burn_in=SWEEPS,
+                                                samples=SWEEPS, seed=1).perplexity()
+                          for each in (replace(model, draws={}), model))  # fmt: skip
+            found[name] = {"widths": model.widths, "cpu": seconds, "one": one, "draws": draws,
+                           "way": watch.line}  # fmt: skip
+            print(f"{name} {model.widths}: {seconds:.1f} CPU s, {one:.1f} with one Φ, "
+                  f"{draws:.1f} with {arguments.draws} draws", flush=True)  # fmt: skip
+            lines[name] = tuple(zip(*watch.line, strict=True))
+    for kind in ("one", "draws"):
+        more = found["minibatch"][kind] / found["Gibbs"][kind] - 1
+        print(f"minibatches against Gibbs, {kind}: {100 * more:+.1f} %")
+    return found, lines, ("CPU s", "perplexity of halves")
 
 
 def features(arguments):
+    """The features of many documents, from a corpus to a file."""
     rng = np.random.default_rng(0)
     model = pgbn.TrainedNetwork(
         phi=(rng.dirichlet(np.full(arguments.vocabulary, 0.05), arguments.topics),),
@@ -92,41 +141,23 @@ def features(arguments):
             cells = (np.ones(words.size, np.int64), (rows, words.reshape(-1)))
             yield sp.coo_array(cells, shape=(10_000, arguments.vocabulary)).tocsr()
 
+    line = [(0.0, 0)]
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         begun = time.perf_counter()
         corpus = pgbn.Corpus.build(batches(), Path(folder) / "corpus")
-        show(machine=machine(), what="built", documents=corpus.shape[0], tokens=corpus.total,
-             seconds=round(time.perf_counter() - begun, 1), megabytes=memory())  # fmt: skip
-        begun = time.perf_counter()
-        found = pgbn.transform_to(model, corpus, Path(folder) / "features.npy",
-                                  burn_in=arguments.sweeps, samples=arguments.sweeps)  # fmt: skip
-        seconds = time.perf_counter() - begun
-        show(what="features", shape=found.shape, seconds=round(seconds, 1),
-             documents_a_second=round(len(found) / seconds), megabytes=memory(),
-             file_megabytes=round(found.nbytes / 1e6))  # fmt: skip
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["perplexity", "features"])
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--vocabulary", type=int, default=2000)
-    parser.add_argument("--every", type=int, default=4, help="of the test documents, every n-th")
-    parser.add_argument("--widths", type=int, nargs="+", default=[100])
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--first-step", type=float, default=0.5)
-    parser.add_argument("--delay", type=float, default=20.0)
-    parser.add_argument("--burn-in", type=int, default=300)
-    parser.add_argument("--collect", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--documents", type=int, default=1_000_000)
-    parser.add_argument("--topics", type=int, default=50)
-    parser.add_argument("--sweeps", type=int, default=20)
-    parser.add_argument("--folder", type=Path, help="for the corpus and the file of features")
-    arguments = parser.parse_args()
-    {"perplexity": perplexity, "features": features}[arguments.what](arguments)
-
-
-if __name__ == "__main__":
-    main()
+        built = {"seconds": time.perf_counter() - begun, "peak": peak()}
+        print(f"built {corpus.shape[0]} documents in {built['seconds']:.1f} s, "
+              f"{built['peak']:.0f} MB", flush=True)  # fmt: skip
+        begun, cpu = time.perf_counter(), time.process_time()
+        found = pgbn.transform_to(
+            model, corpus, Path(folder) / "features.npy", burn_in=arguments.sweeps,
+            samples=arguments.sweeps,
+            progress=lambda done, _: line.append((time.perf_counter() - begun, done)),
+        )  # fmt: skip
+        seconds, cpu, size = line[-1][0], time.process_time() - cpu, found.nbytes
+        print(f"features {found.shape}: {seconds:.1f} s, {cpu:.1f} CPU s, "
+              f"{len(found) / seconds:.0f} documents a second, {peak():.0f} MB of which the file "
+              f"has {size / 1e6:.0f}")  # fmt: skip
+    results = {"built": built, "seconds": seconds, "cpu": cpu, "peak": peak(), "bytes": size,
+               "documents a second": len(found) / seconds, "way": line}  # fmt: skip
+    return results, {"features": tuple(zip(*line, strict=True))}, ("s", "documents")

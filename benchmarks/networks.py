@@ -4,21 +4,23 @@ import json
 import os
 import platform
 import time
+from datetime import date
 from pathlib import Path
 
 import numpy as np
 
 import pgbn
 
-__all__ = ["Sweeper", "least", "machine", "measure", "plot", "save"]
+__all__ = ["Sweeper", "bars", "least", "machine", "measure", "plot", "save"]
 
 
 class Sweeper:
     """A chain of a belief network whose sweeps are timed."""
 
-    def __init__(self, counts, widths, threads=1, layer1="auto", burn_in=0, like=None):
+    def __init__(self, counts, widths, threads=1, layer1="auto", burn_in=0, like=None, init=None):
         network = pgbn.zoo.pgbn(widths)
-        self.chain = network.chain({"x": counts}, seed=1, layer1=layer1, threads=threads)
+        self.chain = network.chain({"x": counts}, seed=1, layer1=layer1, threads=threads,
+                                   init=init)  # fmt: skip
         if like is not None:  # the same state, so that only the threads differ
             self.chain.restore(like.chain.state(), like.chain.sweeps)
         self.chain.sweep(burn_in)
@@ -54,34 +56,57 @@ def machine():
 
 
 def save(path, result):
-    """Write a result as JSON, where a path is given; of the files that it read, the names."""
+    """Write a result as JSON with the date, where a path is given; of the files that it read, the
+    names."""
     if path:
+        paths = ("data", "json", "plot", "png", "corpus", "out", "folder")
         names = {key: Path(value).name for key, value in result["arguments"].items()
-                 if key in ("data", "json", "plot", "png", "corpus") and value}  # fmt: skip
-        result = {**result, "arguments": {**result["arguments"], **names}}
+                 if key in paths and value}  # fmt: skip
+        result = {"date": date.today().isoformat(), **result,
+                  "arguments": {**result["arguments"], **names}}  # fmt: skip
         Path(path).write_text(json.dumps(result, indent=1, default=str) + "\n")
 
 
 def plot(path, lines, x_label, y_label, log=True):
     """{label: (x, y)} as a PNG, where a path is given and matplotlib is installed."""
+
+    def draw(axes):
+        for label, (x, y) in lines.items():
+            axes.plot(x, y, marker="o", label=label)
+        if log:
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        axes.legend()
+
+    _picture(path, draw)
+
+
+def bars(path, values, label):
+    """{name: value} as a PNG, where a path is given and matplotlib is installed."""
+
+    def draw(axes):
+        axes.bar_label(axes.barh(list(values), list(values.values())), fmt="%.3g", padding=3)
+        axes.invert_yaxis()
+        axes.margins(x=0.15)
+        axes.set_xlabel(label)
+
+    _picture(path, draw)
+
+
+def _picture(path, draw):
     if not path:
         return
     try:
         import matplotlib
     except ImportError:
-        print("matplotlib is not installed: no plot")
+        print("matplotlib is not installed: no picture")
         return
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 4))
-    for label, (x, y) in lines.items():
-        axes.plot(x, y, marker="o", label=label)
-    if log:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.legend()
+    draw(axes)
     figure.savefig(path, dpi=120, bbox_inches="tight")
     plt.close(figure)

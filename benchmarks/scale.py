@@ -1,19 +1,20 @@
 """Past one core and one memory: tokens a second, peak memory, perplexity against time.
 
-    python -m benchmarks.scale threads --data ../shared/data/20newsgroups.npz --topics 400
+    python -m benchmarks.scale ratios --data ../shared/data/20newsgroups.npz
     python -m benchmarks.scale build --tokens 100000000 --vocabulary 100000 --corpus corpus
     python -m benchmarks.scale disk --corpus corpus --topics 200 --memory 400MB --part 10
-    python -m benchmarks.scale labels --data ../shared/data/20newsgroups.npz --vocabulary 2000
+    python -m benchmarks.scale labels --data ../shared/data/20newsgroups.npz
     python -m benchmarks.scale minibatch --data ../shared/data/20newsgroups.npz --widths 100 50 20
+    python -m benchmarks.scale minibatch --corpus corpus --widths 200 --steps 300 --burn-in 20
     python -m benchmarks.scale features
 
-``threads``: sweeps in one process, side after side: "collapsed" on one thread, "partial" on one
-and two; with ``--widths`` of a deep network. ``build``: a corpus drawn from the model block by
-block, built in bounded memory. ``disk``: the same chain on that corpus with `pgbn.Disk` and, on its
-first blocks (one in ``part``), in memory and on disk: a process each, so that each has a peak of
-its own. ``labels``: held-out perplexity against CPU time for "collapsed", and for "partial" with
-one, two and three sweeps of labels for each draw of Φ. ``minibatch`` and ``features`` are those of
-`benchmarks.minibatch`. ``--json`` keeps all figures, ``--png`` draws those of labels.
+``ratios``: sweeps side after side in one process, and the medians of their ratios: "partial" on two
+threads and on one, "partial" on two and "collapsed" on one, rows on disk and in memory. ``build``:
+a corpus drawn from the model block by block, built in bounded memory. ``disk``: a chain on that
+corpus with `pgbn.Disk` and, on its first blocks (one in ``part``), in memory and on disk: a process
+each, so that each has a peak of its own. ``labels``, ``minibatch``, ``features``: see
+`benchmarks.labels` and `benchmarks.minibatch`. Each writes scale-NAME.json and scale-NAME.png to
+``--out``.
 """
 
 import argparse
@@ -29,45 +30,95 @@ import numpy as np
 from scipy import sparse
 
 import pgbn
+from benchmarks.drawn import ROWS, drawn_blocks
+from benchmarks.labels import by_labels, share_labels
 from benchmarks.memory import peak
-from benchmarks.networks import Sweeper, least, machine, measure, plot, save
+from benchmarks.minibatch import features, perplexity
+from benchmarks.networks import Sweeper, bars, machine, measure, plot, save
 from benchmarks.sweep import load
-from pgbn.evaluation import HeldOut, split_tokens
-from pgbn.samplers.random import stream_key
 
-LENGTH = 300  # tokens of a document
-ROWS = 4096  # documents of a block
-
-
-def drawn_blocks(tokens, vocabulary, topics, seed=0):
-    """Blocks of documents × terms with a few of ``topics`` topics each, Zipfian words."""
-    rng = np.random.default_rng(seed)
-    base = 1.0 / np.arange(1, vocabulary + 1)
-    shape = 0.05 * vocabulary * base / base.sum()
-    reached = [np.cumsum(rng.gamma(shape)) for _ in range(topics)]
-    documents = tokens // LENGTH
-    for first in range(0, documents, ROWS):
-        rows = min(ROWS, documents - first)
-        theta = rng.gamma(0.05, size=(rows, topics)) + 1e-12
-        split = np.array([rng.multinomial(LENGTH, line / line.sum()) for line in theta])
-        row, word = [], []
-        for k, sums in enumerate(reached):
-            where = np.repeat(np.arange(rows), split[:, k])
-            row.append(where)
-            word.append(np.searchsorted(sums, rng.random(where.size) * sums[-1]))
-        at = (np.concatenate(row), np.concatenate(word))
-        yield sparse.csr_matrix((np.ones(at[0].size, np.int64), at), shape=(rows, vocabulary))
+DEEP = (400, 200, 200, 100, 100)
 
 
 def build(arguments):
     """The corpus, and what it took."""
     begun = time.process_time()
-    blocks = drawn_blocks(arguments.tokens, arguments.vocabulary, 200)
+    blocks = drawn_blocks(arguments.tokens, arguments.vocabulary)
     corpus = pgbn.Corpus.build(blocks, arguments.corpus, block_rows=ROWS)
     found = {"documents": corpus.shape[0], "tokens": int(corpus.total), "cells": corpus.entries,
              "cpu": time.process_time() - begun, "peak": peak()}  # fmt: skip
     print(found)
-    return found
+    return found, None, None
+
+
+# ---- (a) threads, and all ratios ------------------------------------------------------
+
+
+def ratio(name, sides, repeats):
+    """How many times faster the second side is, by wall and by CPU time: medians of the ratios of
+    sweeps that follow each other."""
+    measure(sides, 1)
+    times = measure(sides, repeats)
+    slow, fast = (np.array(times[side]) for side in sides)
+    cpu, wall = np.median(slow / fast, axis=0)
+    low, high = np.quantile(slow[:, 1] / fast[:, 1], [0.25, 0.75])
+    print(f"{name}: {wall:.2f} (quartiles {low:.2f}, {high:.2f}); by CPU time {cpu:.2f}")
+    for side, values in times.items():
+        seconds = np.median(values, axis=0)
+        print(f"    {side:26s}{seconds[1]:9.3f} s{seconds[0]:9.3f} CPU s", flush=True)
+    return {name: {"wall": wall, "cpu": cpu, "quartiles": [low, high], "times": times}}
+
+
+def deep(counts, arguments):
+    """The whole network of five layers on two threads and on one."""
+    one = Sweeper(counts, DEEP, 1, "partial", burn_in=arguments.burn_in)
+    two = Sweeper(counts, DEEP, 2, "partial", like=one)
+    sides = {"T = 5, one thread": one, "T = 5, two threads": two}
+    return ratio("partial, T = 5, two threads against one", sides, arguments.repeats)
+
+
+def beside_collapsed(counts, arguments, topics, copies):
+    """ "partial" on two threads and "collapsed" on one from the same labels, of a chain on the
+    documents before they were repeated."""
+    first = Sweeper(counts, [topics], 1, "collapsed", burn_in=arguments.burn_in).chain
+    many = sparse.vstack([counts] * copies).tocsr()
+    begin = first.select(["r", "gamma0", "c0"])
+    sides = {}
+    for name, threads in (("collapsed", 1), ("partial", 2)):
+        side = Sweeper(many, [topics], threads, name, init=begin)
+        share_labels(first, side.chain, 3, copies)
+        sides[f"{name} on {threads}"] = side
+    name = f"partial on two against collapsed on one, {int(many.sum())} tokens, K = {topics}"
+    return ratio(name, sides, arguments.repeats)
+
+
+def disk_beside_memory(arguments):
+    """Rows on disk and in memory, of the same corpus: how many times the speed of the latter."""
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        corpus = pgbn.Corpus.build(drawn_blocks(arguments.tokens, 30_000), Path(folder) / "corpus",
+                                   block_rows=ROWS)  # fmt: skip
+        net, sides = pgbn.zoo.pgbn([100]), {}
+        for name, executor in (("in memory", pgbn.Threads(2)),
+                               ("on disk", pgbn.Disk(folder, arguments.memory, 2))):  # fmt: skip
+            sides[name] = net.chain({"x": corpus}, seed=1, executor=executor)
+        name = f"disk ÷ memory, tokens a second, {int(corpus.total)} tokens"
+        return ratio(name, sides, arguments.repeats)
+
+
+def ratios(arguments):
+    """All ratios of threads, disk and samplers."""
+    counts = load(arguments.data, arguments.vocabulary)
+    found = deep(counts, arguments)
+    found |= beside_collapsed(counts, arguments, 400, 1)
+    found |= beside_collapsed(counts, arguments, 200, arguments.copies)
+    found |= disk_beside_memory(arguments)
+    print()
+    for name, value in found.items():
+        print(f"{value['wall']:6.2f}  {name}")
+    return found, {name: value["wall"] for name, value in found.items()}, "times"
+
+
+# ---- (b) disk -------------------------------------------------------------------------
 
 
 def side(arguments):
@@ -95,7 +146,7 @@ def side(arguments):
 
 def on_disk(arguments):
     """The whole corpus on disk; and a part of it in memory and on disk, in turn."""
-    results = {"whole, disk": [_run(arguments, "disk", arguments.corpus)]}
+    found = {"whole, disk": [_run(arguments, "disk", arguments.corpus)]}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         whole = pgbn.Corpus.open(arguments.corpus)
         number = max(1, -(-whole.shape[0] // ROWS) // arguments.part)
@@ -103,9 +154,15 @@ def on_disk(arguments):
         pgbn.Corpus.build(first, Path(folder) / "part", block_rows=ROWS)
         for _ in range(arguments.repeats):
             for name in ("memory", "disk"):
-                found = _run(arguments, name, Path(folder) / "part")
-                results.setdefault(f"part, {name}", []).append(found)
-    return results
+                one = _run(arguments, name, Path(folder) / "part")
+                found.setdefault(f"part, {name}", []).append(one)
+    speed = {name: max(run["tokens a CPU second"] for run in runs) / 1e6
+             for name, runs in found.items()}  # fmt: skip
+    print(f"disk ÷ memory, tokens a CPU second: {speed['part, disk'] / speed['part, memory']:.2f}")
+    print("peaks, MB:", {name: round(max(r["peak"] for r in runs)) for name, runs in found.items()})
+    same = len({run["hash"] for name in found if "part" in name for run in found[name]}) == 1
+    print("the same bits on disk and in memory:", same)
+    return found, speed, "million tokens a CPU second"
 
 
 def _run(arguments, name, corpus):
@@ -121,79 +178,60 @@ def _run(arguments, name, corpus):
     return found
 
 
-def on_threads(arguments):
-    """Sweeps of one network, side after side."""
-    counts = load(arguments.data, arguments.vocabulary)
-    widths = arguments.widths or [arguments.topics]
-    first = Sweeper(counts, widths, 1, "collapsed", burn_in=arguments.sweeps)
-    sides = {"collapsed": first}
-    for number in (1, 2):
-        sides[f"partial {number}"] = Sweeper(counts, widths, number, "partial", burn_in=2)
-    found = measure(sides, arguments.repeats)
-    for name, (cpu, wall) in least(found).items():
-        print(f"{name:12s}{cpu:9.3f} CPU s{wall:9.3f} s")
-    return found
+# ---- the command ----------------------------------------------------------------------
+
+# Of each part: what runs it, and its options with their defaults. A part returns its figures, and
+# what is drawn of them: lines {name: (x, y)} with the names of the axes, or bars {name: number}
+# with the name of theirs.
+DATA, FOLDER = {"data": None}, {"folder": None}
+PARTS = {
+    "ratios": (ratios, {**DATA, **FOLDER, "vocabulary": 0, "burn_in": 30, "repeats": 12,
+                        "copies": 16, "tokens": 3 * 10**6, "memory": "16MB"}),
+    "build": (build, {"tokens": 10**7, "vocabulary": 100_000, "corpus": "corpus"}),
+    "disk": (on_disk, {**FOLDER, "corpus": "corpus", "topics": 200, "memory": "400MB", "part": 10,
+                       "threads": 1, "sweeps": 3, "repeats": 3, "side": ""}),
+    "labels": (by_labels, {**DATA, "vocabulary": 2000, "topics": 100, "sweeps": 100, "only": ""}),
+    "minibatch": (perplexity, {**DATA, **FOLDER, "corpus": "", "vocabulary": 2000, "every": 4,
+                               "widths": [100], "steps": 500, "batch": 512, "burn_in": 300,
+                               "collect": 100, "draws": 20, "memory": "400MB",
+                               "first_step": 0.0, "delay": 0.0}),
+    "features": (features, {**FOLDER, "documents": 10**6, "vocabulary": 2000, "topics": 50,
+                            "sweeps": 20}),
+}  # fmt: skip
 
 
-def by_labels(arguments):
-    """Perplexity of held-out tokens of the training documents against CPU seconds of sampling."""
-    counts = load(arguments.data, arguments.vocabulary)
-    seen, held_out = split_tokens(counts, 0.8, seed=0)
-    net, found = pgbn.zoo.pfa(arguments.topics), {}
-    for name, layer1, sweeps in (("collapsed", "collapsed", 1), ("partial", "partial", 1),
-                                 ("partial, 2 of labels", "partial", 2),
-                                 ("partial, 3 of labels", "partial", 3)):  # fmt: skip
-        chain = net.chain({"x": seen}, seed=1, layer1=layer1, threads=1)
-        cpu, line = 0.0, []
-        for sweep in range(1, arguments.sweeps + 1):
-            begun = time.process_time()
-            for again in range(sweeps - 1):
-                chain.sampler.step(stream_key(7, sweep, again))
-            chain.sweep()
-            cpu += time.process_time() - begun
-            if sweep % max(1, arguments.sweeps // 10) == 0:
-                meter = HeldOut(net, "x", held_out)
-                meter.add_chain(chain)
-                line.append((cpu, meter.perplexity()))
-        found[name] = line
-        print(name, [(round(a, 2), round(b, 1)) for a, b in line], flush=True)
-    plot(arguments.png, {n: tuple(zip(*v, strict=True)) for n, v in found.items()}, "CPU s",
-         "perplexity")  # fmt: skip
-    return found
+def read_arguments():
+    """The part, and its options."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parts = parser.add_subparsers(dest="what", required=True)
+    for part, (run, options) in PARTS.items():
+        own = parts.add_parser(part, help=run.__doc__.split("\n")[0])
+        own.add_argument("--out", type=Path, default=Path(), help="the folder of JSON and picture")
+        for name, default in options.items():
+            many = isinstance(default, list)
+            kind = str if default is None else type(default[0] if many else default)
+            own.add_argument("--" + name.replace("_", "-"), default=default, type=kind,
+                             nargs="+" if many else None)  # fmt: skip
+    return parser.parse_args()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    ways = {"threads": on_threads, "build": build, "disk": on_disk, "labels": by_labels}
-    parser.add_argument("what", choices=[*ways, "minibatch", "features"])
-    parser.add_argument("--data", help="an .npz file as in shared/data")
-    parser.add_argument("--tokens", type=int, default=10**7)
-    parser.add_argument("--vocabulary", type=int)
-    parser.add_argument("--topics", type=int, default=200)
-    parser.add_argument("--widths", type=int, nargs="+", help="of a deep network")
-    parser.add_argument("--memory", default="400MB")
-    parser.add_argument("--part", type=int, default=10)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--sweeps", type=int, default=3)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--folder", help="where rows are, for a while")
-    parser.add_argument("--corpus", help="the folder of the corpus")
-    parser.add_argument("--json")
-    parser.add_argument("--png")
-    parser.add_argument("--side", help=argparse.SUPPRESS)
-    if sys.argv[1:2] in (["minibatch"], ["features"]):
-        from benchmarks import minibatch
-
-        sys.argv[1] = "perplexity" if sys.argv[1] == "minibatch" else "features"
-        minibatch.main()
-        return
-    arguments = parser.parse_args()
-    if arguments.side:
+    arguments = read_arguments()
+    if getattr(arguments, "side", ""):
         side(arguments)
         return
-    print(machine())
-    results = ways[arguments.what](arguments)
-    save(arguments.json, {"arguments": vars(arguments), "machine": machine(), "results": results})
+    print(machine(), flush=True)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    results, drawn, labels = PARTS[arguments.what][0](arguments)
+    path = arguments.out / f"scale-{arguments.what}"
+    save(path.with_suffix(".json"),
+         {"arguments": vars(arguments), "machine": machine(), "results": results})  # fmt: skip
+    if drawn is None:
+        return
+    if isinstance(labels, str):
+        bars(path.with_suffix(".png"), drawn, labels)
+    else:
+        plot(path.with_suffix(".png"), drawn, *labels, log=False)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,8 @@ def check_integer(name: str, value: Any, least: int) -> int:
     """``value`` as an int, or an error that names the argument."""
     if not is_integral(value) or value < least:
         raise DataError(f"{name}={value!r} must be an integer of at least {least}")
+    if value >= 2**63:  # what no array, count or loop can have
+        raise DataError(f"{name}={value!r:.60}: give a number below 2^63")
     return int(value)
 
 

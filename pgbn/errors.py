@@ -19,8 +19,11 @@ import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-# C0 but for tab and newline, DEL, C1, line separators, marks and overrides of the direction.
-_CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# C0 but for tab and newline, DEL, C1, line separators, marks and overrides of the direction, and
+# half characters, which no file and no terminal takes.
+_CONTROL = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def printable(text: object, *, one_line: bool = False) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import numpy as np
@@ -27,6 +28,12 @@ def pytest_configure() -> None:
     settings.load_profile("pgbn")
     os.environ.pop("PGBN_THREADS", None)  # tests that are about it set it
     os.environ["MPLBACKEND"] = "Agg"  # no windows
+    # A shell that starts the tests in the background, or nohup, has them ignore signals that tests
+    # are about, and their child processes too.
+    for name, usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from pgbn.cli import corpora, pages, sampling, train, use
+from pgbn.cli import corpora, labels, pages, sampling, train, use
 from pgbn.cli.console import guarded, output
 from pgbn.cli.options import in_groups
 from pgbn.versions import __version__
@@ -38,6 +38,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "resume": train.resume_command,
     "info": use.info_command,
     "topics": use.topics_command,
+    "label": labels.label_command,
     "infer": sampling.infer_command,
     "transform": use.transform_command,
     "perplexity": use.perplexity_command,

@@ -13,13 +13,15 @@ import scipy.sparse as sp
 
 from pgbn.cli.options import Reading
 from pgbn.engine.run.draws import Draws
-from pgbn.errors import DataError, PgbnError, notify
+from pgbn.errors import DataError, PgbnError, StorageError, notify
 from pgbn.evaluation import Topic
 from pgbn.network.network import Network
-from pgbn.storage.archive import MANIFEST
+from pgbn.storage.archive import LARGEST_MANIFEST, MANIFEST
 from pgbn.storage.blocks import Corpus
+from pgbn.storage.bounded import check_regular
 from pgbn.storage.corpus import read_corpus
 from pgbn.storage.folders import Saved, load, open_saved
+from pgbn.storage.saved_counting import saved_counting
 from pgbn.training.new_rows import align_terms, amount
 from pgbn.training.trained import TrainedNetwork, unwrapped
 
@@ -63,11 +65,14 @@ def read_network(path: Path) -> Network:
     """A network: of a JSON file, or of whatever is saved in a folder."""
     if path.suffix == ".json" and path.name != MANIFEST and not path.is_dir():
         try:
+            check_regular(path, LARGEST_MANIFEST)
             return Network.from_json(path.read_text("utf-8"))
         except FileNotFoundError:
             raise DataError(f"{path}: no such file; net.to_json() is what goes into it") from None
         except UnicodeDecodeError:
             raise DataError(f"{path}: not a network in JSON") from None
+        except StorageError:
+            raise
         except PgbnError as error:
             raise DataError(f"{path}: {error}") from error
     trained = unwrapped(load(path))
@@ -86,7 +91,7 @@ def topic_row(topic: Topic) -> dict[str, Any]:
 
 def read_for(model: Model, data: Path, reading: Reading) -> tuple[Corpus, sp.csr_array]:
     """New documents, and their counts in the columns of a model."""
-    options = asdict(reading) | model.saved.record.get("vectorizer", {})
+    options = asdict(reading) | saved_counting(model.saved.record, model.path)
     corpus = read_corpus(data, vocabulary=model.vocabulary, **options)
     size = model.network.vocabulary_size
     if model.vocabulary is None or corpus.vocabulary is None:

@@ -19,13 +19,21 @@ from pgbn.storage.number_files import Numbers, read_numbers
 from pgbn.storage.texts import text_lines
 from pgbn.training.new_rows import align_terms, amount
 
-__all__ = ["Labels", "data_labels", "files_of", "in_run_order", "read_labels", "read_nodes"]
+__all__ = [
+    "Labels",
+    "data_labels",
+    "dims_of",
+    "files_of",
+    "in_run_order",
+    "read_labels",
+    "read_nodes",
+]
 
 Labels = dict[str, list[str]]  # of each dim
 
 
-def files_of(words: Sequence[str], observed: Sequence[str]) -> dict[str, Path]:
-    """The file of every observed node."""
+def files_of(words: Sequence[str], observed: Sequence[str], some: bool = False) -> dict[str, Path]:
+    """The file of every observed node; with ``some``, of those that are known."""
     found: dict[str, Path] = {}
     for word in words:
         name, sign, file = word.partition("=")
@@ -40,15 +48,21 @@ def files_of(words: Sequence[str], observed: Sequence[str]) -> dict[str, Path]:
             raise DataError(f"{word!r}: there is a file of {name!r} already; give one")
         found[name] = Path(file)
     missing = [name for name in observed if name not in found]
-    if missing:
+    if missing and not (some and found):
         raise DataError(f"no data of {missing[0]!r}; give {missing[0]}=FILE")
     return found
 
 
+def dims_of(network: Network, name: str) -> tuple[str, ...]:
+    """The dims of the data of a node, or of the numbers of categories."""
+    known = network.categories.get(name)
+    return network[name].axes if known is None else known.dims
+
+
 def read_nodes(network: Network, files: Mapping[str, Path]) -> dict[str, Numbers]:
     """The numbers of every node; those of a node of one dim may be a single column."""
-    return {name: _fitted(read_numbers(file, rows=(*network[name].axes, "")[0]),
-                          len(network[name].axes))
+    return {name: _fitted(read_numbers(file, rows=(*dims_of(network, name), "")[0]),
+                          len(dims_of(network, name)))
             for name, file in files.items()}  # fmt: skip
 
 
@@ -63,7 +77,7 @@ def data_labels(network: Network, read: Mapping[str, Numbers]) -> Labels:
     """The names along dims that the files have."""
     out: Labels = {}
     for name, numbers in read.items():
-        axes = network[name].axes
+        axes = dims_of(network, name)
         if np.ndim(numbers.values) != len(axes):
             continue  # refused with the data, by the network
         for dim, labels in ((axes[:1], numbers.rows), (axes[1:2], numbers.columns)):

@@ -11,7 +11,7 @@ import typer
 
 from pgbn.cli.console import check_target, output
 from pgbn.cli.options import Reading, one_of
-from pgbn.errors import DataError, PgbnError
+from pgbn.errors import DataError, PgbnError, notify
 
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
@@ -192,12 +192,28 @@ def page_data(
         dates=kept.get("date"),
         classes=kept.get("class"),
         columns=columns if isinstance(columns, dict) else {},
-        token_pattern=record.get("vectorizer", {}).get("token_pattern"),
+        token_pattern=_pattern_of(record, first.path),
         held_out=held_out,
         max_width=arguments.get("max_width"),
         settings={key: str(value) for key, value in settings.items()},
         title=title or _title(record),
     )
+
+
+def _pattern_of(record: dict[str, Any], where: Path) -> str | None:
+    """What a term looks like; a page can be read without it."""
+    from pgbn.storage.token_patterns import is_quick
+
+    pattern = record.get("vectorizer", {}).get("token_pattern")
+    if pattern is None:
+        return None
+    if is_quick(pattern):
+        return str(pattern)
+    notify(
+        f"{where}: the pattern of its terms, {pattern!r:.60}, may take very long on some texts; "
+        "terms are marked as pgbn's own pattern finds them"
+    )
+    return None
 
 
 def _title(record: dict[str, Any]) -> str:

@@ -133,14 +133,16 @@ def infer_command(
 
     Means and standard deviations are written. The nodes without the rows, such as topics, are held
     at the draws of the run, one after another. In another chain the same topic has another number:
-    the draws of one chain are given, unless you say all.
+    the draws of one chain are given, unless you say all. Of several observed nodes, those that are
+    not known for the new rows are left out; numbers of categories (author=FILE) are not.
 
     Example:
 
       pgbn infer run new.mtx --nodes theta -o rows.csv
     """
     from pgbn.cli.models import open_draws
-    from pgbn.cli.node_data import data_labels, files_of, in_run_order, read_nodes
+    from pgbn.cli.node_data import data_labels, dims_of, files_of, in_run_order, read_nodes
+    from pgbn.engine.rows.categories import along_rows
     from pgbn.engine.rows.independent import row_network
     from pgbn.engine.rows.infer import infer_rows
 
@@ -160,10 +162,10 @@ def infer_command(
             raise typer.BadParameter(f"--nodes: {name!r} does not belong to the rows."
                                      f"{did_you_mean(name, local.free)}")  # fmt: skip
     with wrong_usage("DATA"):
-        files = files_of(data, local.observed)
+        files = files_of(data, [*local.observed, *along_rows(local, plate)], some=True)
     given = _given(run, found, local.held, chain)
     read = read_nodes(local, files)
-    values = {name: in_run_order(name, each, local[name].axes, plate, found.coords)
+    values = {name: in_run_order(name, each, dims_of(local, name), plate, found.coords)
               for name, each in read.items()}  # fmt: skip
     result = infer_rows(network, values, given, plate, burn_in, samples, seed, wanted,
                         threads=threads)  # fmt: skip

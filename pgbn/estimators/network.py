@@ -26,12 +26,8 @@ from pgbn.estimators.arguments import (
     validate_documents,
 )
 from pgbn.estimators.fit import unchanged_on_failure
-from pgbn.estimators.values import (
-    expected_rates,
-    feature_node,
-    mean_log_likelihood,
-    nodes_in_slots,
-)
+from pgbn.estimators.kept_draws import KeptDraws
+from pgbn.estimators.values import expected_rates, feature_node, mean_log_likelihood, nodes_in_slots
 from pgbn.network.growth import global_nodes
 from pgbn.network.network import Network
 from pgbn.samplers.executor import Executor
@@ -42,7 +38,7 @@ from pgbn.training.layerwise import train_layerwise
 __all__ = ["NetworkTransformer"]
 
 
-class NetworkTransformer(TransformerMixin, BaseEstimator):
+class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
     """Any network with one matrix of data, as a transformer: rows in, posterior means out.
 
     Parameters

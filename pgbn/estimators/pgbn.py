@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,15 +27,13 @@ from pgbn.estimators.merging import MergedTopics
 from pgbn.estimators.minibatch import Minibatches
 from pgbn.estimators.other_names import PointsToMaxWidth
 from pgbn.estimators.results import TopicResults
+from pgbn.estimators.scores import HeldOutScores
 from pgbn.estimators.verbose import Reporter
-from pgbn.evaluation import SyntheticDocuments, completion_perplexity, generate_documents
-from pgbn.evaluation.document_density import mean_log_density
+from pgbn.evaluation import SyntheticDocuments, generate_documents
 from pgbn.samplers.executor import Executor
 from pgbn.training.layerwise import LayerwiseTraining, Progress, train_settings, trained_so_far
-from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.verbs import Reportable
-from pgbn.zoo.links import get_link
 
 __all__ = ["PFA", "PGBN"]
 
@@ -45,6 +42,7 @@ class PGBN(
     Minibatches,
     PointsToMaxWidth,
     LayerFeatures,
+    HeldOutScores,
     TopicResults,
     MergedTopics,
     TransformerMixin,
@@ -201,28 +199,6 @@ class PGBN(
         return hasattr(self, "training_")
 
     # ---- using ------------------------------------------------------------------------
-
-    def perplexity(self, X: Any, X_held: Any = None, fraction: float = 0.5) -> float:
-        """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of
-        X given ``fraction`` of its tokens (document completion)."""
-        check_is_fitted(self)
-        X = validate_documents(self, X, reset=False)
-        model, settings = self.training_.deepest, self._chain()
-        if X_held is None:
-            return completion_perplexity(model, X, fraction=fraction, **settings).perplexity()
-        X_held = validate_documents(self, X_held, reset=False, name="X_held")
-        with renaming("held_out", "X_held"):
-            return completion_perplexity(model, X, X_held, **settings).perplexity()
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Counts: −ln perplexity by document completion. Other links: the mean log density of a
-        document given the posterior means of its rates. Larger is better."""
-        check_is_fitted(self)
-        if get_link(self.link_).is_counts:
-            return -float(np.log(self.perplexity(X)))
-        X = validate_documents(self, X, reset=False)
-        model = self.training_.deepest
-        return mean_log_density(model, X, infer(model, X, layers=1, **self._chain()).units[1])
 
     def sample_documents(
         self,

@@ -26,7 +26,15 @@ from pgbn.evaluation.finding import (
     topic_similarity,
     topic_stability,
 )
-from pgbn.evaluation.shares import GroupShares, group_shares, share_draws, time_bins
+from pgbn.evaluation.shares import (
+    GroupShares,
+    group_shares,
+    interval_of,
+    middle_and_ends,
+    plain_list,
+    share_draws,
+    time_bins,
+)
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.trained import TrainedNetwork
 
@@ -60,17 +68,34 @@ class TopicResults:
         return topics(self.training_.deepest, layer, top, vocabulary, relevance)
 
     def topics_frame(
-        self, layer: int | None = None, top: int = 10, vocabulary: Sequence[str] | None = None
+        self,
+        layer: int | None = None,
+        top: int = 10,
+        vocabulary: Sequence[str] | None = None,
+        *,
+        X: Any = None,
+        draws: int = 20,
+        interval: float = 0.9,
     ) -> Any:
         """The topics of a layer, or of all, the top layer first, as a data frame: layer, topic,
-        label, weight and words."""
+        label, weight and words. With documents ``X`` also the mean share of each topic in them,
+        with an interval: share, low and high."""
         check_is_fitted(self)
         layers = range(len(self.widths_), 0, -1) if layer is None else [layer]
-        found = [each for t in layers for each in self.topics(t, top, vocabulary)]
-        return _frame(
-            [(t.layer, t.index, t.label, t.weight, " ".join(t.terms)) for t in found],
-            ["layer", "topic", "label", "weight", "words"],
-        )
+        rows: list[tuple[Any, ...]] = []
+        for t in layers:
+            found = self.topics(t, top, vocabulary)
+            more: dict[int, tuple[Any, ...]] = {}
+            if X is not None:
+                means = self._share_draws(X, t, draws, interval).mean(axis=1)
+                more = dict(enumerate(zip(*middle_and_ends(means, interval), strict=True)))
+            rows += [
+                (t, each.index, each.label, each.weight, *more.get(each.index, ()),
+                 " ".join(each.terms))
+                for each in found
+            ]  # fmt: skip
+        between = [] if X is None else ["share", "low", "high"]
+        return _frame(rows, ["layer", "topic", "label", "weight", *between, "words"])
 
     def similar_topics(self, layer: int = 1, shared: int = 6, top: int = 10) -> list[Twins]:
         """Pairs of topics that share ``shared`` of their ``top`` leading terms or more."""
@@ -128,17 +153,34 @@ class TopicResults:
     # ---- documents --------------------------------------------------------------------
 
     def document_topics_frame(
-        self, X: Any, layer: int = 1, names: Sequence[Any] | None = None
+        self,
+        X: Any,
+        layer: int = 1,
+        names: Sequence[Any] | None = None,
+        *,
+        interval: float | None = None,
+        draws: int = 20,
     ) -> Any:
         """Documents × topics: the posterior mean shares, as a data frame with the ``names`` of the
-        documents (or those of X, if it is a data frame) as its index."""
+        documents (or those of X, if it is a data frame of pandas) as its index. With an
+        ``interval``, such as 0.9, a line for each document and topic: document, topic, share, low
+        and high."""
         own: Any = self
         index = getattr(X, "index", None) if names is None else names
         shares = np.asarray(own.transform(X, layer=layer))
         if index is not None and len(index) != len(shares):
             raise DataError(f"names: {len(index)} of them for {len(shares)} documents")
-        columns = own.get_feature_names_out(layer=layer)
-        return _pandas().DataFrame(shares, columns=columns, index=index)
+        if interval is None:
+            columns = own.get_feature_names_out(layer=layer)
+            return _pandas().DataFrame(shares, columns=columns, index=index)
+        low, high = middle_and_ends(self._share_draws(X, layer, draws, interval), interval)[1:]
+        called = list(range(len(shares)) if index is None else index)
+        rows = [
+            (name, k, shares[j, k], low[j, k], high[j, k])
+            for j, name in enumerate(called)
+            for k in range(shares.shape[1])
+        ]
+        return _frame(rows, ["document", "topic", "share", "low", "high"])
 
     def top_documents(
         self,
@@ -147,9 +189,13 @@ class TopicResults:
         n: int = 5,
         layer: int = 1,
         texts: Sequence[str] | None = None,
+        *,
+        interval: float | None = None,
+        draws: int = 20,
     ) -> Any:
         """The ``n`` documents in which a topic has its largest shares, as a data frame: the number
-        of the document, the share, and its text where ``texts`` are given."""
+        of the document, the share, low and high if an ``interval`` such as 0.9 is asked for, and
+        its text where ``texts`` are given."""
         own: Any = self
         check_integer("n", n, 1)
         shares = np.asarray(own.transform(X, layer=layer))
@@ -158,11 +204,14 @@ class TopicResults:
         if texts is not None and len(texts) != len(shares):
             raise DataError(f"texts: {len(texts)} of them for {len(shares)} documents")
         order = np.argsort(-shares[:, topic], kind="stable")[:n]
-        rows = [(int(j), float(shares[j, topic])) for j in order]
-        if texts is None:
-            return _frame(rows, ["document", "share"])
-        every = list(texts)
-        return _frame([(*row, every[row[0]]) for row in rows], ["document", "share", "text"])
+        table: dict[str, Any] = {"document": order, "share": shares[order, topic]}
+        if interval is not None:
+            drawn = self._share_draws(X, layer, draws, interval)[:, order, topic]
+            table["low"], table["high"] = middle_and_ends(drawn, interval)[1:]
+        if texts is not None:
+            every = plain_list(texts)
+            table["text"] = [every[j] for j in order]
+        return _pandas().DataFrame(table)
 
     # ---- classes, time, covariates ----------------------------------------------------
 
@@ -171,7 +220,7 @@ class TopicResults:
     ) -> Any:
         """The mean share of each topic in the documents of each class of ``y``, with an interval:
         a data frame of class, documents, topic, share, low and high."""
-        found = group_shares(self._share_draws(X, layer, draws), y, interval)
+        found = group_shares(self._share_draws(X, layer, draws, interval), y, interval)
         return _long(found, "class")
 
     def topics_over_time(
@@ -185,7 +234,9 @@ class TopicResults:
     ) -> Any:
         """The same for ``bins`` equally long periods of ``dates``, each called by its beginning."""
         periods = time_bins(dates, bins)
-        return _long(group_shares(self._share_draws(X, layer, draws), periods, interval), "time")
+        return _long(
+            group_shares(self._share_draws(X, layer, draws, interval), periods, interval), "time"
+        )
 
     def effects(
         self,
@@ -200,7 +251,7 @@ class TopicResults:
         the method of composition: a data frame of term, topic, effect, sd, low and high."""
         design, terms = design_matrix(formula, frame)
         own: Any = self
-        shares = self._share_draws(X, layer, draws)
+        shares = self._share_draws(X, layer, draws, interval)
         if len(design) != shares.shape[1]:
             raise DataError(f"frame has {len(design)} rows, but X has {shares.shape[1]} documents")
         found = compose(shares, design, terms, interval, own._seed)
@@ -215,7 +266,8 @@ class TopicResults:
         check_is_fitted(self)
         return validate_documents(self, X, reset=False)
 
-    def _share_draws(self, X: Any, layer: int, draws: int) -> NDArray[np.float64]:
+    def _share_draws(self, X: Any, layer: int, draws: int, interval: float) -> NDArray[np.float64]:
+        interval_of(interval)  # refused before anything is drawn
         own: Any = self
         return share_draws(self.training_.deepest, self._documents(X), layer, draws,
                            seed=own._seed, threads=read_executor(own).workers)  # fmt: skip

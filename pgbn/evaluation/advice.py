@@ -12,7 +12,8 @@ Each function looks at one thing and says a sentence, or nothing:
   (x (x − 1) − e² has the mean 0 and the variance 2 e² + 4 e³ of Poisson counts, of which margins
   that are given take the second part away);
 
-- a topic that leads in a third of all documents holds the words that all of them share.
+- a topic that leads in a third of all documents holds the words that all of them share;
+- layers of which more than a tenth of the topics have a twin say the same thing several times.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from pgbn.evaluation.layer_quality import layer_quality
 from pgbn.evaluation.projection import topics
+from pgbn.evaluation.untwinning import LEAST_TERMS
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers
@@ -34,6 +37,7 @@ _LEAST_TOPICS = 6  # of fewer, one may well lead in a third of all documents
 _LEAD = 1 / 3
 _DOCUMENTS = 1 / 3  # topics for each document
 _SIGMAS, _BELOW = 4.0, 2.5
+_TWINS = 0.1  # of the topics of a layer
 
 
 def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
@@ -49,6 +53,7 @@ def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
         )
     else:
         found.append(_background(deepest))
+        found += _twins(deepest)
     return [each for each in found if each]
 
 
@@ -125,3 +130,15 @@ def _background(network: TrainedNetwork) -> str:
         f"topic 1/{first} ({', '.join(words)}) leads in {leads[first]:.0%} of the documents: if "
         "its words say nothing, leave them out by stop_words or a smaller max_df"
     )
+
+
+def _twins(network: TrainedNetwork) -> list[str]:
+    """Layers with many twins. Of a small vocabulary topics share many words by chance."""
+    if network.vocabulary_size < LEAST_TERMS:
+        return []
+    return [
+        f"layer {each.layer}: {each.twins} of {each.width} topics share six of their ten leading "
+        "words with another one; a smaller max_width, one number for each layer, leaves fewer"
+        for each in layer_quality(network)
+        if each.twins > _TWINS * each.width
+    ]

@@ -19,9 +19,10 @@ __all__ = ["all_topics_graph", "from_anndata", "to_anndata", "to_pyldavis"]
 
 
 def all_topics_graph(model: Any, threshold: float = 0.05, top: int = 5) -> nx.DiGraph:
-    """All topics of all layers: nodes (layer, number) with ``weight``, ``label`` and ``terms``, and
-    an edge from each topic to those of the layer below with φ ≥ ``threshold``, its ``weight``. A
-    topic without such an edge has its strongest one."""
+    """All topics of all layers: nodes (layer, number) with ``layer``, ``weight``, ``label`` and
+    ``terms``, and an edge from each topic to those of the layer below with φ ≥ ``threshold``, its
+    ``weight``. A topic without such an edge has its strongest one. All of them are numbers and
+    texts, so that ``networkx.write_gexf`` and ``write_graphml`` take the graph."""
     model = trained_network(model)
     if not is_finite_number(threshold) or not 0 <= threshold <= 1:
         raise DataError(f"threshold={threshold!r} must be a number from 0 to 1, as φ is")
@@ -29,7 +30,8 @@ def all_topics_graph(model: Any, threshold: float = 0.05, top: int = 5) -> nx.Di
     for layer in range(model.depth, 0, -1):
         for topic in topics(model, layer, top):
             place = (layer, topic.index)
-            graph.add_node(place, weight=topic.weight, label=topic.label, terms=topic.terms)
+            graph.add_node(place, layer=layer, weight=topic.weight, label=topic.label,
+                           terms=" ".join(topic.terms))  # fmt: skip
             if layer == 1:
                 continue
             row = model.phi[layer - 1][topic.index]
@@ -82,12 +84,33 @@ def from_anndata(data: Any, layer: str | None = None) -> Corpus:
 def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any) -> Any:
     """Write what a model says of cells into their AnnData, which is returned: for each layer t the
     proportions in ``obsm["X_pgbn<t>"]`` and the topics over genes in ``varm["pgbn<t>"]``; and
-    ``obs["pgbn_size"]``, the sum of the units θ^(1) of a cell, its size factor."""
+    ``obs["pgbn_size"]``, the sum of the units θ^(1) of a cell, its size factor.
+
+    Genes are matched by their names where the model has them (`pgbn.save` with a ``vocabulary``, or
+    an estimator that was fitted to a data frame); of a gene that it does not know, topics have 0.
+    Of a model without names, columns are genes in their order.
+    """
     model = trained_network(model)
     corpus = from_anndata(data, layer)
-    found = infer(model, corpus.counts, **sampling)
+    genes, names = list(corpus.vocabulary or ()), model.vocabulary
+    if names is not None and not set(genes) & set(names):
+        raise DataError(
+            f"data: none of its genes ({', '.join(genes[:3])}, …) is a term of the model "
+            f"({', '.join(names[:3])}, …)"
+        )
+    if names is None and len(genes) != model.vocabulary_size:
+        raise DataError(
+            f"data has {len(genes)} genes, but the model {model.vocabulary_size} terms without "
+            "names; fit it to a data frame whose columns are genes"
+        )
+    known = None if names is None else genes
+    found = infer(model, corpus.counts, terms=known, vocabulary=names, **sampling)
+    column = {name: v for v, name in enumerate(genes if names is None else names)}
+    own = [v for v, gene in enumerate(genes) if gene in column]
     for t in range(1, model.depth + 1):
+        topics_of = np.zeros((len(genes), model.widths[t - 1]))
+        topics_of[own] = project(model, t).T[[column[genes[v]] for v in own]]
         data.obsm[f"X_pgbn{t}"] = found.proportions[t]
-        data.varm[f"pgbn{t}"] = project(model, t).T
+        data.varm[f"pgbn{t}"] = topics_of
     data.obs["pgbn_size"] = found.units[1].sum(axis=1)
     return data

@@ -16,8 +16,8 @@ out (`pgbn.evaluation.row_likelihood`), and with V cells in a row, so that rows 
 
 Instead of sampled values, λ^s may be the mean of the rate given the counts of the sweep, and
 p(x_i | λ^s) its mean: the same limit from fewer samples (Rao–Blackwell; docs/howto/criticism.md
-has figures). For cells that is exact where the rate is Σ_k w_k θ_k with θ a gamma node, since then
-x is a sum of negative binomials given the counts and w.
+has figures). For cells that is exact where the rate is μ + Σ_k w_k θ_k with θ a gamma node, since
+then x is a Poisson count and a sum of negative binomials given the counts, w and μ.
 """
 
 from __future__ import annotations
@@ -127,8 +127,9 @@ class HeldOut:
         names = averaged_nodes(chain.network, self.name, self.slot)
         gamma = mixed_gamma(chain.network, self.name, self.slot)
         if not names or (self.by == "cells" and gamma is None):
+            kind = "gamma node" if self.by == "cells" else "factor"
             raise DataError(
-                f"HeldOut: no factor of {self.name}.{self.slot} has a known mean given the counts; "
+                f"HeldOut: no {kind} of {self.name}.{self.slot} has a known law given the counts; "
                 "leave out means=True"
             )
         steps = {step.node: step for step in chain.network.schedule if not step.upward}
@@ -195,10 +196,9 @@ class HeldOut:
         conditional = ConditionalMeans(program, [gamma])
         slots = conditional.slots(gamma)
         shape, rate = (conditional.full(gamma, slots[slot]) for slot in ("shape", "rate"))
-        weights, shapes, rates = term_weights(program, self.node, self.slot, gamma, self.cells,
-                                              shape, rate)  # fmt: skip
+        parts = term_weights(program, self.node, self.slot, gamma, self.cells, shape, rate)
         most = 0 if isinstance(self.node, BernoulliPoisson) else int(self.cells.values.max())
-        logs = log_negative_binomials(weights, shapes, rates, most)
+        logs = log_negative_binomials(*parts, most)
         if isinstance(self.node, BernoulliPoisson):
             zero = logs[:, 0]
             with np.errstate(divide="ignore"):

@@ -18,10 +18,11 @@ from pgbn.errors import DataError, PgbnError
 from pgbn.evaluation.log_likelihood import log_joint, observed_array
 from pgbn.evaluation.prediction import SMALL, predict
 from pgbn.evaluation.row_likelihood import log_likelihood
+from pgbn.network.network import Network
 from pgbn.training.trained import unwrapped
 from pgbn.zoo import layers
 
-__all__ = ["draws_dataset", "inference_data", "kept_data", "need"]
+__all__ = ["draws_dataset", "inference_data", "kept_data", "kept_tree", "need"]
 
 
 def need(*names: str) -> Any:
@@ -87,12 +88,19 @@ def kept_data(model: Any) -> Any:
         raise DataError(
             f"to_arviz: the {type(model).__name__} has no draws; train with keep_draws=20"
         )
-    nodes = trained.network().nodes
     names = getattr(trained, "vocabulary", None)
+    coords = {layers.TERM: list(names)} if names is not None else {}
+    return kept_tree(trained.network(), trained.draws, coords)
+
+
+def kept_tree(
+    network: Network, draws: Mapping[str, NDArray[np.float64]], coords: Mapping[str, list[str]]
+) -> Any:
+    """Draws of some nodes, the draw as the first axis, as the group posterior."""
     return inference_data(Draws(
-        {name: np.asarray(value)[None] for name, value in trained.draws.items()},
-        {name: ("chain", "draw", *nodes[name].axes) for name in trained.draws},
-        coords={layers.TERM: list(names)} if names is not None else {},
+        {name: np.asarray(value)[None] for name, value in draws.items()},
+        {name: ("chain", "draw", *network.nodes[name].axes) for name in draws},
+        coords=dict(coords),
     ))  # fmt: skip
 
 

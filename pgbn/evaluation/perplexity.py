@@ -15,10 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_seed, is_finite_number
+from pgbn.checks import check_integer, check_seed, is_finite_number
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, PgbnWarning, notify
+from pgbn.evaluation.joint import joint_samples, read_training_documents
 from pgbn.samplers.documents.held_out import add_rates
 from pgbn.samplers.documents.prepare import hash_documents
 from pgbn.samplers.executor import SERIAL, executor_of
@@ -209,6 +210,7 @@ def completion_perplexity(
     samples: int = 500,
     seed: int = 0,
     threads: int | None = None,
+    train: Any | None = None,
 ) -> HeldOutPerplexity:
     """Document completion: θ from one part of each new document, perplexity of the other part.
 
@@ -217,11 +219,16 @@ def completion_perplexity(
     needs only the posterior means of θ^(1). Where the model kept draws of Φ (``keep_draws`` of
     training), the sums are over these too: each has chains of its own, with its share of the sweeps
     (a burn-in of 10 at least).
+
+    With ``train``, the documents that the model was trained on, Φ learns from the seen tokens too:
+    the chain of the training goes on over both together for ``burn_in`` sweeps, and every fifth of
+    ``samples`` more is a sample. That is the prediction of a joint run, begun where training ended.
     """
     model = trained_network(model)
     if not get_link(model.link).is_counts:
         raise DataError(f"perplexity is defined for counts; the link is {model.link!r}")
     _check_fraction(fraction)
+    before = None if train is None else read_training_documents(model, train)
     seen: Any = read_new_documents(model, X)[0]
     if held_out is None:
         seen, rest = split_tokens(seen, fraction, seed)
@@ -230,6 +237,13 @@ def completion_perplexity(
         out = HeldOutPerplexity(read_new_documents(model, held_out, name="held_out")[0], threads)
         if out.shape[0] != seen.rows:
             raise DataError(f"held_out has {out.shape[0]} documents, but X has {seen.rows}")
+    if before is not None:
+        check_integer("burn_in", burn_in, 0)
+        check_integer("samples", samples, 1)
+        executor = executor_of(threads)
+        for sample in joint_samples(model, before, seen, burn_in, samples, seed, executor):
+            out.add(*sample)
+        return out
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
         networks = each_draw(model)

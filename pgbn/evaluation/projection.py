@@ -27,6 +27,7 @@ __all__ = [
     "topic_dag",
     "topic_weights",
     "topics",
+    "usual_length",
 ]
 
 Names = Sequence[str] | Mapping[str, int]
@@ -83,6 +84,14 @@ def corpus_shares(model: TrainedNetwork) -> NDArray[np.float64]:
     return np.asarray(topic_weights(model, 1) @ model.phi[0])
 
 
+def usual_length(model: TrainedNetwork) -> float:
+    """r_· / Π_t c^(t), the expected count of a document with the median rates of the training
+    documents; 0 if these are not known."""
+    model = trained_network(model)
+    rates = float(np.prod(model.c))
+    return float(model.r.sum()) / rates if rates > 0 else 0.0
+
+
 def leading_words(
     model: TrainedNetwork, layer: int, top: int = 10, relevance: float | None = None
 ) -> NDArray[np.int64]:
@@ -90,7 +99,8 @@ def leading_words(
     model = trained_network(model)
     layer, top = check_layer(model, layer), check_integer("top", top, 1)
     lam = relevance_of(layer, relevance)
-    return rank_words(project(model, layer), corpus_shares(model), lam, top)
+    shares, length = corpus_shares(model), usual_length(model)
+    return rank_words(project(model, layer), shares, lam, top, length)
 
 
 def topics(

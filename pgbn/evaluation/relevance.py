@@ -7,9 +7,11 @@ corpus does (Sievert & Shirley, LDAvis, 2014). Topics of the upper layers are mi
 topics below, so that the most probable words of all of them are the same common ones: above the
 first layer λ = 0.3 unless another is asked for, and in the first layer 1.
 
-To be rare is no merit: rare words hardly ever meet in one text. So p_v counts as no smaller than
-the share of the word at which a tenth of all tokens is reached, the commonest words first. Only
-those lose by being common everywhere; all others are ranked by their probability.
+To be rare is no merit: rare words hardly ever meet in one text. So p_v counts as no smaller than a
+floor, that of words which a text of usual length L has every fiftieth time, 0.02 / L. Only words
+above it lose by being common everywhere; all others are ranked by their probability. The floor is
+kept between the shares of the words at which a tenth and a half of all tokens are reached, the
+commonest first; where L is not known, it is the former.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from pgbn.errors import DataError
 __all__ = ["UPPER_RELEVANCE", "rank_words", "relevance_of", "with_floor"]
 
 UPPER_RELEVANCE = 0.3  # λ of the layers above the first
-_COMMONEST = 0.1  # of all tokens: their words are those that are common everywhere
+_FEW, _MANY = 0.1, 0.5  # of all tokens: at least and at most, words that may lose by being common
+_SELDOM = 0.02  # times in a text of usual length: what is rarer has no merit by it
 _LEAST = 1e-6  # a word that a topic hardly has does not stand for it, however rare it is elsewhere
 
 Matrix = NDArray[np.float64]
@@ -43,24 +46,31 @@ def relevance_of(layer: int, relevance: Any = None) -> float:
     return float(relevance)
 
 
-def with_floor(common: Matrix) -> Matrix:
-    """The shares of words in a corpus, none below that of the word at which a tenth of it is
-    reached, the commonest words first."""
+def with_floor(common: Matrix, length: float = 0.0) -> Matrix:
+    """The shares of words in a corpus, none below that of a word that is seldom in texts of this
+    ``length`` (0 if it is not known)."""
     falling = np.sort(common)[::-1]
     reached = np.cumsum(falling)
     if not reached.size or not reached[-1] > 0:
         return common
-    least = falling[np.searchsorted(reached, _COMMONEST * reached[-1])]
+    most, least = falling[np.searchsorted(reached, np.array([_FEW, _MANY]) * reached[-1])]
+    if np.isfinite(length) and length > 0:
+        least = min(max(_SELDOM / length * reached[-1], least), most)
+    else:
+        least = most
     return np.asarray(np.maximum(common, least), np.float64)
 
 
-def rank_words(psi: Matrix, common: Matrix, relevance: float, top: int) -> NDArray[np.int64]:
+def rank_words(
+    psi: Matrix, common: Matrix, relevance: float, top: int, length: float = 0.0
+) -> NDArray[np.int64]:
     """The ``top`` words of each topic of ``psi`` (K, V), the most relevant first; equal ones in the
-    order of the vocabulary. ``common`` are the shares of the words in the corpus."""
+    order of the vocabulary. ``common`` are the shares of the words in the corpus, whose texts have
+    a usual ``length`` (0 if it is not known)."""
     if relevance == 1.0:
         return np.argsort(-psi, axis=1, kind="stable")[:, :top]
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.log(psi) - (1.0 - relevance) * np.log(with_floor(common))
+        score = np.log(psi) - (1.0 - relevance) * np.log(with_floor(common, length))
     # Words below the least come last, by probability: their ln ψ is below that of all others.
     rare = (psi < _LEAST) | np.isnan(score)
     score = np.where(rare, np.log(np.maximum(psi, 1e-300)) - 1e4, score)

@@ -31,7 +31,8 @@ from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.posterior import posterior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells, read_data
-from pgbn.engine.rows.categories import along_rows
+from pgbn.engine.data.indexes import bind_indexes
+from pgbn.engine.rows.categories import row_indexes
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.rows.known import known_data, row_coords, seen_network
 from pgbn.engine.run.chain import Chain
@@ -98,18 +99,18 @@ def row_log_likelihood(
     if plate not in network.nodes[name].axes:
         raise DataError(f"rows={rows!r}: {name!r} has the dims {network.nodes[name].axes}")
     _check_independent(network, plate)
-    if along_rows(network, plate):
-        raise DataError(
-            f"log_likelihood: by='row': rows that read {along_rows(network, plate)[0]!r}, which "
-            "are categories, cannot be integrated out one by one yet; use by='cell'"
-        )
     check_integer("particles", particles, 1)
     cells = dict(draws.data)
     if data is not None:
+        told = set(data)
+        network, data = bind_indexes(network, data)
         whole = row_network(network, plate)
         known = known_data(network, whole, data)
         network = seen_network(network, whole, known, plate)
         cells = read_data(network, known)
+        first = next(iter(cells.values()))
+        count = first.shape[first.dims.index(plate)]
+        row_indexes(network, plate, count, told)  # categories of the old rows are refused
         row_coords(network, known, draws, plate)
     elif any(each not in cells for each in network.observed):
         network = row_network(network, plate, cells)

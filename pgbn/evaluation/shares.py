@@ -24,7 +24,15 @@ from pgbn.training.kept_draws import each_draw
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import check_layer, trained_network
 
-__all__ = ["GroupShares", "group_shares", "interval_of", "share_draws", "time_bins"]
+__all__ = [
+    "GroupShares",
+    "group_shares",
+    "interval_of",
+    "middle_and_ends",
+    "plain_list",
+    "share_draws",
+    "time_bins",
+]
 
 Matrix = NDArray[np.float64]
 
@@ -83,6 +91,13 @@ def interval_of(interval: Any) -> tuple[float, float]:
     return (1 - float(interval)) / 2, (1 + float(interval)) / 2
 
 
+def middle_and_ends(draws: Matrix, interval: float) -> tuple[Matrix, Matrix, Matrix]:
+    """The mean over the first axis, and the two ends between which ``interval`` of the draws
+    lies."""
+    low, high = interval_of(interval)
+    return draws.mean(axis=0), np.quantile(draws, low, axis=0), np.quantile(draws, high, axis=0)
+
+
 @dataclass(frozen=True)
 class GroupShares:
     """The mean ``share`` of each topic in each of ``groups``, (groups, K), between ``low`` and
@@ -98,8 +113,8 @@ class GroupShares:
 def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) -> GroupShares:
     """The mean shares of documents with the same entry of ``groups``, in the order of their names;
     documents whose entry is None or NaN are left out."""
-    low, high = interval_of(interval)
-    entries = list(groups)
+    interval_of(interval)
+    entries = plain_list(groups)
     if draws.ndim != 3 or len(entries) != draws.shape[1]:
         raise DataError(
             f"{len(entries)} entries for {draws.shape[1]} documents; give one for each of them"
@@ -113,13 +128,13 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
         rows = [j for j, entry in enumerate(entries) if not _is_missing(entry) and entry == name]
         found.append((len(rows), draws[:, rows].mean(axis=1)))
     means = np.stack([mean for _, mean in found], axis=1)  # (draws, groups, K)
-    return GroupShares(
-        groups=tuple(names),
-        documents=np.array([size for size, _ in found]),
-        share=means.mean(axis=0),
-        low=np.quantile(means, low, axis=0),
-        high=np.quantile(means, high, axis=0),
-    )
+    sizes = np.array([size for size, _ in found])
+    return GroupShares(tuple(names), sizes, *middle_and_ends(means, interval))
+
+
+def plain_list(values: Any) -> list[Any]:
+    """A column as a list; of a column of Arrow the values, not its boxes around them."""
+    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)
 
 
 def _is_missing(entry: Any) -> bool:
@@ -129,7 +144,9 @@ def _is_missing(entry: Any) -> bool:
 def time_bins(dates: Any, bins: int = 10) -> list[Any]:
     """The beginning of the period of each of ``dates``, of ``bins`` equally long ones; None where
     there is no date. Dates are numbers (years), datetimes, or texts such as "2019-03-01"."""
-    bins, given = check_integer("bins", bins, 1), np.asarray(dates)
+    bins = check_integer("bins", bins, 1)
+    dates = plain_list(dates) if hasattr(dates, "to_pylist") else dates
+    given = np.asarray(dates)
     if given.dtype.kind in "OUS":
         try:
             given = np.array([None if _is_missing(d) else d for d in dates], "datetime64[s]")

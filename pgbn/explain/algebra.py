@@ -8,6 +8,7 @@ others have registered; a rule whose code cannot be read in this way shows its `
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -120,7 +121,10 @@ class Formula:
         return _formula(other) / self
 
     def __pow__(self, other: Any) -> Formula:
-        return Formula(f"{self.within(_ATOM)}^{{{_formula(other).latex}}}", _PRODUCT)
+        base = self.within(_ATOM)
+        if self.level >= _ATOM and "^" in re.sub(r"\{[^{}]*\}", "", base):  # w^{(1)} of a layer
+            base = f"({base})"
+        return Formula(f"{base}^{{{_formula(other).latex}}}", _PRODUCT)
 
     def _compare(self, sign: str, other: Any) -> Formula:
         return Formula(f"{self.latex} {sign} {_formula(other).latex}", _CONDITION)

@@ -114,6 +114,8 @@ def _split(
     if not notation.is_split(node, slot, phase):
         return []
     terms = [t for t in notation.wiring.polynomials[node.name, slot].terms if in_phase(t, phase)]
+    if len(terms) == 1 and not terms[0].contracted:  # an operation shares its counts out itself
+        return []
     total, lines = numeral(0.0), []
     for term in terms:
         part = _part(notation, node, slot, term, at)

@@ -17,6 +17,7 @@ from pgbn.explain.operands import (
     pairs_in_signs,
     takes_a_dot,
 )
+from pgbn.explain.readers import beside, entry_mark, over, weight_of
 from pgbn.explain.symbols import DOT, At, Phase, Symbols, in_phase, shift
 from pgbn.network.connections import Source
 from pgbn.network.sumproduct import SumProduct, operand_of, reduce_product
@@ -74,7 +75,7 @@ class Notation(Symbols):
         for dim in product.summed:
             holders = [operand for operand in product.operands if dim in operand.dims]
             taken = [at[d] for o in product.operands for d in o.dims if d != dim and d in at]
-            index = self._free(dim, [*taken, *avoid])
+            index = self.free(dim, [*taken, *avoid])
             first = max(in_first_rows(self, operand, dim) for operand in holders)
             later = max(in_later_rows(self, operand, dim) for operand in holders)
             if first == 1:
@@ -103,7 +104,7 @@ class Notation(Symbols):
             body = Formula.sum_over(sign, body)
         return body
 
-    def _free(self, dim: str, taken: Iterable[str]) -> str:
+    def free(self, dim: str, taken: Iterable[str]) -> str:
         """The index of a summed dim, with a prime if that index already stands in the formula."""
         index, used = self.index[dim], set(taken)
         while index in used:
@@ -132,39 +133,21 @@ class Notation(Symbols):
         return total
 
     def _source_count(self, source: Source, at: At) -> Formula:
-        inner, readers = self._beside(source, at)
+        inner, readers = beside(self, source, at)
         if not source.is_delivered:
             total = numeral(0.0)
             for product in self.wiring.exposures.source_count(source):
-                total = total + _over(readers, self.product(product, inner))
+                total = total + over(readers, self.product(product, inner))
             return total
         dims = (*source.child.axes, *source.term.contracted)
         dotted = {dim: inner.get(dim, DOT) for dim in dims}
         row = source.polynomial.along
         if row is not None and source.term.phase == FIRST and dotted[row] == DOT:
-            several, index = source.term.lag > 1, self._free(row, dotted.values())
+            several, index = source.term.lag > 1, self.free(row, dotted.values())
             dotted[row] = index if several else "1"
             readers = rf"{index} \le {source.term.lag}" if several else readers
-        return _over(readers, self.split(source.child, source.slot, source.term, dotted))
-
-    def _beside(self, source: Source, at: At) -> tuple[dict[str, str], str]:
-        """Indices, in the child's names, of the dims that parent and child share, and which rows
-        of the child read an entry of the parent: "j : author(j) = a" where they read it through
-        categories, else nothing."""
-        lookups = source.factor.lookups
-        through = {dim for lookup in lookups for dim in lookup.dims}
-        here = {own: dim for dim, own in source.own.items()}
-        inner = {dim: at[own] for dim, own in source.own.items() if own not in through}
-        rows = {own: self._free(here[own], at.values()) if at is not self.index else
-                self.index[here[own]] for own in here if own in through}  # fmt: skip
-        inner |= {here[own]: row for own, row in rows.items()}
-        named = [
-            f"{self.category(lookup.name, [rows[dim] for dim in lookup.dims])} = {at[lookup.dim]}"
-            for lookup in lookups
-            if at[lookup.dim] != DOT
-        ]
-        which = f" : {', '.join(named)}" if named else ""
-        return inner, f"{', '.join(rows.values())}{which}"
+        mark = entry_mark(self, source, at)
+        return over(readers, self.split(source.child, source.slot, source.term, dotted, mark))
 
     def computed_count(self, node: Node, slot: str, at: At | None = None) -> Formula:
         """A count that a rule computes without drawing."""
@@ -224,8 +207,9 @@ class Notation(Symbols):
         total = numeral(0.0)
         for source in self.wiring.sources[name]:
             for product in self.wiring.exposures.source_exposure(source):
-                inner, readers = self._beside(source, at)
-                total = total + _over(readers, self.product(product, inner))
+                inner, readers = beside(self, source, at)
+                weight = weight_of(self, source, at, inner)
+                total = total + over(readers, weight * self.product(product, inner))
         return total
 
     def passed_back_exposure(self, node: Node, slot: str, at: At) -> Formula:
@@ -277,11 +261,6 @@ class Notation(Symbols):
         if name == "exposure":
             return self.exposure(node.name, at)
         return self.slot(node, name, at, phase)
-
-
-def _over(readers: str, body: Formula) -> Formula:
-    """A sum over the rows that read an entry, if they read it through categories."""
-    return Formula.sum_over(readers, body) if readers else body
 
 
 def _lagged(polynomial: Polynomial) -> Sequence[tuple[Term, Factor]]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pgbn.explain.algebra import Formula, numeral
+from pgbn.explain.readers import operation_value
 from pgbn.explain.symbols import At, shift
 from pgbn.network.sumproduct import (
     ConstantArray,
     FirstRow,
     HeardCount,
+    LaterRows,
     LookedUp,
     NodeValue,
     Operand,
+    OperationPart,
+    OperationValue,
     PairMask,
     PreviousRow,
     RuleCount,
@@ -21,7 +25,7 @@ from pgbn.network.sumproduct import (
     SumProduct,
     TimeExposure,
 )
-from pgbn.network.terms import FIRST, LATER
+from pgbn.network.terms import FIRST, LATER, Earlier
 
 if TYPE_CHECKING:
     from pgbn.explain.notation import Notation
@@ -37,7 +41,7 @@ __all__ = [
 
 def takes_a_dot(operand: Operand) -> bool:
     """Whether a sum over one of its indices can be written by a dot in place of the index."""
-    return type(operand) not in (RuleExposure, RuleCount, LookedUp)
+    return type(operand) not in (RuleExposure, RuleCount, LookedUp, OperationValue)
 
 
 def in_first_rows(notation: Notation, operand: Operand, dim: str) -> int:
@@ -69,7 +73,8 @@ def _looked_up(notation: Notation, operand: LookedUp, at: At) -> dict[str, str]:
     inner = {own: at[dim] for own, dim in here.items() if own not in operand.through}
     for lookup in operand.lookups:
         rows = [at[here[dim]] for dim in lookup.dims]
-        inner[lookup.dim] = notation.category(lookup.name, rows)
+        inner[lookup.dim] = (shift(rows[0], -lookup.lag) if isinstance(lookup, Earlier)
+                             else notation.category(lookup.name, rows))  # fmt: skip
     return inner
 
 
@@ -85,6 +90,16 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
         known = index.isdigit() and int(index) <= operand.lag
         sign = "=" if operand.lag == 1 else r"\le"
         return numeral(1.0) if known else Formula(rf"1({index} {sign} {operand.lag})")
+    if isinstance(operand, OperationPart):
+        return numeral(1.0)
+    if isinstance(operand, OperationValue):
+        indices = [at[dim] for dim in reversed(operand.dims)]
+        return operation_value(notation, operand.operation, indices)
+    if isinstance(operand, LaterRows):
+        index = at[operand.dims[0]]
+        beyond = "+" in index and int(index.rpartition("+")[2] or 0) >= operand.lag
+        size = notation.size[operand.dims[0]]
+        return Formula(rf"1({index} \le {size})" if beyond else f"1({index} > {operand.lag})")
     if isinstance(operand, LookedUp):
         return operand_formula(notation, operand.whole, _looked_up(notation, operand, at))
     node = notation.network.nodes[operand.name]

@@ -13,9 +13,11 @@ from pgbn.explain.links import link_lines
 from pgbn.explain.model import distribution, odds_lines
 from pgbn.explain.names import Symbol, clean_math, escape_math
 from pgbn.explain.notation import Notation
+from pgbn.explain.readers import operation_value
 from pgbn.explain.registered import generic_lines, where_lines
 from pgbn.explain.symbols import At, Phase, in_phase
 from pgbn.network.sumproduct import operand_of, reduce_product
+from pgbn.network.terms import Term
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
@@ -82,6 +84,9 @@ def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase)
     polynomial = notation.wiring.polynomials[node.name, slot]
     terms = [term for term in polynomial.terms if in_phase(term, phase)]
     whole = notation.drawn(node, slot, at).latex
+    lines = _operation_lines(notation, node, slot, at, terms)
+    if len(terms) == 1 and not terms[0].contracted:
+        return lines
     if len(terms) == 1:
         term = terms[0]
         part = notation.split(node, slot, term, {**notation.index, **at}).latex
@@ -90,7 +95,7 @@ def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase)
         own = [notation.index[dim] for dim in term.contracted]
         total = notation.term(node, term, at, avoid=own).latex
         return [rf"\bigl({part}\bigr)_{{{indices}}} &\sim \mathrm{{Mult}}\left({whole};\ "
-                rf"\frac{{{weight}}}{{{total}}}\right)"]  # fmt: skip
+                rf"\frac{{{weight}}}{{{total}}}\right)", *lines]  # fmt: skip
     parts, weights = [], []
     for term in terms:
         indices = ", ".join(notation.index[dim] for dim in term.contracted)
@@ -101,8 +106,27 @@ def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase)
     shares, odds = rf"\bigl({', '.join(parts)}\bigr)", ", ".join(weights)
     line = rf"{shares} &\sim \mathrm{{Mult}}\bigl({whole};\ \propto {odds}\bigr)"
     if len(to_unicode(line)) <= _LONG:
-        return [line]
-    return [rf"{shares} &\sim \mathrm{{Mult}}\bigl({whole};\ w\bigr)", rf"w &\propto ({odds})"]
+        return [line, *lines]
+    return [rf"{shares} &\sim \mathrm{{Mult}}\bigl({whole};\ w\bigr)", rf"w &\propto ({odds})",
+            *lines]  # fmt: skip
+
+
+def _operation_lines(
+    notation: Notation, node: Node, slot: str, at: At, terms: list[Term]
+) -> list[str]:
+    """How the counts of an operation are shared out among its summands."""
+    lines, index = [], {**notation.index, **at}
+    for term in terms:
+        for factor in term.factors:
+            if factor.through is None or factor.through.slot != factor.through.operation.leads:
+                continue
+            part = notation.split(node, slot, term, index).latex
+            share = notation.split(node, slot, term, index, "[s]").latex
+            indices = [index[dim] for dim in reversed(factor.dims)]
+            value = operation_value(notation, factor.through.operation, indices).latex
+            lines.append(rf"\bigl({share}\bigr)_{{s}} &\sim \mathrm{{Mult}}\bigl({part};\ "
+                         rf"\propto \text{{summands }} s \text{{ of }} {value}\bigr)")  # fmt: skip
+    return lines
 
 
 def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> list[str]:

@@ -224,4 +224,5 @@ class Symbols:
         if rule is not None and rule.is_quadratic:
             return False
         terms = [t for t in self.wiring.polynomials[node.name, slot].terms if in_phase(t, phase)]
-        return len(terms) > 1 or any(term.contracted for term in terms)
+        through = any(factor.through for term in terms for factor in term.factors)
+        return through or len(terms) > 1 or any(term.contracted for term in terms)

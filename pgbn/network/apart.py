@@ -16,6 +16,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from pgbn.errors import MissingRuleError, NetworkError
+from pgbn.network.terms import Earlier
 
 if TYPE_CHECKING:
     from pgbn.network.connections import Connections, Source
@@ -51,6 +52,8 @@ def _remedy(one: Factor, other: Factor) -> str:
     """How the entries of a node are told apart, where it has several."""
     if not one.own_dims or one.previous or other.previous:
         return ""
+    if one.through or other.through:
+        return ""
     if one.lookups or other.lookups:
         ends = f"{one.name}[source] * {one.name}[target]"
         return f"Read the two through different categories, {ends}; or "
@@ -65,8 +68,12 @@ def _remedy(one: Factor, other: Factor) -> str:
 def _apart(term: Term, one: Factor, other: Factor) -> str | None:
     """The dim, by the node's own name, in which two factors of one node always differ: by a
     relation of two dims or, as the data must then show, by two arrays of categories."""
+    if one.through or other.through:
+        return None
     for mine in one.lookups:
         for its in other.lookups:
+            if isinstance(mine, Earlier) or isinstance(its, Earlier):
+                continue  # the first rows read the same one
             if mine.dim == its.dim and mine.dims == its.dims and mine.name != its.name:
                 return mine.dim
     for pair in (factor for factor in term.factors if factor.relation in ("upper", "distinct")):
@@ -120,6 +127,12 @@ def _in_turn(connections: Connections, name: str, dim: str) -> InTurn:
             )
         for parent, sources in connections.sources.items():
             for source in sources:
+                if parent == child and source.factor.through is not None:
+                    raise MissingRuleError(
+                        f"{child} is drawn one entry after another along {along[child]!r}, and "
+                        f"stands in {source.factor.through.operation.edge} too, which is evaluated "
+                        "as a whole; use another node there"
+                    )
                 if source.child.name == child and source.rule.relation == "collapsed":
                     own = _own_dim(source, along[child])
                     if own is None or along.setdefault(parent, own) != own:

@@ -214,10 +214,18 @@ class Connections:
         passed = callable(rule.exposure) or rule.drawn is not None or known
         chained = rule.is_random and (passed or finite)
         if polynomial.along is not None and not chained:
+            held = rule.relation == "held" and rule.exposure == "value"
+            row, kind = f"{node.name}_{polynomial.along}", type(node).__name__
+            one = (
+                f". Here a row would hear the value of the next one, so that each must be drawn "
+                "given the row before and the row after it, and no two at once: make every row a "
+                f"node, {row}2 = pgbn.{kind}('{row}2', …, {slot}={row}1), {row}3 = …"
+            )
             raise MissingRuleError(
                 f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
                 f"{slot} cannot be passed from row to row; chains run through the shape of a "
                 "Gamma, the concentration of a Dirichlet or the rate of a RandomisedGamma"
+                f"{one if held else ''}"
             )
         if finite and polynomial.lags not in ((), (1,)):
             raise MissingRuleError(

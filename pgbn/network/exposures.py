@@ -13,6 +13,7 @@ from pgbn.network.sumproduct import (
     LookedUp,
     NodeValue,
     Operand,
+    OperationPart,
     OtherEntries,
     OtherLookedUp,
     RuleCount,
@@ -182,6 +183,9 @@ class Exposures:
 
 def _beside(source: Source, factor: Factor) -> Operand:
     """A factor that stands beside another in a term: of the same node, other entries of it."""
+    mine, its = source.factor.through, factor.through
+    if mine is not None and its is not None and mine.operation is its.operation:
+        return OperationPart(name=factor.name, dims=())
     operand = operand_of(factor, source.child)
     if factor.name != source.factor.name:
         return operand

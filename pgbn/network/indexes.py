@@ -38,7 +38,16 @@ def find_categories(nodes: Iterable[Node]) -> dict[str, Categories]:
             )
         for dim in each.dims:
             if dim not in dims:
-                raise NetworkError(f"{name}: no node has its dim {dim!r}.{did_you_mean(dim, dims)}")
+                where = next(
+                    node.name
+                    for node in every.values()
+                    for slot in node.slots()
+                    if any(other.name == name for other in _in(getattr(node, slot)))
+                )
+                raise NetworkError(
+                    f"{where}: the categories {name} have the dim {dim!r}, which no node has."
+                    f"{did_you_mean(dim, dims)} Give them dims of {where} or of a node in its slots"
+                )
     return found
 
 
@@ -49,7 +58,8 @@ def _in(expression: Expression) -> Iterator[Categories]:
     if isinstance(expression, Node):
         return
     if isinstance(expression, Edge):
-        yield from _in(expression.expanded)
+        for part in expression.parts:
+            yield from _in(part)
         return
     for name in type(expression).model_fields:
         value = getattr(expression, name)

@@ -287,7 +287,8 @@ def parents_in(expression: Expression) -> Iterator[Node]:
         yield expression
         return
     if isinstance(expression, Edge):
-        yield from parents_in(expression.expanded)
+        for part in expression.parts:
+            yield from parents_in(part)
         return
     for name in type(expression).model_fields:
         value = getattr(expression, name)

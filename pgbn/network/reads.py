@@ -12,6 +12,8 @@ from pgbn.network.sumproduct import (
     HeardCount,
     LookedUp,
     NodeValue,
+    OperationPart,
+    OperationValue,
     OtherEntries,
     OtherLookedUp,
     RuleCount,
@@ -74,6 +76,8 @@ class Reads:
             for operand in product.operands:
                 if isinstance(operand, OtherEntries | OtherLookedUp):
                     reads.add(OthersRead(operand.name))
+                elif isinstance(operand, OperationValue | OperationPart):
+                    reads.add(Read(operand.name))
                 elif isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.network.terms import FIRST, Factor, Lookup, Polynomial, Term
+from pgbn.network.terms import FIRST, Factor, Lookup, Operation, Polynomial, Term
 from pgbn.nodes.base import Node
 
 __all__ = [
     "ConstantArray",
     "FirstRow",
     "HeardCount",
+    "LaterRows",
     "LookedUp",
     "Made",
     "NodeValue",
     "Operand",
+    "OperationPart",
+    "OperationValue",
     "OtherEntries",
     "OtherLookedUp",
     "PairMask",
@@ -86,6 +89,19 @@ class LookedUp(Operand):
         return {dim for lookup in self.lookups for dim in lookup.dims}
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OperationValue(Operand):
+    """The value of an operation, at the node that leads: ``own_dims`` are the names of its dims
+    before they were renamed to ``dims``."""
+
+    operation: Operation
+    own_dims: tuple[str, ...]
+
+
+class OperationPart(Operand):
+    """A node that an operation reads: 1 beside its value, and beside what its other nodes hear."""
+
+
 class OtherEntries(NodeValue):
     """The value of a node at other entries than the one that hears of it: those that stand beside
     it in a product, and are never the same."""
@@ -121,6 +137,13 @@ class PreviousRow(NodeValue):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FirstRow(Operand):
     """1 in the first ``lag`` rows of a node in time, 0 in the others."""
+
+    lag: int = 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LaterRows(Operand):
+    """0 in the first ``lag`` rows, 1 in the others."""
 
     lag: int = 1
 
@@ -221,6 +244,16 @@ def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand,
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
     """A factor of a term as an operand; ``owner`` is the node whose own row
     before it may refer to."""
+    if factor.through is not None:
+        if factor.through.slot != factor.through.operation.leads:
+            return OperationPart(name=factor.name, dims=())
+        return OperationValue(
+            name=factor.name, dims=factor.dims, operation=factor.through.operation,
+            own_dims=factor.own_dims,
+        )  # fmt: skip
+    if factor.when:
+        kind = FirstRow if factor.when == FIRST else LaterRows
+        return kind(name="", dims=factor.dims, lag=factor.lag)
     if factor.lookups:
         own = factor.entries
         whole: NodeValue | ConstantArray = NodeValue(name=factor.name, dims=own, own_dims=own)

@@ -14,7 +14,19 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-__all__ = ["ALWAYS", "FIRST", "LATER", "PREVIOUS", "Factor", "Lookup", "Polynomial", "Term"]
+__all__ = [
+    "ALWAYS",
+    "FIRST",
+    "LATER",
+    "PREVIOUS",
+    "Earlier",
+    "Factor",
+    "Lookup",
+    "Operation",
+    "Polynomial",
+    "Term",
+    "Through",
+]
 
 PREVIOUS = "self"  # what counts for the row before are called, beside those for other nodes
 
@@ -30,6 +42,34 @@ class Lookup:
     name: str
     dim: str
     dims: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Earlier(Lookup):
+    """``dim`` of a node is read ``lag`` rows before; the first rows, which `Factor.when` leaves
+    out, read the first one."""
+
+    lag: int
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """An edge that brings its own evaluation: what stands in its slots, nodes and constants with
+    the names that their dims have there, and the dims of its value. The value stands in a term at
+    the factor that ``leads``, the first node; the other nodes stand beside it as factors of 1."""
+
+    edge: Any
+    operands: dict[str, Factor]
+    dims: tuple[str, ...]
+    leads: str
+
+
+@dataclass(frozen=True)
+class Through(Lookup):
+    """``dim`` of a node is read through an operation, in whose ``slot`` the node stands."""
+
+    operation: Operation
+    slot: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +89,7 @@ class Factor:
     previous: bool = False  # an earlier row, by ``lag`` rows, of the node whose slot this is
     lookups: tuple[Lookup, ...] = ()
     entries: tuple[str, ...] = ()
+    when: str = ""  # 1 in the first ``lag`` rows of its dim, or in the later ones, else 0
     relation: str | None = None  # 1 at the pairs of its two dims in a relation, 0 at others
     lag: int = 1
     real: bool = False  # it may be negative
@@ -56,7 +97,13 @@ class Factor:
     @property
     def is_node(self) -> bool:
         """Whether it is a value of a node."""
-        return self.constant is None and self.relation is None
+        return self.constant is None and self.relation is None and not self.when
+
+    @property
+    def through(self) -> Through | None:
+        """The operation through which it is read, if it is by one."""
+        first = self.lookups[0] if self.lookups else None
+        return first if isinstance(first, Through) else None
 
     @property
     def is_sparse(self) -> bool:
@@ -110,4 +157,6 @@ class Polynomial:
     @property
     def is_plain(self) -> bool:
         """A single product without a sum: counts pass through it without a draw."""
-        return len(self.terms) == 1 and not self.terms[0].contracted and self.along is None
+        if len(self.terms) != 1 or self.terms[0].contracted or self.along is not None:
+            return False
+        return not any(factor.through for factor in self.terms[0].factors)

@@ -16,7 +16,7 @@ from pgbn.network.kernels import check_kernel
 from pgbn.network.positivity import leave_no_gap
 from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
-from pgbn.network.terms import ALWAYS, LATER, Factor
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor
 from pgbn.nodes.base import Latent, Node
 from pgbn.nodes.rules.draws import kinds_heard, way_out
 
@@ -161,9 +161,9 @@ class Wiring:
     def is_positive(self, node: Node, slot: str) -> bool:
         """Whether a slot is always positive: by one term, by one where two dims are the same and
         another where they are not, or by constants that are 0 in different places."""
-        found: dict[frozenset[str], set[str]] = {}
+        found: dict[tuple[str | int, ...], set[str]] = {}
         for term in self.polynomials[node.name, slot].terms:
-            pairs = [factor for factor in term.factors if factor.relation is not None]
+            pairs = [f for f in term.factors if f.relation is not None or f.when]
             if len(pairs) < 2 and all(
                 (factor.simplex and set(factor.simplex) <= set(term.contracted))
                 or self._factor_is_positive(factor)
@@ -171,24 +171,31 @@ class Wiring:
             ):
                 if not pairs:
                     return True
-                found.setdefault(frozenset(pairs[0].dims), set()).add(pairs[0].relation or "")
-        if any(relations >= {"same", "distinct"} for relations in found.values()):
+                pair = pairs[0]
+                lag = pair.lag if pair.when else 0
+                key: tuple[str | int, ...] = (*sorted(pair.dims), lag)
+                found.setdefault(key, set()).add(pair.relation or pair.when)
+        if any(r >= {"same", "distinct"} or r >= {FIRST, LATER} for r in found.values()):
             return True
         return leave_no_gap(
             term
             for term in self.polynomials[node.name, slot].terms
             if term.phase == ALWAYS
             and all(
-                factor.constant is not None
-                or (factor.relation is None and self._factor_is_positive(factor))
+                factor.constant is not None or (factor.is_node and self._factor_is_positive(factor))
                 for factor in term.factors
             )
         )
 
     def _factor_is_positive(self, factor: Factor) -> bool:
+        if factor.through is not None:
+            operation = factor.through.operation
+            return operation.edge.positive and all(
+                self._factor_is_positive(each) for each in operation.operands.values()
+            )
         if factor.constant is not None:
             return bool(factor.constant.min() > 0)
-        return factor.previous or factor.relation is not None or not self.may_be_zero(factor.name)
+        return factor.previous or not factor.is_node or not self.may_be_zero(factor.name)
 
     def _check_positive(self, node: Node, slot: str) -> None:
         if not self.is_positive(node, slot):

@@ -40,11 +40,29 @@ def as_array(value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
+_MANY = 2_000_000  # rows or columns, some of which may be empty
+
+
 def as_known(value: Any) -> Any:
     """What a constant is given: an array, or a sparse matrix, which stays one."""
     if not issparse(value):
         return as_array(value)
-    matrix = csr_array(value, dtype=np.float64, copy=True)
+    if value.dtype.kind not in "iufb":
+        raise NetworkError(f"{short(value)} has no real numbers; give integers or floats")
+    longest = max(value.shape, default=0)
+    if longest > _MANY and longest > 100 * value.nnz:  # a few bytes may claim any size
+        raise NetworkError(
+            f"a sparse matrix of shape {value.shape} with {value.nnz} entries; leave empty rows "
+            "and columns out"
+        )
+    try:
+        if hasattr(value, "check_format"):
+            value.check_format(full_check=True)  # scipy follows indices that point outside
+        elif value.format == "coo":
+            value._check()
+        matrix = csr_array(value, dtype=np.float64, copy=True)
+    except (ValueError, TypeError, IndexError) as error:
+        raise NetworkError(f"{short(value)} is damaged ({error}); make it anew") from None
     if not all(matrix.shape):
         raise NetworkError(f"{short(value)} is empty; give at least one row and one column")
     matrix.sum_duplicates()

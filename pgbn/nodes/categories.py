@@ -43,8 +43,9 @@ def as_categories(name: str, value: Any, dims: tuple[str, ...]) -> NDArray[np.in
         raise NetworkError(
             f"{what} has {found.ndim} axes, but its dims are {dims}; give an array of these"
         )
-    if found.min() < 0:
-        raise NetworkError(f"{name}: has the number {found.min():g}; {remedy}")
+    for end in (found.min(), found.max()):  # neither fits as an index, the second would wrap
+        if not 0 <= end < 2**62:
+            raise NetworkError(f"{name}: has the number {end:g}; {remedy}")
     array = found.astype(np.int64)
     array.flags.writeable = False
     return array

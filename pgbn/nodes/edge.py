@@ -1,4 +1,4 @@
-"""Edge: an operation of your own, said in terms of the others.
+"""Edge: an operation of your own, said in terms of the others, or evaluated by itself.
 
     class Twice(pgbn.Edge):
         tag: ClassVar[str] = "my_package.twice"
@@ -8,28 +8,39 @@
             return 2.0 * self.of
 
 It may then stand in any slot. What is built from operations that can be evaluated, shared out and
-exposed can be so itself: `expand` is all that there is to write.
+exposed can be so itself, so that `expand` is all that there is to write. An operation
+
+    y_v = Σ_e c_ve a_e,  c ≥ 0 known, or made of its other operands
+
+for which pgbn has no operations, or none that is fast enough, defines in its place `evaluate`,
+`split` and `expose`; `pgbn.testing.check_edge` compares the three with the whole matrix c.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from math import prod
+from typing import Any, ClassVar
 
 from pgbn.errors import NetworkError
-from pgbn.nodes.expression import Expression, to_expression
+from pgbn.nodes.expression import Expression, extent_of, to_expression
 
 __all__ = ["Edge", "edge_types"]
 
 _types: dict[str, type[Edge]] = {}
+_OWN = ("evaluate", "split", "expose")
 
 
 class Edge(Expression):
-    """An expression that stands for another one, which `expand` gives.
+    """An expression that stands for another one, which `expand` gives, or that brings its own
+    evaluation, split and exposure.
 
-    Invariant: the class attribute `tag` is unique; it is the "edge" in JSON. Fields annotated as
-    `pgbn.Slot` hold expressions, the others what pydantic can write as JSON.
+    Invariants: the class attribute `tag` is unique; it is the "edge" in JSON. Fields annotated as
+    `pgbn.Slot` hold expressions, the others what pydantic can write as JSON. A type defines
+    `expand`, or `evaluate`, `split` and `expose`, all three.
     """
+
+    positive: ClassVar[bool] = False  # an evaluated value is positive wherever its operands are
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -38,6 +49,13 @@ class Edge(Expression):
             raise NetworkError(
                 f"the edge type {cls.__name__} has no tag, so JSON cannot name it; add to the "
                 'class: tag: ClassVar[str] = "my_package.my_edge"'
+            )
+        defined = [name for name in _OWN if getattr(cls, name) is not getattr(Edge, name)]
+        lacking = [name for name in _OWN if name not in defined]
+        if defined and lacking:
+            raise NetworkError(
+                f"the edge type {cls.__name__} defines {', '.join(defined)} but not "
+                f"{', '.join(lacking)}; define all three, or expand(self) in their place"
             )
         known = _types.get(cls.tag)
         if known is not None and known.__qualname__ != cls.__qualname__:
@@ -57,8 +75,42 @@ class Edge(Expression):
         """The expression that it stands for, made of other operations."""
         raise NetworkError(
             f"{type(self).__name__}: does not define expand(self), which returns the expression "
-            "that it stands for, such as pgbn.Constant(w, dims=…) @ self.of"
+            "that it stands for, such as pgbn.Constant(w, dims=…) @ self.of; nor evaluate, split "
+            "and expose"
         )
+
+    def dims_of(self, **operands: tuple[str, ...]) -> tuple[str, ...]:
+        """The dims of the value, given those of the operands by slot: all of them, unless
+        replaced."""
+        return tuple(dict.fromkeys(dim for dims in operands.values() for dim in dims))
+
+    def evaluate(self, **operands: Any) -> Any:
+        """The value, (R, *dims_of), from arrays (R or 1, *dims) of the operands: linear in each,
+        with coefficients that are never negative."""
+        raise NotImplementedError
+
+    def split(self, stream: Any, count: Any, **operands: Any) -> dict[str, Any]:
+        """For each slot, the counts (R, *dims) of its entries: the ``count`` (R, *dims_of) of every
+        cell of the value, shared out among the summands of the cell in proportion to them. A
+        summand is a product of one entry of each operand, all of which hear its counts."""
+        raise NotImplementedError
+
+    def expose(self, slot: str, exposure: Any, shape: tuple[int, ...], **others: Any) -> Any:
+        """Σ_v q_v c_ve: the exposure of the entries of one operand, of this ``shape``, from the
+        ``exposure`` (R, *dims_of) of the value and the other operands."""
+        raise NotImplementedError
+
+    @property
+    def is_evaluated(self) -> bool:
+        """Whether it brings its own evaluation, split and exposure."""
+        return type(self).evaluate is not Edge.evaluate
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions that it is made of: its operands, or what it stands for."""
+        if self.is_evaluated:
+            return tuple(getattr(self, slot) for slot in self.slots())
+        return (self.expanded,)
 
     @cached_property
     def expanded(self) -> Expression:
@@ -73,8 +125,11 @@ class Edge(Expression):
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        terms, depth = self.expanded.extent
-        return terms, depth + 1
+        try:
+            return extent_of(self.parts, prod)
+        except RecursionError:
+            name = type(self).__name__
+            raise NetworkError(f"{name}: expand() returns edges that expand for ever") from None
 
     def __str__(self) -> str:
         fields = ", ".join(

@@ -85,7 +85,8 @@ def _log_probability(drawn: Array, value: Array, rate: Array, noise: Array, offs
     relation="held",
     exposure=1.0,
     log_probability=_log_probability,
-    equation=r"h \sim \mathrm{Bessel}_{a-1}(2\sqrt{\lambda c \theta})",
+    equation=r"h \sim \mathrm{Bessel}_{\mathrm{offset} - 1}\bigl(2\sqrt{\mathrm{rate} \cdot "
+    r"\mathrm{noise} \cdot \mathrm{value}}\bigr)",
     reference="Schein et al. 2019, Poisson-randomized gamma dynamical systems",
 )
 def _hidden_count(stream: Stream, value: Array, rate: Array, noise: Array, offset: Array) -> Array:
@@ -94,9 +95,10 @@ def _hidden_count(stream: Stream, value: Array, rate: Array, noise: Array, offse
 
 @kernel_rule(
     RandomisedGamma,
-    equation=r"\mathrm{Gam}(a + h + m,\ c + q),\ "
-    r"p(h) \propto \frac{\Gamma(a + h + m)}{h!\,\Gamma(a + h)}"
-    r"\left(\frac{\lambda c}{c + q}\right)^{h}",
+    equation=r"\mathrm{Gam}(\mathrm{offset} + h + \mathrm{count},\ \mathrm{noise} + "
+    r"\mathrm{exposure}),\ p(h) \propto \frac{\Gamma(\mathrm{offset} + h + \mathrm{count})}"
+    r"{h!\,\Gamma(\mathrm{offset} + h)}\left(\frac{\mathrm{rate} \cdot \mathrm{noise}}"
+    r"{\mathrm{noise} + \mathrm{exposure}}\right)^{h}",
     reference="the hidden count and the gamma together, the count forgotten",
 )
 def _draw(

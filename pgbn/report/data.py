@@ -72,7 +72,8 @@ class ReportData:
     ``token_pattern`` what a term in a text looks like. ``held_out`` has pairs of a depth and the
     perplexity of held-out documents with so many layers. ``seed`` is that of the map. ``stages``
     are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks
-    of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number).
+    of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number);
+    ``length`` is the usual one of a document, 0 if it is not known.
     """
 
     phi: tuple[Matrix, ...]
@@ -97,6 +98,7 @@ class ReportData:
     seed: int = 0
     active_means: str = "topics that hold at least one count"
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    length: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.phi:
@@ -166,7 +168,7 @@ class ReportData:
 
     def ranked(self, layer: int, top: int) -> NDArray[np.int64]:
         """(K, top): the columns of the terms that stand for each topic of a layer, by relevance."""
-        return rank_words(self.project(layer), self.common, relevance_of(layer), top)
+        return rank_words(self.project(layer), self.common, relevance_of(layer), top, self.length)
 
     def words(self, layer: int, topic: int, top: int = 10) -> list[str]:
         """The terms that stand for a topic; equal ones in the order of the vocabulary."""

@@ -30,7 +30,9 @@ def payload(data: ReportData) -> dict[str, Any]:
     """Everything that the page draws, as JSON values: the topics, and what the sections add."""
     words = _Numbering()
     common = data.common
-    floor = with_floor(common)  # what the page divides by, to rank words as `rank_words` does
+    floor = with_floor(
+        common, data.length
+    )  # what the page divides by, to rank words as `rank_words` does
     layers = [_layer(data, t, words, common) for t in range(1, data.depth + 1)]
     out: dict[str, Any] = {
         "title": clean_text(data.title),
@@ -62,7 +64,7 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
     psi = data.project(t)
     topics = []
     for row in psi:
-        chosen = _candidates(row, common)
+        chosen = _candidates(row, common, data.length)
         topics.append([[words(int(v)) for v in chosen], [short_number(row[v], 5) for v in chosen]])
     out: dict[str, Any] = {
         "weights": [short_number(weight) for weight in data.weights[t - 1]],
@@ -86,7 +88,8 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
     return out
 
 
-def _candidates(row: Matrix, common: Matrix) -> NDArray[np.int64]:
+def _candidates(row: Matrix, common: Matrix, length: float) -> NDArray[np.int64]:
     """The words that are in the first places for some relevance that the page can show."""
-    union = np.unique([rank_words(row[None], common, lam, _WORDS)[0] for lam in _RELEVANCE])
+    found = [rank_words(row[None], common, lam, _WORDS, length)[0] for lam in _RELEVANCE]
+    union = np.unique(found)
     return np.asarray(union[np.argsort(-row[union], kind="stable")])

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
 __all__ = ["clean_text", "grouped", "html_table", "html_text", "several"]
 
+_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
 
 def clean_text(text: object) -> str:
-    """Text that UTF-8 can hold; half characters become question marks."""
-    return str(text).encode("utf-8", "replace").decode("utf-8")
+    """Text that UTF-8 can hold; half characters become question marks, and what would command a
+    terminal that shows the file, the sign of an unknown character."""
+    return _CONTROL.sub("\ufffd", str(text).encode("utf-8", "replace").decode("utf-8"))
 
 
 def html_text(value: object) -> str:

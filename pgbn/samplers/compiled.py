@@ -13,6 +13,7 @@ from typing import Any
 import numba
 
 from pgbn.errors import notify
+from pgbn.samplers.linked import Kernel
 
 __all__ = ["njit"]
 
@@ -23,18 +24,29 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """`numba.njit`, whose ``cache=True`` is a wish: nothing fails for want of a cache."""
 
     def kernel_of(function: Callable[..., Any]) -> Any:
-        try:
-            kernel = numba.njit(**options)(function)
-        except RuntimeError as error:  # numba knows no folder that it could write to
-            _say(error)
-            kernel = numba.njit(**{**options, "cache": False})(function)
-        cache: Any = getattr(kernel, "_cache", None)
-        if options.get("cache") and hasattr(cache, "flush"):  # it has not if numba is switched off
-            cache.load_overload = _reading(cache.load_overload, cache.flush)
-            cache.save_overload = _writing(cache.save_overload)
+        plain: Any = numba.njit(**{**options, "cache": False})(function)
+        if plain is function:  # numba is switched off
+            return function
+        chosen = {**plain.targetoptions, "no_cfunc_wrapper": True}  # no pointers to kernels
+        inlined = chosen.pop("forceinline", False)
+        kernel: Any = Kernel(function, targetoptions=chosen)
+        kernel.forceinline = inlined
+        if options.get("cache"):
+            _keep(kernel)
         return kernel
 
     return kernel_of
+
+
+def _keep(kernel: Any) -> None:
+    try:
+        kernel.enable_caching()
+    except RuntimeError as error:  # numba knows no folder that it could write to
+        _say(error)
+        return
+    cache = kernel._cache
+    cache.load_overload = _reading(cache.load_overload, cache.flush)
+    cache.save_overload = _writing(cache.save_overload)
 
 
 def _reading(load: Callable[..., Any], flush: Callable[[], None]) -> Callable[..., Any]:

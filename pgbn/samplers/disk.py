@@ -219,7 +219,7 @@ def _bytes(memory: int | str) -> int:
     found = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?)i?B?\s*", str(memory), re.IGNORECASE)
     size = 0
     if found is not None and not isinstance(memory, bool):
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             size = int(float(found[1]) * _UNITS[found[2].upper()])
     if size < _SMALL:
         raise DataError(f"Disk: memory={memory!r}: give bytes, from 1 MB on, such as '2GB'")

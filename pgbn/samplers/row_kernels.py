@@ -89,7 +89,8 @@ def gamma_rows(key, start, stop, shape, rate, out):
         if a.size == 1:
             shapes[:] = a[0]
         else:
-            shapes[:size] = a
+            for i in range(size):
+                shapes[i] = a[i]
         if c.size == 1:
             scale[0] = 1.0 / c[0]
             fill_rows(rng, work, 1, scale, TINY, row * size, flat)

@@ -58,7 +58,7 @@ def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
     if "\0" in str(path):
         raise missing
     try:
-        check_regular(path, LARGEST_MANIFEST)
+        check_regular(path, LARGEST_MANIFEST, least=1)
         text = path.read_bytes()
         parts = sum(text.count(sign) for sign in b",[{:")  # each an object at most
         check_bytes(f"{path}: it", 4 * len(text) + 100 * parts, "is it a manifest of pgbn?")

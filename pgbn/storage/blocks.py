@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import is_integral
+from pgbn.checks import is_finite_number, is_integral
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.codecs import Files, register_decoder
 from pgbn.storage.folders import read_folder
@@ -31,6 +31,7 @@ from pgbn.storage.sparse import read_rows
 __all__ = ["BLOCK_ROWS", "Corpus", "FolderCorpus", "counts_of"]
 
 BLOCK_ROWS = 4096
+_MOST = 2**62  # what a size can be
 _BYTES = 24  # that a cell takes while all of them are read: twice 4 + 8
 
 
@@ -47,6 +48,10 @@ class Corpus:
     labels: list[str]
     texts: list[str] | None = None
     options: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        size = f"{self.shape[0]} documents, {self.shape[1]} terms, {self.total:.10g} counts"
+        return f"{type(self).__name__}({size})"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -121,10 +126,11 @@ class FolderCorpus(Corpus):
 
     def __init__(self, content: Mapping[str, Any], files: Files) -> None:
         rows, columns = content["rows"], content["columns"]
-        if not all(
-            is_integral(content[key]) for key in ("rows", "columns", "block_rows", "entries")
-        ):
-            raise StorageError("damaged: the sizes of the corpus are not whole numbers")
+        for key, least in (("rows", 0), ("columns", 0), ("block_rows", 1), ("entries", 0)):
+            if not is_integral(content[key]) or not least <= content[key] < _MOST:
+                raise StorageError(f"damaged: {key} is {content[key]!r:.60}, which is no such size")
+        if not is_finite_number(content["total"]) or not isinstance(content["options"], dict):
+            raise StorageError("damaged: the total or the options of the corpus are senseless")
         object.__setattr__(self, "_size", (int(rows), int(columns)))
         object.__setattr__(self, "_content", content)
         object.__setattr__(self, "_files", files)

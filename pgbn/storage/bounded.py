@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
+import os
 import stat
 from pathlib import Path
 from typing import IO, Any
@@ -16,17 +17,32 @@ from typing import IO, Any
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.memory import gigabytes, memory
 
-__all__ = ["check_regular", "forget", "is_packed", "open_bytes", "open_text"]
+__all__ = ["check_regular", "check_source", "forget", "is_packed", "open_bytes", "open_text"]
 
 
-def check_regular(path: Path, most: float = math.inf) -> None:
+def check_regular(path: Path, most: float = math.inf, least: int = 0) -> None:
     """Refuse what is no file, before it is opened: a pipe would be waited for, a device never end;
-    and a file of more than ``most`` bytes."""
+    and a file of more than ``most`` bytes, or less than ``least``: files of the system, of which
+    some are waited for too, say that they have none."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise StorageError(f"{path}: not a file, but a pipe, a device or a folder")
+    if found.st_size < least:
+        raise StorageError(f"{path}: damaged: it is empty")
     if found.st_size > most:
         raise StorageError(f"{path}: {found.st_size} bytes, but at most {most} are read")
+
+
+def check_source(path: Path, once: bool = True) -> None:
+    """Refuse a pipe that has a name, or a device, in the place of a file or folder; and, where it
+    is read more than ``once``, what a shell passes on as a file, too."""
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return
+    passed = stat.S_ISFIFO(mode) and not os.path.exists(os.path.realpath(path))  # /dev/fd/63
+    if not passed or not once:
+        twice = "; it is read more than once" if passed else ""
+        raise DataError(f"{path}: not a file, but a pipe or a device{twice}; name a file")
 
 
 def is_packed(path: Path) -> bool:
@@ -36,6 +52,7 @@ def is_packed(path: Path) -> bool:
 
 def open_bytes(path: Path) -> IO[bytes]:
     """The content of a file, unpacked."""
+    check_source(path)
     file = gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # noqa: SIM115
     return io.BufferedReader(_Bounded(file, path))
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import check_flag, check_integer, check_names
+from pgbn.checks import check_flag, check_integer, check_names, is_finite_number, is_integral
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive, read_arrays, read_manifest
 from pgbn.storage.blocks import BLOCK_ROWS, Corpus, FolderCorpus
@@ -126,13 +126,15 @@ class _Build:
                 f"{self.folder}: holds a saved {body['kind']}; name another folder, or give "
                 "overwrite=True"
             )
-        content = body["content"]["object"]
-        old, new = content["settings"], self.content["settings"]
+        content, new = body["content"].get("object"), self.content["settings"]
+        if not _is_sound(content, self.content):
+            raise StorageError(f"{self.folder}: damaged; give overwrite=True to build it anew")
+        old = content["settings"]
         if old != new:
-            other = next(key for key in new if old.get(key) != new[key])
+            other = next((key for key in new if old.get(key) != new[key]), "setting")
             raise DataError(
                 f"{self.folder}: a corpus with another {other}: {old.get(other)!r:.100}, not "
-                f"{new[other]!r:.100}; name another folder, or give overwrite=True"
+                f"{new.get(other)!r:.100}; name another folder, or give overwrite=True"
             )
         self.content, self.groups = dict(content), dict(body["groups"])
 
@@ -241,6 +243,21 @@ class _Build:
         content = {"object": self.content, "vocabulary": None, "labels": None, "record": {}}
         self.groups = write(self.folder, "corpus", content, self.pending, self.groups)
         self.pending = {}
+
+
+def _is_sound(found: Any, fresh: Mapping[str, Any]) -> bool:
+    """Whether what a folder says of its build has the form of what a build begins with."""
+    if not isinstance(found, dict) or found.keys() != fresh.keys():
+        return False
+    sizes = [found[key] for key in ("rows", "entries", "read", "block_rows")]
+    sizes += found["runs"] if isinstance(found["runs"], list) else [None]
+    sizes += [] if found["columns"] is None else [found["columns"]]
+    return (
+        all(is_integral(size) and 0 <= size < 2**62 for size in sizes)
+        and all(isinstance(found[key], dict) for key in ("settings", "options"))
+        and all(isinstance(found[key], bool) for key in ("complete", "named"))
+        and is_finite_number(found["total"])
+    )
 
 
 Count = Callable[[Batch], sp.csr_array]

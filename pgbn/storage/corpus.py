@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.archive import is_archive
 from pgbn.storage.blocks import Corpus
+from pgbn.storage.bounded import check_source
 from pgbn.storage.count_files import MATRICES, read_matrix
 from pgbn.storage.memory import check_bytes, memory
 from pgbn.storage.stop_words import TOKEN, with_stop_words
@@ -75,6 +76,7 @@ def read_corpus(
     kind = file_format(path, format)
     check_reading(path, kind, column, label, terms)
     with readable(path, encoding):
+        check_source(path, once=kind not in MATRICES and kind != "parquet")
         if kind in MATRICES:
             counts, inside = read_matrix(path, kind)
             names = column_names(path, counts.shape[1], terms, encoding, inside)

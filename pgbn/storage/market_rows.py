@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pgbn.errors import DataError
 from pgbn.storage.count_files import as_counts
 from pgbn.storage.matrix_market import market_blocks, market_shape
+from pgbn.storage.sparse import check_filled
 
 __all__ = ["MarketRows"]
 
@@ -34,9 +35,10 @@ class MarketRows:
     def __init__(self, path: Path) -> None:
         self.path = path
         rows, columns, entries = market_shape(path)
+        check_filled(path, rows, entries)
         self.shape = rows, columns
         ranges = max(1, -(-entries // ENTRIES))
-        self.length = max(1, -(-rows // ranges))
+        self.length = min(max(1, -(-rows // ranges)), ENTRIES)
         self.folder: Path | None = None
 
     @contextmanager

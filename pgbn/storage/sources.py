@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.errors import DataError
+from pgbn.storage.bounded import check_source
 from pgbn.storage.corpus import check_reading, column_names, file_format
 from pgbn.storage.count_files import MATRICES, as_counts, read_matrix
 from pgbn.storage.market_rows import MarketRows
@@ -29,7 +30,7 @@ from pgbn.storage.texts import read_texts, readable
 __all__ = ["Batch", "DocumentSource", "FileReading", "source_of"]
 
 ROWS, CHARACTERS = 1024, 2**24  # of a batch of texts, at most; one longer text is a batch
-CELLS = 2**20  # of a batch of counts
+CELLS, ROWS = 2**20, 2**16  # of a batch of counts, at most
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
     rows, at = counts.shape[0], skip
     while at < rows:
         stop = int(np.searchsorted(counts.indptr, counts.indptr[at] + CELLS, side="right")) - 1
-        stop = min(max(stop, at + 1), rows)
+        stop = min(max(stop, at + 1), rows, at + ROWS)
         names = [str(first + row) for row in range(at, stop)]
         yield Batch(names, counts=sp.csr_array(counts[at:stop]))
         at = stop
@@ -195,6 +196,7 @@ def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
 def _kind(path: Path, reading: FileReading) -> str:
     if not path.exists():
         raise DataError(f"{path}: no such file or folder")
+    check_source(path, once=False)
     kind = file_format(path, reading.format)
     check_reading(path, kind, reading.column, reading.label, reading.terms)
     return kind

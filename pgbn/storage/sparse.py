@@ -12,7 +12,7 @@ from pgbn.errors import DataError, StorageError
 from pgbn.storage.codecs import Group
 from pgbn.storage.memory import check_bytes
 
-__all__ = ["check_rows", "check_sparse", "compact", "read_rows", "row_arrays"]
+__all__ = ["check_filled", "check_rows", "check_sparse", "compact", "read_rows", "row_arrays"]
 
 MANY_ROWS = 2_000_000  # some of which may be empty
 
@@ -20,11 +20,7 @@ MANY_ROWS = 2_000_000  # some of which may be empty
 def check_sparse(name: str, matrix: Any) -> None:
     """Refuse a sparse matrix whose indices point outside it (scipy would follow them), or whose
     rows do not fit into memory, or are nearly all empty: 60 bytes may claim any number of them."""
-    rows, entries = matrix.shape[0], matrix.nnz
-    if rows > MANY_ROWS and rows > 100 * entries:
-        raise DataError(
-            f"{name}: {rows} rows, but only {entries} entries in them; leave empty rows out"
-        )
+    check_filled(name, matrix.shape[0], matrix.nnz)
     check_bytes(f"{name} of shape {matrix.shape}", 40 * matrix.shape[0],
                 "leave empty rows out")  # fmt: skip
     try:
@@ -34,6 +30,14 @@ def check_sparse(name: str, matrix: Any) -> None:
             matrix._check()
     except (ValueError, TypeError, IndexError) as error:
         raise DataError(f"{name}: a damaged sparse matrix ({error})") from None
+
+
+def check_filled(name: object, rows: int, entries: int) -> None:
+    """Refuse rows that are nearly all empty: a header may claim any number of them."""
+    if rows > MANY_ROWS and rows > 100 * entries:
+        raise DataError(
+            f"{name}: {rows} rows, but only {entries} entries in them; leave empty rows out"
+        )
 
 
 def compact(array: NDArray[Any]) -> NDArray[Any]:

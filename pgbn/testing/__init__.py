@@ -2,6 +2,7 @@
 
 from pgbn.testing.calibration import CalibrationResult, sbc
 from pgbn.testing.conjugacy import ConjugacyResult, check_conjugacy
+from pgbn.testing.edges import EdgeResult, check_edge
 from pgbn.testing.geweke import GewekeResult, geweke
 from pgbn.testing.kernels import KernelResult, compare_kernel
 from pgbn.testing.mutants import Mutant, mutants
@@ -11,11 +12,13 @@ from pgbn.testing.side_by_side import MutantTable, mutant_table
 __all__ = [
     "CalibrationResult",
     "ConjugacyResult",
+    "EdgeResult",
     "GewekeResult",
     "KernelResult",
     "Mutant",
     "MutantTable",
     "check_conjugacy",
+    "check_edge",
     "compare_kernel",
     "geweke",
     "mutant_table",

@@ -13,6 +13,7 @@ from pgbn.checks import numbers
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Latent
+from pgbn.training.verbs import Reportable
 
 __all__ = ["GrownNetwork"]
 
@@ -20,7 +21,7 @@ Arrays = Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class GrownNetwork:
+class GrownNetwork(Reportable):
     """A network of any family, grown to some widths.
 
     ``layers`` are the dims of the units of its layers, from the data up. ``means`` are the

@@ -182,7 +182,8 @@ def _sampler(
     link = find_link(wiring.nodes[observed])
     if link is None or link.counts is not None:  # one sampler serves these
         return layer1
-    return first_choice(data[observed], settings.budget(), MOST_TOKENS)
+    wirings = [family.example(depth).wiring for depth in (1, 2)[: settings.depth]]
+    return first_choice(data[observed], settings.budget(), MOST_TOKENS, wirings)
 
 
 def _check_room(settings: Settings, family: Family, data: Mapping[str, Cells]) -> None:

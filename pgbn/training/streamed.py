@@ -60,6 +60,8 @@ def transform_to(
         raise DataError(f"dtype={dtype!r}: give one of {', '.join(TYPES)}")
     if target.suffix != ".npy":
         raise DataError(f"path={str(path)!r}: the name must end in .npy")
+    if progress is not None and not callable(progress):
+        raise DataError(f"progress={progress!r}: give a function of two numbers, done and total")
     corpus = as_corpus(X, trained.link)
     widths = trained.widths if chosen is None else (trained.widths[chosen - 1],)
     terms = corpus.vocabulary if trained.vocabulary is not None else None

@@ -15,7 +15,8 @@ def bnbp(
     """x_j ~ Pois(Φθ_j), θ_kj ~ Gam(r_j, (1−p_k)/p_k), p_k ~ Beta(cε, c(1−ε)), φ_k ~ Dir(η).
 
     A shape r_j ~ Gam for each document and a probability for each topic; c is ``concentration``
-    and ε = 1/K (½ for a single topic, where 1/K would leave no beta). Nodes: x, phi, theta, r, p.
+    and ε = 1/K (½ for a single topic, where 1/K would leave no beta). The defaults are ours. Nodes:
+    x, phi, theta, r, p.
 
     References: Zhou, Hannah, Dunson & Carin, AISTATS 2012; Zhou, NIPS 2014.
     """

@@ -32,7 +32,9 @@ def covariates(
     beside the other topics: what all topics of a document share, its length, is in c_j. b_k ~ N(0,
     1) is the level of topic k; s_l, τ and c_j ~ Gam, φ_k ~ Dir(η). τ is the precision of what
     documents have beside their covariates. Nodes: x, phi, theta, a, beta, bias, spread, noise, c.
-    The priors are ours.
+    The priors are ours. Without that noise the β would stand in an exponent alone, where nothing is
+    conjugate; with it they are drawn jointly. F belongs to these documents: for new ones build the
+    network with theirs, and hold what was learnt (``given=``), as docs/howto/covariates.md shows.
 
     References: Mimno & McCallum, Topic models conditioned on arbitrary features with
     Dirichlet-multinomial regression, UAI 2008 (without noise, and with Dirichlet proportions);

@@ -56,4 +56,5 @@ def deep_pgds(
         above = Dirichlet(layers.phi(t), etas[t - 1], over=below, dims=topic) @ theta
     delta = Gamma("delta", *check_prior(delta_prior, "delta_prior"), dims="time")
     x = observe(layers.DATA, link, delta * above, ("time", "term"), layers.NOISE, (1.0, 1.0))
-    return Network(x, sizes=sizes)
+    before_sizes = {f"previous{t}": sizes[layers.topic(t)] for t in range(1, depth + 1)}
+    return Network(x, sizes=sizes | before_sizes)

@@ -21,7 +21,7 @@ def gamma_markov_chain(
 
     Topics φ_k ~ Dir(η) have a weight λ_k and a strength θ_tk that walks in time; a1, c_t, c0 and
     γ0 ~ Gam: `gp_dpfa` of counts. Nodes: x (dims time, term), phi, theta, lambda, a1, c, c0,
-    gamma0.
+    gamma0. The defaults are ours.
 
     Reference: Acharya, Ghosh & Zhou, Nonparametric Bayesian factor analysis for dynamic count
     matrices, AISTATS 2015.

@@ -122,6 +122,11 @@ def _check_rules(link: Link, node: Observed) -> None:
             f"link {link.name!r}: {kind} has no counts behind its rate; declare them with "
             f"@pgbn.link_rule({kind}, 'rate')"
         )
+    if counts.all_cells:
+        raise NetworkError(
+            f"link {link.name!r}: the link rule of {kind} looks at every cell (all_cells=True), "
+            "and new documents are drawn from the cells that are not 0; compose a network with it"
+        )
     if (counts.counts is None) != link.is_counts:
         remedy = "latent=None" if counts.counts is None else "how one of them is drawn, latent="
         are = "its data" if counts.counts is None else "drawn by its link rule"

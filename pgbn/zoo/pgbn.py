@@ -91,7 +91,7 @@ def pfa(
     """x_j ~ Pois(Φθ_j), φ_k ~ Dir(η), θ_kj ~ Gam(r_k, (1−p_j)/p_j), r_k ~ Gam(γ0/K, c0).
 
     Poisson factor analysis with the gamma–negative binomial process: the belief network of one
-    layer, with its names (phi1, theta1, p2).
+    layer, with its names (phi1, theta1, p2) and its defaults.
 
     Reference: Zhou & Carin, Negative binomial process count and mixture modeling, TPAMI 2015.
     """

@@ -14,7 +14,7 @@ def prgds(
     offset: float = 0.0,
     eta: float = 0.1,
     epsilon: float = 1.0,
-    tau: float = 1.0,
+    tau: float | Prior = 1.0,
     gamma0_prior: Prior = (10.0, 10.0),
     delta_prior: Prior = (0.1, 0.1),
 ) -> Network:
@@ -24,19 +24,25 @@ def prgds(
     factor can be silent. θ_0k = ν_k ~ Gam(ε/K + g_k, 1), g_k ~ Pois(γ0/K), is the weight of factor
     k; φ_k ~ Dir(η) over terms, π_l ~ Dir over topics, δ_t and γ0 ~ Gam. The hidden counts are not
     kept: θ and ν are drawn with them. Nodes: x (dims time, term), phi, theta, pi (dims previous,
-    topic), nu, delta, gamma0. Offset, γ0 and δ are those of the released code, which draws τ and
-    the rate of ν too, here 1; η and ``epsilon``, the prior of Π, are ours.
+    topic), nu, delta, gamma0. τ is a number or, given as a pair (shape, rate), a node tau ~ Gam: it
+    stands in two slots of θ, and is drawn by slice sampling. Offset, γ0 and δ are those of the
+    released code, which draws τ and the rate of ν too, here 1; η and ``epsilon``, the prior of Π,
+    are ours.
 
     Reference: Schein, Linderman, Zhou, Blei & Wallach, Poisson-randomized gamma dynamical systems,
     NeurIPS 2019.
     """
     check_one_width(width)
-    tau = check_positive_number(tau, "tau")
+    scale: Gamma | float
+    if isinstance(tau, tuple | list):
+        scale = Gamma("tau", *check_prior(tau, "tau"), update="slice")
+    else:
+        scale = check_positive_number(tau, "tau")
     gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
     nu = RandomisedGamma("nu", gamma0 / width, 1.0, offset=offset / width, dims="topic")
     pi = Dirichlet("pi", check_positive_number(epsilon, "epsilon"), over="topic", dims="previous")
     walk = Shift(pi @ Self(topic="previous"), along="time", initial=nu)
-    theta = RandomisedGamma("theta", tau * walk, tau, offset=offset, dims=("time", "topic"))
+    theta = RandomisedGamma("theta", scale * walk, scale, offset=offset, dims=("time", "topic"))
     delta = Gamma("delta", *check_prior(delta_prior, "delta_prior"), dims="time")
     phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
     x = Poisson("x", delta * (phi @ (nu * theta)), dims=("time", "term"))

@@ -18,6 +18,9 @@ def test_which_file_is_whose(tmp_path: Path) -> None:
     assert files_of(["a.mtx"], ["x"]) == {"x": Path("a.mtx")}
     assert files_of(["x=a=b.mtx"], ["x"]) == {"x": Path("a=b.mtx")}
     assert files_of(["y=b", "x=a"], ["x", "y"]) == {"x": Path("a"), "y": Path("b")}
+    assert files_of(["y=b"], ["x", "y"], some=True) == {"y": Path("b")}
+    with pytest.raises(DataError, match="no data of 'x'"):
+        files_of([], ["x", "y"], some=True)
     odd = tmp_path / "k=3.mtx"
     odd.write_text("")
     assert files_of([str(odd)], ["x"]) == {"x": odd}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -78,3 +79,12 @@ def test_report_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     pgbn.save(network, tmp_path / "network")
     assert run(["report", str(tmp_path / "network")]) == 1
     assert "holds a network" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_network_that_is_a_pipe_is_not_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "net.json")
+    assert run(["explain", str(tmp_path / "net.json")]) == 1
+    assert "net.json: not a file, but a pipe" in capsys.readouterr().err

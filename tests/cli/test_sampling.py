@@ -107,6 +107,27 @@ def test_stopped_and_gone_on_with(
     assert np.array_equal(pgbn.load(folder)["phi"], whole)
 
 
+def test_infer_leaves_out_what_is_not_known_and_takes_categories(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = pgbn.zoo.author_topic(2)
+    draws = net.sample({"x": X, "author": np.arange(12) % 3}, burn_in=1, draws=2, progress=False)
+    draws.save(tmp_path / "run")
+    np.savetxt(tmp_path / "x.csv", NEW, "%d", ",")
+    np.savetxt(tmp_path / "author.csv", [2, 0, 1], "%d")
+    words = ["infer", tmp_path / "run", f"x={tmp_path / 'x.csv'}", "--burn-in", 1, "--samples", 4]
+    told = ask(capsys, *words, f"author={tmp_path / 'author.csv'}", "-o", tmp_path / "out.npz")
+    expected = net.infer({"x": NEW, "author": [2, 0, 1]}, draws, "doc", burn_in=1, samples=4)
+    assert told
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["length"], expected["length"])
+    assert run([str(word) for word in words]) == 1
+    assert "'author': no numbers of the new rows" in capsys.readouterr().err
+    both = words_and_sizes()
+    data = {"x": X, "y": np.arange(12)}
+    both.sample(data, burn_in=1, draws=2, progress=False).save(tmp_path / "both")
+    assert run(["infer", str(tmp_path / "both"), f"x={tmp_path / 'x.csv'}"]) == 0
+
+
 def test_infer_is_net_infer(here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     net, draws = pgbn.zoo.lda(2), pgbn.load(here / "run")
     words = ["infer", here / "run", here / "new.csv", "--burn-in", 2, "--samples", 8, "--seed", 5]

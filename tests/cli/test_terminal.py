@@ -69,5 +69,6 @@ def test_commands_that_read_documents(
 
 def test_errors_and_notes() -> None:
     assert str(pgbn.DataError(f"file {EVIL}")).isprintable()
+    assert str(pgbn.DataError("half \ud800")) == r"half \ud800"  # that can be printed
     assert printable("a\nb\tc", one_line=True) == r"a\nb\tc"
     assert printable("Größe ñ 漢") == "Größe ñ 漢"

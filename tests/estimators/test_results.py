@@ -51,6 +51,29 @@ def test_documents_as_a_table(model, documents):
         model.document_topics_frame(X[:2], names=["a"])
 
 
+def test_tables_have_intervals_from_the_posterior(model, documents):
+    topic = model.find_topics("word3", n=1)[0][0].index
+    one = model.topics_frame(layer=1, X=documents, draws=6)
+    assert list(one.columns[3:7]) == ["weight", "share", "low", "high"]
+    assert ((one.low <= one.share) & (one.share <= one.high) & (one.low < one.high)).all()
+    np.testing.assert_allclose(one.share.sum(), 1.0)
+    long = model.document_topics_frame(documents, interval=0.8, draws=6)
+    assert list(long.columns) == ["document", "topic", "share", "low", "high"]
+    assert long.document.tolist() == np.repeat(documents.index, model.widths_[0]).tolist()
+    own = long[long.topic == topic]
+    assert own.low[:20].min() > own.high[20:].max()  # the first half has the topic, the other not
+    wide = model.document_topics_frame(documents, interval=0.99, draws=6)
+    assert (wide.high - wide.low).sum() > (long.high - long.low).sum()
+    best = model.top_documents(documents, topic, n=3, interval=0.8, draws=6)
+    assert list(best.columns) == ["document", "share", "low", "high"]
+    same = own.set_index("document").loc[documents.index[best.document]]
+    np.testing.assert_array_equal(best.low.to_numpy(), same.low.to_numpy())
+    for call in (model.document_topics_frame, lambda X, interval: model.topics_frame(
+            X=X, interval=interval)):  # fmt: skip
+        with pytest.raises(DataError, match="interval=2"):
+            call(documents, interval=2)
+
+
 def test_top_documents_are_those_of_the_topic(model, documents):
     topic = model.find_topics("word3", n=1)[0][0].index
     found = model.top_documents(documents, topic, n=4, texts=[f"text {j}" for j in range(40)])

@@ -102,3 +102,16 @@ def test_a_topic_that_leads_everywhere():
     assert told.startswith("topic 1/3 (")
     assert "leads in 47% of the documents" in told
     assert "max_df" in told
+
+
+def test_layers_of_twins_are_told():
+    rng = np.random.default_rng(1)
+    phi = rng.dirichlet(np.full(200, 0.05), 8)
+    assert training_advice(training(terms=200, phi=(phi,))) == []
+    phi[5] = phi[2]
+    (told,) = training_advice(training(terms=200, phi=(phi,)))
+    assert told.startswith("layer 1: 2 of 8 topics share six of their ten leading words")
+    assert "max_width" in told
+    few = training(topics=8, terms=20)
+    same = replace(few.deepest, phi=(np.repeat(few.deepest.phi[0][:1], 8, axis=0),))
+    assert training_advice(replace(few, networks=(same,))) == [], "20 terms cannot tell"

@@ -1,5 +1,6 @@
 """What other packages are given."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import networkx as nx
@@ -24,14 +25,18 @@ def cells(counts=X):
                            var_names=[f"gene{v}" for v in range(counts.shape[1])])  # fmt: skip
 
 
-def test_the_graph_has_all_topics_and_the_strong_edges():
+def test_the_graph_has_all_topics_and_the_strong_edges(tmp_path):
     model = three_topics().with_labels({(2, 1): "upper"})
     graph = all_topics_graph(model, threshold=0.3)
     assert set(graph) == {(2, 0), (2, 1), (1, 0), (1, 1), (1, 2)}
     assert set(graph.edges) == {((2, 0), (1, 0)), ((2, 1), (1, 1))}
     assert graph.edges[(2, 0), (1, 0)]["weight"] == 0.5
     assert graph.nodes[2, 1]["label"] == "upper"
-    assert len(graph.nodes[1, 0]["terms"]) == 5
+    assert len(graph.nodes[1, 0]["terms"].split()) == 5
+    assert graph.nodes[1, 0]["layer"] == 1
+    nx.write_gexf(graph, tmp_path / "topics.gexf")
+    nx.write_graphml_xml(graph, tmp_path / "topics.graphml")
+    assert len(nx.read_gexf(tmp_path / "topics.gexf")) == 5
     assert nx.is_directed_acyclic_graph(graph)
     assert len(all_topics_graph(model, threshold=0.99).edges) == 2  # the strongest stays
     with pytest.raises(DataError, match="threshold=2"):
@@ -72,3 +77,37 @@ def test_what_is_written_into_an_anndata():
     assert data.obsm["X_pgbn2"].shape == (9, 3)
     np.testing.assert_array_equal(data.varm["pgbn2"], project(model, 2).T)
     assert data.obs["pgbn_size"].shape == (9,)
+
+
+@pytest.mark.filterwarnings("ignore:.*no known term")
+def test_genes_are_matched_by_name():
+    named = replace(model_of(widths=(4, 3)), vocabulary=tuple(f"gene{v}" for v in range(TERMS)))
+    data = to_anndata(named, cells(), "counts", **FEW)
+    order = np.random.default_rng(1).permutation(TERMS + 1)
+    wider = cells(np.column_stack([X, np.full(len(X), 7)])[:, order])
+    wider.var_names = [f"gene{v}" if v < TERMS else "unknown" for v in order]
+    other = to_anndata(named, wider, "counts", **FEW)
+    np.testing.assert_allclose(other.obsm["X_pgbn1"], data.obsm["X_pgbn1"])
+    at = np.argsort(order)
+    np.testing.assert_array_equal(other.varm["pgbn1"][at[:-1]], data.varm["pgbn1"])
+    assert (other.varm["pgbn1"][at[-1]] == 0).all()
+    nameless = model_of(widths=(4, 3))
+    with pytest.raises(DataError, match=f"data has {TERMS + 1} genes, but the model {TERMS} terms"):
+        to_anndata(nameless, wider, "counts", **FEW)
+    wider.var_names = [f"other{v}" for v in order]
+    with pytest.raises(DataError, match="none of its genes"):
+        to_anndata(named, wider, "counts", **FEW)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_packages_themselves_take_what_they_are_given():
+    """Run with pyLDAvis 3.4.1 and anndata 0.12; where they are missing it is skipped."""
+    pyldavis, anndata = pytest.importorskip("pyLDAvis"), pytest.importorskip("anndata")
+    model = model_of(widths=(4, 3))
+    prepared = pyldavis.prepare(**to_pyldavis(model, X, **FEW))
+    assert len(prepared.topic_coordinates) == 4
+    data = anndata.AnnData(np.log1p(X), layers={"counts": X})
+    again = to_anndata(model, data, "counts", **FEW).copy()
+    assert again.varm["pgbn2"].shape == (TERMS, 3)
+    assert (again.obs["pgbn_size"] > 0).all()
+    np.testing.assert_array_equal(from_anndata(again, "counts").counts.toarray(), X)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import nbinom
+from scipy.stats import nbinom, poisson
 
 import pgbn as pg
 from pgbn.evaluation import HeldOut, HeldOutPerplexity, split_tokens
@@ -77,8 +77,6 @@ def test_cells_by_means_are_the_mean_over_gammas(link: str) -> None:
     rates = (many @ values["phi1"])[:, mask]
     x = data[mask]
     if link == "poisson":
-        from scipy.stats import poisson
-
         density = poisson.pmf(x, rates)
     else:
         density = np.where(x > 0, -np.expm1(-rates), np.exp(-rates))
@@ -87,15 +85,20 @@ def test_cells_by_means_are_the_mean_over_gammas(link: str) -> None:
 
 
 def test_sum_of_negative_binomials() -> None:
-    """Two of them, convolved; with equal weights it is one again."""
+    """Two of them and a Poisson count, convolved; with equal weights it is one again."""
     w, shape, rate = np.array([[0.7, 0.2]]), np.array([[1.5, 0.3]]), np.array([[0.4, 2.0]])
-    found = np.exp(log_negative_binomials(w, shape, rate, 40))[0]
+    none, known = np.zeros(1), np.full(1, 0.8)
+    found = np.exp(log_negative_binomials(w, shape, rate, none, 40))[0]
     each = [
         nbinom.pmf(np.arange(41), a, c / (c + b))
         for b, a, c in zip(w[0], shape[0], rate[0], strict=True)
     ]
     np.testing.assert_allclose(found, np.convolve(*each)[:41], rtol=1e-9)
-    same = log_negative_binomials(np.full((1, 3), 0.5), np.full((1, 3), 0.2), np.ones((1, 3)), 2000)
+    more = np.exp(log_negative_binomials(w, shape, rate, known, 40))[0]
+    both = np.convolve(found, poisson.pmf(np.arange(41), 0.8))[:41]
+    np.testing.assert_allclose(more, both, rtol=1e-9)
+    third = np.full((1, 3), 0.5), np.full((1, 3), 0.2), np.ones((1, 3))
+    same = log_negative_binomials(*third, none, 2000)
     np.testing.assert_allclose(same[0], nbinom.logpmf(np.arange(2001), 0.6, 1 / 1.5), rtol=1e-8)
 
 
@@ -127,6 +130,24 @@ def test_a_network_of_ones_own_with_a_background() -> None:
     assert score.perplexity() == pytest.approx(expected, rel=1e-9)
     score.add_chain(chain, means=True)
     assert np.isfinite(score.perplexity())
+
+
+def test_cells_by_means_beside_a_background() -> None:
+    """θ is integrated out, and the background stays as it was drawn."""
+    theta = pg.Gamma("theta", 1.0, 2.0, dims=("doc", "topic"))
+    phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
+    base = pg.Gamma("base", 1.0, 1.0, dims="term")
+    net = pg.Network(pg.Poisson("x", phi @ theta + base, dims=("doc", "term")), sizes={"topic": 2})
+    data = np.minimum(COUNTS, 6)
+    mask = np.random.default_rng(1).random(data.shape) < 0.2
+    chain = net.chain({"x": np.ma.masked_array(data, mask)}, layer1="composed", seed=2).sweep(10)
+    score = HeldOut(net, "x", np.ma.masked_array(data, ~mask), by="cells")
+    score.add_chain(chain, means=True)
+    values, shape = chain.values, 1.0 + chain.counts["theta"]
+    many = np.random.default_rng(3).gamma(shape, size=(4000, *shape.shape)) / 3.0
+    density = poisson.pmf(data[mask], (many @ values["phi"] + values["base"])[:, mask])
+    expected = np.exp(-np.log(density.mean(axis=0)).mean())
+    assert score.perplexity() == pytest.approx(expected, rel=0.02)
 
 
 def test_tokens_of_new_rows_given_draws_of_the_rest() -> None:

@@ -76,3 +76,10 @@ def test_trainings_and_estimators_hand_over_kept_draws() -> None:
         assert list(posterior.coords["term"].values) == list("abcd")
     with pytest.raises(pg.DataError, match="keep_draws=20"):
         PFA(3, burn_in=2, collect=2, random_state=0).fit(FRAME).to_arviz()
+
+
+def test_a_network_that_was_grown_hands_over_its_draws() -> None:
+    settings = {"burn_in": 2, "collect": 3, "keep_draws": 3, "progress": False}
+    training = pg.train_layerwise({"x": FRAME}, 3, 1, family=lambda w: pg.zoo.pgbn(w), **settings)
+    for each in (training, training.deepest):
+        assert each.to_arviz()["posterior"]["phi1"].dims == ("chain", "draw", "topic1", "term")

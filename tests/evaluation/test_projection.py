@@ -13,6 +13,7 @@ from pgbn.evaluation import (
     topic_weights,
     topics,
 )
+from pgbn.evaluation.projection import usual_length
 from pgbn.evaluation.relevance import with_floor
 from tests.helpers.trained import model_of
 
@@ -32,7 +33,7 @@ def test_topics_are_sorted_by_weight_and_named():
     table = topics(model, layer=2, top=4, vocabulary=names)
     assert [t.index for t in table] == np.argsort(-model.r).tolist()
     psi, common = project(model, 2)[table[0].index], topic_weights(model, 1) @ model.phi[0]
-    relevance = 0.3 * np.log(psi) + 0.7 * np.log(psi / with_floor(common))
+    relevance = 0.3 * np.log(psi) + 0.7 * np.log(psi / with_floor(common, usual_length(model)))
     assert list(table[0].terms) == [names[v] for v in np.argsort(-relevance)[:4]]
     by_probability = topics(model, layer=2, top=4, vocabulary=names, relevance=1)[0]
     assert list(by_probability.terms) == [names[v] for v in np.argsort(-psi)[:4]]

@@ -45,3 +45,15 @@ def test_each_layer_has_its_default_and_wrong_ones_are_refused():
     for wrong in (-0.1, 1.5, "much", float("nan"), [0.5]):
         with pytest.raises(DataError, match=r"relevance=.*must be a number from 0 to 1"):
             relevance_of(2, wrong)
+
+
+def test_the_floor_falls_as_texts_get_longer():
+    common = np.array([0.2, 0.15, 0.1, 0.08, 0.07, *[0.01] * 40])
+    # A tenth of all tokens is reached at the first word, a half at the fourth.
+    for length, floor in ((0.0, 0.2), (0.05, 0.2), (0.16, 0.125), (0.2, 0.1), (100.0, 0.08),
+                          (np.inf, 0.2), (np.nan, 0.2)):  # fmt: skip
+        np.testing.assert_allclose(with_floor(common, length), np.maximum(common, floor))
+    psi = np.zeros((1, 45))
+    psi[0, [0, 3]] = [0.6, 0.35]
+    assert rank_words(psi, common, 0.0, 1).tolist() == [[0]], "equally common"
+    assert rank_words(psi, common, 0.0, 1, 100.0).tolist() == [[3]], "0.35 / 0.08 above 0.6 / 0.2"

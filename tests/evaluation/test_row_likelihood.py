@@ -64,6 +64,26 @@ def test_exact_for_new_rows() -> None:
         assert logsumexp(each) - np.log(4) == pytest.approx(exact, abs=0.1)
 
 
+def test_exact_for_rows_that_read_categories() -> None:
+    """x_jv ~ Pois(s_j λ_{author(j) v}), s_j ~ Gam(2, 3): s_j is integrated out by hand."""
+    author = pg.Categories("author", dims="doc", of="writer")
+    rates = pg.Gamma("rates", 2.0, 1.0, dims=("writer", "term"))
+    size = pg.Gamma("size", 2.0, 3.0, dims="doc")
+    net = pg.Network(pg.Poisson("x", size * rates[author], dims=("doc", "term")))
+    rng = np.random.default_rng(0)
+    x, who = rng.poisson(3.0, (6, 4)), np.array([0, 2, 1, 1, 2, 0])
+    draws = net.sample({"x": x, "author": who}, burn_in=3, draws=2, progress=False)
+    new, other = x[:4] + 1, np.array([1, 1, 0, 2])
+    for data, rows, writers in ((None, x, who), ({"x": new, "author": other}, new, other)):
+        found = draws.log_likelihood("x", by="row", particles=40, data=data)[0]
+        rate, n = draws["rates"][0][:, writers], rows.sum(axis=1)
+        expected = (rows * np.log(rate) - gammaln(rows + 1)).sum(axis=2) + gammaln(2 + n)
+        expected += 2 * np.log(3.0) - (2 + n) * np.log(3.0 + rate.sum(axis=2))
+        np.testing.assert_allclose(found, expected, atol=0.1)
+    with pytest.raises(pg.DataError, match="'author': no numbers of the new rows"):
+        draws.log_likelihood("x", by="row", data={"x": x})
+
+
 def test_exact_for_a_multinomial() -> None:
     """LDA of two topics: p(x | φ) by a sum over the shares, with a Dirichlet–multinomial each."""
     net = pg.zoo.lda(2, alpha=0.7)

@@ -65,3 +65,23 @@ def test_periods_are_equally_long():
     ):  # fmt: skip
         with pytest.raises(DataError, match=told):
             time_bins(wrong)
+
+
+class Boxed(list):
+    """A column as Arrow has it: what comes out of it one by one is in boxes."""
+
+    def __iter__(self):
+        return iter([object()] * len(self))
+
+    def to_pylist(self):
+        return [self[j] for j in range(len(self))]
+
+
+def test_columns_of_arrow_are_read():
+    draws = np.random.default_rng(0).dirichlet(np.ones(3), (4, 4))
+    given = ["b", "a", None, "a"]
+    boxed, plain = group_shares(draws, Boxed(given)), group_shares(draws, given)
+    assert boxed.groups == plain.groups == ("a", "b")
+    np.testing.assert_array_equal(boxed.share, plain.share)
+    dates = ["2019-03-01", "2021-03-01", None]
+    assert time_bins(Boxed(dates), 2) == time_bins(dates, 2)

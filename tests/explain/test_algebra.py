@@ -17,6 +17,7 @@ from pgbn.explain.algebra import Formula, call
         (lambda a, b: -np.log1p(-a) * b, r"-\ln(1 - a)\, b"),
         (lambda a, b: (a + b) * a / (b - 1), r"(a + b)\, a / (b - 1)"),
         (lambda a, b: 1.0 * (a == b) + a**2, r"1(a = b) + a^{2}"),
+        (lambda a, b: Formula(r"w^{(1)}_{k_{2}}") ** 2 + b, r"(w^{(1)}_{k_{2}})^{2} + b"),
         (lambda a, b: np.where(a > 0, b, 0.5), "cases"),
         (lambda a, b: 1.0 - np.exp(-a * b), r"1 - e^{-a\, b}"),
     ],

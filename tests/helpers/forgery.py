@@ -1,7 +1,7 @@
 """Files as a stranger might make them, case by case, and what may come of reading them.
 
     python -m tests.helpers.forgery models 10000      # forged models with valid checksums
-    python -m tests.helpers.forgery corpora 100000    # bytes of corpora
+    python -m tests.helpers.forgery corpora 100000 0 note.txt    # bytes of corpora; it goes on
 
 A case is a number: the same number is the same case in every run. What may happen is a result, or
 a `pgbn.PgbnError`; anything else (another error, a NaN, a crash, more than 30 s) is a finding.
@@ -52,8 +52,10 @@ def saved_models(place: Path) -> Iterator[Path]:
     """One folder of every kind that is saved."""
     trained = pgbn.train_layerwise(X, 4, 2, **QUICK)
     names = [f"w{v}" for v in range(9)]
+    counting = {"token_pattern": r"\w\w+", "ngram_range": [1, 1], "lowercase": True,
+                "stop_words": ["w1"]}  # fmt: skip
     pgbn.save(trained, place / "training", data=X, vocabulary=names, labels=list("abcdefghijkl"),
-              record={"vectorizer": {}, "arguments": {"max_width": 4}})  # fmt: skip
+              record={"vectorizer": counting, "arguments": {"max_width": 4}})  # fmt: skip
     pgbn.save(trained.deepest, place / "trained", vocabulary=names)
     pgbn.save(pgbn.zoo.pgbn([3, 2]).chain({"x": X}).sweep(2), place / "chain")
     pgbn.save(pgbn.zoo.lda(3), place / "network")
@@ -95,6 +97,7 @@ class Models:
 
     def __init__(self, place: Path) -> None:
         self.place = place
+        (place / "texts.txt").write_text("w1 w2 w2\nw3 w4 " + "w" * 5000 + "\n")
         self.good = {folder: json.loads((folder / "model.json").read_text())["body"]
                      for folder in saved_models(place / "good")}  # fmt: skip
         self.ways = {folder: list(places_in(body)) for folder, body in self.good.items()}
@@ -115,6 +118,10 @@ class Models:
         document = {"format": "pgbn-model", "version": 1, "sha256": archive.body_digest(body)}
         (target / "model.json").write_text(json.dumps({**document, "body": body}))
         use_model(target)
+        few = ["--burn-in", "1", "--samples", "1"]
+        _command(["transform", str(target), str(self.place / "texts.txt"), *few])
+        if not number % 10:
+            _command(["report", str(target), "-o", str(self.place / "page.html")])
 
     def _forge_arrays(self, choice: random.Random, target: Path, body: Any) -> None:
         group = choice.choice(sorted(body["groups"]) or [""])
@@ -299,15 +306,22 @@ def campaign_of(
     return done, found
 
 
-def main(kind: str, number: str, first: str = "0") -> int:
-    """Run cases and print what was found."""
+def main(kind: str, number: str, first: str = "0", note: str | None = None) -> int:
+    """Run cases and print what was found. With the file ``note``, which says how far it is, a
+    campaign that was stopped goes on there."""
+    at, end, total = int(first), int(first) + int(number), 0
+    if note is not None and Path(note).exists():
+        at = max(at, int(Path(note).read_text()))
     with tempfile.TemporaryDirectory() as place:
         cases = {"models": Models, "corpora": Corpora}[kind](Path(place))
-        done, found = campaign_of(cases, range(int(first), int(first) + int(number)))
-    print(
-        "\n".join(found), f"{kind}: {done} cases from {first} on, {len(found)} findings", sep="\n"
-    )
-    return bool(found)
+        while at < end:
+            done, found = campaign_of(cases, range(at, min(at + 500, end)))
+            at, total = at + done, total + len(found)
+            print(*found, sep="\n", flush=True)
+            if note is not None:
+                Path(note).write_text(str(at))
+    print(f"{kind}: cases {first} to {end - 1}, {total} findings in this run")
+    return bool(total)
 
 
 if __name__ == "__main__":

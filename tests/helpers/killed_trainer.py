@@ -11,10 +11,10 @@ import hashlib
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -101,17 +101,16 @@ def forked(work: Callable[[], None], seconds: float) -> bool:
             traceback.print_exc()
             os._exit(1)
         os._exit(0)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        done, status = os.waitpid(process, os.WNOHANG)
-        if done:
-            if os.WIFEXITED(status) and os.WEXITSTATUS(status):
-                raise SystemExit("a child failed")
-            return os.WIFSIGNALED(status)
-        time.sleep(0.001)
-    os.kill(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    return True
+    ended = os.pidfd_open(process)
+    try:
+        if not select.select([ended], [], [], min(seconds, 1e6))[0]:
+            os.kill(process, signal.SIGKILL)
+    finally:
+        os.close(ended)
+    _, status = os.waitpid(process, 0)
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+        raise SystemExit("a child failed")
+    return os.WIFSIGNALED(status)
 
 
 def run(folder: Path, fresh: bool, seconds: float, kill_at: int | None = None) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
 from math import exp, log, sqrt
@@ -29,7 +29,7 @@ __all__ = ["At", "Reader", "split_top", "unfolded"]
 At = dict[str, int]
 Value = Callable[[At], float]
 _SPACE = re.compile(r"(?:\s|\\[,;: ]|\\quad|\\bigl|\\bigr|\\left|\\right)+")
-_LOOKUP = re.compile(r"\\mathrm\{(\w+)\}\((\w+)\)")  # author(j)
+_LOOKUP = re.compile(r"\\mathrm\{(\w+)\}\(([\w', ]+)\)")  # author(j), window(i s)
 _RELATION = re.compile(r"\s*(=|<|>|\\ne|\\ge)\s*")
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "<": operator.lt, ">": operator.gt, r"\ne": operator.ne
@@ -81,6 +81,11 @@ class Reader:
     def value(self, formula: str, at: At) -> float:
         return self.parse(formula)(at)
 
+    def cells_over(self, letters: list[str], at: At) -> Iterator[At]:
+        """All values of some indices beside those that are known."""
+        for cell in product(*(range(self.range[letter]) for letter in letters)):
+            yield {**at, **dict(zip(letters, cell, strict=True))}
+
     # ---- symbols ----------------------------------------------------------------------
 
     def index(self, token: str, at: At) -> int | None:
@@ -90,7 +95,8 @@ class Reader:
         if token.isdigit():
             return int(token) - 1
         if match := _LOOKUP.fullmatch(token):
-            return int(self.program.indexes[match[1]][0][at[match[2]]])
+            where = tuple(at[letter] for letter in re.findall(r"[\w']+", match[2]))
+            return int(self.program.indexes[match[1]][0][where])
         match = re.fullmatch(r"(.*?)([+-]\d+)?", token)
         assert match is not None
         base = at[match[1]] if match[1] in at else self.sizes[match[1]] - 1
@@ -225,7 +231,9 @@ class Reader:
         self, base: str, below: str, letter: str, category: str, rows: str, at: At
     ) -> float:
         """Σ_{j : author(j) = a} x_{v j k}: what the entry a of a node was told through categories."""
-        (child,) = [n for n, symbol in self.notation.symbols.items() if symbol.at() == base]
+        marks = self.notation.marks
+        (child,) = [n for n, symbol in self.notation.symbols.items()
+                    if base in (symbol.at(), rf"\ell^{{{marks.get(n)}}}")]  # fmt: skip
         node = self.notation.network[child]
         for (told, parent), counts in self.program.counts.items():
             for term in (t for slot in node.slots() if told == child
@@ -236,7 +244,7 @@ class Reader:
                         places = dict(zip(dims, _indices(below), strict=True))
                         here = dict(zip(factor.own_dims, factor.dims, strict=True))
                         fixed = {own: self.index(places[dim], at) for own, dim in here.items()
-                                 if places[dim] not in ("·", letter)}  # fmt: skip
+                                 if places[dim] not in ("·", *letter.split(", "))}  # fmt: skip
                         array = to_axes(self.program, parent, np.asarray(counts))[0]
                         return _entry(array, self.notation.network[parent].axes,
                                       {**fixed, lookup.dim: at[rows]})  # fmt: skip
@@ -390,11 +398,18 @@ class _Parser:
             power = self.inner(self.group())
             return lambda at: exp(power(at))
         if self.sees("("):
-            return self.bracket()
+            return self.powered(self.bracket())
         if match := _NUMBER.match(self.text, self.at):
             self.at = match.end()
             return self.number(float(match[0]))
         return self.letter()
+
+    def powered(self, value: Value) -> Value:
+        if not self.take("^"):
+            return value
+        power = float(self.group())
+        self.skip()
+        return lambda at: value(at) ** power
 
     def number(self, value: float) -> Value:
         if value == 1.0 and self.sees("("):
@@ -438,10 +453,18 @@ class _Parser:
             category, rows = condition.split(" = ")
             match = _LOOKUP.fullmatch(category)
             at_rows = self.text[self.at :]
-            self.product()
+            each = self.product()
             symbol = re.match(r"(.*?)_\{(.*?)\}", at_rows)
             assert match is not None
             assert symbol is not None
+            symbols = reader.notation.symbols
+            known = [symbols[name].at() for name in reader.notation.network.latent]
+            whole = at_rows.startswith(("(", r"\left(", r"\ln("))
+            if symbol[1] in known or whole:  # no counts, which are kept as sums
+                return lambda at: sum(
+                    each(here) for here in reader.cells_over(letter.split(", "), at)
+                    if reader.index(category, here) == at[rows]
+                )  # fmt: skip
             return lambda at: reader.of_category(symbol[1], symbol[2], letter, match[1], rows, at)
         left, *rest = _RELATION.split(index)
         letters = [side.strip() for side in (left, *rest[1:]) if not side.strip().isdigit()]
@@ -461,14 +484,16 @@ class _Parser:
                          self.text[self.at :])  # fmt: skip
         assert match, f"{self.text!r} at {self.text[self.at :]!r}"
         self.at += match.end()
-        above = below = ""
+        base, reader, above, below = match[0], self.reader, "", ""
         while self.at < len(self.text) and self.text[self.at] in "^_":
             place = self.text[self.at]
             self.at += 1
             script = self.group() if self.sees("{") else self.single()
+            if place == "^" and below and script.isdigit():  # β_{ck}^{2}
+                self.skip()
+                return lambda at: reader.symbol(base, above, below, at) ** int(script)
             above, below = (script, below) if place == "^" else (above, script)
         self.skip()
-        base, reader = match[0], self.reader
         return lambda at: reader.symbol(base, above, below, at)
 
     def single(self) -> str:

@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import pgbn as pg
 from pgbn.network.schedule import reorder
 from tests.helpers.first_layers import samplers_of_network
+from tests.helpers.own_edges import Carried, Moving
 
 __all__ = ["CONCENTRATIONS", "DATA", "EXPRESSIONS", "RATES", "SHAPES", "Case", "Draft", "draft"]
 
@@ -141,6 +143,12 @@ def dirichlet(draft: Draft, over: str, dims: Dims, depth: int) -> Any:
     return draft.keep(pg.Dirichlet(draft.name("d"), concentration, over=over, dims=dims))
 
 
+def wide(draft: Draft, over: Dims, k: str) -> Any:
+    """Proportions of all cells of several dims."""
+    concentration = draft.number() if draft.chance(0.5) else draft.array(over)
+    return draft.keep(pg.Dirichlet(draft.name("d"), concentration, over=over, dims=k))
+
+
 def predictor(draft: Draft, dims: Dims) -> Any:
     """F w + b: known features times normal weights, and a level."""
     precision = root(draft, ()) if draft.chance(0.5) else 2.0
@@ -194,6 +202,8 @@ def before(draft: Draft, dims: Dims, depth: int) -> Any:
     """The row before, alone or beside something else; through a matrix of transitions, perhaps."""
     if "time" not in dims:
         return within(draft, dims, depth)
+    if draft.chance(0.25):
+        return of_another(draft, dims, depth)
     others = tuple(dim for dim in dims if dim != "time")
     initial = draft.positive(draft.some(others), 0) if draft.chance(0.5) else draft.number()
     step: Any = pg.Self()
@@ -205,6 +215,16 @@ def before(draft: Draft, dims: Dims, depth: int) -> Any:
         step = draft.pick((0.5, 2.0)) * step
     shift: Any = pg.Shift(step, along="time", initial=initial, lag=draft.pick((1, 1, 2)))
     return shift + draft.positive(draft.some(dims), 0) if draft.chance(0.3) else shift
+
+
+def of_another(draft: Draft, dims: Dims, depth: int) -> Any:
+    """An earlier row of another node, alone or beside the node's own."""
+    others = tuple(dim for dim in dims if dim != "time")
+    step: Any = gamma(draft, ("time", *draft.some(others)), depth - 1)
+    step = draft.number() * step if draft.chance(0.3) else step
+    step = step + pg.Self() if draft.chance(0.3) else step
+    initial = root(draft, draft.some(others)) if draft.chance(0.5) else draft.number()
+    return pg.Shift(step, along="time", initial=initial, lag=draft.pick((1, 1, 2)))
 
 
 def gated(draft: Draft, dims: Dims, depth: int) -> Any:
@@ -309,6 +329,8 @@ def mix(draft: Draft, dims: Dims, depth: int) -> Any:
     rest = tuple(dim for dim in dims if dim != over)
     scores = draft.positive((*rest, k), depth - 1)
     extra = draft.some(rest, 0.15)
+    if len(dims) > 1 and draft.chance(0.15):
+        return pg.Mix(factors=(wide(draft, dims[:2], k), root(draft, (*dims[2:], k))), over=k)
     topics = (
         dirichlet(draft, over, (*extra, k), depth - 2)
         if draft.chance(0.75)
@@ -328,8 +350,8 @@ def chosen(draft: Draft, dims: Dims, depth: int) -> Any:
         probability = pg.Shift(move, along="time", initial=dirichlet(draft, k, (), 0))
     z = draft.keep(pg.Categorical(draft.name("z"), probability, over=k, dims=own))
     levels = pg.Constant([1.0, 5.0], dims=k)
-    rate = pg.Gamma(draft.name("g"), levels, 1.5, dims=(k, *draft.some(dims, 0.5)))
-    return z @ draft.keep(rate)
+    rate = draft.keep(pg.Gamma(draft.name("g"), levels, 1.5, dims=(k, *draft.some(dims, 0.5))))
+    return z @ rate if draft.chance(0.7) else rate[z]
 
 
 def indexed(draft: Draft, dims: Dims, depth: int) -> Any:
@@ -340,6 +362,40 @@ def indexed(draft: Draft, dims: Dims, depth: int) -> Any:
     own = dims[:1] if draft.chance(0.7) else dims[:2]
     rest = tuple(dim for dim in dims if dim not in own)
     return gamma(draft, (group, *rest), depth - 1)[categories(draft, own, group)]
+
+
+def weighted(draft: Draft, dims: Dims, depth: int) -> Any:
+    """W θ, by a sparse constant: a row has one entry of θ or several."""
+    if not dims:
+        return gamma(draft, dims, depth - 1)
+    own, part = draft.pick(dims), draft.dim("part", 3)
+    shape = (draft.sizes[own], 3)
+    chances = [draft.pick((0.0, 0.5, 1.0)) for _ in range(shape[0] * 3)]
+    weights = np.array(chances).reshape(shape)
+    weights[np.arange(shape[0]), np.arange(shape[0]) % 3] += 0.5  # no row without an entry
+    rest = tuple(dim for dim in dims if dim != own)
+    return pg.Constant(csr_array(weights), dims=(own, part)) @ draft.positive(
+        (part, *rest), depth - 1
+    )
+
+
+def counted(draft: Draft, dims: Dims, depth: int) -> Any:
+    """A hidden count in a rate, beside a number."""
+    rate = draft.positive(draft.some(dims), depth - 2)
+    count = draft.keep(pg.HiddenPoisson(draft.name("h"), rate, dims=dims))
+    return draft.pick((0.5, 1.5)) + count
+
+
+def operated(draft: Draft, dims: Dims, depth: int) -> Any:
+    """An operation of a user's own, by what it stands for or by itself."""
+    if not dims:
+        return gamma(draft, dims, depth - 1)
+    along = draft.pick(dims)
+    weights = draft.pick(((0.7, 0.3), (1.0, 0.5, 0.2)))
+    of = gamma(draft, dims, depth - 1)
+    if draft.chance(0.6):
+        return Carried(of, axis=1 + of.axes.index(along), weights=weights)
+    return Moving(of, along=along, size=draft.sizes[along], weights=weights)
 
 
 def renamed(draft: Draft, dims: Dims, depth: int) -> Any:
@@ -366,7 +422,8 @@ def again(draft: Draft, dims: Dims, depth: int) -> Any:
 
 EXPRESSIONS: dict[Callable[..., Any], float] = {
     gamma: 4.0, randomised: 0.7, product: 1.0, total: 1.0, offset: 0.4, scaled: 0.8, mix: 3.0,
-    chosen: 0.8, indexed: 1.0, renamed: 0.4, switched: 0.4, again: 1.0,
+    chosen: 0.8, indexed: 1.0, renamed: 0.4, switched: 0.4, again: 1.0, weighted: 0.7,
+    counted: 0.3, operated: 0.5,
 }  # fmt: skip
 
 # ---- data -------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ REFUSED: dict[str, Case] = {
     "unknown dim": (
         lambda: find_categories([gamma("a", THETA[Categories("g", dims="dok", of="writer")], dims="doc")]),
         NetworkError,
-        ["g: no node has its dim 'dok'", "doc"],
+        ["categories g have the dim 'dok'", "doc"],
     ),
     "unknown categories": (
         lambda: poisson(THETA[AUTHOR]).with_indexes(writer=[0]),

@@ -33,6 +33,16 @@ REFUSED: dict[str, Case] = {
         NetworkError,
         ["has the number -1"],
     ),
+    "so large that it would wrap": (
+        lambda: Categories("g", dims="d", of="a", values=np.array([0, 2**64 - 1], np.uint64)),
+        NetworkError,
+        ["has the number 1.84467e+19"],
+    ),
+    "a float that is no index": (
+        lambda: Categories("g", dims="d", of="a", values=[0.0, 1e300]),
+        NetworkError,
+        ["has the number 1e+300"],
+    ),
     "axes": (
         lambda: Categories("g", dims="d", of="a", values=[[0], [1]]),
         NetworkError,

@@ -90,3 +90,17 @@ def test_edges_that_are_not_complete_are_refused() -> None:
         )
     with pytest.raises(pg.NetworkError, match="sum it out with @"):
         pg.Network(pg.Poisson("x", Doubled(theta), dims="term"))
+
+
+class Endless(pg.Edge):
+    tag: ClassVar[str] = "tests.endless"
+    of: pg.Slot
+
+    def expand(self) -> Any:
+        return Endless(of=self.of)
+
+
+def test_an_edge_without_end_is_refused() -> None:
+    g = pg.Gamma("g", 1.0, 1.0, dims="doc")
+    with pytest.raises(pg.NetworkError, match=r"Endless: expand\(\) returns edges that expand for"):
+        Endless(of=g)

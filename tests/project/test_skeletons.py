@@ -22,7 +22,7 @@ import pgbn
 from pgbn.engine import plan
 from pgbn.nodes.rules import draws
 from pgbn.samplers import Threads
-from pgbn.testing import check_conjugacy, geweke
+from pgbn.testing import check_conjugacy, check_edge, geweke
 from tests.helpers.repository import ROOT
 
 
@@ -66,6 +66,8 @@ def test_there_is_a_skeleton_of_each_kind() -> None:
 
 # ---- edge -------------------------------------------------------------------------------
 
+ECHO = {"lag": 2, "day": 3, "place": 2}
+
 
 def test_the_edge_is_right() -> None:
     net = load("edge").network()
@@ -84,6 +86,35 @@ def test_a_wrong_edge_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(edge.Moving, "expand", wrong)
     assert not edge.is_right(edge.network())
+
+
+def test_the_edge_with_its_own_evaluation_is_right() -> None:
+    edge = load("edge")
+    net = edge.echo_network()
+    assert not check_edge(edge.Echo(net["w2"], net["felt"]), ECHO, 5_000).failures
+    assert not check_conjugacy(net, {"day": 3}).failures
+    assert geweke(net, {"day": 3}, replicates=4_000, sweeps=5).worst < 4
+
+
+@pytest.mark.long
+def test_the_edge_with_its_own_evaluation_is_right_at_length() -> None:
+    result = geweke(load("edge").echo_network(), {"day": 3}, replicates=30_000, sweeps=8)
+    assert result.worst < 4, str(result)
+
+
+def test_a_wrong_split_of_the_edge_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The counts of the weights belong to other lags than those of the events."""
+    edge = load("edge")
+    right = edge.Echo.split
+
+    def wrong(self: Any, *args: Any, **operands: Any) -> Any:
+        found = right(self, *args, **operands)
+        return {**found, "weights": found["weights"][:, ::-1]}
+
+    monkeypatch.setattr(edge.Echo, "split", wrong)
+    net = edge.echo_network()
+    assert check_edge(edge.Echo(net["w2"], net["felt"]), ECHO, 2_000).worst > 6
+    assert geweke(net, {"day": 3}, replicates=4_000, sweeps=5).worst > 6
 
 
 # ---- node -------------------------------------------------------------------------------

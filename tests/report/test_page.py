@@ -67,3 +67,9 @@ def test_results_write_their_own_report(tmp_path) -> None:
     page = fitted.report(tmp_path / "pfa.html", **options).read_text(encoding="utf-8")
     assert '"labels":["x","y"]' in page
     assert '"labels":["2000",' in page
+
+
+def test_names_do_not_command_a_terminal_that_shows_the_file() -> None:
+    names = [f"\x1b]0;x\x07\x9b2J{v}" for v in range(60)]
+    page = report_html(trained(), vocabulary=names, title="\x1b[2J")
+    assert not re.search("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", page)

@@ -72,7 +72,7 @@ def test_the_slider_brings_distinctive_words(page, data) -> None:
     common = data.weights[0] @ data.phi[0]
     psi = data.project(3)[1]
     with np.errstate(divide="ignore"):
-        score = np.log(psi) - np.log(with_floor(common))
+        score = np.log(psi) - np.log(with_floor(common, data.length))
     first = data.vocabulary[int(np.argmax(score))]
     assert content(page, "#words bdi")[0] == readable(first)
 

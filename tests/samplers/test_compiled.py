@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,13 @@ def test_no_folder_for_a_cache(tmp_path: Path) -> None:
     assert done.stdout.startswith(f"{tmp_path / 'pgbn' / '__init__.py'} True")
     assert done.stdout.count("compiled kernels are not kept on disk") == 1
     assert "NUMBA_CACHE_DIR" in done.stdout
+
+
+def test_no_kernel_insists_on_a_cache() -> None:
+    """numba's own njit fails where none can be written: all take ours."""
+    own = [path for path in PACKAGE.rglob("*.py") if path.name != "compiled.py"]
+    wrong = r"from numba import[^\n]*\bnjit\b|numba\.njit\("
+    assert [path.name for path in own if re.search(wrong, path.read_text("utf-8"))] == []
 
 
 @pytest.fixture

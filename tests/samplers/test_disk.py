@@ -161,7 +161,7 @@ def test_it_gives_the_bits_of_threads(
         assert np.array_equal(again.values[node], value), node
 
 
-@pytest.mark.parametrize("memory", ["much", "2XB", 0, True, "-1GB", ""])
+@pytest.mark.parametrize("memory", ["much", "2XB", 0, True, "-1GB", "", 10**400])
 def test_memory_is_a_number_of_bytes(memory: Any, tmp_path: Path) -> None:
     with pytest.raises(pgbn.DataError, match=r"Disk: memory=.*such as '2GB'"):
         Disk(tmp_path, memory=memory)

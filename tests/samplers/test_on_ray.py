@@ -32,7 +32,7 @@ BYTES = 80 * 2**20
 def executor() -> Iterator[pgbn.Ray]:
     """One Ray, and three workers, for all tests."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["RAY_worker_niceness"] = "0"
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR",
              object_store_memory=BYTES)  # fmt: skip
     made = pgbn.Ray(workers=3, timeout=120)
@@ -137,7 +137,7 @@ def test_errors_of_workers_are_those_of_the_driver(
     executor: pgbn.Ray, hands: on_ray.RayHands
 ) -> None:
     ticket = hands.ask(0, _fail)
-    with pytest.raises(pgbn.DataError, match="^a word$"):
+    with pytest.raises(pgbn.DataError, match=r"^a word$"):
         hands.answers({0: ticket})
 
 
@@ -146,7 +146,7 @@ def _fail(room: dict[str, Any]) -> None:
 
 
 def test_more_workers_than_cores_are_refused(executor: pgbn.Ray) -> None:
-    with pytest.raises(pgbn.DataError, match="9 workers of 1 threads.*4 cores; give workers=4"):
+    with pytest.raises(pgbn.DataError, match=r"9 workers of 1 threads.*4 cores; give workers=4"):
         pgbn.Ray(workers=9).hands()
 
 

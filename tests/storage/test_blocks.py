@@ -12,6 +12,7 @@ import pgbn
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import memory
 from pgbn.storage.blocks import counts_of
+from tests.helpers.saved import forge
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def test_both_kinds_have_the_same_blocks(stored) -> None:
     assert (joined != whole.block(0)).nnz == 0
     assert whole.block_labels(0) == [name for b in range(7) for name in stored.block_labels(b)]
     assert "50 documents, 12 terms, 7 blocks" in repr(stored)
+    assert repr(whole) == f"Corpus(50 documents, 12 terms, {whole.total:g} counts)"
     for corpus in (whole, stored):
         with pytest.raises(DataError, match="block 7"):
             corpus.block(7)
@@ -74,3 +76,14 @@ def test_another_folder_is_no_corpus(tmp_path) -> None:
     pgbn.save(pgbn.zoo.pgbn((2,)), tmp_path / "net")
     with pytest.raises(StorageError, match="a saved network, not a corpus"):
         pgbn.Corpus.open(tmp_path / "net")
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("total", 10**400), ("total", "many"), ("options", [1]), ("rows", -1), ("rows", 10**400),
+    ("block_rows", 0), ("columns", None), ("entries", 2.5),
+])  # fmt: skip
+def test_forged_sizes_are_refused_when_it_is_opened(stored, tmp_path, key, value) -> None:
+    folder = tmp_path / "corpus"
+    forge(folder, lambda body: body["content"]["object"].update({key: value}))
+    with pytest.raises(StorageError, match="corpus: damaged"):
+        pgbn.Corpus.open(folder)

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 import pgbn
 from pgbn.corpus import read_corpus
 from pgbn.errors import DataError, StorageError
-from pgbn.storage import build
+from pgbn.storage import build, sources
+from tests.helpers.saved import forge
 
 WORDS = [f"w{number:03d}" for number in range(60)]
 
@@ -207,7 +208,7 @@ def test_a_build_that_stops_goes_on(lines, tmp_path, monkeypatch) -> None:
 
 KILLED = """
 import os, sys
-from pgbn.storage import build
+from pgbn.storage import build, sources
 import pgbn
 build.COMMIT_ROWS = 32
 commit, left = build._Build._commit, [int(sys.argv[3])]
@@ -234,3 +235,32 @@ def test_a_killed_build_goes_on(tmp_path) -> None:
     assert (built.counts != counts()).nnz == 0
     assert not [path for path in (tmp_path / "corpus").iterdir() if path.suffix != ".npz"
                 and path.name != "model.json"]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [
+    {"settings": None}, {"rows": "abc"}, {"runs": [10**400]}, {"total": float("nan")}, {"more": 1},
+    {"columns": -1}, {"named": 1}, {"settings": {}},
+])  # fmt: skip
+def test_a_forged_build_does_not_go_on(tmp_path, change) -> None:
+    folder = tmp_path / "corpus"
+    pgbn.Corpus.build(counts(), folder, block_rows=100)
+    forge(folder, lambda body: body["content"]["object"].update({"complete": False, **change}))
+    with pytest.raises(pgbn.PgbnError, match=r"corpus: (damaged|a corpus with another source)"):
+        pgbn.Corpus.build(counts(), folder, block_rows=100)
+    pgbn.Corpus.build(counts(), folder, block_rows=100, overwrite=True)
+
+
+@pytest.mark.parametrize("shape", ["500000000 3 1", "4000000000 4000000000 1"])
+def test_a_header_of_empty_rows_is_refused_before_they_are_made(tmp_path, shape) -> None:
+    path = tmp_path / "x.mtx"
+    path.write_text(f"%%MatrixMarket matrix coordinate integer general\n{shape}\n1 1 1\n")
+    with pytest.raises(DataError, match=r"x\.mtx: \d+ rows, but only 1 entries in them"):
+        pgbn.Corpus.build(path, tmp_path / "corpus")
+
+
+def test_empty_rows_come_in_batches_of_bounded_length(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(sources, "ROWS", 7)
+    X = sp.csr_array((50, 3), dtype=np.int64)
+    batches = list(sources.source_of(X, sources.FileReading()).documents(0))
+    assert max(len(batch.names) for batch in batches) == 7
+    assert [name for batch in batches for name in batch.names] == [str(row) for row in range(50)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +203,29 @@ def test_duplicated_vocabulary() -> None:
         align_terms(X, 2, ["a", "a"], ["a", "b"])
     with pytest.raises(DataError, match="vocabulary: 'a' names two columns"):
         align_terms(X, 2, ["a", "b"], ["a", "a"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_with_a_name_is_not_waited_for(tmp_path: Path) -> None:
+    for name in ("x.mtx", "x.npz", "x.csv", "x.txt", "x.svmlight", "x.jsonl", "x.txt.gz"):
+        os.mkfifo(tmp_path / name)
+        for read in (read_corpus, lambda path: pgbn.Corpus.build(path, tmp_path / "corpus")):
+            with pytest.raises(DataError, match=f"{name}: not a file, but a pipe or a device"):
+                read(tmp_path / name)
+    table = tmp_path / "good.mtx"
+    table.write_text("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1\n")
+    with pytest.raises(DataError, match=r"x\.txt: not a file"):
+        read_corpus(table, terms=tmp_path / "x.txt")
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
+def test_what_a_shell_passes_on_is_read_once(tmp_path: Path) -> None:
+    """``pgbn fit <(zcat texts.gz) --format lines``."""
+    read, write = os.pipe()
+    os.write(write, b"sea ship\nsea wave\n")
+    os.close(write)
+    passed = Path(f"/dev/fd/{read}")
+    with pytest.raises(DataError, match="it is read more than once"):
+        pgbn.Corpus.build(passed, tmp_path / "corpus", format="lines")
+    assert read_corpus(passed, format="lines", min_df=1).shape == (2, 3)
+    os.close(read)

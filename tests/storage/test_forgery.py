@@ -38,6 +38,15 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder: Path) -> None:
             pgbn.load(folder)
 
 
+def test_a_file_of_the_system_is_not_read(folder: Path) -> None:
+    """Of these some are waited for: they say that they are empty."""
+    manifest = folder / "model.json"
+    manifest.unlink()
+    manifest.symlink_to("/proc/self/status" if Path("/proc/self/status").exists() else os.devnull)
+    with pytest.raises(StorageError, match=r"it is empty|not a file"):
+        pgbn.load(folder)
+
+
 def test_a_manifest_that_is_too_large_is_not_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

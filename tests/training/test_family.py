@@ -300,3 +300,21 @@ def test_a_family_in_words_and_files(grown: Any, tmp_path: Path) -> None:
     loaded = pg.load(tmp_path)
     same(pg.LayerwiseTraining((result.deepest,), ""), pg.LayerwiseTraining((loaded,), ""))
     assert loaded.network().to_json() == result.deepest.network().to_json()
+
+
+def test_a_family_in_time_is_grown() -> None:
+    """Its units stand in two dims, before and after a step, and its scores are a chain, which the
+    collapsed sampler does not serve."""
+    counts = np.eye(15, 6, dtype=int)
+    settings: dict[str, Any] = {"burn_in": 8, "collect": 4, "keep_draws": 2, "min_width": 1}
+    result = pg.train_layerwise(
+        {"x": counts}, (9, 6), 2, family=pg.zoo.deep_pgds, progress=False, **settings
+    )
+    (first, second), deepest = result.widths, result.deepest
+    assert first < 9
+    assert deepest.state["pi1"].shape == (first, first)
+    assert deepest.state["pi2"].shape == (second, second)
+    assert deepest.state["phi2"].shape == (second, first)
+    for name in ("pi1", "pi2", "phi1", "phi2"):
+        np.testing.assert_allclose(deepest.state[name].sum(axis=1), 1.0)
+    assert deepest.draws["pi1"].shape == (2, first, first)

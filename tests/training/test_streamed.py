@@ -105,6 +105,7 @@ def test_other_settings_begin_anew(tmp_path) -> None:
     ({"dtype": "int8"}, "dtype='int8'"),
     ({"layer": 3}, "layer"),
     ({"samples": 0}, "samples"),
+    ({"progress": 3}, "progress=3: give a function"),
 ])  # fmt: skip
 def test_wrong_arguments(tmp_path, arguments, words) -> None:
     given = {"path": "f.npy", **arguments}

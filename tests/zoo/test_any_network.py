@@ -143,8 +143,8 @@ def check_held_out(network: Network, name: str, data: Any, draws: Draws) -> None
     assert 1.0 <= score.perplexity() < np.inf
 
 
-ROWS = {"author_topic": "doc", "dirbn": "doc", "dynamic_topics": "doc", "hpf": "user", "nbfa": "doc",
-        "poisson_mixture": "doc", "bptf": "a", "tucker": "a"}  # fmt: skip
+ROWS = {"author_topic": "doc", "dirbn": "doc", "dpfa_sbn": "doc", "dynamic_topics": "doc",
+        "hpf": "user", "nbfa": "doc", "poisson_mixture": "doc", "bptf": "a", "tucker": "a"}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WIDER)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,8 @@ from pgbn.testing import geweke
 SIZES = {"time": 4, "term": 3}
 
 
-def mild(offset: float) -> Network:
-    return zoo.prgds(2, offset, eta=0.7, tau=1.5, gamma0_prior=(6, 2), delta_prior=(3, 3))
+def mild(offset: float, tau: Any = 1.5) -> Network:
+    return zoo.prgds(2, offset, eta=0.7, tau=tau, gamma0_prior=(6, 2), delta_prior=(3, 3))
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.7])
@@ -22,10 +24,16 @@ def test_joint_distribution(offset: float) -> None:
     assert result.worst < 4, result
 
 
+def test_joint_distribution_with_a_latent_tau() -> None:
+    result = geweke(mild(0.0, (6, 4)), SIZES, 1000, 6, seed=3)
+    assert result.worst < 4, result
+
+
 @pytest.mark.long
+@pytest.mark.parametrize("tau", [1.5, (6, 4)])
 @pytest.mark.parametrize("offset", [0.0, 0.7])
-def test_joint_distribution_at_length(offset: float) -> None:
-    result = geweke(mild(offset), SIZES, 30_000, 8, seed=3)
+def test_joint_distribution_at_length(offset: float, tau: Any) -> None:
+    result = geweke(mild(offset, tau), SIZES, 30_000, 8, seed=3)
     assert result.worst < 4, result
 
 

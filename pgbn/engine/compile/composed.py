@@ -116,7 +116,7 @@ def slot_step(program: Program, task: SlotCounts) -> Run:
             program.drawn[node.name, slot] = result.exposure
             result = result.count
         result = program.known_only(node, slot, result)
-        _deliver(program, node, slot, splitter.dense(stream_key(key, 1), result))
+        _deliver(program, node, slot, key, splitter.dense(stream_key(key, 1), result))
 
     return run
 
@@ -129,7 +129,7 @@ def splitter_of(program: Program, node: Node, slot: str) -> Splitter:
         program.shape4[node.name],
         program.sizes,
         lambda factor: program.read(operand_of(factor)),
-        lambda factor: factor.name in program.wiring.sources,
+        program.operations.wants,
         lambda term: _term(program, term),
         program.executor,
     )
@@ -141,16 +141,24 @@ def _term(program: Program, term: Term) -> Labelled:
 
 
 def _deliver(
-    program: Program, node: Node, slot: str, shares: list[list[NDArray[np.int64] | None]]
+    program: Program, node: Node, slot: str, key: int, shares: list[list[NDArray[np.int64] | None]]
 ) -> None:
-    """Keep the counts of each factor, added up over the terms that hold it."""
+    """Keep the counts of each factor, added up over the terms that hold it; those of an operation
+    are shared out among the entries of what stands in it."""
     told: set[str] = set()
     terms = program.wiring.polynomials[node.name, slot].terms
-    for term, share in zip(terms, shares, strict=True):
-        for factor, counts in zip(term.factors, share, strict=True):
-            if counts is not None:
-                program.keep_counts(node.name, factor, counts, factor.name in told)
-                told.add(factor.name)
+    for number, (term, share) in enumerate(zip(terms, shares, strict=True)):
+        for place, (factor, counts) in enumerate(zip(term.factors, share, strict=True)):
+            if counts is None:
+                continue
+            found = [(factor, counts)]
+            if factor.through is not None:
+                operation = program.operations.of(factor.through.operation)
+                word = stream_key(key, 5, number, place)
+                found = operation.split(node.name, slot, word, counts)
+            for each, own in found:
+                program.keep_counts(node.name, each, own, each.name in told)
+                told.add(each.name)
 
 
 @maker("composed", DataCounts, by_rows=True)
@@ -164,7 +172,7 @@ def data_step(program: Program, task: DataCounts) -> Run:
 
     def share(key: int, cells: Cells, counts: NDArray[Any]) -> None:
         if (node.name, slot) in program.wiring.rules:
-            _deliver(program, node, slot, splitter.cells(stream_key(key, 3), cells, counts))
+            _deliver(program, node, slot, key, splitter.cells(stream_key(key, 3), cells, counts))
 
     return latent_counts(program, node.name, splitter.rates, share)
 
@@ -198,7 +206,7 @@ def latent_counts(
         if cells.missing is not None:  # an unknown cell says nothing to the other slots
             counts = np.where(cells.missing, 0, counts)
         for other, part in splitters.items():
-            _deliver(program, node, other, part.cells(stream_key(key, 4), cells, counts))
+            _deliver(program, node, other, key, part.cells(stream_key(key, 4), cells, counts))
 
     return run
 

@@ -46,16 +46,16 @@ def averaged_nodes(network: Network, name: str, slot: str) -> list[str]:
 
 
 def mixed_gamma(network: Network, name: str, slot: str) -> str | None:
-    """The gamma node, if there is one, of which every term of a slot has one factor: the slot is
-    then Σ_k w_k θ_k, whose law given the counts is known."""
+    """The gamma node, if there is one, in which a slot is linear: the slot is then μ + Σ_k w_k θ_k,
+    whose law given the counts is known. Of several, the first that is in most terms."""
     terms = network.wiring.polynomials[name, slot].terms
-    for each in averaged_nodes(network, name, slot):
-        if type(network.nodes[each]) is Gamma and all(
-            sum(factor.name == each and not factor.lookups for factor in term.factors) == 1
-            for term in terms
-        ):
-            return each
-    return None
+    most, chosen = 0, None
+    for each in averaged_nodes(network, name, slot):  # one factor of a term at most
+        own = [factor for term in terms for factor in term.factors if factor.name == each]
+        plain = not any(factor.lookups for factor in own)
+        if type(network.nodes[each]) is Gamma and plain and len(own) > most:
+            most, chosen = len(own), each
+    return chosen
 
 
 class ConditionalMeans:

@@ -31,6 +31,9 @@ def free_dims(expression: Expression) -> tuple[str, ...]:
     match expression:
         case Node():
             return expression.axes
+        case Edge() if expression.is_evaluated:
+            slots = zip(expression.slots(), expression.parts, strict=True)
+            return expression.dims_of(**{slot: free_dims(part) for slot, part in slots})
         case Edge():
             return free_dims(expression.expanded)
         case Constant():

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled
-from pgbn.network.terms import Lookup
+from pgbn.network.terms import Earlier, Lookup
 from pgbn.samplers.layers.scatter import scatter_add
 
 __all__ = ["View"]
@@ -49,13 +49,19 @@ class View:
         rows = [self.sizes[dim] for dim in self.outer]
         flat: Any = np.zeros((1, *(1,) * len(rows)), np.int64)
         for lookup in self.lookups:
-            array = self.indexes[lookup.name]
+            array = self._numbers(lookup)
             order = [lookup.dims.index(dim) + 1 for dim in self.outer if dim in lookup.dims]
             shape = [self.sizes[dim] if dim in lookup.dims else 1 for dim in self.outer]
             along = array.transpose(0, *order).reshape(array.shape[0], *shape)
             flat = flat * self.sizes[lookup.dim] + along
         whole = np.broadcast_to(flat, (flat.shape[0], *rows))
         return np.ascontiguousarray(whole.reshape(flat.shape[0], -1))
+
+    def _numbers(self, lookup: Lookup) -> NDArray[np.int64]:
+        """The number of the entry that is read, (R or 1, *dims of the lookup)."""
+        if isinstance(lookup, Earlier):
+            return np.maximum(np.arange(self.sizes[lookup.dims[0]]) - lookup.lag, 0)[None]
+        return self.indexes[lookup.name]
 
     def take(self, array: NDArray[Any]) -> NDArray[Any]:
         """What is seen of an array (R, *stored), as (R, *dims)."""

@@ -5,13 +5,14 @@ One function a kind; what is special of nodes in time registers itself in `pgbn.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.layout import Labelled
+from pgbn.engine.compile.layout import Labelled, labelled_number
 from pgbn.engine.compile.pairs import mask_of
 from pgbn.network.sumproduct import (
     ConstantArray,
@@ -19,6 +20,8 @@ from pgbn.network.sumproduct import (
     LookedUp,
     NodeValue,
     Operand,
+    OperationPart,
+    OperationValue,
     PairMask,
     RuleCount,
     RuleExposure,
@@ -81,6 +84,16 @@ def _looked_up(operand: LookedUp, program: Program) -> Labelled:
         return np.asarray(last[1])
 
     return Labelled(seen, dims, max(whole.replicates, len(view.place)))
+
+
+@read_operand.register(OperationPart)
+def _part(operand: OperationPart, program: Program) -> Labelled:
+    return labelled_number(1.0)
+
+
+@read_operand.register(OperationValue)
+def _operation(operand: OperationValue, program: Program) -> Labelled:
+    return replace(program.operations.of(operand.operation).value, dims=operand.dims)
 
 
 @read_operand.register(HeardCount)

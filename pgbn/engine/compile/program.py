@@ -20,6 +20,7 @@ from pgbn.engine.compile.beside import Beside, added
 from pgbn.engine.compile.layout import Labelled, align, labelled_number, shape4, storage_order
 from pgbn.engine.compile.lookups import View
 from pgbn.engine.compile.operands import read_operand
+from pgbn.engine.compile.operations import Operations
 from pgbn.engine.compile.pool import Pool
 from pgbn.engine.compile.products import compile_product
 from pgbn.engine.data.cells import Cells
@@ -55,16 +56,14 @@ class Program:
     ) -> None:
         """``shared`` are nodes whose one value all replicates read; ``indexes`` the numbers of
         categories, (R, *dims), where each replicate has its own."""
-        self.network, self.wiring = network, network.wiring
+        self.network, self.wiring, self.cells = network, network.wiring, dict(cells)
         self.sizes, self.replicates, self.executor = dict(sizes), replicates, executor
-        self.cells = dict(cells)
         self.indexes = {n: a[None] for n, a in network.indexes.items()} | dict(indexes or {})
         self.storage = {n.name: storage_order(self.wiring, n) for n in network}
-        self.storage |= {n.name: n.axes for n in network if isinstance(n, Observed)}
+        self.storage |= {name: network.nodes[name].axes for name in network.observed}
         self._row_dims = {dim for node in network.observed for dim in self.storage[node][:1]}
         copies = {name: 1 if name in shared else replicates for name in self.storage}
-        self.shape4 = {name: shape4(dims, self.sizes, copies[name])
-                       for name, dims in self.storage.items()}  # fmt: skip
+        self.shape4 = {n: shape4(d, self.sizes, copies[n]) for n, d in self.storage.items()}
         self.shape = {name: (copies[name], *(self.sizes[dim] for dim in dims))
                       for name, dims in self.storage.items()}  # fmt: skip
         self.pool = Pool(getattr(executor, "empty", np.empty))
@@ -72,12 +71,13 @@ class Program:
         self.counts: MutableMapping[tuple[str, str], NDArray[Any]] = {}  # integers
         self.latent_counts: MutableMapping[str, NDArray[np.int64]] = {}
         self.drawn: MutableMapping[tuple[str, str], NDArray[np.float64]] = {}
-        self.by_rows = True  # whether the step that is being made can draw a part of the rows
         self.crew: Crew | None = None  # those who work on rows, where others do
+        self.by_rows = True  # whether the step that is being made can draw a part of the rows
         self.kernels = True  # False: general rules only, the reference for the kernels
         self.first_layers: dict[str, FirstLayer] = {}  # samplers of observed nodes, by name
         self._exposures: dict[str, Beside] = {}
         self._views: dict[tuple[Any, ...], View] = {}
+        self.operations = Operations(self)
         self._totals: dict[tuple[str, ...], tuple[ref[Any], NDArray[Any]]] = {}
 
     def stream(self, name: str, key: int) -> Stream:
@@ -106,8 +106,8 @@ class Program:
                 return self._data_total(product)
             if product.summed:
                 return self._node_total(product, first)
-        dims = {dim for each in product.operands for dim in each.dims}
-        return compile_product(product, self.read, self.sizes, self.executor_for(dims))
+        rows = self.executor_for(dim for each in product.operands for dim in each.dims)
+        return compile_product(product, self.read, self.sizes, rows)
 
     def keep_total(self, name: str, dim: str, total: NDArray[Any]) -> None:
         """Tell the sum over a dim of the present value of a node, computed on the way."""
@@ -173,10 +173,13 @@ class Program:
         factor, own = source.factor, source.own
         parts = [self.product(product) for product in products]
         heard = [replace(each, dims=tuple(own[dim] for dim in each.dims)) for each in parts]
-        if factor.lookups:
-            view = self.view(factor.lookups, self.storage[factor.name])
-            heard = [view.heard(each) for each in heard]
-        return heard
+        if factor.through is not None:
+            operation = self.operations.of(factor.through.operation)
+            return [operation.heard(factor.through.slot, each) for each in heard]
+        if not factor.lookups:
+            return heard
+        view = self.view(factor.lookups, self.storage[factor.name])
+        return [view.heard(each) for each in heard]
 
     def view(self, lookups: tuple[Lookup, ...], stored: tuple[str, ...]) -> View:
         """What is seen of an array of the dims ``stored`` through categories."""
@@ -195,11 +198,10 @@ class Program:
     def heard_count(self, name: str) -> Beside:
         """The count that a node hears, from all sources."""
         node = self.network.nodes[name]
-        if isinstance(node, Observed):
-            raise AssertionError("the counts of data are sparse")
+        assert not isinstance(node, Observed)  # the counts of data are sparse
         parts: list[Beside] = []
         children: dict[str, None] = {}
-        for source in self.wiring.sources[name]:
+        for source in self.wiring.sources.get(name, ()):  # what is given hears nothing
             if source.is_delivered:
                 children[source.child.name] = None
             else:
@@ -269,12 +271,11 @@ class Program:
             dims = frozenset(node.axes)
             return Beside(lambda: get().reshape(shape), dims, self.replicates, False)
 
-        if name == "value" and isinstance(node, Observed):
-            return everywhere(lambda: self.cells[own].dense())
-        if name == "count" and isinstance(node, Observed):
+        data = isinstance(node, Observed)
+        if name == "count" and data:
             return everywhere(lambda: self.cells[own].dense(self.latent_counts[own]))
         if name == "value":
-            return everywhere(lambda: self.values[own])
+            return everywhere(lambda: self.cells[own].dense() if data else self.values[own])
         if name == "count":
             return self.heard_count(node.name)
         if name == "exposure":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network, check_size
-from pgbn.network.terms import Factor, Lookup
+from pgbn.network.terms import Earlier, Factor, Lookup, Through
 from pgbn.nodes.base import Latent
 from pgbn.storage.memory import check_bytes, memory
 
@@ -44,7 +45,14 @@ def complete_sizes(
         for term in polynomial.terms
         for factor in term.factors
     ]
-    lookups = [(factor, lookup) for _, factor in factors for lookup in factor.lookups]
+    earlier = [(name, replace(factor, dims=each.dims, own_dims=(each.dim,), constant=None))
+               for name, factor in factors for each in factor.lookups
+               if isinstance(each, Earlier)]  # fmt: skip
+    factors += earlier  # the two names of the rows have one size
+    throughs = [(name, factor.through) for name, factor in factors if factor.through]
+    factors += [(name, each) for name, t in throughs for each in t.operation.operands.values()]
+    lookups = [(factor, lookup) for _, factor in factors for lookup in factor.lookups
+               if not isinstance(lookup, Earlier | Through)]  # fmt: skip
     for _, lookup in lookups:
         _add_rows(network, lookup, every)
     known = -1

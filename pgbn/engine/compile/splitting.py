@@ -16,7 +16,6 @@ from pgbn.engine.compile.parts import Part
 from pgbn.engine.compile.weighted import SparseEntries, Weighted
 from pgbn.engine.data.cells import Cells
 from pgbn.network.terms import Factor, Term
-from pgbn.samplers import vectorised
 from pgbn.samplers.content import ByContent, key_for
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.layers.thin import cell_rates, thin_cells, thin_dense
@@ -24,6 +23,7 @@ from pgbn.samplers.layers.weighted import thin_weighted
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.rows import PARALLEL
 from pgbn.samplers.shard import ShardRows
+from pgbn.samplers.sharing import share_out
 from pgbn.samplers.sparse import SparseCounts
 from pgbn.samplers.stream import Stream
 
@@ -89,7 +89,8 @@ class Splitter:
         if len(self.parts) > 1:
             rates = [self.cell_rate(cells, part) for part in self.parts]
             executor = cell_executor(self.executor, cells)
-            split = _binomials(key, counts[None, None, :, None], rates, executor)
+            stream = Stream(key, (1, 1, counts.size, 1), executor)
+            split = share_out(stream, counts[None, None, :, None], rates)
             shares = [share.reshape(-1) for share in split]
         out = []
         for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
@@ -145,7 +146,8 @@ class Splitter:
         if len(self.parts) == 1:
             return [counts]
         zero = np.zeros(counts.shape)
-        return _binomials(key, counts, [value() + zero for value in self.values], self.executor)
+        stream = Stream(key, counts.shape, self.executor)
+        return share_out(stream, counts, [value() + zero for value in self.values])
 
     def _run(
         self,
@@ -186,26 +188,3 @@ def cell_executor(executor: Executor, cells: Cells, width: int = 1) -> Executor:
         return executor
     each = cells.rows // cells.replicates
     return executor.at_cells(cells.indptr[::each])
-
-
-def _binomials(
-    key: int,
-    counts: NDArray[np.int64],
-    values: list[NDArray[np.float64]],
-    executor: Executor,
-) -> list[NDArray[np.int64]]:
-    """A multinomial over terms as a chain of binomials: n_i ~ Bin(what is left, v_i / Σ_{≥i} v)."""
-    shares, left = [], counts
-    tail = [np.zeros(counts.shape)]
-    for value in reversed(values):
-        tail.append(tail[-1] + value)
-    tail.reverse()
-    for number, value in enumerate(values[:-1]):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            fraction = np.nan_to_num(value / tail[number])
-        stream = Stream(stream_key(key, 0, number), counts.shape, executor)
-        share = vectorised.binomial(stream, left, np.minimum(fraction, 1.0))
-        shares.append(share)
-        left = left - share
-    shares.append(left)
-    return shares

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from pgbn.checks import in_order
 from pgbn.engine.data.coordinates import is_coordinates, read_coordinates
 from pgbn.engine.data.imputable import check_imputable, is_imputable
-from pgbn.engine.data.nonzero import Cells, cells_of, coordinate_cells, typed
+from pgbn.engine.data.nonzero import (
+    Cells,
+    cells_of,
+    check_whole,
+    coordinate_cells,
+    sees_zeros,
+    typed,
+    whole_cells,
+)
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
 from pgbn.storage.blocks import counts_of
@@ -72,9 +80,9 @@ def read_array(
         return value
     value = counts_of(value)
     if is_coordinates(value):
-        return _read_coordinates(node, value, sizes or {}, imputed)
+        return _whole(node, _read_coordinates(node, value, sizes or {}, imputed))
     if sp.issparse(value):
-        return _read_sparse(node, value, imputed)
+        return _whole(node, _read_sparse(node, value, imputed))
     value = in_order(node.name, node.axes, value)
     mask = None
     if isinstance(value, np.ma.MaskedArray):
@@ -98,12 +106,26 @@ def read_array(
             "or scipy.sparse"
         )
     _check_shape(node, array.shape)
+    if sees_zeros(node):
+        check_whole(node, array.shape)
     array = _wide(array)
     if mask is not None:
         array = np.where(mask, 0, array)
     _check_values(node, array, imputed)
     cells = cells_of(node, array[None], 1)
-    return cells if mask is None or not mask.any() else _with_missing(cells, mask)
+    if mask is None or not mask.any():
+        return cells
+    if sees_zeros(node):
+        return whole_cells(node, array[None], 1, mask.reshape(-1))
+    return _with_missing(cells, mask)
+
+
+def _whole(node: Observed, cells: Cells) -> Cells:
+    """Every cell, where the link of the node looks at zeros too."""
+    if not sees_zeros(node):
+        return cells
+    check_whole(node, cells.shape)
+    return whole_cells(node, cells.dense().reshape(1, *cells.shape), 1)
 
 
 def _dense(value: Any) -> NDArray[Any]:

@@ -119,7 +119,7 @@ def _by_dim(
 def _numbers(name: str, dim: str, value: Any) -> NDArray[np.int64]:
     array = numbers(f"{name}: the numbers along {dim!r}", value)
     whole = array.dtype.kind in "iu" or bool((array % 1 == 0).all())
-    if array.ndim != 1 or not whole or (array.size and array.min() < 0):
+    if array.ndim != 1 or not whole or (array.size and not 0 <= array.min() <= array.max() < 2**62):
         raise DataError(
             f"{name}: along {dim!r}, {value!r:.60}; give a list of integers from 0 on, one for "
             "each cell"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.data.nonzero import sees_zeros
+from pgbn.errors import DataError
 from pgbn.nodes.base import Observed
 from pgbn.samplers.executor import Executor, let_go, rows_array
 from pgbn.storage.blocks import Corpus
@@ -36,6 +38,11 @@ def read_corpus_cells(node: Observed, corpus: Corpus, executor: Executor) -> Cel
     """The cells of all blocks, one after another: no more than one block is read at a time."""
     if len(node.axes) != 2:
         return read_array(node, corpus)  # which refuses it
+    if sees_zeros(node):
+        raise DataError(
+            f"{node.name}: a Corpus keeps the cells that are not 0, and {type(node).__name__} "
+            "needs every cell (its link rule says all_cells=True); give an array"
+        )
     rows, columns = corpus.shape
     indptr = rows_array(executor, (rows + 1,), np.int64)
     indices = rows_array(executor, (corpus.entries,), np.int32)

@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from pgbn.errors import DataError
 from pgbn.nodes.base import Observed
+from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import ROW_BLOCK
 from pgbn.storage.memory import check_bytes
 
-__all__ = ["GROUP", "Cells", "CoordinateCells", "cells_of", "coordinate_cells", "typed"]
+__all__ = ["GROUP", "Cells", "CoordinateCells", "cells_of", "check_whole", "coordinate_cells",
+           "sees_zeros", "typed", "whole_cells"]  # fmt: skip
 
 GROUP = 64  # cells with one stream, where they are drawn together
 _ROWS = 2**12  # that are added up at a time
+_BYTES = 64  # of a cell where all are kept: its value, place, rate and counts, some of them twice
 
 
 def _keep() -> None:
@@ -240,11 +243,37 @@ def cells_of(node: Observed, array: NDArray[Any], replicates: int) -> Cells:
     """Cells of a dense array (R, *axes)."""
     columns = array.shape[-1] if node.axes else 1
     flat = array.reshape(-1, columns)
+    if sees_zeros(node):
+        return whole_cells(node, array, replicates)
     rows, indices = np.nonzero(flat)
     indptr = np.zeros(flat.shape[0] + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=flat.shape[0]), out=indptr[1:])
     return Cells(node.axes, array.shape[1:], replicates, indptr, indices.astype(np.int32),
                  typed(flat[rows, indices]))  # fmt: skip
+
+
+def sees_zeros(node: Observed) -> bool:
+    """Whether the link of a node draws counts behind data of 0 too."""
+    link = find_link(node)
+    return link is not None and link.all_cells
+
+
+def check_whole(node: Observed, shape: tuple[int, ...], replicates: int = 1) -> None:
+    """Refuse data of which all cells would not fit into memory."""
+    size = replicates * prod(shape)
+    sizes = " × ".join(f"{n} {dim}" for n, dim in zip(shape, node.axes, strict=True))
+    what = f"{node.name}: {size} cells ({sizes}), of which {type(node).__name__} needs every one,"
+    check_bytes(what, size * _BYTES, "give fewer rows or columns")
+
+
+def whole_cells(node: Observed, array: NDArray[Any], replicates: int, missing: Any = None) -> Cells:
+    """Every cell of a dense array (R, *axes), those of 0 too."""
+    columns = array.shape[-1] if node.axes else 1
+    rows = array.size // columns
+    indptr = np.arange(rows + 1, dtype=np.int64) * columns
+    indices = np.tile(np.arange(columns, dtype=np.int32), rows)
+    return Cells(node.axes, array.shape[1:], replicates, indptr, indices,
+                 typed(array.reshape(-1)), missing)  # fmt: skip
 
 
 def typed(values: NDArray[Any]) -> NDArray[Any]:

@@ -52,7 +52,8 @@ def _known(program: Program, term: Term) -> list[Labelled]:
         program.read(operand_of(factor))
         for factor in term.factors
         if not factor.is_sparse
-        and (factor.constant is not None or factor.name in program.wiring.held)
+        and not factor.through  # what it makes of them is known with its other nodes
+        and (factor.constant is not None or factor.when or factor.name in program.wiring.held)
     ]
 
 

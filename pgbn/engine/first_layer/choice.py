@@ -123,14 +123,21 @@ def _automatic(program: Program, patterns: Sequence[Pattern]) -> tuple[str, Sche
     return "composed", program.network.schedule
 
 
-def first_choice(cells: Cells, topics: int, most_tokens: int) -> str:
-    """The sampler that "auto" takes for data alone, for a training whose widths will change:
-    "blocked", by the general rules if need be, where cells are missing or tokens are too many."""
-    if cells.missing is not None or _too_many(cells, topics, most_tokens):
+def first_choice(cells: Cells, topics: int, most_tokens: int, wirings: Sequence[Wiring]) -> str:
+    """The sampler that "auto" takes for data alone, for a training whose widths will change, among
+    those that serve its networks (``wirings``): "blocked", by the general rules if need be,
+    where there is none, cells are missing or tokens are too many."""
+    kinds = [kind for kind in automatic() if all(_serves(kind, wiring) for wiring in wirings)]
+    if not kinds or cells.missing is not None or _too_many(cells, topics, most_tokens):
         return "blocked"
     if cells.is_corpus:
         return _OF_CORPORA
-    return quickest(cells, topics)[0].name
+    return quickest(cells, topics, kinds)[0].name
+
+
+def _serves(kind: type[FirstLayer], wiring: Wiring) -> bool:
+    patterns = find_patterns(wiring)
+    return not isinstance(patterns, str) and not refusal(kind, wiring, patterns)
 
 
 def _why_not(kind: type[FirstLayer], program: Program, patterns: Sequence[Pattern]) -> str:

@@ -66,6 +66,8 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
     link = find_link(node)
     if link is None:
         return f"the data of {type(node).__name__} are not counts"
+    if link.all_cells:
+        return f"the link of {type(node).__name__} looks at every cell"
     rule = wiring.rules.get((node.name, link.slot))
     terms = wiring.polynomials[node.name, link.slot].terms
     looked = next((f for term in terms for f in term.factors if f.lookups), None)

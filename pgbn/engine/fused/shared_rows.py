@@ -65,6 +65,8 @@ def _loadings(program: Program, term: Term, axes: tuple[str, ...]) -> Factor | N
     others = [factor for factor in term.factors if factor not in by_term]
     sparse = {dim for factor in others if factor.is_sparse for dim in factor.dims}
     topics = [dim for dim in term.contracted if dim not in sparse]
+    if any(factor.through for factor in term.factors):
+        return None
     if len(topics) != 1 or len(by_term) != 1 or not (sparse or any(f.lookups for f in others)):
         return None
     (found,), dims = by_term, (axes[-1], topics[0])

@@ -94,6 +94,8 @@ def couples(polynomial: Polynomial, rows: str) -> str:
         for factor in term.factors:
             if factor.previous:
                 continue
+            if factor.through and rows in (*factor.entries, *factor.own_dims):
+                return f"{factor.through.operation.edge} is evaluated for all rows together"
             if any(lookup.dim == rows for lookup in factor.lookups):
                 return f"rows of {factor.name} are read by the categories of other rows"
             if factor.relation is not None:

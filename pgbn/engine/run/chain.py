@@ -66,7 +66,7 @@ class Chain(ChainVerbs):
         self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
         worker = executor_of(threads, executor)
         cells = read_data(network, read_corpora(network, data, worker))
-        shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
+        shapes = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | self.given.shapes)
         check_fits(network, sizes, rows_in=getattr(worker, "memory", None))
         program = Program(network, cells, sizes, 1, getattr(worker, "local", worker))
@@ -145,10 +145,10 @@ class Chain(ChainVerbs):
         assert isinstance(node, Observed)
         if name not in self._redraws:
             self._redraws[name] = prior_step(self.program, name)
-        made = self._redraws[name](key)
-        self.program.cells[name] = cells_of(node, made, self.program.replicates)
-        if name in self.program.first_layers:
-            self.program.first_layers[name].start(stream_key(key, 1))
+        program, value = self.program, self._redraws[name](key)
+        program.cells[name] = cells_of(node, value, program.replicates)
+        if name in program.first_layers:
+            program.first_layers[name].start(stream_key(key, 1))
 
     def _begin(self, program: Program, layer1: str) -> None:
         self.program, self.sweeps, self._number = program, 0, 0
@@ -164,8 +164,7 @@ class Chain(ChainVerbs):
 
     @property
     def samplers(self) -> tuple[FirstLayer, ...]:
-        """The samplers of the first layer, one for an observed node; none where the general rules
-        draw it."""
+        """Those of the first layer, one for an observed node; none where general rules draw it."""
         return tuple(self.program.first_layers.values())
 
     def follow(self, schedule: Schedule) -> None:

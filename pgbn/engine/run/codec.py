@@ -124,9 +124,11 @@ def _read_cells(node: Any, shape: tuple[int, ...], name: str, arrays: Group) -> 
     own = indptr.astype(np.int64), indices.astype(np.int32), values.astype(kind)
     if numbers is None:
         return Cells(node.axes, shape, 1, *own, missing)
-    numbers = numbers.astype(np.int64)
-    if (np.diff(numbers) <= 0).any() or (
-        numbers.size and not 0 <= numbers[0] <= numbers[-1] < rows
+    whole, numbers = numbers.dtype.kind in "iu", numbers.astype(np.int64)
+    if (
+        not whole
+        or (np.diff(numbers) <= 0).any()
+        or (numbers.size and not 0 <= numbers[0] <= numbers[-1] < rows)
     ):
         raise StorageError(f"the data of {name} are damaged: the numbers of rows")
     return CoordinateCells(node.axes, shape, numbers, *own)

@@ -111,7 +111,8 @@ def _value(program: Program, path: str, name: str, array: NDArray[Any]) -> NDArr
 
 
 def _drawn(program: Program, path: str, pair: list[str], array: NDArray[Any]) -> NDArray[Any]:
-    """A random exposure; it may be infinite, for a shape that underflowed to 0."""
+    """A random exposure; it may be infinite, for a shape that underflowed to 0. Gaussian evidence
+    is kept whole: κ, of any sign, and then the exposure ω."""
     rule = program.wiring.rules.get((pair[0], pair[1]))
     if rule is None or rule.drawn is None:
         known = ["/".join(key) for key, each in program.wiring.rules.items() if each.drawn]
@@ -120,10 +121,16 @@ def _drawn(program: Program, path: str, pair: list[str], array: NDArray[Any]) ->
             f"{did_you_mean('/'.join(pair), known)}"
         )
     dims = rule.drawn(program.network.nodes[pair[0]])
-    size = program.replicates * prod(program.sizes[dim] for dim in dims)
+    size = (
+        program.replicates
+        * prod(program.sizes[dim] for dim in dims)
+        * (2 if rule.is_quadratic else 1)
+    )
     if array.size != size:
         raise DataError(f"restore: {path} has {array.size} numbers, but this chain needs {size}")
-    if not (array >= 0).all():
+    if rule.is_quadratic and array.shape[:1] != (2,):
+        raise DataError(f"restore: {path} must hold two arrays, and has the shape {array.shape}")
+    if not ((array[1] if rule.is_quadratic else array) >= 0).all() or np.isnan(array).any():
         raise DataError(f"restore: {path} has values that are negative or NaN")
     return np.array(array, np.float64)
 

@@ -15,6 +15,7 @@ from pgbn.engine.compile.program import Program
 from pgbn.engine.time.rows import Rows
 from pgbn.network.sumproduct import (
     FirstRow,
+    LaterRows,
     Operand,
     PreviousRow,
     TimeExposure,
@@ -157,6 +158,12 @@ def _rest(operand: TimeExposure, program: Program) -> Labelled:
 def _first(operand: FirstRow, program: Program) -> Labelled:
     first = (np.arange(program.sizes[operand.dims[0]]) < operand.lag).astype(np.float64)[None]
     return Labelled(lambda: first, operand.dims, 1)
+
+
+@read_operand.register(LaterRows)
+def _later(operand: LaterRows, program: Program) -> Labelled:
+    later = (np.arange(program.sizes[operand.dims[0]]) >= operand.lag).astype(np.float64)[None]
+    return Labelled(lambda: later, operand.dims, 1)
 
 
 @read_operand.register(PreviousRow)

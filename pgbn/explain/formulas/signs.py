@@ -37,7 +37,7 @@ LETTERS = {"ell": "ℓ", **GREEK}
 OPERATORS = {
     "sim": "∼", "cdot": "·", "ldots": "…", "propto": "∝", "mid": "|", "ge": "≥", "le": "≤",
     "infty": "∞", "to": "→", "in": "∈", "times": "×", "int": "∫", "ne": "≠", "lvert": "|",
-    "rvert": "|", "Longrightarrow": "⟹", "Rightarrow": "⇒",
+    "partial": "∂", "rvert": "|", "Longrightarrow": "⟹", "Rightarrow": "⇒",
 }  # fmt: skip
 
 # signs that stand apart from what they relate

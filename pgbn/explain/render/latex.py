@@ -45,14 +45,17 @@ def _latex(text: str) -> str:
     return out
 
 
-_PREAMBLE = r"""\documentclass[11pt]{article}
+_PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
 \usepackage{amsmath}
 \setlength{\textwidth}{17cm}
-\setlength{\oddsidemargin}{-0.5cm}
-\setlength{\topmargin}{-1.5cm}
-\setlength{\textheight}{24cm}
+\setlength{\oddsidemargin}{-0.6cm}
+\setlength{\topmargin}{-2.2cm}
+\setlength{\textheight}{26.5cm}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{4pt plus 2pt}
+\setlength{\jot}{1pt}
+\AtBeginDocument{\setlength{\abovedisplayskip}{2pt plus 2pt}%
+\setlength{\belowdisplayskip}{2pt plus 2pt}}
 \allowdisplaybreaks
 \sloppy
 """

@@ -64,6 +64,11 @@ def _factor(walk: Walk, index: Index, factor: Factor, categories: Categories) ->
     """A factor with the dims of the categories in the place of the dim that they are about."""
     if factor.previous:
         raise walk.error(f"{index}: Self() cannot be indexed; index what is beside it")
+    if factor.through is not None:
+        raise walk.error(
+            f"{index}: {factor.through.operation.edge} is evaluated by itself and cannot be "
+            "indexed; let its evaluate() give the entries that are wanted"
+        )
     if factor.is_sparse:
         raise walk.error(f"{index}: index the sparse matrix itself: pgbn.Constant(W[rows], dims=…)")
     own = factor.own_dims or factor.dims

@@ -57,6 +57,12 @@ def lower(node: Node, slot: str) -> Polynomial:
             f"the first row of the Shift along {walk.along!r} would be zero; give "
             "pgbn.Shift(..., initial=1.0), or add a term that counts in every row"
         )
+    through = next((f.through for term in terms for f in term.factors if f.through), None)
+    if walk.along is not None and through is not None:
+        raise walk.error(
+            f"{through.operation.edge} is evaluated by itself and stands beside a Shift; put it "
+            "into a node of its own, as the shape of a Gamma that stands here, or define expand()"
+        )
     return Polynomial(tuple(terms), walk.along)
 
 

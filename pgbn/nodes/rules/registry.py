@@ -120,13 +120,20 @@ def link_rule(
     equation: str = "",
     reference: str = "",
     log_probability: Function | None = None,
+    all_cells: bool = False,
 ) -> Callable[[Function], Function]:
     """Register how the latent counts of an observed ``node`` are drawn: decorates a function
-    of (stream, value, slot value, other slots…), each given at the non-zero cells."""
+    of (stream, value, slot value, other slots…), each given at the non-zero cells.
+
+    A datum of 0 is then taken for a count of 0. Where there may be counts behind it, as behind a
+    zero that was not seen, give ``all_cells=True``: data are kept as whole arrays.
+    """
 
     def register(counts: Function) -> Function:
         check_reads(node, names_read(counts))
-        _links[node] = LinkRule(node, slot, counts, equation, reference, log_probability)
+        _links[node] = LinkRule(
+            node, slot, counts, equation, reference, log_probability, bool(all_cells)
+        )
         return counts
 
     return register

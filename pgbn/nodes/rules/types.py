@@ -147,8 +147,9 @@ class DrawRule:
 
 @dataclass(frozen=True, eq=False)
 class LinkRule:
-    """The latent Poisson counts behind the data of ``node``, at its non-zero cells;
-    ``log_probability`` as in `EvidenceRule`."""
+    """The latent Poisson counts behind the data of ``node``, at its non-zero cells, or at
+    ``all_cells``, where there may be counts behind a datum of 0; ``log_probability`` as in
+    `EvidenceRule`."""
 
     node: type[Node]
     slot: str
@@ -156,6 +157,7 @@ class LinkRule:
     equation: str
     reference: str
     log_probability: Function | None = None
+    all_cells: bool = False
 
 
 def names_read(source: object) -> tuple[str, ...]:

@@ -199,10 +199,10 @@
   $("all-links").addEventListener("change", draw);
   $("distinct").addEventListener("change", () => {
     naming.relevance = $("distinct").checked ? 0 : undefined;
-    draw();
     naming.listeners.forEach((listener) => listener());
     chosen.listeners.forEach((listener) => listener());
   });
+  naming.listeners.push(draw);
   draw();
   onWidth(place, draw);
 })();

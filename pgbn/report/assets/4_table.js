@@ -2,9 +2,13 @@
 (() => {
   const rows = data.layers.flatMap((info, i) => info.topics.map((_, topic) => ({
     layer: i + 1, topic, weight: info.weights[topic], leads: info.leads ? info.leads[topic] : 0,
-    active: info.active[topic], words: labelOf(i + 1, topic).concat(wordsOf(i + 1, topic).map((row) => row.word)),
+    active: info.active[topic],
   })));
-  rows.forEach((row) => { row.text = plain(row.words.join(" ") + ` ${row.layer}/${row.topic}`); });
+  const read = () => rows.forEach((row) => {
+    row.words = labelOf(row.layer, row.topic).concat(wordsOf(row.layer, row.topic).map((each) => each.word));
+    row.text = plain(row.words.join(" ") + ` ${row.layer}/${row.topic}`);
+  });
+  read();
   const sort = { by: "weight", down: true };
   const few = 40;
   let everything = false;
@@ -53,6 +57,7 @@
   $("search").addEventListener("input", fill);
   $("layer").addEventListener("change", fill);
   $("more").addEventListener("click", () => { everything = !everything; fill(); });
+  naming.listeners.push(() => { read(); fill(); });
   onChoice(() => {
     for (const line of body.children)
       line.classList.toggle("chosen", line.dataset.topic === chosen.layer + "/" + chosen.topic);

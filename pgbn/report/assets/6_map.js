@@ -6,7 +6,7 @@
   const leading = data.map.leading.map((text) => decode(text, Uint16Array));
   const count = data.map.count, colours = 8;
   const tip = $("map-tip"), legend = $("map-legend");
-  let layer = data.themes, lit = -1, top = [];
+  let layer = data.themes, lit = -1, top = [], cursor = -1; // the cursor of the keyboard is a point
   const numberOf = (i) => (mapNumbers ? mapNumbers[i] : i);
   const spot = (i) => [14 + (points[2 * i] / 65535) * (canvas.clientWidth - 28), 14 + (1 - points[2 * i + 1] / 65535) * (canvas.clientHeight - 28)];
 
@@ -35,7 +35,8 @@
         pen.fill();
       }
     labels(pen, ink, style.getPropertyValue("--surface").trim());
-    ring(pen, ink);
+    ring(pen, ink, mapNumbers ? mapNumbers.indexOf(chosen.paper) : chosen.paper, 7); // the open document
+    if (document.activeElement === canvas) ring(pen, style.getPropertyValue("--accent").trim(), cursor, 10);
   }
 
   // The names of the coloured topics, or of the chosen one, in the middle of their documents, where
@@ -67,15 +68,14 @@
     canvas.dataset.labels = taken.length;
   }
 
-  // The open document.
-  function ring(pen, ink) {
-    const at = mapNumbers ? mapNumbers.indexOf(chosen.paper) : chosen.paper;
+  function ring(pen, colour, at, radius) {
     if (at < 0) return;
     const [x, y] = spot(at);
-    pen.strokeStyle = ink;
+    pen.globalAlpha = 1;
+    pen.strokeStyle = colour;
     pen.lineWidth = 2.5;
     pen.beginPath();
-    pen.arc(x, y, 7, 0, 7);
+    pen.arc(x, y, radius, 0, 7);
     pen.stroke();
   }
 
@@ -107,16 +107,46 @@
     }
     return best;
   }
-  canvas.addEventListener("pointermove", (event) => {
-    const i = nearest(event);
+  function point(i) {
     tip.hidden = i < 0;
     if (i < 0) return;
     tip.textContent = `${isolate(titleOf(numberOf(i)))}: ${mixed(nameOf(layer, leading[layer - 1][i]))}`;
     const [x, y] = spot(i);
     tip.style.left = Math.max(4, Math.min(x + 10, canvas.clientWidth - tip.offsetWidth - 6)) + "px";
-    tip.style.top = Math.max(4, y - tip.offsetHeight - 8) + "px";
-  });
+    tip.style.top = Math.max(4, y - tip.offsetHeight - 14) + "px";
+  }
+  canvas.addEventListener("pointermove", (event) => point(nearest(event)));
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+
+  // By keyboard: an arrow goes to the nearest point that lies rather in its direction than beside it.
+  function towards(dx, dy) {
+    const [x, y] = spot(cursor);
+    let best = cursor, least = Infinity;
+    for (let i = 0; i < count; i++) {
+      const [px, py] = spot(i), ahead = (px - x) * dx + (py - y) * dy, beside = Math.abs((px - x) * dy) + Math.abs((py - y) * dx);
+      if (ahead > 0 && ahead >= beside && ahead + beside < least) { least = ahead + beside; best = i; }
+    }
+    return best;
+  }
+  function move(i) {
+    cursor = i;
+    point(i);
+    $("live").textContent = tip.textContent;
+    draw();
+  }
+  canvas.addEventListener("focus", () => {
+    if (!count || !canvas.matches(":focus-visible")) return;
+    const open = mapNumbers ? mapNumbers.indexOf(chosen.paper) : chosen.paper, first = leading[layer - 1].indexOf(lit >= 0 ? lit : top[0]);
+    move(open >= 0 ? open : cursor >= 0 ? cursor : Math.max(first, 0));
+  });
+  canvas.addEventListener("blur", () => { tip.hidden = true; draw(); });
+  canvas.addEventListener("keydown", (event) => {
+    const moves = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+    if (cursor < 0 || !(moves[event.key] || event.key === "Enter" || event.key === " ")) return;
+    event.preventDefault();
+    if (moves[event.key]) move(towards(...moves[event.key]));
+    else openPaper(numberOf(cursor));
+  });
   canvas.addEventListener("click", (event) => {
     const i = nearest(event);
     if (i >= 0) openPaper(numberOf(i));

@@ -44,8 +44,8 @@ def groups_html(data: ReportData) -> str:
         missing = sum(not _class(each) for each in data.classes)
         parts.append(
             f"<h3>By class{_called(data, 'class')}</h3>"
-            '<p class="note">The mean share of a topic in the documents of each class; the darker, '
-            f"the larger.{_without(missing)}</p>"
+            '<p class="note">The mean share of a topic in the documents of each class; the more '
+            f"colour, the larger.{_without(missing)}</p>"
             '<div class="scroll" id="class-place" tabindex="0" role="region" '
             'aria-label="Topics by class"></div>'
         )

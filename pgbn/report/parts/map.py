@@ -35,11 +35,12 @@ def map_html(data: ReportData) -> str:
         )
     return f"""\
 <p class="note">Each point is a document. {how} Its colour is the topic that leads in it. Choose a
-point to read the document; the search above reaches the same documents by keyboard.</p>
+point to read the document. By keyboard, arrows go from point to point, and Enter opens one.</p>
 <div class="tools"><label>Colour by layer
 <select id="map-layer">{layer_options(data, theme_layer(data))}</select></label></div>
 <div class="map">
-<canvas id="map-canvas" role="img" aria-label="Map of {data.size} documents"></canvas>
+<canvas id="map-canvas" tabindex="0" role="application" aria-label="Map of {data.size} documents:
+arrow keys go from one to the next, Enter opens one"></canvas>
 <div id="map-tip" class="tip" hidden></div></div>
 <ul class="legend" id="map-legend" aria-label="Topics that lead in most documents"></ul>
 <p class="note" id="map-rest"></p>"""

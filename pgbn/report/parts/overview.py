@@ -12,7 +12,7 @@ from pgbn.evaluation.layer_quality import SHARED, TOP, shared_words
 from pgbn.report.data import ReportData
 from pgbn.report.text import clean_text, grouped, html_text, several
 
-__all__ = ["distinct_topics", "example_of", "overview_html", "theme_layer"]
+__all__ = ["distinct_topics", "example_of", "examples", "overview_html", "theme_layer"]
 
 _THEMES, _CHILDREN = 10, 4
 _LEAST_CHILD = 0.05  # of a theme
@@ -46,11 +46,19 @@ def overview_html(data: ReportData) -> str:
     layer = theme_layer(data)
     themes = distinct_topics(data, layer)
     taken = float(data.weights[layer - 1][themes].sum())
-    used: set[int] = set()
-    items = "".join(_theme(data, layer, k, used) for k in themes)
+    shown = examples(data)
+    items = "".join(_theme(data, layer, k, shown) for k in themes)
     return f"""<p class="plain">{_sentences(data)}</p>
 <p class="note">{_what_is_listed(data, layer, len(themes), taken)}</p>
 <ol class="themes">{items}</ol>"""
+
+
+def examples(data: ReportData) -> dict[int, int]:
+    """Of each theme that is listed, the document that is its example; none if none is known."""
+    layer, found = theme_layer(data), dict[int, int]()
+    for k in distinct_topics(data, layer) if data.theta else ():
+        found[k] = example_of(data, layer, k, set(found.values()))
+    return found
 
 
 def _sentences(data: ReportData) -> str:
@@ -79,12 +87,12 @@ def _what_is_listed(data: ReportData, layer: int, number: int, taken: float) -> 
     )
 
 
-def _theme(data: ReportData, layer: int, k: int, used: set[int]) -> str:
+def _theme(data: ReportData, layer: int, k: int, shown: dict[int, int]) -> str:
     share = float(data.weights[layer - 1][k])
     return (
         f'<li class="theme"><h3>{_button(data, layer, k, 5)}'
         f'<span class="number">{_percent(share)}</span></h3>'
-        f"{_children(data, layer, k)}{_example(data, layer, k, used)}</li>"
+        f"{_children(data, layer, k)}{_example(data, layer, k, shown[k]) if shown else ''}</li>"
     )
 
 
@@ -130,11 +138,7 @@ def example_of(data: ReportData, layer: int, k: int, used: set[int]) -> int:
     return int(free[int(np.argmax(scores))])
 
 
-def _example(data: ReportData, layer: int, k: int, used: set[int]) -> str:
-    if not data.theta:
-        return ""
-    number = example_of(data, layer, k, used)
-    used.add(number)
+def _example(data: ReportData, layer: int, k: int, number: int) -> str:
     title = html_text(data.name_of(number)[:90])
     text = ""
     if data.texts is not None:

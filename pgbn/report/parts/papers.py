@@ -1,7 +1,7 @@
 """The documents themselves: search, text with words coloured by topic, topics of every layer.
 
 Records of documents are lines of JSON, compressed together, as many as there is room for: first
-those that lead in some topic, then the others, evenly chosen.
+the examples of the overview and those that lead in some topic, then the others, evenly chosen.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from pgbn.report.compact import short_number
 from pgbn.report.data import ReportData
+from pgbn.report.parts.overview import examples
 from pgbn.report.text import clean_text
 from pgbn.report.word_topics import TokenFinder, marked_text
 
@@ -47,7 +48,7 @@ def papers_payload(data: ReportData, room: int) -> dict[str, Any]:
     """Records of documents in at most ``room`` bytes of base64, and how many there are."""
     if not data.theta:
         return {}
-    leading = list(_leading(data))
+    leading = list(dict.fromkeys(chain(examples(data).values(), _leading(data))))
     others = _spread(data.size, set(leading))
     finder = TokenFinder(data) if data.texts is not None else None
     # Were all texts as long as that, one half of the documents would fit, or all that lead.
@@ -98,7 +99,12 @@ def _record(data: ReportData, number: int, length: int, finder: TokenFinder | No
     record: list[Any] = [number, clean_text(data.name_of(number))[:90], shares]
     if finder is None or data.texts is None:
         return record
-    whole = re.sub(r"\s*\n\s*\n\s*", "\n\n", clean_text(data.texts[number])).strip()
+    whole = re.sub(r"\s+", _space, clean_text(data.texts[number])).strip()
     text = whole[:length].rsplit(None, 1)[0] if len(whole) > length else whole
     marked, topics = marked_text(data, number, text, finder)
     return [*record, marked, topics, int(len(text) < len(whole))]
+
+
+def _space(found: re.Match[str]) -> str:
+    """The space between two words, or an empty line between two paragraphs."""
+    return "\n\n" if found[0].count("\n") > 1 else found[0]

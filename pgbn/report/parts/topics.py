@@ -30,7 +30,13 @@ def topics_html(data: ReportData) -> str:
 <span id="found" role="status"></span></div>
 <div class="scroll"><table id="table"><caption class="hidden">All topics</caption>
 <thead><tr>{cells}</tr></thead><tbody id="table-body"></tbody></table></div>
-<p><button type="button" class="button" id="more" hidden></button></p>"""
+<p><button type="button" class="button" id="more" hidden></button></p>
+<form class="tools" id="name-form"><label class="grow">Name a topic by words
+<input type="text" id="name-words" placeholder="weather = rain, sun" autocomplete="off"></label>
+<label>Layer <select id="name-layer">{layer_options(data, 1)}</select></label>
+<button class="button">Name it</button><span id="name-said" role="status"></span></form>
+<div id="kept-names" hidden><p class="note">Names that you give are lost when the page is closed.
+This command keeps them in the model:</p><pre id="name-command"></pre></div>"""
 
 
 def layer_options(data: ReportData, chosen: int) -> str:

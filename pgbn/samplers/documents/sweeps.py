@@ -107,7 +107,8 @@ def _begin(document, layers, work):
     """
     at, width, state = layers.at, layers.width, work.state
     depth = width.size
-    state.a[at[depth - 1] : at[depth - 1] + width[depth - 1]] = layers.r
+    for k in range(width[depth - 1]):
+        state.a[at[depth - 1] + k] = layers.r[k]
     for t in range(depth - 1, -1, -1):
         here = slice(at[t], at[t + 1])
         if t < depth - 1:
@@ -115,7 +116,8 @@ def _begin(document, layers, work):
         state.total[t] = list_units(state.a[here], state.parts[here], work.active)
     if depth > 1:
         return 0.0
-    work.prior[:] = state.parts
+    for k in range(work.prior.size):
+        work.prior[k] = state.parts[k]
     rows, smooth = work.terms.rows, work.terms.smooth
     for term in range(document.last - document.first):
         smooth[term] = 0.0
@@ -209,7 +211,8 @@ def _mix_down(t, document, layers, work):
     mix_units(work.active, loadings_down(layers, t), at[t + 1] - at[t], mixed)
     _scale(mixed, above, work.state.a[at[t] : at[t + 1]])
     if t == 0 and document.labelled:
-        work.prior[:] = mixed[: at[1]]
+        for k in range(work.prior.size):
+            work.prior[k] = mixed[k]
         mix_units(work.active, work.terms.columns, document.filled, mixed)
         _scale(mixed, above, work.terms.smooth[: document.filled])
 

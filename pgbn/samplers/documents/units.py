@@ -256,7 +256,8 @@ def expected_weights(line, expected, out):
         out[k] = np.float64(line[k]) * expected[k]
         total += out[k]
     if total == 0.0:
-        out[:] = line[: out.size]
+        for k in range(out.size):
+            out[k] = line[k]
 
 
 @njit(cache=True, nogil=True)

@@ -69,9 +69,11 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=N
             prefetch_word(values, later)
             slot = np.uint64(replicate * vocabulary + w)
             if count > _MANY * topics:
-                product[:topics] = loadings.value[replicate, w] * weight[:topics]
+                for k in range(topics):
+                    product[k] = loadings.value[replicate, w, k] * weight[k]
                 if pseudo is not None:
-                    product[topics:] = pseudo.row[row] * pseudo.word[slot]
+                    for e in range(further):
+                        product[topics + e] = pseudo.row[row, e] * pseudo.word[slot, e]
                 split[:] = 0
                 draw_multinomial(rng, count, product, split)
                 for k in range(topics):

@@ -8,8 +8,8 @@ of it.
 """
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.value_lists import Loadings
 from pgbn.samplers.random import restart, uniform
@@ -111,7 +111,8 @@ def allocate_known(key, start, stop, sums, cells, phi, theta, n_wk, m, pseudo=No
         replicate = row // (rows // n_wk.shape[0])
         counts = m[row]
         counts[:] = 0
-        weight[:topics] = theta[row]
+        for k in range(topics):
+            weight[k] = theta[row, k]
         if pseudo is not None:
             split_e.row[row] = 0
         restart(rng, key, row)
@@ -119,9 +120,11 @@ def allocate_known(key, start, stop, sums, cells, phi, theta, n_wk, m, pseudo=No
             w, count = indices[cell], data[cell]
             slot = np.uint64(replicate * vocabulary + w)
             if count > _MANY * topics:
-                product[:topics] = phi[slot, :topics] * theta[row]
+                for k in range(topics):
+                    product[k] = phi[slot, k] * theta[row, k]
                 if pseudo is not None:
-                    product[topics:] = pseudo.row[row] * pseudo.word[slot]
+                    for e in range(further):
+                        product[topics + e] = pseudo.row[row, e] * pseudo.word[slot, e]
                 split[:] = 0
                 draw_multinomial(rng, count, product, split)
                 for k in range(topics):

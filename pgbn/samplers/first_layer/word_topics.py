@@ -5,8 +5,8 @@ are drawn. A word has few topics, whatever their number.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.tokens import Tokens, WordOrder, word_order
 from pgbn.samplers.first_layer.topic_lists import padded
 

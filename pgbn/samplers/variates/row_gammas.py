@@ -73,17 +73,19 @@ def workspace(rows, columns, kind):
     error of 1e-5 and 0 in place of 1e-38 do no harm."""
     padded = (columns + LANES - 1) // LANES * LANES
     room = padded + np.int64(_ROOM) + LANES
+    shape, below_one = np.empty((rows, padded), kind), np.empty(LANES, kind)
+    shape[:], below_one[:] = 0.5, _BELOW_ONE
     return Workspace(
         columns,
-        np.full((rows, padded), 0.5).astype(kind),
+        shape,
         np.empty(padded, kind),
         np.empty(padded, kind),
         np.empty(room, np.uint64),
-        np.empty(room),
+        np.empty(room, np.float64),
         np.empty(room, kind),
         np.empty(room, kind),
         np.empty(room, kind),
-        np.full(LANES, _BELOW_ONE).astype(kind),
+        below_one,
         np.empty(padded + 1, np.uint64),
     )
 

@@ -54,8 +54,7 @@ def hear(
     """What the rows of ``data`` say to the nodes that all rows share, which have ``values``: the
     mean over ``sweeps[1]`` sweeps, after ``sweeps[0]``."""
     chain = _chain(network, data, values, seed, executor)
-    # Proportions have no step here: they stay as they are.
-    chain.follow(Schedule(step for step in chain.schedule if step.node not in roles.proportions))
+    chain.follow(_local_steps(chain.schedule, network, roles))
     total: Heard = {}
     chain.sweep(sweeps[0])
     for _ in range(sweeps[1]):
@@ -63,6 +62,16 @@ def hear(
             before = total.get(name, (0.0, 0.0))
             total[name] = (before[0] + count, before[1] + exposure)
     return Local({name: (a / sweeps[1], b / sweeps[1]) for name, (a, b) in total.items()}, chain)
+
+
+def _local_steps(schedule: Schedule, network: Network, roles: Roles) -> Schedule:
+    """A sweep without steps of the proportions, which stay as they are; then, for each layer but
+    the first, the steps above the data once more: T layers take about T times as many sweeps to
+    settle as one, and those of the first cost the most."""
+    steps = [step for step in schedule if step.node not in roles.proportions]
+    above = [step for step in steps if step.node not in network.observed]
+    further = len(layers_above(network, network.observed[0])) - 1
+    return Schedule([*steps, *above * further])
 
 
 def heard_by(chain: Chain, roles: Roles) -> Heard:

@@ -7,15 +7,16 @@ state     values/…, counts/… and exposures/… of the learner, sum/… and k
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.engine.run.saving import Rhythm, Timing
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import folders
 from pgbn.storage.archive import is_archive, read_arrays, read_manifest
@@ -42,9 +43,9 @@ class Store:
     def __init__(self, path: str | Path, settings: Mapping[str, Any], minutes: float) -> None:
         import json
 
-        self.path, self.minutes = Path(path), float(minutes)
+        self.path, self.rhythm = Path(path), Rhythm(Timing(minutes, share=2.0))
         self.settings: dict[str, Any] = json.loads(as_json(dict(settings)))
-        self.last, self._open = time.monotonic(), ExitStack()
+        self._open = ExitStack()
 
     def __enter__(self) -> Store:
         self._open.enter_context(writing(self.path))
@@ -91,8 +92,9 @@ class Store:
 
     def note(self, learner: Learner, means: Means, rows: Rows, now: bool) -> None:
         """Write a checkpoint if it is time to, or ``now``."""
-        if not now and time.monotonic() - self.last < 60.0 * self.minutes:
-            return
+        (self.rhythm.now if now else self.rhythm.tick)(partial(self._write, learner, means, rows))
+
+    def _write(self, learner: Learner, means: Means, rows: Rows) -> None:
         arrays: dict[str, Any] = {"rows": np.array(rows, np.float64).reshape(-1, 2)}
         for table in TABLES:
             arrays |= {f"{table}/{name}": a for name, a in getattr(learner, table).items()}
@@ -101,7 +103,6 @@ class Store:
             arrays |= {f"kept/{number}/{name}": value for name, value in draw.items()}
         content = {"settings": self.settings, "steps": learner.steps, "kept": len(means.draws)}
         write(self.path, KIND, content, {"state": arrays})
-        self.last = time.monotonic()
 
     def finish(self, result: TrainedNetwork, vocabulary: list[str] | None) -> None:
         """The result, in place of the last checkpoint."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pgbn.checks import check_integer, is_finite_number, is_integral
+from pgbn.checks import check_integer, is_finite_number
 from pgbn.errors import DataError
 from pgbn.training.minibatch.learner import Pace
+from pgbn.training.per_layer import budgets
 from pgbn.training.settings import Settings
 from pgbn.training.trained import Priors
 
@@ -46,8 +47,8 @@ class MinibatchSettings:
         local_samples: int,
     ) -> MinibatchSettings:
         """From the arguments of `train_minibatch`."""
-        given: Any = widths
-        layers: tuple[int, ...] = (given,) if is_integral(given) else tuple(given)
+        found = budgets("widths", widths, 1)
+        layers = (found,) if isinstance(found, int) else found
         model = Settings.of(layers, len(layers), eta=eta, link=link, seed=seed, priors=priors,
                             min_width=1)  # fmt: skip
         check_integer("batch_size", batch_size, 1)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from pgbn.checks import check_integer
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.run.progress import check_callback, stop_gently
-from pgbn.errors import DataError
+from pgbn.errors import DataError, notify
 from pgbn.samplers.executor import executor_of
 from pgbn.storage.blocks import Corpus
 from pgbn.training.averages import Means
@@ -98,6 +98,10 @@ def train_minibatch(
     check_callback(callback)
     check_integer("show_every", show_every, 1)
     corpus = as_corpus(X, settings.model.link)
+    if not corpus.total:
+        notify("X has no counts: all cells are 0, and what is trained is the prior")
+    if held_out is not None:
+        held_out = _check_held_out(held_out, settings.model.link, corpus.shape[1])
     run = _Run(settings, corpus, threads, _Watch(held_out, int(show_every), progress), callback)
     if save is None:
         return run.go()
@@ -114,6 +118,16 @@ def as_corpus(X: Any, link: str) -> Corpus:
     cells = read_array(observed_node(link), X, imputed=False)
     counts = sp.csr_array((cells.values, cells.indices, cells.indptr), shape=cells.shape)
     return Corpus(counts, None, [])
+
+
+def _check_held_out(X: Any, link: str, terms: int) -> sp.csr_array:
+    """Documents × the same terms, with counts: before the training, which may take long."""
+    cells = read_array(observed_node(link, "held_out"), X, imputed=False)
+    if cells.shape[1] != terms:
+        raise DataError(f"held_out has {cells.shape[1]} columns, but X has {terms} terms")
+    if not cells.values.any():
+        raise DataError("held_out has no counts: all cells are 0; give documents with words")
+    return sp.csr_array((cells.values, cells.indices, cells.indptr), shape=cells.shape)
 
 
 def _data_content(corpus: Corpus) -> list[float]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pgbn as pg
+from pgbn.engine.compile import products
 from pgbn.engine.compile.composed import draw_step
 from pgbn.engine.plan import Draw
 from pgbn.errors import StaleReadError
@@ -126,3 +128,29 @@ def test_bits_do_not_depend_on_the_threads() -> None:
     x = np.random.default_rng(0).poisson(1.0, (3, 4))
     one, two = (network(SIZE).chain({"x": x}, seed=1, threads=t).sweep(5).values for t in (1, 2))
     assert all(np.array_equal(one[name], two[name]) for name in one)
+
+
+def test_exposures_of_rows_and_terms_never_cost_their_product(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Σ_j s_j t_v θ_jk is t_v Σ_j s_j θ_jk: no sum runs over documents × terms × topics."""
+    rows, terms, sizes = 300, 320, {"doc": 300, "term": 320, "topic": 2}
+    at_once, worked = products._einsum, list[int]()
+
+    def einsum(parts: Any, summed: Any) -> Any:
+        found = at_once(parts, summed)
+        work = np.prod([sizes[dim] for dim in {d for part in parts for d in part.dims}])
+        return replace(found, get=lambda: worked.append(work) or found.get())
+
+    monkeypatch.setattr(products, "_einsum", einsum)
+    known = pg.Constant(np.linspace(0.5, 1.5, terms), dims="term")
+    chain = network(pg.Gamma("s", 4, 4, dims="doc") * known).chain(
+        {"x": np.eye(rows, terms, dtype=int)}
+    )
+    values = chain.values
+    for name in ("phi", "theta", "s"):
+        assert np.isfinite(chain.program.exposure(name).get()).all()
+    wanted = np.outer(known.value, values["s"] @ values["theta"])
+    np.testing.assert_allclose(chain.program.exposure("phi").get().reshape(terms, 2), wanted)
+    assert worked
+    assert max(worked) <= 2 * max(rows, terms)

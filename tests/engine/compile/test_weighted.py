@@ -144,6 +144,15 @@ def test_refusals_say_what_to_write() -> None:
                               dims="doc"))  # fmt: skip
     with pytest.raises(pg.NetworkError, match="not finite"):
         pg.Constant(csr_array([[np.inf]]), dims=("doc", "author"))
+    with pytest.raises(pg.NetworkError, match="no real numbers"):
+        pg.Constant(csr_array([[1j]]), dims=("doc", "author"))
+    with pytest.raises(pg.NetworkError, match="leave empty rows and columns out"):
+        pg.Constant(csr_array((2, 10**9)), dims=("doc", "author"))
+    for kind in ("csr", "csc", "coo"):
+        broken = csr_array(np.eye(2)).asformat(kind)
+        (broken.coords[0] if kind == "coo" else broken.indices)[0] = 99  # scipy would follow it
+        with pytest.raises(pg.NetworkError, match="is damaged"):
+            pg.Constant(broken, dims=("doc", "author"))
     chain = pg.Shift(pg.Constant(SHARES, dims=("author", "k")) @ pg.Self(author="k"), along="t",
                      initial=1.0)  # fmt: skip
     with pytest.raises(pg.NetworkError, match=r"beside Self\(\).*toarray"):

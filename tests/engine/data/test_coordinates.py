@@ -112,6 +112,11 @@ REFUSED: dict[str, Case] = {
         ["along 'a', whose size is 2", "from 0 to 1"],
     ),
     "labels": (lambda: NET.chain({"y": COO | {"a": -COO["a"] - 1}}), DataError, ["along 'a'"]),
+    "so large that it would wrap": (
+        lambda: NET.chain({"y": COO | {"a": np.full(COO["a"].shape, 2**64 - 1, np.uint64)}}),
+        DataError,
+        ["along 'a'", "integers from 0 on"],
+    ),
     "negative": (
         lambda: NET.chain({"y": COO | {"values": -COO["values"]}}),
         DataError,

@@ -31,6 +31,7 @@ REFUSED: Cases = {
     "threads nan": (lambda: run(X, threads=float("nan")), ["threads=nan"]),
     "sweep -1": (lambda: run(X).sweep(-1), ["n=-1", "integer"]),
     "sweep 1.5": (lambda: run(X).sweep(1.5), ["n=1.5"]),
+    "sweep 10**400": (lambda: run(X).sweep(10**400), ["n=1000", "below 2^63"]),
     "sweep str": (lambda: run(X).sweep("a"), ["n='a'"]),
     "sweep None": (lambda: run(X).sweep(None), ["n=None"]),
     "sweep inf": (lambda: run(X).sweep(float("inf")), ["n=inf"]),

@@ -201,7 +201,7 @@ def kills(folder: Path, number: int, seed: int, seconds: float) -> dict[str, Any
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs os.pidfd_open")
 def test_kills_of_every_verb_that_writes(tmp_path: Path) -> None:
     """SIGKILL at random moments and in the calls of a write: the end is the undisturbed one's."""
     report = kills(tmp_path / "k", 2, 1, 600)
@@ -214,7 +214,7 @@ def test_kills_of_every_verb_that_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs os.pidfd_open")
 def test_many_kills(tmp_path: Path) -> None:
     report = kills(tmp_path / "k", 950, 2, 6 * 3600)
     assert sum(found["wrong"] for found in report.values()) == 0

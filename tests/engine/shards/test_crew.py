@@ -201,7 +201,7 @@ def test_rows_that_are_appended_go_to_the_workers() -> None:
 
 def test_a_worker_that_is_lost_again_and_again_is_named() -> None:
     network, layer1, data = CASES["partial"]
-    with pytest.raises(pgbn.PgbnError, match="worker [01].*lost 3 times at one step"):
+    with pytest.raises(pgbn.PgbnError, match=r"worker [01].*lost 3 times at one step"):
         network.chain(data, layer1=layer1, executor=Spread(2, loses=1.0))
 
 

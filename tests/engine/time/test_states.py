@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 
+import pgbn as pg
 from pgbn.engine.plan import Draw
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.time import states
@@ -68,3 +69,20 @@ def test_sampling_forward_fails(monkeypatch) -> None:  # type: ignore[no-untyped
     monkeypatch.setattr(states, "sample_states", alone)
     net = STATES["several"]()
     assert geweke(net, states_of(net), 4000, 8).worst > 4
+
+
+def test_given_states_tell_their_transitions() -> None:
+    """Found by a random network: a chain that is given hears nothing, and still tells its slots."""
+    start, moves = (
+        pg.Dirichlet("start", 1.0, over="k"),
+        pg.Dirichlet("moves", 1.0, over="k", dims="old"),
+    )
+    probability = pg.Shift(moves @ pg.Self(k="old"), along="time", initial=start)
+    z = pg.Categorical("z", probability, over="k", dims="time")
+    rate = pg.Gamma("rate", 2.0, 1.5, dims="k")
+    net = pg.Network(pg.Poisson("x", z @ rate, dims="time"), sizes={"k": 2, "old": 2})
+    states = np.eye(2)[[0, 1, 1, 1, 1, 1, 0]]
+    draws = net.sample({"x": [0, 2, 3, 1, 2, 4, 0]}, given={"z": states}, burn_in=5, draws=400,
+                       progress=False)  # fmt: skip
+    # moves from 1: four stay, one leaves; from 0: one leaves
+    np.testing.assert_allclose(draws.mean("moves"), [[1 / 3, 2 / 3], [2 / 7, 5 / 7]], atol=0.05)

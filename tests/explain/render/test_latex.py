@@ -12,6 +12,7 @@ import pytest
 import pgbn as pg
 from pgbn.engine.first_layer.marginal import plain_pattern
 from tests.helpers.compositions import COMPOSITIONS
+from tests.helpers.models import zoo_models
 from tests.helpers.wider_models import wider_models
 from tests.same_bits.networks import large_zoo
 
@@ -76,3 +77,11 @@ def test_equations_have_numbers_and_labels() -> None:
     labels = re.findall(r"\\label\{(.*?)\}", text)
     assert len(labels) == len(set(labels)) > 30
     assert {"eq:model-theta1", "eq:exposure-gamma0", "eq:step-9-p2", "eq:step-9-p2-2"} <= {*labels}
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")
+@pytest.mark.parametrize("name", [*zoo_models(), *wider_models()])
+def test_the_short_form_of_every_model_is_two_pages(name: str, tmp_path: Path) -> None:
+    networks = zoo_models() | {each: network for each, (network, _) in wider_models().items()}
+    log = _log_of(str(networks[name].explain("latex", brief=True)), tmp_path)
+    assert re.search(r"\((1 page|2 pages),", log), log[-300:]

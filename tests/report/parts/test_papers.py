@@ -2,12 +2,16 @@
 
 import base64
 import json
+import re
+import time
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pgbn.report import report_data
+from pgbn.report.parts.overview import examples
 from pgbn.report.parts.papers import _spread, papers_payload
 from tests.helpers.report_models import trained
 
@@ -30,7 +34,11 @@ def test_all_documents_if_there_is_room() -> None:
     rows = records(found)
     assert found["papers"]["kept"] == 80
     assert sorted(row[0] for row in rows) == list(range(80))
-    assert rows[0][0] == data.leading(2, 1)[0, 0], "those that lead come first"
+    shown = list(examples(data).values())
+    numbers = [row[0] for row in rows]
+    assert numbers[: len(shown)] == shown, "the examples of the overview come first"
+    rest = [j for j in data.leading(2, 1)[:, 0] if j not in shown]
+    assert numbers[len(shown)] == rest[0], "then those that lead"
     for number, _, shares, _, topics, cut in rows[:20]:
         for theta, flat in zip(data.theta, shares, strict=True):
             best = np.argsort(-theta[number], kind="stable")[: len(flat) // 2]
@@ -60,3 +68,14 @@ def test_the_others_are_spread_evenly() -> None:
         assert sorted(_spread(size, {0})) == list(range(1, size))
     first = np.fromiter(_spread(20_000, set()), np.int64)[:500]
     assert np.histogram(first, bins=10, range=(0, 20_000))[0].min() > 25
+
+
+def test_space_takes_linear_time_and_paragraphs_stay() -> None:
+    """A run of n spaces once took n² steps: for these 400,000, minutes."""
+    data = data_of(5, 3)
+    texts = ["word1 \n \n\n word2\nword3" + " " * 400_000 + "word4", *data.texts[1:]]
+    before = time.process_time()
+    rows = {row[0]: row for row in records(papers_payload(replace(data, texts=texts), 100_000))}
+    assert time.process_time() - before < 10
+    bare = re.sub("[\ue000-\ue0ff]", "", rows[0][3])
+    assert bare.startswith("word1\n\nword2")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs os.pidfd_open")
 def test_thirty_kills(tmp_path: Path) -> None:
     """SIGKILL in each system call of a write, and at random moments: the last complete checkpoint
     loads, is a state of the uninterrupted chain, and the end is the uninterrupted one's."""

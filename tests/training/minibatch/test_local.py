@@ -42,3 +42,14 @@ def test_the_exposure_is_that_of_the_formula() -> None:
     found = hear(network, find_roles(network, "doc"), {"x": X}, values, 5, (4, 1))
     rates = found.chain.values["p2"]
     np.testing.assert_allclose(found.heard["r"][1], np.log1p(1.0 / rates).sum(), rtol=1e-12)
+
+
+def test_layers_above_the_data_take_their_steps_as_often_as_there_are_layers() -> None:
+    network = pgbn.zoo.pgbn((4, 3, 2))
+    first = network.chain({"x": X}, seed=1, layer1="partial")
+    roles = find_roles(network, "doc")
+    values = {name: np.array(first.values[name]) for name in roles.shared}
+    found = hear(network, roles, {"x": X}, values, 5, (1, 1)).chain.schedule.names
+    expected = [n for n in first.schedule.names if n not in roles.proportions]
+    assert sorted(found) == sorted(expected + 2 * [n for n in expected if n != "counts(x)"])
+    assert found[: len(expected)] == expected

@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn.errors import DataError, StorageError
+from pgbn.errors import DataError, PgbnWarning, StorageError
+from pgbn.training.minibatch.learner import Learner
 
 RNG = np.random.default_rng(0)
 TOPICS = RNG.dirichlet(np.full(20, 0.1), 4)
@@ -105,12 +106,22 @@ def test_what_is_shown(capsys) -> None:
     ({"batch_size": 0}, "batch_size"),
     ({"eta": -1.0}, "eta"),
     ({"local_samples": 0}, "local_samples"),
+    ({"widths": 3.5}, "widths=3.5 must be an integer"),
+    ({"widths": (3, 0)}, r"widths=\(3, 0\) must hold integers"),
+    ({"held_out": -X}, "held_out: the data have negative values"),
+    ({"held_out": X[:, :7]}, "held_out has 7 columns, but X has 20 terms"),
+    ({"held_out": 0 * X}, "held_out has no counts"),
+    ({"minutes": -1, "save": "run"}, "minutes=-1: give a number"),
 ])  # fmt: skip
-def test_wrong_arguments(arguments, words) -> None:
+def test_wrong_arguments(arguments, words, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Learner, "begin", lambda *_: pytest.fail("work before the error"))
     with pytest.raises(DataError, match=words):
-        pgbn.train_minibatch(X, (4, 3), **{**SHORT, **arguments})
+        pgbn.train_minibatch(X, **{"widths": (4, 3), **SHORT, **arguments})
 
 
 def test_wrong_data() -> None:
     with pytest.raises(DataError, match="X: the data have negative values"):
         pgbn.train_minibatch(-X, (4, 3), **SHORT)
+    with pytest.warns(PgbnWarning, match="X has no counts"):
+        pgbn.train_minibatch(0 * X, (4, 3), **SHORT)

@@ -1,0 +1,101 @@
+"""Functions that kernels call: compiled into their callers, and never by themselves.
+
+numba optimises every function that it meets and turns it into machine code, with all that it calls
+linked in, so that a function five calls deep is optimised five times; and it wraps every one for
+callers in Python. Here a function that a kernel calls is translated once, to LLVM's intermediate
+code, and left at that: the kernel that Python calls links all of it in, and is optimised once.
+Inlining is LLVM's choice as before, and so are the bits: neither reorders floating-point sums.
+
+The function itself can still be called from Python; it is then compiled as usual, as a kernel.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, cast
+
+from numba.core import registry
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.typed_passes import NativeLowering
+
+__all__ = ["Kernel"]
+
+
+class Kernel(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
+    """A dispatcher for callers in Python, which shows callers in kernels its `linked` twin.
+
+    Both have the same flags, since numba compiles its own functions (`np.empty`, `min`) anew for
+    callers with others: what only the twin needs is said when it is translated.
+    """
+
+    forceinline = False
+
+    @property
+    def _numba_type_(self) -> Any:
+        return cast(Any, self.linked)._numba_type_
+
+    @cached_property
+    def linked(self) -> Any:
+        """The same function for kernels: no wrapper, no machine code, nothing on disk."""
+        compiler = _Inlined if self.forceinline else _Compiler
+        return _Linked(self.py_func, targetoptions=self.targetoptions, pipeline_class=compiler)
+
+
+class _Linked(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
+    def add_overload(self, cres: Any) -> None:
+        """Kernels find it; the table of what Python may call stays empty."""
+        self.overloads[tuple(cres.signature.args)] = cres
+
+
+class _Library(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
+    """Intermediate code with what it calls, to be linked into the library of a kernel."""
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
+    _name = "linked_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags = state.flags.copy()
+        state.flags.no_compile = state.flags.no_cpython_wrapper = True
+        state.flags.forceinline = state.pipeline.forceinline
+        super().run_pass(state)
+        lowered, name = state["cr"], object()  # by which callers find it
+        state["cr"] = lowered._replace(cfunc=name)
+        state.targetctx.insert_user_function(name, lowered.fndesc, [state.library])
+        return True
+
+
+class _Compiler(CompilerBase):  # type: ignore[misc, unused-ignore]
+    forceinline = False
+
+    def define_pipelines(self) -> list[Any]:
+        steps = [
+            step
+            for part in (
+                DefaultPassBuilder.define_untyped_pipeline(self.state),
+                DefaultPassBuilder.define_typed_pipeline(self.state),
+                DefaultPassBuilder.define_nopython_lowering_pipeline(self.state),
+            )
+            for step in part.passes
+        ]
+        manager = PassManager("linked")
+        for step, description in steps:
+            manager.add_pass(_Lowering if step is NativeLowering else step, description)
+        manager.finalize()
+        return [manager]
+
+
+class _Inlined(_Compiler):
+    forceinline = True

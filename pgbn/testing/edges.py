@@ -1,0 +1,212 @@
+"""An edge that brings its own evaluation, against the whole array of its coefficients.
+
+    y_v = Σ_{e, f, …} c_{v,e,f,…} a_e b_f …
+
+is evaluated at unit vectors, which gives all of c. Then everything else is known: the value and
+the exposures to rounding, and the law of the counts, a multinomial over the summands of each cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from pgbn.checks import check_integer
+from pgbn.engine.compile.expressions import free_dims
+from pgbn.errors import NetworkError
+from pgbn.nodes.edge import Edge
+from pgbn.nodes.expression import Constant
+from pgbn.samplers.random import stream_key
+from pgbn.samplers.stream import Stream
+from pgbn.testing.scores import z_mean
+
+__all__ = ["EdgeResult", "check_edge"]
+
+Array = NDArray[Any]
+_CELLS, _EACH = 6, 3  # cells whose summands are looked at one by one, counts in every cell
+_LARGEST = 200_000  # coefficients
+
+
+@dataclass(frozen=True)
+class EdgeResult:
+    """The largest relative error of the value and of the exposures, and the z-score of every
+    statistic of the counts."""
+
+    errors: dict[str, float]
+    z: dict[str, float]
+
+    @property
+    def worst(self) -> float:
+        """The largest |z|."""
+        return max(map(abs, self.z.values()), default=0.0)
+
+    @property
+    def failures(self) -> list[str]:
+        """What is wrong: relative errors above 1e-8, and |z| of 4 and more."""
+        wrong = [name for name, error in self.errors.items() if not error < 1e-8]
+        return wrong + [name for name, z in self.z.items() if not abs(z) < 4]
+
+    def __str__(self) -> str:
+        lines = [f"{name:<40} relative error {error:.1e}" for name, error in self.errors.items()]
+        ranked = sorted(self.z.items(), key=lambda pair: -abs(pair[1]))[:8]
+        lines += [f"{name:<40} z = {z:+.2f}" for name, z in ranked]
+        return "\n".join(lines)
+
+
+def check_edge(
+    edge: Edge, sizes: Mapping[str, int], replicates: int = 20_000, seed: int = 0
+) -> EdgeResult:
+    """Compare `evaluate`, `split` and `expose` of an edge with the whole array of its coefficients,
+    for dims of these sizes: tiny ones."""
+    if not isinstance(edge, Edge) or not edge.is_evaluated:
+        raise NetworkError(
+            f"check_edge: {edge}: give an edge that defines evaluate, split and expose; the value "
+            "of one that defines expand is seen by keep= of net.sample"
+        )
+    replicates = check_integer("replicates", replicates, 100)
+    return _Check(edge, sizes, seed).result(replicates)
+
+
+class _Check:
+    """The operands of an edge at random values, and its coefficients."""
+
+    def __init__(self, edge: Edge, sizes: Mapping[str, int], seed: int) -> None:
+        self.edge, self.seed, self.dice = edge, seed, np.random.default_rng(seed)
+        parts = dict(zip(edge.slots(), edge.parts, strict=True))
+        dims = {slot: free_dims(part) for slot, part in parts.items()}
+        axes = edge.dims_of(**dims)
+        for dim in dict.fromkeys(dim for own in (*dims.values(), axes) for dim in own):
+            if dim not in sizes:
+                raise NetworkError(f"check_edge: sizes: give the size of {dim!r}")
+        self.nodes = [slot for slot, part in parts.items() if not isinstance(part, Constant)]
+        self.known = {slot: np.asarray(part.value, float)[None] for slot, part in parts.items()
+                      if isinstance(part, Constant)}  # fmt: skip
+        self.shapes = {slot: tuple(sizes[dim] for dim in dims[slot]) for slot in self.nodes}
+        self.cells = tuple(sizes[dim] for dim in axes)
+        entries = [prod(shape) for shape in self.shapes.values()]
+        if prod(entries) * prod(self.cells) > _LARGEST:
+            raise NetworkError(
+                f"check_edge: {prod(entries) * prod(self.cells)} coefficients are too many (at "
+                f"most {_LARGEST}); give smaller sizes"
+            )
+        chosen = np.array(list(product(*map(range, entries))))
+        units = {
+            slot: np.eye(size)[chosen[:, i]].reshape(-1, *self.shapes[slot])
+            for i, (slot, size) in enumerate(zip(self.nodes, entries, strict=True))
+        }
+        self.entries = entries
+        self.coefficients = self._evaluate(units, len(chosen)).reshape(*entries, -1)
+        self.values = self._draw(1)
+
+    def _evaluate(self, operands: Mapping[str, Array], copies: int) -> Array:
+        found = np.asarray(self.edge.evaluate(**operands, **self.known), np.float64)
+        if found.shape != (copies, *self.cells):
+            raise NetworkError(
+                f"check_edge: evaluate() returned an array of shape {found.shape} instead of "
+                f"{(copies, *self.cells)}"
+            )
+        return found
+
+    def _draw(self, copies: int) -> dict[str, Array]:
+        return {s: self.dice.gamma(2.0, 0.5, (copies, *shape)) for s, shape in self.shapes.items()}
+
+    def _summands(self, values: Mapping[str, Array], but: str = "") -> Array:
+        """c times the operands, without one of them: (R, *entries, cells)."""
+        whole = self.coefficients[None]
+        for axis, slot in enumerate(self.nodes):
+            if slot != but:
+                shape = [-1, *(n if i == axis else 1 for i, n in enumerate(self.entries)), 1]
+                whole = whole * values[slot].reshape(shape)
+        return np.asarray(whole)
+
+    def result(self, replicates: int) -> EdgeResult:
+        copies, errors = 3, {}
+        values = self._draw(copies)
+        over = tuple(range(1, 1 + len(self.nodes)))
+        wanted = self._summands(values).sum(axis=over)
+        errors["evaluate"] = _error(self._evaluate(values, copies).reshape(copies, -1), wanted)
+        errors["least coefficient below 0"] = float(max(-self.coefficients.min(), 0.0))
+        q = self.dice.gamma(2.0, 0.5, (copies, *self.cells))
+        for axis, slot in enumerate(self.nodes):
+            shape = (copies, *self.shapes[slot])
+            others = {s: v for s, v in values.items() if s != slot}
+            found = self.edge.expose(slot, q, shape, **others, **self.known)
+            whole = self._summands(values, slot) * q.reshape(copies, *(1,) * len(self.nodes), -1)
+            others_out = tuple(a for a in range(1, whole.ndim) if a != axis + 1)
+            errors[f"expose {slot}"] = _error(
+                np.asarray(found).reshape(copies, -1), whole.sum(axis=others_out)
+            )
+        return EdgeResult(errors, self._one_by_one(replicates) | self._together(replicates))
+
+    def _split(self, number: int, count: Array) -> dict[str, Array]:
+        shape = (count.shape[0], *(1,) * (3 - len(self.cells)), *self.cells)
+        stream = Stream(stream_key(self.seed, number), shape)
+        found = self.edge.split(stream, count, **self.values, **self.known)
+        return {slot: np.asarray(found[slot]).reshape(len(count), -1) for slot in self.nodes}
+
+    def _one_by_one(self, replicates: int) -> dict[str, float]:
+        """One count in one cell: which summand has it, of all that the cell has."""
+        law = self._summands(self.values)[0].reshape(-1, prod(self.cells))
+        positive = np.flatnonzero(law.sum(axis=0) > 0)
+        z: dict[str, float] = {}
+        for number, cell in enumerate(self.dice.permutation(positive)[:_CELLS]):
+            count = np.zeros((replicates, prod(self.cells)), np.int64)
+            count[:, cell] = 1
+            found = self._split(number, count.reshape(replicates, *self.cells))
+            place = ", ".join(map(str, np.unravel_index(cell, self.cells)))
+            name = f"one count in cell ({place})"
+            if any((n.sum(axis=1) != 1).any() or (n < 0).any() for n in found.values()):
+                z[name] = np.inf  # it got lost, or was doubled
+                continue
+            places = tuple(found[slot].argmax(axis=1) for slot in self.nodes)
+            seen = np.bincount(np.ravel_multi_index(places, self.entries), minlength=len(law))
+            z[name] = _z_classes(seen, law[:, cell] / law[:, cell].sum())
+        return z
+
+    def _together(self, replicates: int) -> dict[str, float]:
+        """Counts in all cells: mean and variance of those of every entry."""
+        summands = self._summands(self.values)[0]
+        over = tuple(range(len(self.nodes)))
+        total = summands.sum(axis=over)
+        each = np.where(total > 0, _EACH, 0)
+        count = np.broadcast_to(each.reshape(self.cells), (replicates, *self.cells))
+        found = self._split(_CELLS, np.ascontiguousarray(count, np.int64))
+        z = {}
+        for axis, slot in enumerate(self.nodes):
+            own = summands.sum(axis=tuple(a for a in over if a != axis))
+            p = np.divide(own, total, out=np.zeros_like(own), where=total > 0)
+            mean, variance = (p * each).sum(axis=1), (p * (1 - p) * each).sum(axis=1)
+            for entry, n in enumerate(found[slot].T):
+                z[f"mean of {slot} {entry}"] = z_mean(n, mean[entry])
+                z[f"variance of {slot} {entry}"] = z_mean((n - mean[entry]) ** 2, variance[entry])
+        return z
+
+
+def _error(found: Array, wanted: Array) -> float:
+    if found.shape != wanted.shape or not np.isfinite(found).all():
+        return float("inf")
+    return float(np.abs(found - wanted).max() / max(np.abs(wanted).max(), 1e-300))
+
+
+def _z_classes(seen: Array, law: Array) -> float:
+    """χ² of classes with known probabilities as a normal score; infinite if one is impossible."""
+    expected = law * seen.sum()
+    if seen[law == 0].any():
+        return float("inf")
+    rare = expected < 5
+    known, found = (
+        np.append(expected[~rare], expected[rare].sum()),
+        np.append(seen[~rare], seen[rare].sum()),
+    )
+    kept = known > 0
+    if kept.sum() < 2:
+        return 0.0
+    chi2 = float(((found - known)[kept] ** 2 / known[kept]).sum())
+    return float(stats.norm.isf(max(stats.chi2.sf(chi2, kept.sum() - 1), 1e-300)))

@@ -1,0 +1,151 @@
+"""Edges that bring their own evaluation: the same law as what they stand for, and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn as pg
+from pgbn.testing import check_conjugacy, geweke
+from tests.helpers.own_edges import Carried, Moving
+
+DAYS = {"day": 3}
+X = np.array([[3, 0], [1, 2], [4, 1]])
+
+
+def network(edge: Callable[[Any], Any]) -> pg.Network:
+    """An edge in a rate beside a factor and a further term, and one in a shape."""
+    shape = pg.Gamma("a", 3, 2, dims=("day", "place"))
+    above = edge(shape)
+    event = pg.Gamma("event", above, pg.Gamma("c", 4, 3), dims=("place", "day"))
+    felt = edge(event.rename(day="time")).rename(time="day")
+    rate = pg.Gamma("scale", 4, 2, dims="place") * felt + pg.Gamma("noise", 2, 3, dims="day")
+    return pg.Network(pg.Poisson("x", rate, dims=("day", "place")), sizes={"place": 2})
+
+
+def carried(of: Any) -> Any:
+    names = of.names if isinstance(of, pg.nodes.expression.Rename) else {}
+    axes = getattr(of, "axes", None) or tuple(names.get(d, d) for d in of.of.axes)
+    axis = 1 + next(i for i, dim in enumerate(axes) if dim in ("day", "time"))
+    return Carried(of, axis=axis, weights=(0.5, 0.3))
+
+
+def moving(of: Any) -> Any:
+    along = "time" if isinstance(of, pg.nodes.expression.Rename) else "day"
+    return Moving(of, along=along, size=3, weights=(0.5, 0.3))
+
+
+def test_an_edge_by_itself_is_right() -> None:
+    net = network(carried)
+    assert not check_conjugacy(net, DAYS).failures
+    result = geweke(net, DAYS, replicates=3_000, sweeps=5)
+    assert result.worst < 4, str(result)
+
+
+@pytest.mark.long
+def test_an_edge_by_itself_is_right_at_length() -> None:
+    result = geweke(network(carried), DAYS, replicates=30_000, sweeps=8)
+    assert result.worst < 4, str(result)
+
+
+def test_a_wrong_split_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every count to the day itself."""
+    monkeypatch.setattr(Carried, "split", lambda self, stream, count, of: {"of": count})
+    assert geweke(network(carried), DAYS, replicates=3_000, sweeps=5).worst > 6
+
+
+def test_a_wrong_exposure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Carried, "expose", lambda self, slot, exposure, shape: exposure)
+    assert check_conjugacy(network(carried), DAYS).failures
+    assert geweke(network(carried), DAYS, replicates=3_000, sweeps=5).worst > 6
+
+
+def test_it_has_the_value_and_the_density_of_what_it_stands_for() -> None:
+    both = [network(edge) for edge in (carried, moving)]
+    start = both[0].chain({"x": X}, seed=2).sweep(3).values
+    found = [net.chain({"x": X}, init=start).log_joint() for net in both]
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+def test_the_same_bits_for_any_threads_and_in_json() -> None:
+    net = network(carried)
+    one, two = (net.sample({"x": X}, burn_in=3, draws=2, threads=n, progress=False) for n in (1, 2))
+    assert all(np.array_equal(one[name], two[name]) for name in net.latent)
+    again = pg.Network.from_json(net.to_json())
+    assert again.to_json() == net.to_json()
+
+
+def test_it_can_be_kept_explained_and_held() -> None:
+    net = network(carried)
+    edge = carried(net["event"])
+    draws = net.sample({"x": X}, burn_in=1, draws=2, keep={"e": net["event"], "felt": edge},
+                       progress=False)  # fmt: skip
+    np.testing.assert_allclose(draws["felt"], edge.evaluate(of=draws["e"][0])[None])
+    text = str(net.explain())
+    assert "summands s of Carried(event)" in text
+    assert "∂ Carried(event)" in text
+    given = {"a": np.ones((3, 2))}
+    held = net.sample({"x": X}, given=given, burn_in=1, draws=1, progress=False)
+    assert np.isfinite(held["scale"]).all()
+
+
+EVENT = pg.Gamma("event", 1.5, 2.0, dims=("day", "place"))
+
+
+def small(expression: Any, **sizes: int) -> pg.Network:
+    return pg.Network(pg.Poisson("x", expression, dims=("day", "place")), sizes=sizes)
+
+
+WRONG_RESULTS: dict[str, tuple[str, Callable[..., Any], str]] = {
+    "shape of the value": ("evaluate", lambda self, of: of[:, :1], r"evaluate\(\) returned an array"),
+    "nan": ("evaluate", lambda self, of: of * np.nan, "not finite"),
+    "no array": ("evaluate", lambda self, of: "of", "return an array"),
+    "negative exposure": ("expose", lambda s, slot, exposure, shape: -exposure, "at least 0"),
+    "no dict": ("split", lambda self, stream, count, of: count, "return a dict from the slots"),
+    "reals": ("split", lambda self, stream, count, of: {"of": count * 0.5}, "return counts"),
+    "lost": ("split", lambda self, stream, count, of: {"of": count // 2}, "every count goes to"),
+    "zeros": ("evaluate", lambda self, of: of * 0.0, "has counts where its rate"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG_RESULTS)
+def test_what_an_edge_returns_is_checked(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    method, function, words = WRONG_RESULTS[wrong]
+    monkeypatch.setattr(Carried, method, function)
+    net = small(Carried(EVENT, axis=1, weights=(1.0, 0.5)))
+    with pytest.raises(pg.PgbnError, match=words):
+        net.chain({"x": X}).sweep(2)
+
+
+def test_what_an_edge_cannot_take_is_said() -> None:
+    one = {"axis": 1, "weights": (1.0, 0.5)}
+    other = pg.Gamma("other", 1.0, 1.0, dims=("day", "place"))
+    with pytest.raises(pg.NetworkError, match="takes nodes, arrays and sums of these"):
+        small(Carried(EVENT * other, **one))
+    with pytest.raises(pg.NetworkError, match="multiply the edge by it instead"):
+        small(Carried(pg.Gamma("g", 1.0, 1.0), **one))
+    with pytest.raises(pg.NetworkError, match="no node stands in of"):
+        small(Carried(pg.Constant(np.ones((3, 2)), dims=("day", "place")), **one))
+    with pytest.raises(pg.NetworkError, match="stands twice in one product"):
+        small(Carried(EVENT, **one) * EVENT)
+    group = pg.Categories("g", dims="day", of="month", values=[0, 0, 1])
+    monthly = pg.Gamma("m", 1.0, 1.0, dims=("month", "place"))
+    with pytest.raises(pg.NetworkError, match="cannot be indexed"):
+        small(Carried(monthly, **one)[group])
+    shape = pg.Shift(pg.Self(), along="day") + Carried(EVENT, **one)
+    with pytest.raises(pg.NetworkError, match="stands beside a Shift"):
+        small(pg.Gamma("t", shape, 1.0, dims=("day", "place")))
+    p = pg.Beta("p", 2.0, 2.0, dims=("day", "place"))
+    with pytest.raises(pg.MissingRuleError, match="must stand alone"):
+        pg.Network(pg.Poisson("x", pg.Bernoulli("b", Carried(p, **one), dims=("day", "place")),
+                              dims=("day", "place")))  # fmt: skip
+    net = small(Carried(EVENT, **one), place=2)
+    draws = net.sample({"x": X}, burn_in=1, draws=1, progress=False)
+    with pytest.raises(pg.PgbnError, match="evaluated for all rows together"):
+        net.infer({"x": X}, given=draws, rows="day")
+    with pytest.raises(pg.NetworkError, match=r"defines evaluate but not split, expose"):
+        type("Half", (pg.Edge,), {"__annotations__": {"of": pg.Slot}, "__module__": __name__,
+                                  "tag": "tests.half", "evaluate": lambda self, of: of})  # fmt: skip
