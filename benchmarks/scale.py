@@ -14,8 +14,8 @@ threads and on one, "partial" on two and "collapsed" on one, rows on disk and in
 a corpus drawn from the model block by block, built in bounded memory. ``disk``: a chain on that
 corpus with `pgbn.Disk` and, on its first blocks (one in ``part``), in memory and on disk: a process
 each, so that each has a peak of its own. ``labels``, ``minibatch``, ``features``, ``ray``: see
-`benchmarks.labels`, `benchmarks.minibatch` and `benchmarks.scale_ray`. Each writes scale-NAME.json and scale-NAME.png to
-``--out``.
+`benchmarks.labels`, `benchmarks.minibatch` and `benchmarks.scale_ray`. Each writes scale-NAME.json
+and scale-NAME.png to ``--out``.
 """
 
 import argparse

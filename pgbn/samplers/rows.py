@@ -77,11 +77,11 @@ def blank(stream: Stream, dtype: np.dtype = REAL) -> NDArray:
 def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDArray) -> NDArray:
     """Fill ``out`` (of ``stream.shape``) by ``kernel(key, start, stop, *operands, out)``."""
     flat = out if out.ndim == 4 else out.reshape(folded(out.shape))
-    executor, given = stream.executor, operands
+    executor, given, in_blocks = stream.executor, operands, False
     if flat.shape[1] == flat.shape[2] == 1 and flat.shape[3] > 1:
         executor = by_blocks(executor, ROW_BLOCK)
         if flat.shape[3] > ROW_BLOCK or getattr(executor, "first", 0):  # a part of a long line
-            flat, given = _in_blocks(out), tuple(map(_in_blocks, operands))
+            flat, given, in_blocks = _in_blocks(out), tuple(map(_in_blocks, operands)), True
     replicates, first, second, third = flat.shape
     rows = replicates * first * second
     several = executor.workers > 1 or keeps_rows(executor)
@@ -89,7 +89,7 @@ def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDA
         executor.rows(kernel, rows, stream.key, *given, flat)
     elif rows * third:
         kernel(key_for(executor, stream.key, rows), 0, rows, *given, flat)
-    if given is not operands:
+    if in_blocks:
         out[...] = flat.reshape(*out.shape[:-1], -1)[..., : out.shape[-1]]
     return out
 

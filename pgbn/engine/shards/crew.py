@@ -24,7 +24,7 @@ from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.shards import worker
 from pgbn.engine.shards.layer import AfarLayer
 from pgbn.engine.shards.mail import Mail, Message
-from pgbn.engine.shards.plate import axis_of, find_plate, is_shared_out, shard_edges
+from pgbn.engine.shards.plate import axis_of, is_shared_out, plate_of_rows, shard_edges
 from pgbn.engine.shards.tables import AfarTable
 from pgbn.engine.shards.worker import TABLES, Place, Reply, Spec
 from pgbn.errors import NetworkError
@@ -41,7 +41,7 @@ def crew_of(program: Program, executor: Executor) -> Crew | None:
     """Those who work on the rows of a program: the hands of an executor, if it has any and the
     rows can be told apart. From then on its tables fetch what they do not have."""
     hands = getattr(executor, "hands", None)
-    plate = None if hands is None else find_plate(program)
+    plate = None if hands is None else plate_of_rows(program)
     if hands is None or plate is None:
         return None
     return Crew(program, executor, hands(), plate)
@@ -151,7 +151,7 @@ class Crew:
         began = time.perf_counter()
         self._push()
         sent = time.perf_counter()
-        replies = self.mail.tell(worker.run, list(jobs))
+        replies = self.mail.tell(worker.run_turns, list(jobs))
         answered = time.perf_counter()
         self._absorb(replies)
         slowest = max(reply.seconds for reply in replies)

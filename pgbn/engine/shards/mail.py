@@ -159,4 +159,4 @@ def _forget(hands: Hands, name: str, workers: int) -> None:
     """The chain is no longer needed."""
     with suppress(Exception):  # nor, perhaps, are the workers
         for number in range(workers):
-            hands.ask(number, worker.forget, name)
+            hands.ask(number, worker.forget_chain, name)

@@ -19,10 +19,10 @@ from pgbn.network.terms import Factor
 from pgbn.nodes.rules.registry import is_own, is_own_rule
 from pgbn.samplers.executor import ROW_BLOCK
 
-__all__ = ["axis_of", "find_plate", "is_shared_out", "shard_edges"]
+__all__ = ["axis_of", "is_shared_out", "plate_of_rows", "shard_edges"]
 
 
-def find_plate(program: Program) -> str | None:
+def plate_of_rows(program: Program) -> str | None:
     """The first dim of the largest data, if rows along it can be told apart wherever it stands."""
     cells = program.cells
     if program.replicates != 1 or not cells:
@@ -95,8 +95,8 @@ def shard_edges(starts: NDArray[np.int64], rows: int, workers: int) -> list[tupl
     if rows - blocks[-1] < 2 and len(blocks) > 1:
         blocks.pop()
     before = np.array([starts[row * each] + row for row in blocks])  # empty rows cost something too
-    total, cuts = int(starts[-1]) + rows, [0]
-    for worker in range(1, min(workers, len(blocks))):
+    total, cuts, workers = int(starts[-1]) + rows, [0], min(workers, len(blocks))
+    for worker in range(1, workers):
         wanted = total * worker / workers
         place = int(np.abs(before - wanted).argmin())
         if blocks[place] > cuts[-1]:

@@ -33,14 +33,14 @@ __all__ = [
     "Spec",
     "build",
     "commit",
-    "forget",
+    "forget_chain",
     "put",
     "put_loadings",
     "read",
     "restore",
     "restore_rows",
     "row_state",
-    "run",
+    "run_turns",
     "start",
 ]
 
@@ -130,7 +130,7 @@ def build(room: Room, name: str, spec: Spec, first: int, cells: Any, indexes: An
     room[name] = Shard(spec, first, {n: _own(cell) for n, cell in cells.items()}, indexes)
 
 
-def forget(room: Room, name: str) -> None:
+def forget_chain(room: Room, name: str) -> None:
     """End a chain."""
     room.pop(name, None)
 
@@ -150,7 +150,7 @@ def put_loadings(room: Room, name: str, observed: str, parts: Sequence[NDArray[A
     room[name].program.first_layers[observed].topics_held.hand_over(loadings)
 
 
-def run(room: Room, name: str, jobs: Sequence[tuple[int, int]]) -> Reply:
+def run_turns(room: Room, name: str, jobs: Sequence[tuple[int, int]]) -> Reply:
     """Run turns, which are known by their bases, each with its key."""
     shard, began, topics = room[name], time.perf_counter(), {}
     for turn, key in jobs:
