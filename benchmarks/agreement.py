@@ -32,7 +32,7 @@ from benchmarks.sweep import load
 from pgbn.engine.first_layer.registry import sampler_names
 from pgbn.testing import sbc
 
-__all__ = ["authors", "calibration", "compare", "write_page"]
+__all__ = ["authors", "calibration", "compare", "with_tables"]
 
 MOST = 3.0  # standard errors
 RESULTS, PAGE = Path("docs/results"), Path("docs/agreement.md")
@@ -93,17 +93,15 @@ def calibration(simulations: int) -> tuple[Scores, dict[str, Any]]:
 # ---- the page ---------------------------------------------------------------------------
 
 
-def write_page() -> None:
-    """Put the tables of all results between the markers of the page."""
+def with_tables(page: str) -> str:
+    """The page with the tables of all results between its markers."""
 
     def write(match: re.Match[str]) -> str:
         name = match[1]
         results = json.loads((RESULTS / f"agreement-{name}.json").read_text())
         return f"<!-- begin {name} -->\n\n{TABLES[name](results)}\n\n<!-- end {name} -->"
 
-    text = PAGE.read_text()
-    pattern = r"<!-- begin (\w+) -->\n.*?<!-- end \1 -->"
-    PAGE.write_text(re.sub(pattern, write, text, flags=re.DOTALL))
+    return re.sub(r"<!-- begin (\w+) -->\n.*?<!-- end \1 -->", write, page, flags=re.DOTALL)
 
 
 def _rows(head: list[str], rows: list[list[str]]) -> str:
@@ -186,7 +184,7 @@ def main() -> None:
     options = parser.parse_args()
     found: Any
     if options.what == "page":
-        write_page()
+        PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")
         return
     if options.what == "exact":
         found = scores = exact(options.sweeps)

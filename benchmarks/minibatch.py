@@ -3,9 +3,9 @@
 
 ``perplexity``: both are trained on the training documents of 20newsgroups; 80 % of the tokens of
 test documents are seen, and the others scored, given the mean of Φ and given as many draws of Φ
-from both. On the way, against CPU seconds of training: the perplexity of further test documents,
-half of each seen, given one Φ. With a corpus of ``build`` documents that it does not have are
-scored, and Gibbs runs on disk.
+from both (minibatches: of the last half of the steps). On the way, against CPU seconds of training:
+the perplexity of further test documents, half of each seen, given one Φ. With a corpus of ``build``
+documents that it does not have are scored, and Gibbs runs on disk.
 ``features``: short documents are drawn from a network block by block, built into a corpus, and
 their features written to a file; with the documents a second and the largest memory.
 """
@@ -62,9 +62,8 @@ def by_minibatches(X, arguments, watch):
             watch.note(pgbn.TrainedNetwork(tuple(phi), learner.values["r"], np.ones(len(phi))))
 
     return pgbn.train_minibatch(
-        X, tuple(arguments.widths), steps=arguments.steps, collect=arguments.collect,
-        keep_draws=arguments.draws, batch_size=arguments.batch, seed=1, progress=False,
-        callback=callback, **pace,
+        X, tuple(arguments.widths), steps=arguments.steps, keep_draws=arguments.draws,
+        batch_size=arguments.batch, seed=1, progress=False, callback=callback, **pace,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 The docstrings are written to be read in an editor: formulas as they are (θ_kj, |z|, x*), names in
 `backticks`, code in ``double backticks``, formulas and examples indented, and, in estimators,
-"Parameters" with a line a parameter. Nothing else has a meaning.
+"Parameters" with one line for each parameter. Nothing else has a meaning.
 """
 
 from __future__ import annotations

@@ -112,14 +112,14 @@ def rule_sheet_html() -> str:
 
 
 def rule_sheet_latex() -> str:
-    """The same as a LaTeX document."""
+    """The same as a LaTeX document of one page."""
     lines = [
         r"\documentclass[10pt]{article}",
-        r"\usepackage[a4paper,landscape,margin=12mm]{geometry}",
+        r"\usepackage[a4paper,margin=10mm]{geometry}",
         r"\usepackage{amsmath}",
-        r"\setlength{\parindent}{0pt}\pagestyle{empty}",
-        r"\begin{document}",
-        r"\section*{Count and exposure: the rules of pgbn}",
+        r"\setlength{\parindent}{0pt}\setlength{\tabcolsep}{4pt}\pagestyle{empty}",
+        r"\begin{document}\small",
+        r"{\large\textbf{Count and exposure: the rules of pgbn}}\par\medskip",
     ]
     for line in _rules_markdown().splitlines():
         if line.startswith("**"):

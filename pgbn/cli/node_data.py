@@ -90,7 +90,7 @@ def data_labels(network: Network, read: Mapping[str, Numbers]) -> Labels:
 
 
 def read_labels(words: Iterable[str], network: Network) -> Labels:
-    """From ``term=words.txt``, a name a line, to the names along dims."""
+    """From ``term=words.txt``, one name on each line, to the names along dims."""
     out: Labels = {}
     for word in words:
         dim, sign, file = word.partition("=")

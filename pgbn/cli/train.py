@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -26,17 +25,16 @@ from pgbn.cli.options import (
     layer_numbers,
 )
 from pgbn.cli.spread import SPREAD, Spread, spread_over
+from pgbn.cli.telling import as_options, describe, finished, foretell, hierarchy
 from pgbn.cli.twins import untwin
 from pgbn.errors import StorageError
 from pgbn.storage.archive import is_archive, read_manifest
-from pgbn.storage.blocks import Corpus
 from pgbn.storage.corpus import count_terms, read_corpus
 from pgbn.storage.writing import writing
 
 __all__ = ["as_options", "demo_command", "fit_command", "resume_command"]
 
 DEMO = "pgbn demo"
-FEW_TERMS = 20
 BUDGETS = ",".join(map(str, WIDTHS))
 MergeTwins = Annotated[bool, typer.Option(
     "--merge-twins/--keep-twins", help="Merge topics of upper layers that share six of their ten "
@@ -78,7 +76,7 @@ def demo_command(
             docstrings(), stop_words="english", min_df=5, max_df=0.25, token_pattern="[A-Za-z]{3,}"
         )
         documents, terms = corpus.counts.shape
-        _describe(corpus)
+        describe(corpus)
         each = [sweeps, sweeps // 2, sweeps // 2]
         with interruptible():
             train(
@@ -104,10 +102,9 @@ def demo_command(
     found = {layer: topics(model.network, layer, 8, model.vocabulary) for layer in layers}
 
     def text() -> None:
-        for layer, every in found.items():
-            rows = [(t.index, f"{t.weight:.1%}", " ".join(t.terms)) for t in every[:8]]
-            width = model.network.widths[layer - 1]
-            output.table(f"\nLayer {layer}: {width} topics", ("topic", "weight", "terms"), rows)
+        output.say("\nWhat is in the docstrings: themes, their topics, and the topics of these\n")
+        for line in hierarchy(model.network, model.vocabulary):
+            output.say(line)
         output.say(f"\nwidths {'-'.join(map(str, model.network.widths))}, {seconds:.0f} s")
         output.say(f"model: {to}   report: {page}\nnext: pgbn topics {to} --layer 2")
 
@@ -121,8 +118,8 @@ def demo_command(
 
 def fit_command(
     data: Data,
-    to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.",
-                                     show_default=False)],
+    to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.")]
+    = Path("model"),
     *,
     max_width: Width = BUDGETS,
     depth: Annotated[int | None, typer.Option(
@@ -152,7 +149,7 @@ def fit_command(
 
     Examples:
 
-      pgbn fit texts/ -o model
+      pgbn fit texts.jsonl
 
       pgbn fit reviews.csv --text review --date day --class rating -o model --max-width 200,40
 
@@ -186,7 +183,8 @@ def fit_command(
         if corpus.texts is None:
             counting.refuse_for_counts(data)
         columns = keeping.columns(data, reading, corpus)
-        _describe(corpus)
+        describe(corpus)
+        foretell(settings)
         with interruptible():
             train(
                 corpus.counts, to, **vars(settings), threads=threads, executor=executor,
@@ -196,7 +194,7 @@ def fit_command(
             )  # fmt: skip
             if merge_twins and isinstance(budgets, tuple):
                 untwin(to, seed, threads, executor)
-    _finished(to)
+    finished(to)
 
 
 def resume_command(
@@ -225,53 +223,7 @@ def resume_command(
     if isinstance(result, Draws):
         show_run(model, result)
     else:
-        _finished(model)
-
-
-def _finished(folder: Path) -> None:
-    """What a training ended with: its widths, how its layers read, and what to know of them."""
-    from pgbn.evaluation import layer_quality, training_advice
-    from pgbn.storage.folders import open_saved
-    from pgbn.training.trained import TrainedNetwork, unwrapped
-
-    saved = open_saved(folder)
-    result = getattr(saved.object, "training_", saved.object)
-    network = unwrapped(result)
-    widths = list(getattr(network, "widths", ()))
-    stopped = getattr(result, "stopped", "")
-    topics = isinstance(network, TrainedNetwork)
-    layers = layer_quality(network) if topics else []
-    advice = training_advice(result, saved.data) if hasattr(result, "networks") and topics else []
-
-    def text() -> None:
-        for quality in layers:
-            output.say(quality)
-        output.say(
-            f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn "
-            f"{'topics' if topics else 'info'} {folder}"
-        )
-
-    for sentence in advice:
-        output.note(f"pgbn: note: {as_options(sentence)}")
-    facts = {"layers": [vars(quality) for quality in layers]} if topics else {}
-    output.result({"model": str(folder), "widths": widths, "stopped": stopped, **facts}, text)
-
-
-def as_options(sentence: str) -> str:
-    """A sentence that names arguments of Python, with the options of the command line."""
-    return re.sub(r"\b(max_width|burn_in|stop_words|max_df|min_df)\b",
-                  lambda found: "--" + found[0].replace("_", "-"), sentence)  # fmt: skip
-
-
-def _describe(corpus: Corpus) -> None:
-    """The size of a corpus, and whether too much was left out of it."""
-    documents, terms = corpus.shape
-    output.note(f"documents: {documents}, terms: {terms}, total count: {corpus.total:.10g}")
-    if corpus.texts is not None and terms < FEW_TERMS:
-        output.note("pgbn: note: few terms are left; --min-df 1, --max-df 1.0 and --stop-words "
-                    "none leave out fewer")  # fmt: skip
-    if not corpus.total:
-        output.note("pgbn: note: all counts are zero; there are no topics to find")
+        finished(model)
 
 
 def _command(folder: Path) -> str | None:

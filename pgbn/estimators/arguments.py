@@ -70,9 +70,9 @@ def read_link(link: str, X: Any) -> str:
     found = suitable_link(X.data if sp.issparse(X) else X)
     if found == "gamma" and _looks_weighted(X):
         notify(
-            "X holds weights that are no counts, as tf-idf makes them: link='auto' takes them as "
-            "non-negative reals; topics are better found in counts (CountVectorizer), and "
-            "link='gamma' says that reals are meant"
+            "X holds weights, not counts, such as those of tf-idf: link='auto' takes them as "
+            "non-negative reals. Topics are better found in counts: use CountVectorizer. If reals "
+            "are meant, say so with link='gamma'"
         )
     return found
 

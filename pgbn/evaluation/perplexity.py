@@ -195,7 +195,7 @@ def _check_sample(
 ) -> None:
     """A NaN or an infinite number fails the comparisons too."""
     if not (np.abs(phi.sum(axis=1) - 1.0) < 1e-4).all() or phi.min() < 0:
-        raise DataError("phi: the rows, one a topic, must be probabilities that sum to one")
+        raise DataError("phi: the rows, one for each topic, must be probabilities that sum to one")
     if not theta.min() >= 0 or not np.isfinite(totals).all():
         raise DataError("theta: the units of documents must be finite and at least 0")
 

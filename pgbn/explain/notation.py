@@ -17,7 +17,7 @@ from pgbn.explain.operands import (
     pairs_in_signs,
     takes_a_dot,
 )
-from pgbn.explain.readers import beside, entry_mark, over, weight_of
+from pgbn.explain.readers import entry_mark, over, readers_beside, weight_of
 from pgbn.explain.symbols import DOT, At, Phase, Symbols, in_phase, shift
 from pgbn.network.connections import Source
 from pgbn.network.sumproduct import SumProduct, operand_of, reduce_product
@@ -133,7 +133,7 @@ class Notation(Symbols):
         return total
 
     def _source_count(self, source: Source, at: At) -> Formula:
-        inner, readers = beside(self, source, at)
+        inner, readers = readers_beside(self, source, at)
         if not source.is_delivered:
             total = numeral(0.0)
             for product in self.wiring.exposures.source_count(source):
@@ -207,7 +207,7 @@ class Notation(Symbols):
         total = numeral(0.0)
         for source in self.wiring.sources[name]:
             for product in self.wiring.exposures.source_exposure(source):
-                inner, readers = beside(self, source, at)
+                inner, readers = readers_beside(self, source, at)
                 weight = weight_of(self, source, at, inner)
                 total = total + over(readers, weight * self.product(product, inner))
         return total

@@ -18,7 +18,7 @@ from pgbn.network.terms import Earlier, Operation
 if TYPE_CHECKING:
     from pgbn.explain.notation import Notation
 
-__all__ = ["beside", "entry_mark", "operation_value", "over", "weight_of"]
+__all__ = ["entry_mark", "operation_value", "over", "readers_beside", "weight_of"]
 
 
 def over(readers: str, body: Formula) -> Formula:
@@ -26,7 +26,7 @@ def over(readers: str, body: Formula) -> Formula:
     return Formula.sum_over(readers, body) if readers else body
 
 
-def beside(notation: Notation, source: Source, at: At) -> tuple[dict[str, str], str]:
+def readers_beside(notation: Notation, source: Source, at: At) -> tuple[dict[str, str], str]:
     """Indices, in the child's names, of the dims that parent and child share, and which rows
     of the child read an entry of the parent: "j : author(j) = a" where they read it through
     categories, else nothing."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, cast
 
-from numba.core import registry
+from numba.core import registry, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -44,17 +44,27 @@ class Kernel(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
 
 
 class _Linked(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """An integer that is written in the call is any integer: one version serves f(0), f(1)."""
+        named = {name: _general(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(map(_general, args)), named)
+
     def add_overload(self, cres: Any) -> None:
         """Kernels find it; the table of what Python may call stays empty."""
         self.overloads[tuple(cres.signature.args)] = cres
+
+
+def _general(kind: Any) -> Any:
+    return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral) else kind
 
 
 class _Library(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
     """Intermediate code with what it calls, to be linked into the library of a kernel."""
 
     def finalize(self) -> None:
+        begin: set[Any] = getattr(self, "_reload_init", set())  # numba 0.60 keeps it elsewhere
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
+            begin.update(getattr(library, "_reload_init", ()))
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()

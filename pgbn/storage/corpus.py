@@ -154,7 +154,8 @@ def count_terms(
         named = [name for name in chosen if name in str(error)]
         shown = ", ".join(f"{name}={chosen[name]!r}" for name in named or chosen)
         few = "min_df" in chosen or "max_df" in chosen
-        hint = "; of few or short texts, keep all: min_df=1, max_df=1.0" if few else ""
+        hint = "; with few or short texts, keep all: --min-df 1 --max-df 1.0 (min_df=1, max_df=1.0)"
+        hint = hint if few else ""
         raise DataError(f"no terms could be counted ({shown}): {error}{hint}") from None
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     matrix = sp.csr_array(counts, dtype=np.int64)

@@ -24,7 +24,6 @@ from tests.helpers.commands import FAST
     (["topics", "MODEL", "--layer", "x"], 2, "layer"),
     (["topics", "MODEL", "--top", "0"], 2, "top"),
     (["topic"], 2, "topic"),
-    (["fit", "TEXTS"], 2, "output"),
     (["fit"], 2, "see pgbn fit --help"),
     (["fit", "TEXTS", "-o", "MODEL"], 1, "there is a model already"),
     (["fit", "TEXTS", "-o", "NEW", "--burn-in", "many"], 2, "--burn-in 'many'"),

@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -64,3 +66,14 @@ def test_an_unknown_lecture_is_an_error(tmp_path, capsys):
     with pytest.raises(SystemExit):
         slides.main(["lecture9.md", "-o", str(tmp_path / "x.html")])
     assert "there is no such lecture" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")
+def test_the_sheet_is_one_page(tmp_path):
+    slides.main(["rules", "-o", str(tmp_path / "rules.tex")])
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "rules.tex"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)
+    log = run.stdout.decode("latin-1")
+    assert run.returncode == 0
+    assert "(1 page," in log
+    assert "Overfull" not in log

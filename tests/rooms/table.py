@@ -58,7 +58,7 @@ ROOMS = {
         "codecs",
         (),
     ),
-    "zoo": Room("what has been published?", "one short file a model", ("nodes", "network")),
+    "zoo": Room("what has been published?", "one short file for each model", ("nodes", "network")),
     "training": Room(
         "how is it learnt?",
         "growing layer by layer, new rows, checkpoints: the writer beside the reader",

@@ -49,9 +49,9 @@ _LAWS: dict[type[Observed], tuple[str | None, bool]] = {
 
 @dataclass(frozen=True)
 class GammaChain:
-    """``phi[t]`` (K_t, K_{t-1}) has a unit a row, ``prior`` is (a0, b0, e0, f0); ``latent`` and
-    ``noise`` say how a count behind a datum is drawn (`count_law`), ``whole`` that data are
-    integers."""
+    """``phi[t]`` (K_t, K_{t-1}) has one row for each unit, ``prior`` is (a0, b0, e0, f0);
+    ``latent`` and ``noise`` say how a count behind a datum is drawn (`count_law`), ``whole`` that
+    data are integers."""
 
     phi: Sequence[Matrix]
     r: Matrix
@@ -75,7 +75,7 @@ class GammaChain:
         hashes = np.empty(cells.rows, np.uint64)
         executor.rows(hash_documents, cells.rows, 0, cells.indptr, cells.indices,
                  values.view(np.uint64), hashes)  # fmt: skip
-        # Φ^(1) of the terms that occur, a term a row, and the terms renumbered accordingly.
+        # Φ^(1) of the terms that occur, one row for each, and the terms renumbered accordingly.
         used, renumbered = np.unique(cells.indices, return_inverse=True)
         phi, indices = np.ascontiguousarray(self.phi[0][:, used].T), renumbered.astype(np.int32)
         layers = pack_layers(self.phi, self.r, self.prior)

@@ -24,7 +24,7 @@ from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.run.trace import TraceEvent, trace_turns
-from pgbn.engine.run.turns import arrange, joined
+from pgbn.engine.run.turns import arrange, begin_counts, joined
 from pgbn.engine.shards.crew import crew_of
 from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
@@ -168,10 +168,10 @@ class Chain(ChainVerbs):
         return tuple(self.program.first_layers.values())
 
     def follow(self, schedule: Schedule) -> None:
-        """Take the steps in the order of ``schedule``, which is not checked: with a wrong one
-        the chain samples from another distribution, as `pgbn.testing` shows."""
+        """Take the steps in this order, which is not checked: a wrong one has another law."""
         self.schedule = schedule
         self._turns, self._later = arrange(self.program, schedule, self.seed, self.number)
+        begin_counts(self._turns, self.sweeps)
 
     @property
     def sampler(self) -> FirstLayer | None:

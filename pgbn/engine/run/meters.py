@@ -45,7 +45,7 @@ def _in_notebook() -> bool:
 
 
 def live_text(event: Event, seconds: float, log_likelihood: float | None) -> str:
-    """burn-in 30/200 · 0:41 left · widths 100-63 · 1.2 M tokens/s · log p -6.912 a token.
+    """burn-in 30/200 · 0:41 left · widths 100-63 · 1.2 M tokens/s · log p -6.912 per token.
 
     ``seconds`` is what a sweep takes.
     """
@@ -55,7 +55,7 @@ def live_text(event: Event, seconds: float, log_likelihood: float | None) -> str
         parts.append("widths " + "-".join(map(str, event.widths)))
     parts.append(f"{_short(event.tokens / max(seconds, 1e-9))} tokens/s")
     if log_likelihood is not None:
-        parts.append(f"log p {log_likelihood:.3f} a token")
+        parts.append(f"log p {log_likelihood:.3f} per token")
     return " · ".join(parts)
 
 

@@ -15,13 +15,14 @@ from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.makers import FirstCounts
 from pgbn.engine.fused.gamma_layers import LayerTables
 from pgbn.engine.plan import Counts, Draw, Run, make_step
+from pgbn.network.reads import CountsRead
 from pgbn.network.steps import Step
 from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
     from pgbn.engine.shards.crew import Crew
 
-__all__ = ["AfarRun", "AfarTurns", "JoinedTurn", "Turn", "arrange", "joined"]
+__all__ = ["AfarRun", "AfarTurns", "JoinedTurn", "Turn", "arrange", "begin_counts", "joined"]
 
 
 @dataclass(frozen=True)
@@ -117,3 +118,20 @@ def joined(turns: list[Turn], crew: Crew | None = None) -> list[Callable[[int], 
             tables.append((part, waiting.popleft().base))
         out.append(JoinedTurn(sampler, turn.base, tuple(tables)))
     return out if crew is None else [*out, crew.swept]
+
+
+def begin_counts(turns: Iterable[Turn], sweeps: int) -> None:
+    """Draw all counts once, before the first sweep of an order in which a step reads counts that
+    come later: given the first values, as if a sweep had ended there."""
+    reads = {
+        turn.step.name: {r.name for r in turn.step.reads if isinstance(r, CountsRead)}
+        - {turn.step.name}
+        for turn in turns
+    }
+    place = {name: number for number, name in enumerate(reads)}
+    if sweeps or all(place.get(n, -1) < place[name] for name in reads for n in reads[name]):
+        return
+    waiting = {turn.step.name: turn for turn in turns if turn.step.upward}
+    while waiting:
+        name = next(n for n in waiting if reads[n].isdisjoint(waiting))
+        waiting.pop(name)(0)

@@ -37,7 +37,7 @@ class Layers(NamedTuple):
 
 
 def pack_layers(phi: Sequence[Matrix], r: Matrix, prior: Sequence[float]) -> Layers:
-    """Φ^(1…T) with a topic a row, (K_t, K_{t-1}), r, and (a0, b0, e0, f0)."""
+    """Φ^(1…T) with one row for each topic, (K_t, K_{t-1}), r, and (a0, b0, e0, f0)."""
     widths = [len(each) for each in phi]
     at = _edges([-(-width // TILE) * TILE for width in widths])
     down, down_at = _fill(phi[1:])
@@ -78,11 +78,11 @@ def _edges(sizes: Sequence[int]) -> NDArray[np.int64]:
 
 @njit(cache=True, nogil=True)
 def loadings_down(layers, t):
-    """Φ between the layers t and t + 1, flat, a unit of the upper one a line."""
+    """Φ between the layers t and t + 1, flat, one line for each unit of the upper one."""
     return layers.down[layers.down_at[t] : layers.down_at[t + 1]]
 
 
 @njit(cache=True, nogil=True)
 def loadings_up(layers, t):
-    """Φ between the layers t - 1 and t, flat, a unit of the lower one a line."""
+    """Φ between the layers t - 1 and t, flat, one line for each unit of the lower one."""
     return layers.up[layers.up_at[t - 1] : layers.up_at[t]]

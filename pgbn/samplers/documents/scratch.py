@@ -39,8 +39,8 @@ class Documents(NamedTuple):
 
 
 class HeldNetwork(NamedTuple):
-    """Φ^(1) with a term a row, (V, K_1), the result of `project_terms`, which has no rows if there
-    is no second layer, and the layers above."""
+    """Φ^(1) with one row for each term, (V, K_1), the result of `project_terms`, which has no rows
+    if there is no second layer, and the layers above."""
 
     phi: np.ndarray
     projected: np.ndarray

@@ -24,7 +24,7 @@ _1 = np.uint64(1)
 
 
 class WordTopics(NamedTuple):
-    """The non-zero n_wk, a list a word (see `topic_lists`): sparse, since a word has few topics.
+    """The non-zero n_wk, one list for each word (see `topic_lists`): a word has few topics.
 
     Word w = replicate · V + v has topics ``topic[start[w] : start[w] + length[w]]`` with counts
     ``count`` at the same places, all positive. Room is min(K, tokens of the word), to a multiple

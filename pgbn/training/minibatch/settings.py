@@ -38,7 +38,7 @@ class MinibatchSettings:
         seed: int,
         batch_size: int,
         steps: int,
-        collect: int,
+        collect: int | None,
         keep_draws: int,
         first_step: float,
         delay: float,
@@ -53,6 +53,7 @@ class MinibatchSettings:
                             min_width=1)  # fmt: skip
         check_integer("batch_size", batch_size, 1)
         check_integer("steps", steps, 1)
+        collect = (steps + 1) // 2 if collect is None else collect
         if check_integer("collect", collect, 1) > steps:
             raise DataError(f"collect={collect!r} must be at most steps={steps!r}")
         if check_integer("keep_draws", keep_draws, 0) > collect:

@@ -61,7 +61,7 @@ def train_minibatch(
     priors: Priors | None = None,
     batch_size: int = 512,
     steps: int = 1000,
-    collect: int = 200,
+    collect: int | None = None,
     keep_draws: int = 0,
     first_step: float = 0.5,
     delay: float = 20.0,
@@ -84,7 +84,8 @@ def train_minibatch(
     It begins with Gibbs sampling of the first 4,096 documents. Each of the ``steps`` runs
     ``local_burn_in`` + ``local_samples`` sweeps over a minibatch, and moves what all documents
     share by ε_i = ``first_step`` · (1 + i/``delay``)^−``decay``. Means of Φ and r are over
-    the last ``collect`` steps, of which ``keep_draws`` draws are kept. Widths stay as they are.
+    the last ``collect`` steps (the last half), of which ``keep_draws`` draws are kept. Widths stay
+    as they are. Layers above the first take their steps T times in a sweep of T layers.
     ``held_out`` are documents whose perplexity (half of the tokens of each are seen) is shown and
     noted in ``traces`` every ``show_every`` steps. ``callback`` gets a `MinibatchEvent` after
     each step. With ``save``, a folder, checkpoints are written every so many ``minutes``, and the

@@ -70,7 +70,7 @@ X = rng.poisson(rng.gamma(0.3, 1, (40, 5)) @ rng.dirichlet([0.1] * 50, 5) * 12)
 
 LINE = re.compile(
     r"layer 2 collect 20/20 · 0:00 left · widths \d+-\d+ · [\d.]+ [kM]? ?tokens/s · "
-    r"log p -\d+\.\d+ a token"
+    r"log p -\d+\.\d+ per token"
 )
 
 
@@ -167,7 +167,7 @@ def event(done: int = 30, total: int = 200, **fields: Any) -> Any:
         (
             {}, 0.5, -6.9123,
             "layer 2 burn-in 30/200 · 1:25 left · widths 100-63 · 1.2 M tokens/s · "
-            "log p -6.912 a token",
+            "log p -6.912 per token",
         ),
         ({"widths": ()}, 0.5, None, "layer 2 burn-in 30/200 · 1:25 left · 1.2 M tokens/s"),
         (
@@ -215,7 +215,7 @@ def test_the_time_left_is_that_of_a_usual_sweep(monkeypatch: pytest.MonkeyPatch)
 def test_a_likelihood_that_training_has_noted_is_not_computed_again() -> None:
     meter = Noting()
     meter(event(10, 10, noted_likelihood=-2.0, log_likelihood=None))
-    assert "log p -2.000 a token" in meter.lines[0][0]
+    assert "log p -2.000 per token" in meter.lines[0][0]
 
 
 def test_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,3 +101,18 @@ def test_joined_turns_draw_what_the_turns_draw() -> None:
     for each in two._turns:
         each(1)
     assert equal_arrays(one.program.values, two.program.values)
+
+
+def test_an_order_that_reads_counts_before_they_are_drawn_finds_some() -> None:
+    """A wrong order, run to be seen: before its first sweep all counts are drawn once."""
+    from pgbn.network.schedule import reorder
+
+    network = pgbn(2)
+    steps = {step.name: step for step in network.schedule}
+    for early in ("theta1", "counts(r)"):
+        order = [early, *(name for name in steps if name != early)]
+        chain = network.chain({"x": X}, layer1="blocked")
+        chain.follow(reorder(steps, order, check=False))
+        assert chain.sweep(2).sweeps == 2
+    page = network.animate({"x": X[:2]}, order=order, sweeps=2)
+    assert "which is wrong" in str(page)

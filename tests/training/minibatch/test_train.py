@@ -102,6 +102,7 @@ def test_what_is_shown(capsys) -> None:
     ({"delay": 0}, "delay=0"),
     ({"first_step": 2.0}, "first_step=2.0"),
     ({"collect": 13}, "collect=13 must be at most steps=12"),
+    ({"collect": None, "keep_draws": 7}, "keep_draws=7 must be at most collect=6"),
     ({"keep_draws": 7}, "keep_draws=7 must be at most collect=6"),
     ({"batch_size": 0}, "batch_size"),
     ({"eta": -1.0}, "eta"),
