@@ -133,7 +133,10 @@ class RayHands:
         self._check_cores()
         settings.workers = self.number
         self._kind = ray.remote(_Worker).options(
-            num_cpus=self.threads, max_restarts=0, scheduling_strategy="SPREAD"
+            # on this machine workers share the cores, as threads do: none waits for a free one
+            num_cpus=self.threads if settings.address else 0,
+            max_restarts=0,
+            scheduling_strategy="SPREAD",
         )
         self._ages = [0] * self.number
         self._actors: list[Any] = [self._kind.remote() for _ in range(self.number)]
@@ -151,6 +154,8 @@ class RayHands:
             raise DataError(f"Ray: address={address!r}: no cluster there ({error})") from error
 
     def _check_cores(self) -> None:
+        if self.settings.address is None:
+            return
         cores = int(self.ray.cluster_resources().get("CPU", 0))
         if self.settings.asked is None:
             self.number = max(cores // self.threads, 1)

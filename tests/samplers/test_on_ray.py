@@ -147,7 +147,7 @@ def _fail(room: dict[str, Any]) -> None:
 
 def test_more_workers_than_cores_are_refused(executor: pgbn.Ray) -> None:
     with pytest.raises(pgbn.DataError, match=r"9 workers of 1 threads.*4 cores; give workers=4"):
-        pgbn.Ray(workers=9).hands()
+        pgbn.Ray(workers=9, address="auto").hands()
 
 
 def test_the_estimator_and_the_command_line_take_it(
