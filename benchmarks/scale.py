@@ -7,14 +7,15 @@
     python -m benchmarks.scale minibatch --data ../shared/data/20newsgroups.npz --widths 100 50 20
     python -m benchmarks.scale minibatch --corpus corpus --widths 200 --steps 300 --burn-in 20
     python -m benchmarks.scale features
+    python -m benchmarks.scale ray --tokens 10000000
 
 ``ratios``: sweeps side after side in one process, and the medians of their ratios: "partial" on two
 threads and on one, "partial" on two and "collapsed" on one, rows on disk and in memory. ``build``:
 a corpus drawn from the model block by block, built in bounded memory. ``disk``: a chain on that
 corpus with `pgbn.Disk` and, on its first blocks (one in ``part``), in memory and on disk: a process
-each, so that each has a peak of its own. ``labels``, ``minibatch``, ``features``: see
-`benchmarks.labels` and `benchmarks.minibatch`. Each writes scale-NAME.json and scale-NAME.png to
-``--out``.
+each, so that each has a peak of its own. ``labels``, ``minibatch``, ``features``, ``ray``: see
+`benchmarks.labels`, `benchmarks.minibatch` and `benchmarks.scale_ray`. Each writes scale-NAME.json
+and scale-NAME.png to ``--out``.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from benchmarks.labels import by_labels, share_labels
 from benchmarks.memory import peak
 from benchmarks.minibatch import features, perplexity
 from benchmarks.networks import Sweeper, bars, machine, measure, plot, save
+from benchmarks.scale_ray import on_ray
 from benchmarks.sweep import load
 
 DEEP = (400, 200, 200, 100, 100)
@@ -197,6 +199,8 @@ PARTS = {
                                "first_step": 0.0, "delay": 0.0}),
     "features": (features, {**FOLDER, "documents": 10**6, "vocabulary": 2000, "topics": 50,
                             "sweeps": 20}),
+    "ray": (on_ray, {**FOLDER, "tokens": 10**7, "vocabulary": 30_000, "widths": [200],
+                     "workers": [1, 2, 4], "repeats": 5}),
 }  # fmt: skip
 
 

@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from pgbn.nodes.rules.table import rules
     from pgbn.samplers.disk import Disk
     from pgbn.samplers.executor import Threads
+    from pgbn.samplers.on_ray import Ray
     from pgbn.storage import load, save
     from pgbn.storage.blocks import Corpus
     from pgbn.training.grown import GrownNetwork
@@ -156,6 +157,7 @@ __all__ = [
     "Product",
     "Progress",
     "RandomisedGamma",
+    "Ray",
     "Rename",
     "Self",
     "Shift",

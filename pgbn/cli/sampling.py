@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pgbn.cli.console import cannot_write, check_target, interruptible, output, wrong_usage
 from pgbn.cli.options import Minutes, Seed, Threads, one_of
+from pgbn.cli.spread import Spread, spread_over
 from pgbn.cli.tables import print_table, save_table
 from pgbn.errors import DataError, StorageError, did_you_mean
 from pgbn.storage.archive import is_archive, read_manifest
@@ -57,6 +58,7 @@ def sample_command(
         help="DIM=FILE: names along a dim, a line each; once for each dim.")] = None,
     seed: Seed = 0,
     threads: Threads = None,
+    ray: Spread = None,
     minutes: Minutes = 5.0,
 ) -> None:  # fmt: skip
     """Sample from the posterior of any network.
@@ -87,13 +89,15 @@ def sample_command(
         read_keep(net, names)
     with wrong_usage("--coords"):
         given = read_labels(coords or (), net)
+    with wrong_usage("--ray"):
+        executor = spread_over(ray, threads)
     with writing(to):  # what cannot be written is known before the data are read
         read = read_nodes(net, files)
         with interruptible():
             result = sample(
                 net, {name: each.values for name, each in read.items()}, burn_in, draws, thin,
                 chains, seed, names, progress=True, layer1=layer1, threads=threads, callback=None,
-                executor=None, given=None, coords=data_labels(net, read) | given,
+                executor=executor, given=None, coords=data_labels(net, read) | given,
                 parallel=parallel, save=to, minutes=minutes,
             )  # fmt: skip
     show_run(to, result)

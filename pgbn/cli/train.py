@@ -24,7 +24,9 @@ from pgbn.cli.options import (
     layer_budgets,
     layer_numbers,
 )
+from pgbn.cli.spread import SPREAD, Spread, spread_over
 from pgbn.cli.telling import as_options, describe, finished, foretell, hierarchy
+from pgbn.cli.twins import untwin
 from pgbn.errors import StorageError
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import count_terms, read_corpus
@@ -91,7 +93,7 @@ def demo_command(
                 record={"vectorizer": corpus.options, "command": DEMO},
             )
             if isinstance(widths, tuple):
-                _merge_twins(to, seed, threads)
+                untwin(to, seed, threads)
     model = open_model(to)
     page = to / "report.html"
     write_report(page_data([model], corpus.texts, title="Docstrings of numpy and scipy"), page)
@@ -134,6 +136,7 @@ def fit_command(
                                             "which transform and perplexity average.")] = 0,
     seed: Seed = 0,
     threads: Threads = None,
+    ray: Spread = None,
     reading: Reading,
     counting: Counting,
     keeping: Keeping,
@@ -150,7 +153,7 @@ def fit_command(
 
       pgbn fit reviews.csv --text review --date day --class rating -o model --max-width 200,40
 
-      pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200
+      pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200 --ray 4
     """
     from pgbn.training.checkpoints.format import KIND
     from pgbn.training.checkpoints.run import train
@@ -168,7 +171,9 @@ def fit_command(
             link=check_link(link, "--link"),
             keep_draws=keep_draws,
             seed=seed,
+            layer1="auto" if ray is None or link != "poisson" else SPREAD,
         )
+        executor = spread_over(ray, threads)
         options, reading = counting.options(), keeping.checked(data, reading)
     if is_archive(to) and not overwrite:
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "--overwrite"
@@ -182,18 +187,20 @@ def fit_command(
         foretell(settings)
         with interruptible():
             train(
-                corpus.counts, to, **vars(settings), threads=threads, minutes=minutes,
-                vocabulary=corpus.vocabulary, labels=corpus.labels, columns=columns,
+                corpus.counts, to, **vars(settings), threads=threads, executor=executor,
+                minutes=minutes, vocabulary=corpus.vocabulary, labels=corpus.labels,
+                columns=columns,
                 record={"data": str(data), "vectorizer": corpus.options, **keeping.record()},
             )  # fmt: skip
             if merge_twins and isinstance(budgets, tuple):
-                _merge_twins(to, seed, threads)
+                untwin(to, seed, threads, executor)
     finished(to)
 
 
 def resume_command(
     model: Folder,
     threads: Threads = None,
+    ray: Spread = None,
     minutes: Minutes = 5.0,
 ) -> None:
     """Go on with a training or a run that was stopped.
@@ -209,37 +216,14 @@ def resume_command(
     from pgbn.engine.run.draws import Draws
     from pgbn.training.checkpoints.run import resume
 
+    with wrong_usage():
+        executor = spread_over(ray, threads)
     with interruptible():
-        result = resume(model, threads=threads, minutes=minutes)
+        result = resume(model, threads=threads, executor=executor, minutes=minutes)
     if isinstance(result, Draws):
         show_run(model, result)
     else:
         finished(model)
-
-
-def _merge_twins(folder: Path, seed: int, threads: int | None) -> None:
-    """Merge the twins of a model's upper layers, train on, and save it in its place."""
-    from pgbn.evaluation.untwinning import SWEEPS, without_twins
-    from pgbn.storage.folders import open_saved, save
-    from pgbn.training.layerwise import train_layerwise
-    from pgbn.training.trained import TrainedNetwork
-
-    saved = open_saved(folder)
-
-    def train(merged: TrainedNetwork) -> TrainedNetwork:
-        output.note(f"twins were merged, to {'-'.join(map(str, merged.widths))} topics; {SWEEPS} "
-                    "sweeps more …")  # fmt: skip
-        found: TrainedNetwork = train_layerwise(
-            saved.data, max(merged.widths), merged.depth, collect=SWEEPS, link=merged.link,
-            seed=seed, threads=threads, start_from=merged,
-            keep_draws=min(len(next(iter(merged.draws.values()), ())), SWEEPS),
-        ).deepest  # fmt: skip
-        return found
-
-    result = without_twins(saved.object, train)
-    if result is not saved.object:
-        save(result, folder, vocabulary=saved.vocabulary, labels=saved.labels, record=saved.record,
-             data=saved.data, columns=saved.columns)  # fmt: skip
 
 
 def _command(folder: Path) -> str | None:

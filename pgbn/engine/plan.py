@@ -75,13 +75,17 @@ class SlotCounts(Task):
 Maker = Callable[["Program", Any], Run | None]
 M = TypeVar("M", bound=Maker)
 _makers: dict[tuple[str, type[Task]], list[Maker]] = {}
+_by_rows: set[Maker] = set()
 
 
-def maker(stage: str, task: type[Task]) -> Callable[[M], M]:
-    """Register a maker of a stage for one kind of task."""
+def maker(stage: str, task: type[Task], by_rows: bool = False) -> Callable[[M], M]:
+    """Register a maker of a stage for one kind of task. ``by_rows``: where the step is local along
+    a plate (`Step.local`), what it makes can draw a part of the rows by itself."""
 
     def register(make: M) -> M:
         _makers.setdefault((stage, task), []).append(make)
+        if by_rows:
+            _by_rows.add(make)
         return make
 
     return register
@@ -115,5 +119,6 @@ def make_step(program: Program, task: Task) -> Run:
             for make in _makers.get((stage, type(task)), ()):
                 run = make(program, task)
                 if run is not None:
+                    program.by_rows = program.by_rows and make in _by_rows
                     return run
     raise AssertionError(f"no maker serves {task}")

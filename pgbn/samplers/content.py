@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.executor import Executor
+from pgbn.samplers.executor import Executor, row_word
 from pgbn.samplers.random import RowKeys, mix
 
 __all__ = ["ByContent", "key_for"]
@@ -87,4 +87,6 @@ def _with_keys(
 
 def key_for(executor: Executor, key: int, rows: int) -> np.uint64 | RowKeys:
     """The key that kernels on ``rows`` rows are called with."""
-    return executor.keys(key, rows) if isinstance(executor, ByContent) else np.uint64(key)
+    if isinstance(executor, ByContent):
+        return executor.keys(key, rows)
+    return row_word(executor, key, rows)

@@ -26,17 +26,24 @@ from pgbn.checks import check_integer, thread_count
 from pgbn.errors import DataError
 
 __all__ = [
+    "ROW_BLOCK",
     "SERIAL",
     "Executor",
     "Threads",
+    "by_blocks",
     "cut_rows",
     "executor_of",
     "in_memory",
     "keeps_rows",
     "let_go",
+    "numbers_rows",
+    "row_word",
     "rows_array",
 ]
 
+# Rows are numbered in blocks of so many, wherever they are worked on: shards begin with a block,
+# and what draws several rows or cells from one stream begins a new one with each.
+ROW_BLOCK = 256
 _BLOCKS_PER_THREAD = 4  # rows differ in cost: a thread that finishes early takes another block
 
 
@@ -186,3 +193,22 @@ def cut_rows(executor: Executor, rows: int, *arrays: Any) -> list[tuple[int, int
     if cut is not None:
         return list(cut(rows, *arrays))
     return list(pairwise(rows * i // executor.workers for i in range(executor.workers + 1)))
+
+
+def row_word(executor: Executor, key: int, rows: int) -> np.uint64:
+    """The key that kernels on ``rows`` rows are called with: of a part of all rows, the one under
+    which its first row has the stream that it has among all, see `pgbn.samplers.shard`."""
+    word = getattr(executor, "word", None)
+    return np.uint64(key) if word is None else word(key, rows)
+
+
+def by_blocks(executor: Executor, size: int) -> Executor:
+    """The executor for kernels whose "rows" are blocks of ``size`` rows."""
+    blocks = getattr(executor, "by_blocks", None)
+    return executor if blocks is None else blocks(size)
+
+
+def numbers_rows(executor: Executor) -> bool:
+    """Whether the streams of rows are not those of their numbers in the arrays, so that no other
+    executor can draw them."""
+    return hasattr(executor, "word") or hasattr(executor, "keys")

@@ -20,7 +20,17 @@ from numba.extending import overload
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
 
-__all__ = ["RowKeys", "exponential", "mix", "normal", "restart", "stream_key", "uniform", "word_of"]
+__all__ = [
+    "RowKeys",
+    "exponential",
+    "later_key",
+    "mix",
+    "normal",
+    "restart",
+    "stream_key",
+    "uniform",
+    "word_of",
+]
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -52,6 +62,11 @@ def mix(word):
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return word ^ (word >> np.uint64(31))
+
+
+def later_key(key: int, rows: int) -> np.uint64:
+    """The key under which row 0 has the stream that row ``rows`` has under ``key``."""
+    return np.uint64((int(key) + _GOLDEN * rows) & _MASK)
 
 
 class RowKeys(NamedTuple):

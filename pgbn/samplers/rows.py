@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.content import key_for
-from pgbn.samplers.executor import keeps_rows, rows_array
+from pgbn.samplers.executor import ROW_BLOCK, by_blocks, keeps_rows, rows_array
 from pgbn.samplers.stream import Stream
 
 __all__ = ["COUNT", "PARALLEL", "REAL", "blank", "entry", "folded", "operand", "row_of", "run"]
@@ -77,14 +77,33 @@ def blank(stream: Stream, dtype: np.dtype = REAL) -> NDArray:
 def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDArray) -> NDArray:
     """Fill ``out`` (of ``stream.shape``) by ``kernel(key, start, stop, *operands, out)``."""
     flat = out if out.ndim == 4 else out.reshape(folded(out.shape))
+    executor, given, in_blocks = stream.executor, operands, False
+    if flat.shape[1] == flat.shape[2] == 1 and flat.shape[3] > 1:
+        executor = by_blocks(executor, ROW_BLOCK)
+        if flat.shape[3] > ROW_BLOCK or getattr(executor, "first", 0):  # a part of a long line
+            flat, given, in_blocks = _in_blocks(out), tuple(map(_in_blocks, operands)), True
     replicates, first, second, third = flat.shape
     rows = replicates * first * second
-    several = stream.executor.workers > 1 or keeps_rows(stream.executor)
+    several = executor.workers > 1 or keeps_rows(executor)
     if several and rows * third >= PARALLEL:
-        stream.executor.rows(kernel, rows, stream.key, *operands, flat)
+        executor.rows(kernel, rows, stream.key, *given, flat)
     elif rows * third:
-        kernel(key_for(stream.executor, stream.key, rows), 0, rows, *operands, flat)
+        kernel(key_for(executor, stream.key, rows), 0, rows, *given, flat)
+    if in_blocks:
+        out[...] = flat.reshape(*out.shape[:-1], -1)[..., : out.shape[-1]]
     return out
+
+
+def _in_blocks(line: NDArray) -> NDArray:
+    """One long line as rows of `ROW_BLOCK`, the last one filled up with its last number, so that
+    it is drawn in parts as other rows are."""
+    size = line.shape[-1]
+    if size == 1:
+        return line
+    full = np.empty((line.shape[0], -(-size // ROW_BLOCK) * ROW_BLOCK), line.dtype)
+    full[:, :size] = line.reshape(-1, size)
+    full[:, size:] = full[:, size - 1 : size]
+    return full.reshape(line.shape[0], 1, -1, ROW_BLOCK)
 
 
 @njit(cache=True, nogil=True, forceinline=True)

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pgbn.samplers.content import ByContent
 from pgbn.samplers.elementwise import exp_of
-from pgbn.samplers.executor import SERIAL
+from pgbn.samplers.executor import SERIAL, numbers_rows
 from pgbn.samplers.row_kernels import (
     bernoulli_rows,
     bessel_rows,
@@ -294,6 +293,6 @@ def _run_lines(kernel: Callable[..., None], stream: Stream, size: int, *args: An
     """Run a kernel whose "rows" are the lines of length ``size`` along some axis."""
     elements = math.prod(stream.shape)
     if elements:
-        by_content = isinstance(stream.executor, ByContent)
-        executor = stream.executor if elements >= PARALLEL or by_content else SERIAL
+        own = numbers_rows(stream.executor)
+        executor = stream.executor if elements >= PARALLEL or own else SERIAL
         executor.rows(kernel, elements // size, stream.key, *args)

@@ -161,7 +161,7 @@ def _redraw_data(chain: Chain, number: int) -> None:
 def _arrays(chain: Chain) -> dict[str, NDArray[Any]]:
     """The array that holds each node now."""
     program = chain.program
-    return program.values | {name: cells.values for name, cells in program.cells.items()}
+    return {**program.values, **{name: cells.values for name, cells in program.cells.items()}}
 
 
 def _stuck(

@@ -18,6 +18,13 @@ TOGETHER = {
     "samplers/rows.py": "samplers/test_vectorised.py",
     "samplers/stream.py": "samplers/test_vectorised.py",
     "samplers/sparse.py": "samplers/first_layer/test_blocked.py",
+    "samplers/hands.py": "samplers/test_on_ray.py",
+    "cli/spread.py": "samplers/test_on_ray.py",
+    "cli/twins.py": "cli/test_train.py",
+    **{
+        f"engine/shards/{name}.py": "engine/shards/test_crew.py"
+        for name in ("layer", "mail", "tables", "worker")
+    },
     "samplers/documents/held_out.py": "evaluation/test_perplexity.py",
     "samplers/documents/layers.py": "samplers/documents/test_sweeps.py",
     "samplers/documents/moments.py": "samplers/documents/test_sweeps.py",

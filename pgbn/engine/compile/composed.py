@@ -45,7 +45,7 @@ __all__ = [
 # ---- downward -------------------------------------------------------------------------
 
 
-@maker("composed", Draw)
+@maker("composed", Draw, by_rows=True)
 def draw_step(program: Program, task: Draw) -> Run | None:
     """The function that draws a latent node from its own family, given a key."""
     node, name = task.node, task.node.name
@@ -75,7 +75,7 @@ def prior_of(program: Program, node: Node) -> Callable[[int], NDArray[Any]]:
 # ---- upward ---------------------------------------------------------------------------
 
 
-@maker("composed", Counts)
+@maker("composed", Counts, by_rows=True)
 def count_step(program: Program, task: Counts) -> Run:
     """The function that draws the counts that a node passes up, given a key."""
     node = task.node
@@ -97,7 +97,7 @@ def count_step(program: Program, task: Counts) -> Run:
     return run
 
 
-@maker("composed", SlotCounts)
+@maker("composed", SlotCounts, by_rows=True)
 def slot_step(program: Program, task: SlotCounts) -> Run:
     """The function that draws the counts for one slot."""
     node, slot = task.node, task.slot
@@ -161,7 +161,7 @@ def _deliver(
                 told.add(each.name)
 
 
-@maker("composed", DataCounts)
+@maker("composed", DataCounts, by_rows=True)
 def data_step(program: Program, task: DataCounts) -> Run:
     """The function that draws the counts behind data, at their cells."""
     node = task.node
@@ -250,19 +250,21 @@ class _LatentCounts:
         known = {"value": cells.values.astype(np.float64), self.slot: rate}
         known |= {slot: self.program.at_cells(self.node, slot, cells) for slot in self.needed
                   if slot not in ("stream", "value", self.slot)}  # fmt: skip
-        read = {name: self._in_rows(known[name]) for name in self.needed if name != "stream"}
-        shape = self._in_rows(cells.values).shape
-        stream = Stream(key, shape, cell_executor(self.program.executor, cells))
+        groups = cells.groups(self.width) if self.width > 1 else [cells.values.size]
+        read = {n: self._in_rows(cells, known[n]) for n in self.needed if n != "stream"}
+        shape = (1, 1, sum(groups), self.width)
+        stream = Stream(key, shape, cell_executor(self.program.executor, cells, self.width))
         counts = self.function(stream=stream, **read)
         if is_own(self.function):
             counts = link_counts(self.node, self.slot, self.function, counts, shape)
-        return np.asarray(counts).reshape(-1)[: cells.values.size]
+        flat = np.asarray(counts).reshape(-1)
+        return flat if self.width == 1 else cells.from_groups(flat, self.width)
 
-    def _in_rows(self, column: NDArray[Any]) -> NDArray[Any]:
-        """A number of every cell as rows of ``width``, the last one filled up with its last."""
-        flat, left = column.reshape(-1), -column.size % self.width
-        if left:
-            flat = np.pad(flat, (0, left), mode="edge")
+    def _in_rows(self, cells: Cells, column: NDArray[Any]) -> NDArray[Any]:
+        """A number of every cell as rows of ``width``."""
+        flat = column.reshape(-1)
+        if self.width > 1:
+            flat = cells.in_groups(flat, self.width)
         return flat.reshape(1, 1, -1, self.width)
 
 

@@ -21,6 +21,7 @@ from pgbn.nodes.base import Node
 
 __all__ = [
     "Labelled",
+    "PartSizes",
     "Shape4",
     "align",
     "labelled_number",
@@ -43,6 +44,15 @@ class Labelled:
     dims: tuple[str, ...]
     replicates: int
     value: float | None = None
+
+
+class PartSizes(dict[str, int]):
+    """Sizes for a part of the rows along a plate. ``whole`` are those for all rows: how a sum is
+    made, on which its last bits depend, goes by these."""
+
+    def __init__(self, whole: Mapping[str, int], plate: str, rows: int) -> None:
+        super().__init__(whole)
+        self[plate], self.whole = rows, dict(whole)
 
 
 def labelled_number(value: float) -> Labelled:

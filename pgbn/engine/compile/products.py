@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.engine.compile.layout import Labelled, labelled_number
+from pgbn.engine.compile.layout import Labelled, PartSizes, labelled_number
 from pgbn.engine.compile.pairs import without_pairs
 from pgbn.engine.compile.weighted import weighted_product
 from pgbn.network.sumproduct import Operand, PairMask, SparseConstant, SumProduct
@@ -59,9 +59,14 @@ def compile_product(
         if pair is not None:
             return _scaled(pair, coefficient)
     every = {dim for part in parts for dim in part.dims}
-    work = max(part.replicates for part in parts) * prod(sizes[dim] for dim in every)
+    work = max(part.replicates for part in parts) * prod(_whole(sizes)[dim] for dim in every)
     whole = _in_order(parts, summed, sizes, executor) if work > SMALL else _einsum(parts, summed)
     return _scaled(whole, coefficient)
+
+
+def _whole(sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """The sizes by which it is decided how a sum is made."""
+    return sizes.whole if isinstance(sizes, PartSizes) else sizes
 
 
 def _signed(
@@ -88,7 +93,7 @@ def _in_order(
     left = list(summed)
     while left:
         holders = {dim: [part for part in parts if dim in part.dims] for dim in left}
-        costs = [prod(sizes[d] for d in {d for part in holders[dim] for d in part.dims})
+        costs = [prod(_whole(sizes)[d] for d in {d for part in holders[dim] for d in part.dims})
                  for dim in left]  # fmt: skip
         dim = left.pop(costs.index(min(costs)))
         found = _summed(holders[dim], dim, sizes, executor)
@@ -113,7 +118,7 @@ def _summed(
 def _folded(parts: list[Labelled], sizes: Mapping[str, int]) -> list[Labelled]:
     """The same product of fewer parts, two if that can be: a part whose dims another one has all is
     multiplied into it first. Σ_j m_jv s_j θ_jk is then a product of two matrices."""
-    parts = sorted(parts, key=lambda part: prod(sizes[dim] for dim in part.dims))
+    parts = sorted(parts, key=lambda part: prod(_whole(sizes)[dim] for dim in part.dims))
     for small in parts[:-1]:
         large = next((p for p in parts if p is not small and set(small.dims) <= set(p.dims)), None)
         if len(parts) > 2 and large is not None:
@@ -177,8 +182,9 @@ def _matrix_product(
     if a.dims[-1:] != (inner,) or b.dims[-1:] != (inner,) or set(left) & set(right):
         return None
     # the rows of the kernel are those of a: one matrix b that all replicates share is loaded once
-    rows_of_a = (a.replicates, prod(sizes[dim] for dim in left))
-    if rows_of_a < (b.replicates, prod(sizes[dim] for dim in right)):
+    whole = _whole(sizes)
+    rows_of_a = (a.replicates, prod(whole[dim] for dim in left))
+    if rows_of_a < (b.replicates, prod(whole[dim] for dim in right)):
         a, b, left, right = b, a, right, left
     get_a, get_b = a.get, b.get
     replicates = max(a.replicates, b.replicates)

@@ -6,7 +6,7 @@ on arrays; `pgbn.engine.plan` makes the steps of a sampler from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -35,6 +35,7 @@ from pgbn.samplers.stream import Stream
 
 if TYPE_CHECKING:
     from pgbn.engine.first_layer.base import FirstLayer
+    from pgbn.engine.shards.crew import Crew
     from pgbn.network.network import Network
 
 __all__ = ["Program"]
@@ -55,24 +56,23 @@ class Program:
     ) -> None:
         """``shared`` are nodes whose one value all replicates read; ``indexes`` the numbers of
         categories, (R, *dims), where each replicate has its own."""
-        self.network, self.wiring = network, network.wiring
+        self.network, self.wiring, self.cells = network, network.wiring, dict(cells)
         self.sizes, self.replicates, self.executor = dict(sizes), replicates, executor
-        self.cells = dict(cells)
-        self.indexes = {name: array[None] for name, array in network.indexes.items()}
-        self.indexes |= indexes or {}
+        self.indexes = {n: a[None] for n, a in network.indexes.items()} | dict(indexes or {})
         self.storage = {n.name: storage_order(self.wiring, n) for n in network}
         self.storage |= {name: network.nodes[name].axes for name in network.observed}
         self._row_dims = {dim for node in network.observed for dim in self.storage[node][:1]}
         copies = {name: 1 if name in shared else replicates for name in self.storage}
-        self.shape4 = {name: shape4(dims, self.sizes, copies[name])
-                       for name, dims in self.storage.items()}  # fmt: skip
+        self.shape4 = {n: shape4(d, self.sizes, copies[n]) for n, d in self.storage.items()}
         self.shape = {name: (copies[name], *(self.sizes[dim] for dim in dims))
                       for name, dims in self.storage.items()}  # fmt: skip
         self.pool = Pool(getattr(executor, "empty", np.empty))
-        self.values: dict[str, NDArray[np.float64]] = {}
-        self.counts: dict[tuple[str, str], NDArray[Any]] = {}  # integers
-        self.latent_counts: dict[str, NDArray[np.int64]] = {}
-        self.drawn: dict[tuple[str, str], NDArray[np.float64]] = {}
+        self.values: MutableMapping[str, NDArray[np.float64]] = {}
+        self.counts: MutableMapping[tuple[str, str], NDArray[Any]] = {}  # integers
+        self.latent_counts: MutableMapping[str, NDArray[np.int64]] = {}
+        self.drawn: MutableMapping[tuple[str, str], NDArray[np.float64]] = {}
+        self.crew: Crew | None = None  # those who work on rows, where others do
+        self.by_rows = True  # whether the step that is being made can draw a part of the rows
         self.kernels = True  # False: general rules only, the reference for the kernels
         self.first_layers: dict[str, FirstLayer] = {}  # samplers of observed nodes, by name
         self._exposures: dict[str, Beside] = {}

@@ -22,6 +22,7 @@ from pgbn.samplers.layers.thin import cell_rates, thin_cells, thin_dense
 from pgbn.samplers.layers.weighted import thin_weighted
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.rows import PARALLEL
+from pgbn.samplers.shard import ShardRows
 from pgbn.samplers.sharing import share_out
 from pgbn.samplers.sparse import SparseCounts
 from pgbn.samplers.stream import Stream
@@ -176,8 +177,13 @@ def blocks_of(rows: int, blocks: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def cell_executor(executor: Executor, cells: Cells) -> Executor:
-    """What draws for each cell of data; by their content, where rows are known by theirs."""
+def cell_executor(executor: Executor, cells: Cells, width: int = 1) -> Executor:
+    """What draws for each cell of data, or groups of ``width`` (`Cells.groups`); by their content,
+    where rows are known by theirs."""
+    if isinstance(executor, ShardRows):
+        if width == 1:
+            return executor.at(cells.before, cells.values.size)
+        return executor.at(cells.groups_before, sum(cells.groups(width)))
     if not isinstance(executor, ByContent):
         return executor
     each = cells.rows // cells.replicates

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from pgbn.errors import DataError
 from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
+from pgbn.samplers.executor import ROW_BLOCK
 from pgbn.storage.memory import check_bytes
 
-__all__ = ["Cells", "CoordinateCells", "cells_of", "check_whole", "coordinate_cells",
+__all__ = ["GROUP", "Cells", "CoordinateCells", "cells_of", "check_whole", "coordinate_cells",
            "sees_zeros", "typed", "whole_cells"]  # fmt: skip
 
+GROUP = 64  # cells with one stream, where they are drawn together
 _ROWS = 2**12  # that are added up at a time
 _BYTES = 64  # of a cell where all are kept: its value, place, rate and counts, some of them twice
 
@@ -37,6 +39,8 @@ class Cells:
     """
 
     numbers: NDArray[np.int64] = np.zeros(0, np.int64)
+    before = 0  # cells of the rows before, of which these are a part
+    groups_before = 0
 
     def __init__(
         self,
@@ -124,6 +128,54 @@ class Cells:
         for first in range(0, self.rows, _ROWS):
             last = min(first + _ROWS, self.rows)
             yield slice(first, last), slice(self.starts[first], self.starts[last])
+
+    def groups(self, width: int) -> list[int]:
+        """How many groups of ``width`` cells, the last one perhaps of fewer, each block of rows
+        has: what draws several cells from one stream draws a group, see `ROW_BLOCK`."""
+        edges = np.append(self.starts[: self.rows : self._block], self.starts[self.rows])
+        return [int(-(-size // width)) for size in np.diff(edges)]
+
+    def in_groups(self, column: NDArray[Any], width: int) -> NDArray[Any]:
+        """A number of every cell, group after group, each filled up with the last of its block."""
+        groups = self.groups(width)
+        out, end = np.empty(sum(groups) * width, column.dtype), 0
+        for block, number in enumerate(groups):
+            own = column[self._block_cells(block)]
+            start, end = end, end + number * width
+            out[start : start + own.size] = own
+            out[start + own.size : end] = own[-1] if own.size else 0
+        return out
+
+    def from_groups(self, column: NDArray[Any], width: int) -> NDArray[Any]:
+        """The numbers of the cells again."""
+        out, start = np.empty(self.values.size, column.dtype), 0
+        for block, number in enumerate(self.groups(width)):
+            own = self._block_cells(block)
+            out[own] = column[start : start + own.stop - own.start]
+            start += number * width
+        return out
+
+    @property
+    def _block(self) -> int:
+        """The rows of a block: replicates, which are never parted, are one."""
+        return ROW_BLOCK if self.replicates == 1 else max(self.rows, 1)
+
+    def _block_cells(self, block: int) -> slice:
+        first = block * self._block
+        return slice(self.starts[first], self.starts[min(first + self._block, self.rows)])
+
+    def part(self, first: int, last: int) -> Cells:
+        """Some of the rows, from a block on, as cells of their own, which know how many cells, and
+        groups of `GROUP`, there are before. They are the whole of a matrix of fewer rows."""
+        each = self.rows // max(self.shape[0], 1)
+        cells = slice(self.starts[first * each], self.starts[last * each])
+        starts = self.starts[first * each : last * each + 1] - cells.start
+        missing = None if self.missing is None else self.missing[cells]
+        part = Cells(self.dims, (last - first, *self.shape[1:]), 1, starts, self.indices[cells],
+                     self.values[cells], missing, self.is_corpus)  # fmt: skip
+        part.before = int(cells.start)
+        part.groups_before = sum(self.groups(GROUP)[: first * each // ROW_BLOCK])
+        return part
 
     def dense(self, values: NDArray[Any] | None = None) -> NDArray[Any]:
         """The whole array, (R, *shape), of the data or of other values of the same cells."""

@@ -56,6 +56,10 @@ class FirstLayer(ABC):
     name: ClassVar[str] = ""
     is_automatic: ClassVar[bool] = False  # may be taken by "auto"; those that mix best come first
     token_bytes: ClassVar[int] = 0
+    # A part of the rows can be drawn by itself: then it has `topics_held`, and the methods below
+    # "parts of the rows". Where rows are spread over workers, no other sampler is taken.
+    by_rows: ClassVar[bool] = False
+    topics_held: Any
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
         self.program, self.pattern, self.observed = program, pattern, pattern.observed
@@ -71,7 +75,7 @@ class FirstLayer(ABC):
         # Where there are fewer than 2^31 tokens (`choice`), counts of four bytes are read faster.
         self.count_type = np.dtype(np.int64 if self.draws_counts or self.is_masked else np.int32)
         self.m = rows_array(self.executor, (self.rows, self.topics), self.count_type)
-        if self.token_bytes and not keeps_rows(self.executor):
+        if self.token_bytes and not keeps_rows(self.executor) and program.crew is None:
             tokens = program.cells[self.observed].sum()
             check_bytes(f"{self.observed}: labels of {tokens} tokens", self.token_bytes * tokens,
                         "use layer1='blocked', which needs no labels")  # fmt: skip
@@ -147,6 +151,32 @@ class FirstLayer(ABC):
     @abstractmethod
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a `state`, which is checked: kernels do not look before they index."""
+
+    # ---- parts of the rows ------------------------------------------------------------
+
+    def hold(self, begun: bool = True) -> None:
+        """Begin with the current φ or, unless it has ``begun``, with none."""
+        raise NotImplementedError
+
+    def make_room(self) -> None:
+        """Make the arrays of rows, to be restored."""
+        raise NotImplementedError
+
+    def row_state(self) -> dict[str, NDArray[Any]]:
+        """The part of `state` that has rows, or tokens of rows, first."""
+        raise NotImplementedError
+
+    def shared_state(self) -> dict[str, NDArray[Any]]:
+        """The part of `state` that all rows share."""
+        raise NotImplementedError
+
+    def restore_rows(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a `row_state`, and count again what it has of counts of φ."""
+        raise NotImplementedError
+
+    def restore_shared(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a `shared_state`, after the rows."""
+        raise NotImplementedError
 
     # ---- arrays -----------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.composed import latent_counts
-from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.nonzero import GROUP, Cells
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.first_layer.topics import HeldTopics
@@ -20,8 +20,6 @@ from pgbn.samplers.sparse import SparseCounts
 
 __all__ = ["Blocked"]
 
-_CELLS = 64  # with one stream, where a link draws their counts
-
 
 @register_sampler
 class Blocked(FirstLayer):
@@ -30,6 +28,7 @@ class Blocked(FirstLayer):
 
     name = "blocked"
     is_automatic = True
+    by_rows = True
     topics_held: HeldTopics
     _behind: Run | None
     _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None
@@ -48,11 +47,17 @@ class Blocked(FirstLayer):
         )
 
     def start(self, key: int) -> None:
-        self.topics_held = HeldTopics(self)
+        self.hold()
+        self.make_room()
+
+    def hold(self, begun: bool = True) -> None:
+        self.topics_held = HeldTopics(self, begun=begun)
+
+    def make_room(self) -> None:
         self._behind = self._known = None
         if self.draws_counts or self.is_masked:
             self._behind = latent_counts(self.program, self.observed, self._rates, self._split,
-                                         _CELLS)  # fmt: skip
+                                         GROUP)  # fmt: skip
 
     def loadings_changed(self, key: int) -> None:
         self.topics_held.take()
@@ -94,11 +99,27 @@ class Blocked(FirstLayer):
         self.topics_held.show_counts()
 
     def state(self) -> dict[str, NDArray[Any]]:
-        return {**self.topics_held.state(), "n": self.topics_held.n, "m": self.m}
+        return {**self.shared_state(), **self.row_state()}
+
+    def shared_state(self) -> dict[str, NDArray[Any]]:
+        return {**self.topics_held.state(), "n": self.topics_held.n}
+
+    def row_state(self) -> dict[str, NDArray[Any]]:
+        return {"m": self.m}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        held, most = self.topics_held, 2 ** (8 * self.count_type.itemsize - 1)
-        held.n[...] = read_state(state, "n", held.n.shape, most)
-        self.m[...] = read_state(state, "m", self.m.shape, most)
+        self.restore_rows(state)
+        self.restore_shared(state)
+
+    def restore_rows(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self.m[...] = read_state(state, "m", self.m.shape, self._most)
         self.deliver()
+
+    def restore_shared(self, state: Mapping[str, NDArray[Any]]) -> None:
+        held = self.topics_held
+        held.n[...] = read_state(state, "n", held.n.shape, self._most)
         held.restore(state)
+
+    @property
+    def _most(self) -> int:
+        return int(2 ** (8 * self.count_type.itemsize - 1))

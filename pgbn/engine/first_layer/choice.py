@@ -166,4 +166,5 @@ def samplers_of(program: Program, layer1: str) -> dict[str, FirstLayer]:
     if layer1 == "composed" or isinstance(patterns, str):
         return {}
     kind = sampler_named(layer1)
-    return {pattern.observed: kind(program, pattern) for pattern in patterns}
+    samplers = {pattern.observed: kind(program, pattern) for pattern in patterns}
+    return samplers if program.crew is None else program.crew.layers(samplers)

@@ -71,7 +71,8 @@ class Collapsed(FirstLayer):
         return tokens * (25.0 + 0.05 * topics) + float(counts.size) * (20.0 + 0.05 * topics)
 
     def start(self, key: int) -> None:
-        self.tokens = TokenLabels(self, key)
+        self.tokens = TokenLabels(self)
+        self.tokens.draw(key)
         self._begin()
 
     def _begin(self) -> None:

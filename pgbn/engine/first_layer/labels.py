@@ -31,16 +31,20 @@ _MANY, _FEW = 10**7, 4  # tokens that are not sorted by words as well, and threa
 
 
 class TokenLabels:
-    """The tokens of the data and their labels, drawn first from φ_vk θ_kj and the further terms."""
+    """The tokens of the data and their labels."""
 
-    def __init__(self, layer: FirstLayer, key: int) -> None:
+    def __init__(self, layer: FirstLayer) -> None:
         program = layer.program
         cells = program.cells[layer.observed]
         self.layer = layer
         executor = program.executor
         self.tokens = expand(cells.indptr, cells.indices, cells.values, executor)
         self.labels = rows_array(executor, self.tokens.word.shape, np.uint16)
-        loadings = loadings_of(program.values[layer.pattern.loadings], executor)
+
+    def draw(self, key: int) -> None:
+        """The first labels, from φ_vk θ_kj and the further terms."""
+        layer, executor = self.layer, self.layer.executor
+        loadings = loadings_of(layer.program.values[layer.pattern.loadings], executor)
         executor.rows(draw_labels, layer.rows, key, self.tokens, loadings,
                  layer.scores(), self.labels, layer.pseudo(held=True))  # fmt: skip
 

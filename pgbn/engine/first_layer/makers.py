@@ -23,7 +23,7 @@ class FirstCounts:
         self.sampler.step(key)
 
 
-@maker("first layer", Counts)
+@maker("first layer", Counts, by_rows=True)
 def first_counts(program: Program, task: Counts) -> Run | None:
     """The counts of the data."""
     sampler = program.first_layers.get(task.node.name)

@@ -31,6 +31,7 @@ class Partial(FirstLayer):
 
     name = "partial"
     is_automatic = True
+    by_rows = True
     token_bytes = TOKEN_BYTES
     tokens: TokenLabels
     topics_held: HeldTopics
@@ -49,10 +50,17 @@ class Partial(FirstLayer):
         return without_scores(wiring, pattern, step, cls.name, equation, loadings=True)
 
     def start(self, key: int) -> None:
-        self.tokens = TokenLabels(self, key)
+        self.make_room()
+        self.tokens.draw(key)
         self.tokens.count_into(self.m)
-        self.topics_held = HeldTopics(self, quick=True)
+        self.hold()
         self.deliver()
+
+    def hold(self, begun: bool = True) -> None:
+        self.topics_held = HeldTopics(self, quick=True, begun=begun)
+
+    def make_room(self) -> None:
+        self.tokens = TokenLabels(self)
 
     def prior(self) -> RowPriors:
         """a = φ·θ of the layer above, row by row, where that is its form; else as all have it."""
@@ -96,11 +104,23 @@ class Partial(FirstLayer):
         self.topics_held.show_counts()
 
     def state(self) -> dict[str, NDArray[Any]]:
-        return {"labels": self.tokens.labels, **self.topics_held.state()}
+        return {**self.row_state(), **self.shared_state()}
+
+    def shared_state(self) -> dict[str, NDArray[Any]]:
+        return self.topics_held.state()
+
+    def row_state(self) -> dict[str, NDArray[Any]]:
+        return {"labels": self.tokens.labels}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self.restore_rows(state)
+        self.restore_shared(state)
+
+    def restore_rows(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.tokens.restore(state)
         self.tokens.count_into(self.m)
         self._count_words()
         self.deliver()
+
+    def restore_shared(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.topics_held.restore(state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,12 @@ from numpy.typing import NDArray
 
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.value_lists import empty_loadings, loadings_of, rebuild_loadings
+from pgbn.samplers.first_layer.value_lists import (
+    Loadings,
+    empty_loadings,
+    loadings_of,
+    rebuild_loadings,
+)
 
 __all__ = ["HeldTopics"]
 
@@ -20,21 +26,30 @@ class HeldTopics:
 
     _key: int | None
 
-    def __init__(self, layer: FirstLayer, quick: bool = False) -> None:
-        """``quick``: see `draw_loadings`."""
+    def __init__(self, layer: FirstLayer, quick: bool = False, begun: bool = True) -> None:
+        """``quick``: see `draw_loadings`; unless it has ``begun``, φ will be handed over."""
         self.layer, self.quick = layer, quick
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
         self.n = np.zeros(self.shape, layer.count_type)
-        self.take()
-        if not layer.is_given:
-            cells = layer.program.cells[layer.observed]
-            words = cells.total(cells.values, (cells.dims[-1],)).astype(np.int64)
-            self._room = empty_loadings(words, layer.topics, layer.typical_eta, quick)
+        if begun:
+            self.take()
+
+    @cached_property
+    def _room(self) -> Loadings:
+        """Where φ is drawn to."""
+        layer = self.layer
+        cells = layer.program.cells[layer.observed]
+        words = cells.total(cells.values, (cells.dims[-1],)).astype(np.int64)
+        return empty_loadings(words, layer.topics, layer.typical_eta, self.quick)
 
     def take(self) -> None:
         """φ as the program has it."""
         value = self.layer.program.values[self.layer.pattern.loadings]
         self.loadings, self._key = loadings_of(value, self.layer.executor), None
+
+    def hand_over(self, loadings: Loadings) -> None:
+        """φ as it was drawn elsewhere."""
+        self.loadings, self._key = loadings, None
 
     def draw(self, key: int) -> None:
         """φ_k ~ Dir(η + n_k)."""

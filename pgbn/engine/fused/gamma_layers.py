@@ -17,8 +17,8 @@ from pgbn.network.sumproduct import operand_of
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.nodes.rules.registry import is_own, is_own_rule
-from pgbn.samplers.content import ByContent, key_for
-from pgbn.samplers.executor import SERIAL, cut_rows
+from pgbn.samplers.content import key_for
+from pgbn.samplers.executor import SERIAL, by_blocks, cut_rows, numbers_rows
 from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.layers.tables import count_tables, share_tables
 from pgbn.samplers.rows import PARALLEL
@@ -175,7 +175,7 @@ class SharedTables(LayerTables):
         count_tables(self._key, start, stop, self.documents, shape, self._m, share)
 
 
-@maker("fused", SlotCounts)
+@maker("fused", SlotCounts, by_rows=True)
 def fused_tables(program: Program, task: SlotCounts) -> LayerTables | None:
     """The tables of a gamma whose shape is φ·θ, or the same for all rows; None if the slot has
     another form."""
@@ -213,7 +213,7 @@ def _padded(phi: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
     return out, largest
 
 
-@maker("fused", Draw)
+@maker("fused", Draw, by_rows=True)
 def fused_draw(program: Program, task: Draw) -> Run | None:
     """The draw of a layer of gammas by one kernel. It checks nothing: where it hears rules that a
     user has written, what they give is checked first."""
@@ -255,8 +255,8 @@ def layer_draw(program: Program, node: Node) -> Run | None:
         rates: Any = np.broadcast_to(rate.get() + exposure.get(), lines).reshape(replicates, rows)
         m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns))
         out, sums = program.pool.empty((replicates, rows, columns)), np.empty((replicates, rows))
-        by_content = isinstance(program.executor, ByContent)
-        executor = program.executor if out.size > PARALLEL or by_content else SERIAL
+        own = numbers_rows(program.executor)
+        executor = by_blocks(program.executor, BLOCK) if out.size > PARALLEL or own else SERIAL
         given = (m, np.ascontiguousarray(rates), out, sums)
         if mix is None:
             prior = np.broadcast_to(shape.get(), (replicates, 1, 1, columns)).reshape(-1, columns)

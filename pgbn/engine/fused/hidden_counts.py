@@ -20,7 +20,7 @@ from pgbn.samplers import vectorised
 __all__ = ["hidden_draw"]
 
 
-@maker("fused", Draw)
+@maker("fused", Draw, by_rows=True)
 def hidden_draw(program: Program, task: Draw) -> Run | None:
     """Draw the hidden counts that each stand alone in the shape of one gamma."""
     node, name = task.node, task.node.name

@@ -38,7 +38,7 @@ __all__ = ["shared_rows"]
 _MOST = 2**31  # counts that the kernel can add up
 
 
-@maker("fused", DataCounts)
+@maker("fused", DataCounts, by_rows=True)
 def shared_rows(program: Program, task: DataCounts) -> Run | None:
     """The function that draws the counts behind data, if they have this form."""
     node, link = task.node, find_link(task.node)

@@ -19,6 +19,7 @@ from pgbn.checks import check_integer
 from pgbn.engine.data.cells import Cells, read_data
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.chain import Chain
+from pgbn.engine.shards.crew import executor_behind
 from pgbn.errors import DataError
 from pgbn.samplers.random import stream_key, word_of
 
@@ -38,12 +39,12 @@ def append_rows(
     shared = {name: values[name] for name in network.latent if name not in local}
     new = read_data(network, data)
     seed = stream_key(chain.seed, word_of("append"), chain.sweeps)
-    seated = Chain(network.holding(*shared), new, seed, executor=chain.program.executor,
+    seated = Chain(network.holding(*shared), new, seed, executor=executor_behind(chain.program),
                    layer1=_held_sampler(chain), given=shared).sweep(sweeps).values  # fmt: skip
     init = {name: _joined(network, plate, name, values[name], seated[name]) for name in local}
     whole = {name: _stacked(chain.program.cells[name], new[name]) for name in network.observed}
     joined = Chain(network, whole, chain.seed, chain.number, {**shared, **init}, chain.layer1,
-                   executor=chain.program.executor)  # fmt: skip
+                   executor=executor_behind(chain.program))  # fmt: skip
     joined.sweeps = chain.sweeps  # no stream is used twice
     return joined
 

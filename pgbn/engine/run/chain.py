@@ -25,6 +25,7 @@ from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.run.trace import TraceEvent, trace_turns
 from pgbn.engine.run.turns import arrange, begin_counts, joined
+from pgbn.engine.shards.crew import crew_of
 from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
@@ -65,10 +66,11 @@ class Chain(ChainVerbs):
         self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
         worker = executor_of(threads, executor)
         cells = read_data(network, read_corpora(network, data, worker))
-        shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
+        shapes = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | self.given.shapes)
         check_fits(network, sizes, rows_in=getattr(worker, "memory", None))
-        program = Program(network, cells, sizes, 1, worker)
+        program = Program(network, cells, sizes, 1, getattr(worker, "local", worker))
+        program.crew = crew_of(program, worker)
         self._begin_given(program, {} if init is None else init)
         self._begin(program, layer1)
 
@@ -143,10 +145,10 @@ class Chain(ChainVerbs):
         assert isinstance(node, Observed)
         if name not in self._redraws:
             self._redraws[name] = prior_step(self.program, name)
-        value = self._redraws[name](key)
-        self.program.cells[name] = cells_of(node, value, self.program.replicates)
-        if name in self.program.first_layers:
-            self.program.first_layers[name].start(stream_key(key, 1))
+        program, value = self.program, self._redraws[name](key)
+        program.cells[name] = cells_of(node, value, program.replicates)
+        if name in program.first_layers:
+            program.first_layers[name].start(stream_key(key, 1))
 
     def _begin(self, program: Program, layer1: str) -> None:
         self.program, self.sweeps, self._number = program, 0, 0
@@ -162,13 +164,11 @@ class Chain(ChainVerbs):
 
     @property
     def samplers(self) -> tuple[FirstLayer, ...]:
-        """The samplers of the first layer, one for an observed node; none where the general rules
-        draw it."""
+        """Those of the first layer, one for an observed node; none where general rules draw it."""
         return tuple(self.program.first_layers.values())
 
     def follow(self, schedule: Schedule) -> None:
-        """Take the steps in the order of ``schedule``, which is not checked: with a wrong one
-        the chain samples from another distribution, as `pgbn.testing` shows."""
+        """Take the steps in this order, which is not checked: a wrong one has another law."""
         self.schedule = schedule
         self._turns, self._later = arrange(self.program, schedule, self.seed, self.number)
         begin_counts(self._turns, self.sweeps)
@@ -180,7 +180,7 @@ class Chain(ChainVerbs):
 
     def sweep(self, n: int = 1) -> Chain:
         """Run ``n`` sweeps."""
-        turns = joined(self._turns)
+        turns = joined(self._turns, self.program.crew)
         for _ in range(check_integer("sweep: n", n, 0)):
             self.sweeps += 1
             self._take_given()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.first_layer.base import FirstLayer
@@ -18,7 +19,10 @@ from pgbn.network.reads import CountsRead
 from pgbn.network.steps import Step
 from pgbn.samplers.random import stream_key, word_of
 
-__all__ = ["JoinedTurn", "Turn", "arrange", "begin_counts", "joined"]
+if TYPE_CHECKING:
+    from pgbn.engine.shards.crew import Crew
+
+__all__ = ["AfarRun", "AfarTurns", "JoinedTurn", "Turn", "arrange", "begin_counts", "joined"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,28 @@ class JoinedTurn:
         self.sampler.step_before(stream_key(self.base, sweep), keyed)
 
 
+@dataclass(frozen=True)
+class AfarRun:
+    """A step that the workers run, each on its rows."""
+
+    crew: Crew
+    base: int
+
+    def __call__(self, key: int) -> None:
+        self.crew.run([(self.base, key)])
+
+
+@dataclass(frozen=True)
+class AfarTurns:
+    """Several of them, one after another."""
+
+    crew: Crew
+    bases: tuple[int, ...]
+
+    def __call__(self, sweep: int) -> None:
+        self.crew.run([(base, stream_key(base, sweep)) for base in self.bases])
+
+
 def arrange(
     program: Program, schedule: Iterable[Step], seed: int, number: int
 ) -> tuple[list[Turn], dict[str, Turn]]:
@@ -59,17 +85,31 @@ def arrange(
         base = stream_key(seed, number, word_of(step.name + again))
         node = program.network.nodes[step.node]
         task = Counts(node) if step.upward else Draw(node)
-        turns.append(Turn(step, base, make_step(program, task)))
+        program.by_rows = True
+        run = make_step(program, task)
+        if program.crew is not None and program.crew.takes(step):
+            run = AfarRun(program.crew, base)
+        turns.append(Turn(step, base, run))
+    if program.crew is not None:
+        program.crew.begin(tuple(schedule), seed, number)
     later = {turn.step.node: turn for turn in turns if turn.step.on_demand}
     return [turn for turn in turns if not turn.step.on_demand], later
 
 
-def joined(turns: list[Turn]) -> list[Callable[[int], None]]:
-    """The turns, with the tables that can be drawn beside the counts of the data joined to them."""
+def joined(turns: list[Turn], crew: Crew | None = None) -> list[Callable[[int], None]]:
+    """The turns, with the tables that can be drawn beside the counts of the data joined to them.
+    Where a crew runs some, those that follow each other are one message, and the sweep is committed
+    in the end."""
     out: list[Callable[[int], None]] = []
     waiting = deque(turns)
     while waiting:
         turn = waiting.popleft()
+        if isinstance(turn.run, AfarRun):
+            bases = [turn.base]
+            while waiting and isinstance(waiting[0].run, AfarRun):
+                bases.append(waiting.popleft().base)
+            out.append(AfarTurns(turn.run.crew, tuple(bases)))
+            continue
         if not isinstance(turn.run, FirstCounts):
             out.append(turn)
             continue
@@ -77,7 +117,7 @@ def joined(turns: list[Turn]) -> list[Callable[[int], None]]:
         while waiting and isinstance(part := waiting[0].run, LayerTables) and sampler.joins(part):
             tables.append((part, waiting.popleft().base))
         out.append(JoinedTurn(sampler, turn.base, tuple(tables)))
-    return out
+    return out if crew is None else [*out, crew.swept]
 
 
 def begin_counts(turns: Iterable[Turn], sweeps: int) -> None:

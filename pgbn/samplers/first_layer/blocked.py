@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.executor import SERIAL, Executor, cut_rows
+from pgbn.samplers.executor import SERIAL, Executor, cut_rows, row_word
 from pgbn.samplers.first_layer.known_sums import allocate_known
 from pgbn.samplers.first_layer.pseudo import PseudoTopics, draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
@@ -112,7 +112,8 @@ def split_all_cells(
 ) -> None:
     """Split all cells; n_wk (R, V, K) and m (rows, K), and the counts ``split_e`` of the
     pseudo-topics, are written anew. ``known`` are `padded_topics` and `cell_sums`, if they are."""
-    word, edges = np.uint64(key), cut_rows(executor, cells.indptr.size - 1, cells, theta, m)
+    rows = cells.indptr.size - 1
+    word, edges = row_word(executor, key, rows), cut_rows(executor, rows, cells, theta, m)
     n_wk[...] = 0
     free: list[tuple[np.ndarray, PseudoTopics | None]] = [(n_wk, split_e)]
     if split_e is not None:

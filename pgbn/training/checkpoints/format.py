@@ -22,6 +22,7 @@ from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode
 from pgbn.errors import StorageError
 from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
+from pgbn.samplers.executor import Executor
 from pgbn.storage.codecs import Files, Group, register_unloadable
 from pgbn.storage.folders import check_content
 from pgbn.storage.kept_columns import Kept
@@ -77,13 +78,19 @@ def encode_checkpoint(
 
 
 def decode_checkpoint(
-    content: Mapping[str, Any], files: Files, threads: int | None = None
+    content: Mapping[str, Any],
+    files: Files,
+    threads: int | None = None,
+    executor: Executor | None = None,
 ) -> Checkpoint:
-    """The checkpoint again; its chain runs on ``threads``."""
+    """The checkpoint again; its chain runs on ``threads``, or by an ``executor``."""
     state = files(STATE)
     means = {name: state.pop(name) for name in list(state) if name.startswith((MEAN, KEPT))}
     chain = decode_chain(
-        content["chain"], lambda group: state if group == STATE else files(group), threads=threads
+        content["chain"],
+        lambda group: state if group == STATE else files(group),
+        threads=threads,
+        executor=executor,
     )
     trace, context = content["trace"], content["context"]
     _check_place(content["phase"], trace, context)

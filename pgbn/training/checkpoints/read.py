@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pgbn.errors import StorageError
+from pgbn.samplers.executor import Executor
 from pgbn.storage.codecs import Files
 from pgbn.storage.folders import read_folder
 from pgbn.storage.kept_columns import read_kept
@@ -16,7 +17,9 @@ from pgbn.training.checkpoints.format import COLUMNS, KIND, Checkpoint, decode_c
 __all__ = ["read_checkpoint"]
 
 
-def read_checkpoint(path: str | Path, *, threads: int | None = None) -> Checkpoint:
+def read_checkpoint(
+    path: str | Path, *, threads: int | None = None, executor: Executor | None = None
+) -> Checkpoint:
     """The last complete checkpoint in a folder."""
 
     def read(body: Mapping[str, Any], files: Files) -> Checkpoint:
@@ -26,6 +29,6 @@ def read_checkpoint(path: str | Path, *, threads: int | None = None) -> Checkpoi
                 f"pgbn.load({str(path)!r}), or a command such as pgbn topics {path}"
             )
         kept = read_kept(files(COLUMNS)) if COLUMNS in body["groups"] else {}
-        return replace(decode_checkpoint(body["content"], files, threads), columns=kept)
+        return replace(decode_checkpoint(body["content"], files, threads, executor), columns=kept)
 
     return read_folder(path, read)

@@ -23,7 +23,6 @@ from pgbn.engine.run.run_store import KIND as RUN
 from pgbn.engine.run.sampling import resume_sampling
 from pgbn.engine.run.saving import Timing
 from pgbn.errors import DataError, StorageError, notify
-from pgbn.samplers.executor import Executor
 from pgbn.storage import folders, writing
 from pgbn.storage.archive import MANIFEST, read_manifest
 from pgbn.storage.kept_columns import check_kept
@@ -106,15 +105,14 @@ def resume(
     path: str | Path,
     *,
     family: Build | None = None,
-    executor: Executor | None = None,
     **options: Any,
 ) -> Any:
     """Go on with the training or the run of `net.sample` in a folder, from its last checkpoint,
     and save the result there.
 
     ``family`` is that of `train_layerwise`, needed where it is no model of the zoo, since files
-    hold no functions; ``executor`` that of `net.sample`. The options are those of
-    `pgbn.checkpoint.train`. Of what is finished, the result is loaded.
+    hold no functions. The options are those of `pgbn.checkpoint.train`. Of what is finished, the
+    result is loaded.
     """
     running, unknown = Running.among(options)
     for name in unknown:
@@ -124,13 +122,13 @@ def resume(
     if kind == RUN:
         return resume_sampling(
             path, Timing(**running.timing), running.threads, running.progress, running.callback,
-            executor,
+            running.executor,
         )  # fmt: skip
     if kind in _FINISHED:
         notify(f"{path}: finished already, there is nothing left to do")
         return folders.load(path)
     with writing.writing(path):
-        at = read_checkpoint(path, threads=running.threads)
+        at = read_checkpoint(path, threads=running.threads, executor=running.executor)
         other = another_machine(at.machine)
         if other:
             notify(f"{path}: the chain goes on, perhaps with other last bits than there: {other}")
@@ -156,8 +154,8 @@ def _run(
             listen(event)
 
         result = train_settings(
-            settings, data, callback=each, threads=running.threads, progress=running.progress,
-            **beginning,
+            settings, data, callback=each, threads=running.threads, executor=running.executor,
+            progress=running.progress, **beginning,
         ).with_vocabulary(context.get("vocabulary"))  # fmt: skip
     record = {
         **context.get("record", {}),

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pgbn.engine.run.progress import check_callback
 from pgbn.engine.run.saving import Timing
+from pgbn.samplers.executor import Executor
 from pgbn.training.growing import Progress
 
 __all__ = ["Listener", "Running", "takes"]
@@ -19,12 +20,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Running(Timing):
-    """When checkpoints are written, who listens, on how many threads, and whether the live line is
-    shown."""
+    """When checkpoints are written, who listens, on how many threads or by which executor, and
+    whether the live line is shown."""
 
     callback: Listener | None = None
     threads: int | None = None
     progress: bool = True
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,0 +1,241 @@
+"""The crew: workers that have the rows of a chain, and the driver's side of what travels.
+
+    down   values that all rows share, when they were drawn; φ of the first layer as it was drawn,
+           once for each machine; the keys of the steps
+    up     integer counts that the steps of rows have for what all rows share; rows, when the driver
+           or a user reads them
+
+What is drawn by several workers does not depend on how many they are: streams are those of rows,
+counts are integers, and floats are added by the driver, in the order of rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.program import Program
+from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.shards import worker
+from pgbn.engine.shards.layer import AfarLayer
+from pgbn.engine.shards.mail import Mail, Message
+from pgbn.engine.shards.plate import axis_of, is_shared_out, plate_of_rows, shard_edges
+from pgbn.engine.shards.tables import AfarTable
+from pgbn.engine.shards.worker import TABLES, Place, Reply, Spec
+from pgbn.errors import NetworkError
+from pgbn.network.steps import Step
+from pgbn.samplers.executor import Executor
+from pgbn.samplers.hands import Hands
+
+__all__ = ["PARTS", "Crew", "crew_of", "executor_behind"]
+
+PARTS = ("compute", "wait", "serialise", "commit")  # of the time of a sweep
+
+
+def crew_of(program: Program, executor: Executor) -> Crew | None:
+    """Those who work on the rows of a program: the hands of an executor, if it has any and the
+    rows can be told apart. From then on its tables fetch what they do not have."""
+    hands = getattr(executor, "hands", None)
+    plate = None if hands is None else plate_of_rows(program)
+    if hands is None or plate is None:
+        return None
+    return Crew(program, executor, hands(), plate)
+
+
+def executor_behind(program: Program) -> Executor:
+    """The executor that a chain was given."""
+    return program.executor if program.crew is None else program.crew.executor
+
+
+class Crew:
+    """The workers of one chain. ``seconds``: what the sweeps so far took, by part."""
+
+    def __init__(self, program: Program, executor: Executor, hands: Hands, plate: str) -> None:
+        self.program, self.hands, self.plate = program, hands, plate
+        self.executor = executor
+        self.seconds: dict[str, float] = dict.fromkeys(PARTS, 0.0)
+        self.cells = {n: c for n, c in program.cells.items() if plate in program.storage[n]}
+        largest = max(self.cells.values(), key=lambda cells: cells.values.size)
+        rows = program.sizes[plate]
+        self.edges = shard_edges(largest.starts, rows, hands.number)
+        self.tables = {name: AfarTable(partial(self._fetch, name)) for name in TABLES}
+        for name, table in self.tables.items():
+            table.update(getattr(program, name))
+            setattr(program, name, table)
+        self.loadings: dict[str, Any] = {}  # topics that the workers do not have yet
+        self._shared: dict[Place, NDArray[Any]] = {}  # what all workers have
+        self._phi: dict[str, Any] = {}  # handles of the topics that they have
+        self._sweeps = 0  # since the last commit
+        self.mail = Mail(hands, self.edges, repr(executor))
+
+    # ---- the beginning ----------------------------------------------------------------
+
+    def layers(self, samplers: Mapping[str, FirstLayer]) -> dict[str, FirstLayer]:
+        """The samplers of the first layer, their rows with the workers."""
+        for observed, sampler in samplers.items():
+            if observed in self.cells and not sampler.by_rows:
+                raise NetworkError(
+                    f"layer1={sampler.name!r} draws over all rows in turn, and cannot be spread "
+                    f"over workers by {self.executor!r}; use layer1='partial'"
+                )
+        return {name: AfarLayer(own, self) if name in self.cells else own
+                for name, own in samplers.items()}  # fmt: skip
+
+    def takes(self, step: Step) -> bool:
+        """Whether the workers run a step, which has just been made."""
+        return is_shared_out(self.program, step, self.plate)
+
+    def begin(self, schedule: tuple[Step, ...], seed: int, number: int) -> None:
+        """Give each worker its rows of the data."""
+        program = self.program
+        layer1 = next((layer.name for layer in program.first_layers.values()), "composed")
+        spec = self.hands.share(
+            Spec(program.network, self.plate, program.sizes, layer1, program.kernels, schedule,
+                 seed, number, self.hands.threads)
+        )  # fmt: skip
+        here = {name: array for name, array in program.cells.items() if name not in self.cells}
+        layers = {n: s for n, s in program.first_layers.items() if isinstance(s, AfarLayer)}
+        begun = [name for name, layer in layers.items() if hasattr(layer.own, "topics_held")]
+        rows = {name: self.mail.ask(worker.row_state, name) for name in begun}
+        for table in self.tables.values():
+            for key in table:
+                table[key] = table[key]  # the workers will have nothing
+        first = []
+        for start, stop in self.edges:
+            cells = {name: cells.part(start, stop) for name, cells in self.cells.items()} | here
+            indexes = {name: self._rows_of_index(name, start, stop) for name in program.indexes}
+            first.append((worker.build, (spec, start, self.hands.share(cells), indexes)))
+        self._shared, self._phi = {}, {}
+        self.mail.begin(first)
+        if begun:  # they go on in another order of the steps
+            each = [{n: rows[n][w] for n in begun} for w in range(len(self.edges))]
+            self._push()
+            self.mail.note(worker.restore, own=[(({}, states),) for states in each])
+            self.loadings = {name: layers[name].own.topics_held for name in begun}
+
+    def _rows_of_index(self, name: str, first: int, last: int) -> NDArray[np.int64]:
+        array = self.program.indexes[name]
+        lookups = {
+            lookup.name: lookup.dims
+            for polynomial in self.program.wiring.polynomials.values()
+            for term in polynomial.terms
+            for factor in term.factors
+            for lookup in factor.lookups
+        }
+        dims = lookups.get(name, ())
+        if self.plate not in dims:
+            return array
+        return np.take(array, range(first, last), axis=dims.index(self.plate) + 1)
+
+    def start(self, observed: str, key: int) -> None:
+        """Begin a sampler of the first layer."""
+        self._push()
+        self._absorb(self.mail.tell(worker.start, observed, key))
+
+    def restore_rows(self, observed: str, each: Sequence[Mapping[str, Any]]) -> None:
+        """Put the rows of a sampler where they were."""
+        self._push()
+        self._absorb(
+            self.mail.tell(worker.restore_rows, observed, own=[(state,) for state in each])
+        )
+
+    # ---- sweeps -----------------------------------------------------------------------
+
+    def run(self, jobs: Sequence[tuple[int, int]]) -> None:
+        """Let all workers take steps, known by the base of their turns, with these keys."""
+        began = time.perf_counter()
+        self._push()
+        sent = time.perf_counter()
+        replies = self.mail.tell(worker.run_turns, list(jobs))
+        answered = time.perf_counter()
+        self._absorb(replies)
+        slowest = max(reply.seconds for reply in replies)
+        self.seconds["compute"] += slowest
+        self.seconds["wait"] += max(answered - sent - slowest, 0.0)
+        self.seconds["serialise"] += sent - began + time.perf_counter() - answered
+
+    def swept(self, sweep: int) -> None:
+        """The end of a sweep: every few of them, the workers commit what they have."""
+        self._sweeps += 1
+        if self._sweeps >= self.hands.commit:
+            began = time.perf_counter()
+            self.mail.commit(self._base)
+            self._sweeps = 0
+            self.seconds["commit"] += time.perf_counter() - began
+
+    def _base(self) -> list[Message]:
+        """What a new worker is told around its `restore`, of what all workers have now."""
+        shared, phi = dict(self._shared), dict(self._phi)
+        return [
+            (worker.put, (shared, {})),
+            *((worker.put_loadings, each) for each in phi.items()),
+        ]
+
+    def _absorb(self, replies: Sequence[Reply]) -> None:
+        for table, key in dict.fromkeys(place for reply in replies for place in reply.kept):
+            self.tables[table].left(key)
+        for table, key in replies[0].share:
+            assert table == "counts", (table, key)
+            parts = [reply.share[table, key] for reply in replies]
+            assert all(part.dtype.kind in "iu" for part in parts), key
+            self.tables[table][key] = np.asarray(sum(parts[1:], parts[0]))
+        for observed in replies[0].topics:
+            layer = self.program.first_layers[observed]
+            assert isinstance(layer, AfarLayer)
+            layer.take_counts([reply.topics[observed] for reply in replies])
+
+    def _push(self) -> None:
+        """Tell the workers what has changed here: what all share, and their rows of the rest."""
+        shared: dict[Place, NDArray[Any]] = {}
+        own: list[dict[Place, NDArray[Any]]] = [{} for _ in self.edges]
+        for name, table in self.tables.items():
+            for key in list(table.fresh):
+                if self._axis(name, key) is not None:
+                    for part, rows in zip(own, self._cut(name, key, table[key]), strict=True):
+                        part[name, key] = rows
+                    table.left(key)
+                elif name in ("values", "drawn") and not self._is_held(name, key):
+                    shared[name, key] = table[key]
+                table.fresh.pop(key, None)
+        if shared or own[0]:
+            self._shared |= shared
+            self.mail.note(worker.put, self.hands.share(shared), own=[(part,) for part in own])
+        for observed, held in self.loadings.items():
+            self._phi[observed] = self.hands.share(tuple(held.loadings))
+            self.mail.note(worker.put_loadings, observed, self._phi[observed])
+        self.loadings = {}
+
+    def _is_held(self, table: str, key: Any) -> bool:
+        """Whether it is φ of a first layer that has begun: its sampler has it in another form."""
+        layers = self.program.first_layers.items()
+        return table == "values" and (table, key) in self._shared and any(
+            layer.pattern.loadings == key for name, layer in layers if name in self.cells
+        )  # fmt: skip
+
+    # ---- rows that are read here ------------------------------------------------------
+
+    def _axis(self, table: str, key: Any) -> int | None:
+        names = key if isinstance(key, tuple) else (key,)
+        return axis_of(self.program, self.plate, table, names)
+
+    def _fetch(self, table: str, key: Any) -> NDArray[Any]:
+        axis = self._axis(table, key)
+        assert axis is not None, (table, key)
+        return np.concatenate(self.mail.ask(worker.read, table, key), axis=axis)
+
+    def _cut(self, table: str, key: Any, array: NDArray[Any]) -> list[NDArray[Any]]:
+        """The rows of each worker."""
+        axis = self._axis(table, key)
+        assert axis is not None
+        if table == "latent_counts":
+            cells = self.cells[key]
+            each = cells.rows // self.program.sizes[self.plate]
+            ends = [int(cells.starts[last * each]) for _, last in self.edges]
+        else:
+            ends = [last for _, last in self.edges]
+        return np.split(array, ends[:-1], axis=axis)

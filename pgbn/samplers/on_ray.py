@@ -1,0 +1,246 @@
+"""Ray: workers on the cores of this machine, or of a cluster, that keep the rows.
+
+The only part of pgbn that knows Ray: actors with a room each (`pgbn.samplers.hands`), its object
+store for what goes to all of them, and what is done about those that die or do not answer. What is
+said to them stands in `pgbn.engine.shards`.
+"""
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+from weakref import finalize
+
+from pgbn.checks import check_integer, thread_count
+from pgbn.errors import DataError, PgbnError
+from pgbn.samplers.executor import Threads
+from pgbn.samplers.hands import WorkerLost
+
+__all__ = ["Ray"]
+
+_CORES = os.cpu_count() or 1
+
+
+class Ray:
+    """Rows on ``workers`` of Ray, with ``threads`` each: processes of this machine or, given the
+    ``address`` of a cluster ("auto" for the one that this machine belongs to), of its machines. As
+    many workers as there are cores for, unless it is said.
+
+    What has no rows is drawn here. Workers leave what they have with Ray every ``commit`` sweeps:
+    one that dies, or gives no answer for ``timeout`` seconds, is replaced and goes on from there.
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        address: str | None = None,
+        threads: int = 1,
+        timeout: float = 600.0,
+        commit: int = 1,
+    ) -> None:
+        if find_spec("ray") is None:
+            raise DataError("pgbn.Ray needs the package ray: pip install pgbn[ray]")
+        if address is not None and (not isinstance(address, str) or not address):
+            raise DataError(f"Ray: address={address!r}: give the address of a cluster, or 'auto'")
+        self.threads = check_integer("Ray: threads", threads, 1)
+        self.asked = None if workers is None else check_integer("Ray: workers", workers, 1)
+        self.workers = self.asked or max(_CORES // self.threads, 1)
+        self.commit = check_integer("Ray: commit", commit, 1)
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+            raise DataError(f"Ray: timeout={timeout!r}: give seconds, more than 0")
+        self.address, self.timeout = address, float(timeout)
+        self.local = Threads(thread_count(None))
+        self._hands: RayHands | None = None
+
+    def __repr__(self) -> str:
+        address = "" if self.address is None else f", address={self.address!r}"
+        return f"Ray(workers={self.workers}{address})"
+
+    def __deepcopy__(self, memo: Any) -> "Ray":
+        return self  # what is copied with it, as an estimator is, has the same workers
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ray, (self.asked, self.address, self.threads, self.timeout, self.commit)
+
+    def hands(self) -> "RayHands":
+        """The workers; they are started when they are first needed."""
+        if self._hands is None or not self._hands.is_alive():
+            self._hands = RayHands(self)
+        return self._hands
+
+    def close(self) -> None:
+        """End the workers, and Ray where it was started for them."""
+        if self._hands is not None:
+            self._hands.close()
+            self._hands = None
+
+    # ---- what is done here: the methods of an executor ----------------------------------
+
+    def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
+        self.local.rows(kernel, rows, key, *args)
+
+    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        return self.local.calls(calls)
+
+    def behind(
+        self,
+        before: Callable[[int], Any],
+        middle: Callable[[int], Any],
+        after: Callable[[int], Any],
+        number: int,
+    ) -> None:
+        self.local.behind(before, middle, after, number)
+
+
+class _Worker:
+    """An actor: a room, and whatever it is asked to do in it."""
+
+    def __init__(self) -> None:
+        self.room: dict[str, Any] = {}
+
+    def where(self) -> tuple[str, int]:
+        import ray
+
+        return ray.get_runtime_context().get_node_id(), os.getpid()
+
+    def do(self, function: Callable[..., Any], *args: Any) -> tuple[bool, Any]:
+        return True, function(self.room, *args)
+
+
+class _Ticket(NamedTuple):
+    """Two results of a call: that it was made, and what it gave, to be fetched if it is wanted."""
+
+    made: Any
+    result: Any
+
+
+class RayHands:
+    """Actors as `pgbn.samplers.hands.Hands`."""
+
+    def __init__(self, settings: Ray) -> None:
+        import ray
+
+        self.ray: Any = ray
+        self.settings, self.timeout = settings, settings.timeout
+        self.number, self.threads, self.commit = settings.workers, settings.threads, settings.commit
+        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # they are raised again here
+        self.began = not ray.is_initialized()
+        if self.began:
+            self._begin(settings.address)
+        self._check_cores()
+        settings.workers = self.number
+        self._kind = ray.remote(_Worker).options(
+            # on this machine workers share the cores, as threads do: none waits for a free one
+            num_cpus=self.threads if settings.address else 0,
+            max_restarts=0,
+            scheduling_strategy="SPREAD",
+        )
+        self._ages = [0] * self.number
+        self._actors: list[Any] = [self._kind.remote() for _ in range(self.number)]
+        self._places = [self._place(number) for number in range(self.number)]
+        self._end = finalize(self, _end, ray, self._actors, self.began)
+
+    def _begin(self, address: str | None) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_worker_niceness", "0")  # else they give way to everybody
+        cores = {} if address else {"num_cpus": max(_CORES, self.number * self.threads)}
+        try:
+            self.ray.init(address, include_dashboard=None if address else False,
+                          log_to_driver=False, logging_level=logging.ERROR, **cores)  # fmt: skip
+        except Exception as error:
+            raise DataError(f"Ray: address={address!r}: no cluster there ({error})") from error
+
+    def _check_cores(self) -> None:
+        if self.settings.address is None:
+            return
+        cores = int(self.ray.cluster_resources().get("CPU", 0))
+        if self.settings.asked is None:
+            self.number = max(cores // self.threads, 1)
+        if cores < self.number * self.threads:
+            raise DataError(
+                f"Ray: {self.number} workers of {self.threads} threads, but the cluster has "
+                f"{cores} cores; give workers={max(cores // self.threads, 1)}"
+            )
+
+    def _place(self, number: int) -> tuple[str, int]:
+        """The machine and the process of a worker."""
+        try:
+            return self.ray.get(self._actors[number].where.remote(), timeout=self.timeout)
+        except self.ray.exceptions.GetTimeoutError:
+            raise WorkerLost(number, f"it did not start within {self.timeout:g} s") from None
+        except self.ray.exceptions.RayActorError as error:
+            raise WorkerLost(number, f"it did not start: {error}") from error
+
+    def is_alive(self) -> bool:
+        return self._end.alive and self.ray.is_initialized()
+
+    def close(self) -> None:
+        self._end()
+
+    # ---- the methods of hands -----------------------------------------------------------
+
+    def age(self, worker: int) -> int:
+        return self._ages[worker]
+
+    def renew(self, worker: int) -> None:
+        with suppress(Exception):
+            self.ray.kill(self._actors[worker])
+        with suppress(Exception):  # one that hangs does not hear it
+            self._end_process(*self._places[worker])
+        self._ages[worker] += 1
+        self._actors[worker] = self._kind.remote()
+        self._places[worker] = self._place(worker)
+
+    def _end_process(self, node: str, process: int) -> None:
+        if node == self.ray.get_runtime_context().get_node_id():
+            os.kill(process, signal.SIGKILL)
+            return
+        strategy = self.ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, False)
+        kill = self.ray.remote(os.kill).options(num_cpus=0, scheduling_strategy=strategy)
+        self.ray.wait([kill.remote(process, signal.SIGKILL)], timeout=30.0)
+
+    def share(self, value: Any) -> Any:
+        return self.ray.put(value)
+
+    def ask(self, worker: int, function: Callable[..., Any], *args: Any) -> _Ticket:
+        given = [arg.result if isinstance(arg, _Ticket) else arg for arg in args]
+        call = self._actors[worker].do.options(num_returns=2)
+        return _Ticket(*call.remote(function, *given))
+
+    def answers(self, tickets: Mapping[int, Any]) -> dict[int, Any]:
+        self.done(tickets)
+        return {number: self._get(number, t.result) for number, t in tickets.items()}
+
+    def done(self, tickets: Mapping[int, Any]) -> None:
+        made = {ticket.made: number for number, ticket in tickets.items()}
+        _, late = self.ray.wait(list(made), num_returns=len(made), timeout=self.timeout)
+        if late:
+            raise WorkerLost(made[late[0]], f"it gave no answer within timeout={self.timeout:g} s")
+        for reference, number in made.items():
+            self._get(number, reference)
+
+    def _get(self, number: int, reference: Any) -> Any:
+        failures = self.ray.exceptions
+        try:
+            return self.ray.get(reference)
+        except failures.RayTaskError as error:
+            raise error.cause from error
+        except failures.RayActorError as error:
+            raise WorkerLost(number, f"it died: {error}") from error
+        except failures.ObjectLostError as error:
+            raise PgbnError(
+                f"Ray: what worker {number} left at its last commit was lost with its machine; go "
+                "on from the last checkpoint (save= and resume)"
+            ) from error
+
+
+def _end(ray: Any, actors: list[Any], began: bool) -> None:
+    """End the actors, and Ray if it was begun for them."""
+    with suppress(Exception):
+        for actor in actors:
+            ray.kill(actor)
+        if began:
+            ray.shutdown()

@@ -1,0 +1,238 @@
+"""Workers of a real, local Ray: the bits of threads, and what is done about those that are lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+import pgbn
+from pgbn import zoo
+from pgbn.samplers import on_ray
+from tests.engine.shards.test_crew import CASES, X, assert_same, everything
+
+ray = pytest.importorskip("ray", reason="no wheels of ray for this machine: see the extra `test`")
+
+BYTES = 80 * 2**20
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[pgbn.Ray]:
+    """One Ray, and three workers, for all tests."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
+    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR",
+             object_store_memory=BYTES)  # fmt: skip
+    made = pgbn.Ray(workers=3, timeout=120)
+    made.hands()
+    yield made
+    made.close()
+    ray.shutdown()
+
+
+@pytest.fixture
+def hands(executor: pgbn.Ray) -> Iterator[on_ray.RayHands]:
+    """The workers, of which a test may use fewer, or wait for them a shorter time."""
+    found = executor.hands()
+    yield found
+    found.number, found.timeout, found.commit = 3, 120.0, 1
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_the_bits_are_those_of_threads_and_of_disk(
+    name: str, executor: pgbn.Ray, hands: on_ray.RayHands, tmp_path: Path
+) -> None:
+    network, layer1, data = CASES[name]
+    expected = everything(network.chain(data, layer1=layer1, threads=2).sweep(2))
+    disk = pgbn.Disk(tmp_path, memory="1MB")
+    assert_same(everything(network.chain(data, layer1=layer1, executor=disk).sweep(2)), expected)
+    for workers in (1, 2, 3):
+        hands.number = workers
+        chain = network.chain(data, layer1=layer1, executor=executor).sweep(2)
+        crew = chain.program.crew
+        assert crew is not None
+        assert len(crew.edges) == workers
+        assert_same(everything(chain), expected)
+
+
+def _kill_later(hands: on_ray.RayHands, moments: random.Random, seconds: float) -> threading.Thread:
+    """End one of the workers within so many seconds, by a signal that nobody can catch."""
+
+    def kill() -> None:
+        time.sleep(moments.uniform(0.0, seconds))
+        os.kill(hands._places[moments.randrange(hands.number)][1], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def _survives(executor: pgbn.Ray, kills: int, seed: int) -> None:
+    network, layer1, data = CASES["partial"]
+    hands, moments, sweeps = executor.hands(), random.Random(seed), 4
+    before = sum(hands.age(worker) for worker in range(3))
+    chain = network.chain(data, layer1=layer1, executor=executor)
+    for _ in range(kills):
+        began = time.perf_counter()
+        chain.sweep(sweeps)
+        seconds = time.perf_counter() - began
+        thread = _kill_later(hands, moments, min(seconds, 1.0))
+        chain.sweep(sweeps)
+        thread.join()
+    found = everything(chain)
+    assert sum(hands.age(worker) for worker in range(3)) - before == kills
+    threads = network.chain(data, layer1=layer1, threads=1).sweep(2 * sweeps * kills)
+    assert_same(found, everything(threads))
+
+
+def test_killed_workers_are_replaced(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+    hands.commit = 3
+    _survives(executor, 2, seed=1)
+
+
+@pytest.mark.long
+def test_twenty_killed_workers_are_replaced(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+    for commit in (1, 5):
+        hands.commit = commit
+        _survives(executor, 10, seed=commit)
+
+
+def test_a_worker_that_hangs_is_replaced(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+    network, layer1, data = CASES["lda"]
+    chain = network.chain(data, layer1=layer1, executor=executor).sweep(1)
+    hands.timeout = 3.0
+    process = hands._places[2][1]
+    os.kill(process, signal.SIGSTOP)
+    thread = threading.Timer(4.0, setattr, (hands, "timeout", 120.0))  # a new one may take longer
+    thread.start()
+    chain.sweep(1)
+    thread.join()
+    assert hands._places[2][1] != process
+    assert_same(
+        everything(chain), everything(network.chain(data, layer1=layer1, threads=1).sweep(2))
+    )
+
+
+def test_one_that_always_hangs_is_named(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+    network, layer1, data = CASES["lda"]
+    chain = network.chain(data, layer1=layer1, executor=executor)
+    hands.timeout = 1e-6
+    with pytest.raises(pgbn.PgbnError, match=r"worker \d.*within timeout=1e-06 s|did not start"):
+        chain.sweep(3)
+
+
+def test_errors_of_workers_are_those_of_the_driver(
+    executor: pgbn.Ray, hands: on_ray.RayHands
+) -> None:
+    ticket = hands.ask(0, _fail)
+    with pytest.raises(pgbn.DataError, match=r"^a word$"):
+        hands.answers({0: ticket})
+
+
+def _fail(room: dict[str, Any]) -> None:
+    raise pgbn.DataError("a word")
+
+
+def test_more_workers_than_cores_are_refused(executor: pgbn.Ray) -> None:
+    with pytest.raises(pgbn.DataError, match=r"9 workers of 1 threads.*4 cores; give workers=4"):
+        pgbn.Ray(workers=9, address="auto").hands()
+
+
+def test_the_estimator_and_the_command_line_take_it(
+    executor: pgbn.Ray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from pgbn.cli import app
+
+    options: dict[str, Any] = {"max_width": 6, "depth": 1, "burn_in": 2, "collect": 1,
+                               "random_state": 0, "layer1": "partial"}  # fmt: skip
+    spread = pgbn.PGBN(executor=executor, **options).fit(X)
+    assert np.array_equal(spread.components_, pgbn.PGBN(n_jobs=1, **options).fit(X).components_)
+    monkeypatch.setattr(on_ray, "Ray", lambda workers: executor if workers == 3 else None)
+    scipy.io.mmwrite(tmp_path / "x.mtx", scipy.sparse.csr_matrix(X))
+    command = ["fit", str(tmp_path / "x.mtx"), "-o", str(tmp_path / "m"), "--max-width", "6",
+               "--depth", "1", "--burn-in", "2", "--collect", "1", "--ray", "3"]  # fmt: skip
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    threads = pgbn.train_layerwise(X, 6, 1, burn_in=2, collect=1, layer1="partial", threads=1,
+                                   progress=False).deepest  # fmt: skip
+    assert np.array_equal(pgbn.load(tmp_path / "m").deepest.phi[0], threads.phi[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"workers": 0}, "Ray: workers"),
+        ({"workers": 2.5}, "Ray: workers"),
+        ({"threads": 0}, "Ray: threads"),
+        ({"commit": 0}, "Ray: commit"),
+        ({"timeout": 0}, "timeout=0"),
+        ({"timeout": "long"}, "timeout='long'"),
+        ({"address": 4}, "address=4"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(pgbn.DataError, match=words):
+        pgbn.Ray(**arguments)
+
+
+def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_ray, "find_spec", lambda name: None)
+    with pytest.raises(pgbn.DataError, match=r"pip install pgbn\[ray\]"):
+        pgbn.Ray(workers=2)
+
+
+_DRIVER = """
+import sys
+import pgbn
+from tests.engine.shards.test_crew import CASES
+network, layer1, data = CASES["partial"]
+options = dict(progress=False, executor=pgbn.Ray(workers=2), minutes=0.005)
+try:
+    pgbn.resume(sys.argv[1], **options)
+except (FileNotFoundError, pgbn.errors.StorageError):
+    network.sample(data, burn_in=20, draws=20, keep=["theta2", "r"], layer1=layer1,
+                   save=sys.argv[1], **options)
+"""
+
+
+@pytest.mark.long
+def test_five_killed_drivers_go_on(tmp_path: Path) -> None:
+    network, layer1, data = CASES["partial"]
+    whole = network.sample(data, burn_in=20, draws=20, keep=["theta2", "r"], layer1=layer1,
+                           threads=1, progress=False)  # fmt: skip
+    moments, kills = random.Random(0), 0
+    while kills < 5:
+        driver = subprocess.Popen([sys.executable, "-c", _DRIVER, str(tmp_path / "run")])
+        try:
+            driver.wait(moments.uniform(8.0, 25.0))
+        except subprocess.TimeoutExpired:
+            driver.kill()
+            driver.wait()
+            kills += 1
+    subprocess.run([sys.executable, "-c", _DRIVER, str(tmp_path / "run")], check=True)
+    found = pgbn.load(tmp_path / "run")
+    for name in whole:
+        assert np.array_equal(found[name], whole[name]), name
+
+
+def test_a_network_of_its_own_has_its_bits_without_a_plate(executor: pgbn.Ray) -> None:
+    """Where rows cannot be told apart, the driver does everything."""
+    network = zoo.gamma_markov_chain(4)
+    data = {"x": X[:300]}
+    chain = network.chain(data, executor=executor).sweep(1)
+    assert chain.program.crew is None
+    assert_same(everything(chain), everything(network.chain(data, threads=1).sweep(1)))
