@@ -13,7 +13,11 @@ from typing import Any
 import numba
 
 from pgbn.errors import notify
-from pgbn.samplers.linked import Kernel
+
+try:
+    from pgbn.samplers.linked import Kernel
+except ImportError:  # a numba that is built otherwise inside: its own way takes longer to compile
+    Kernel = None  # type: ignore[assignment, misc]
 
 __all__ = ["njit"]
 
@@ -27,26 +31,28 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         plain: Any = numba.njit(**{**options, "cache": False})(function)
         if plain is function:  # numba is switched off
             return function
+        if Kernel is None:
+            return _keep(plain) if options.get("cache") else plain
         chosen = {**plain.targetoptions, "no_cfunc_wrapper": True}  # no pointers to kernels
         inlined = chosen.pop("forceinline", False)
         kernel: Any = Kernel(function, targetoptions=chosen)
         kernel.forceinline = inlined
-        if options.get("cache"):
-            _keep(kernel)
-        return kernel
+        return _keep(kernel) if options.get("cache") else kernel
 
     return kernel_of
 
 
-def _keep(kernel: Any) -> None:
+def _keep(kernel: Any) -> Any:
+    """The kernel, with files for what is compiled of it if numba knows a folder for them."""
     try:
         kernel.enable_caching()
-    except RuntimeError as error:  # numba knows no folder that it could write to
+    except RuntimeError as error:  # it knows none that it could write to
         _say(error)
-        return
+        return kernel
     cache = kernel._cache
     cache.load_overload = _reading(cache.load_overload, cache.flush)
     cache.save_overload = _writing(cache.save_overload)
+    return kernel
 
 
 def _reading(load: Callable[..., Any], flush: Callable[[], None]) -> Callable[..., Any]:

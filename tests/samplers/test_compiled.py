@@ -140,3 +140,18 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         return 2 * x
 
     assert compiled.njit(cache=True)(twice)(21) == 42
+
+
+def test_with_a_numba_that_is_built_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "Kernel", None)
+    half = compiled.njit(nogil=True, forceinline=True)(lambda x: x / 2)
+    quarter = compiled.njit(cache=True, nogil=True)(_quarter_by(half))
+    assert quarter(8.0) == 2.0
+    assert [len(each.signatures) for each in (quarter, half)] == [1, 1]
+
+
+def _quarter_by(half: Any) -> Any:
+    def quarter(x: float) -> float:
+        return half(half(x))
+
+    return quarter
