@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 import pgbn
 from pgbn.cli import run_command
@@ -143,6 +144,8 @@ def _replace(choice: random.Random, body: Any, path: tuple[Any, ...]) -> None:
     try:
         for key in path[:-1]:
             body = body[key]
+        if isinstance(path[-1], int) != isinstance(body, list):
+            return  # a key of JSON is a text
         if value is MISSING:
             del body[path[-1]]
         else:
@@ -198,7 +201,7 @@ def check_finite(what: str, arrays: dict[str, Any]) -> None:
 def _refusable(run: Callable[[], Any]) -> Any:
     try:
         return run()
-    except pgbn.PgbnError:
+    except (pgbn.PgbnError, NotFittedError):  # an estimator may be saved before it is fitted
         return None
 
 

@@ -59,7 +59,16 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
     def __init__(self, files: Files, layout: Layout, shapes: Mapping[str, Sequence[int]]) -> None:
         self.files, self.layout = files, layout
         self.shapes = {name: tuple(map(int, shapes[name])) for name in layout}
+        for name, shape in self.shapes.items():
+            self._check(name, shape[:2])  # a number for each draw, as a trace has, must fit
         self._read: WeakValueDictionary[str, NDArray[np.float64]] = WeakValueDictionary()
+
+    def _check(self, name: str, shape: Sequence[int]) -> None:
+        if min(shape, default=-1) < 0 or 8 * math.prod(shape) > memory():
+            raise StorageError(
+                f"the draws of {name} have the shape {self.shapes[name]}: damaged, or more than "
+                "fits into memory; draws.values.blocks(name) reads them block by block"
+            )
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         if name not in self.layout:
@@ -87,13 +96,8 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
                 raise StorageError(f"the draws of {name} in chain {chain} end at {filled}: damaged")
 
     def _stack(self, name: str) -> NDArray[np.float64]:
-        shape = self.shapes[name]
-        if min(shape) < 0 or 8 * math.prod(shape) > memory():
-            raise StorageError(
-                f"the draws of {name} have the shape {shape}: damaged, or more than fits into "
-                "memory; draws.values.blocks(name) reads them block by block"
-            )
-        out = np.empty(shape)
+        self._check(name, self.shapes[name])
+        out = np.empty(self.shapes[name])
         for chain, start, rows in self.blocks(name):
             out[chain, start : start + len(rows)] = rows
         return out

@@ -77,3 +77,11 @@ def test_senseless_manifests(draws: pgbn.Draws, tmp_path: Path, change: object) 
     forge(tmp_path, lambda body: change(body["content"]["object"]))  # type: ignore[operator]
     with pytest.raises(pgbn.StorageError):
         pgbn.load(tmp_path)["r"]
+
+
+def test_more_draws_than_memory_has_room_for(draws: pgbn.Draws, tmp_path: Path) -> None:
+    """A trace, as the report has, needs a number for each."""
+    draws.save(tmp_path)
+    forge(tmp_path, lambda body: body["content"]["object"]["shapes"].update(r=[2, 2**62, 3]))
+    with pytest.raises(pgbn.StorageError, match=r"r have the shape \(2, 4611686018427387904, 3\)"):
+        pgbn.load(tmp_path)
