@@ -27,6 +27,8 @@ _INDEX = {"doc": "j", "document": "j", "term": "v", "word": "v", "topic": "k", "
 _SIZE = {"doc": "J", "document": "J", "term": "V", "word": "V", "topic": "K", "factor": "K",
          "time": "T"}  # fmt: skip
 
+_LONG = 8  # letters of a word below an index
+
 # accents that every LaTeX knows without a package
 _ACCENTS = "\u0300\u0301\u0302\u0303\u0308\u030a\u0327\u030c"
 
@@ -120,12 +122,15 @@ def symbols_of(names: Iterable[str]) -> dict[str, Symbol]:
 
 
 def _parts(dim: str) -> tuple[str, str]:
-    """topic2 → (topic, 2); term_words → (term, words)."""
+    """topic2 → (topic, 2); term_words → (term, words); user_community → (user, c), since equations
+    with several such indices would leave the page."""
     match = re.fullmatch(r"([^\W\d_]+)_?(\d*|(?<=_)\w+)", dim)
     if match is None or (match.group(1) not in _INDEX and not match.group(2).isdigit()):
         return dim, ""
     mark = match.group(2)
-    return match.group(1), mark if mark.isdigit() or not mark else escape_math(mark)
+    if not mark or mark.isdigit():
+        return match.group(1), mark
+    return match.group(1), escape_math(mark if len(mark) <= _LONG else mark[0])
 
 
 def indices_of(dims: Iterable[str], renamed: Mapping[str, str]) -> dict[str, str]:

@@ -33,6 +33,13 @@ def test_indices_are_told_apart() -> None:
     }  # fmt: skip
 
 
+def test_long_words_below_an_index_are_their_first_letter() -> None:
+    assert indices_of(["term_words", "user_community", "user_groups", "user_collection"], {}) == {
+        "term_words": r"v_{\mathrm{words}}", "user_community": r"u_{\mathrm{c}}",
+        "user_groups": r"u_{\mathrm{groups}}", "user_collection": r"u_{\mathrm{c}}'",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("written", "clean"),
     [
