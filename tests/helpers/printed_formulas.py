@@ -6,16 +6,13 @@ of nodes are looked up in the arrays of the chain.
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
 
 from pgbn import Chain
 from pgbn.engine.run.generate import to_axes
@@ -23,18 +20,9 @@ from pgbn.explain.notation import Notation
 from pgbn.network.terms import FIRST, PREVIOUS
 from pgbn.nodes.base import Observed
 from pgbn.testing.joint import _stack
+from tests.helpers.printed_parser import LOOKUP, At, Parser
 
-__all__ = ["At", "Reader", "split_top", "unfolded"]
-
-At = dict[str, int]
-Value = Callable[[At], float]
-_SPACE = re.compile(r"(?:\s|\\[,;: ]|\\quad|\\bigl|\\bigr|\\left|\\right)+")
-_LOOKUP = re.compile(r"\\mathrm\{(\w+)\}\(([\w', ]+)\)")  # author(j), window(i s)
-_RELATION = re.compile(r"\s*(=|<|>|\\ne|\\ge)\s*")
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq, "<": operator.lt, ">": operator.gt, r"\ne": operator.ne
-}  # fmt: skip
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+__all__ = ["Reader", "split_top", "unfolded"]
 
 
 def unfolded(text: str) -> str:
@@ -69,6 +57,8 @@ class Reader:
         self.range = {index: self.program.sizes[dim] for dim, index in notation.index.items()}
         self.dim = {index: dim for dim, index in notation.index.items()}
         self.hearing = ""  # the node that \\text{child} is about
+        self.letters: dict[str, float] = {}  # variables of a law: p(h), p(a)
+        self.arrays: dict[str, Any] = {}  # what a step drew and forgot, by its symbol
         self.definitions: dict[str, list[tuple[list[str], str]]] = {}
         head = unfolded(text[: text.index("One sweep")])
         for line in re.findall(r"^(\S.*?) &= (.*?)(?: \\label\{.*?\})?(?: \\\\)?$", head, re.M):
@@ -76,7 +66,7 @@ class Reader:
             if match and match[1] in ("m", "q", r"\zeta", r"\ell", r"\tilde"):
                 key = f"{match[1]}^{match[2] or ''}"
                 self.definitions.setdefault(key, []).append((_indices(match[3] or ""), line[1]))
-        self.parse = cache(lambda formula: _Parser(self, formula).whole())
+        self.parse = cache(lambda formula: Parser(self, formula).whole())
 
     def value(self, formula: str, at: At) -> float:
         return self.parse(formula)(at)
@@ -94,7 +84,7 @@ class Reader:
             return None
         if token.isdigit():
             return int(token) - 1
-        if match := _LOOKUP.fullmatch(token):
+        if match := LOOKUP.fullmatch(token):
             where = tuple(at[letter] for letter in re.findall(r"[\w']+", match[2]))
             return int(self.program.indexes[match[1]][0][where])
         match = re.fullmatch(r"(.*?)([+-]\d+)?", token)
@@ -104,6 +94,12 @@ class Reader:
 
     def symbol(self, base: str, above: str, below: str, at: At) -> float:
         notation, written = self.notation, above
+        if base in self.letters and not above and not below:
+            return self.letters[base]
+        if (known := self.arrays.get(f"{base}^{{{above}}}")) is not None:
+            return float(known[tuple(self.index(t, at) for t in reversed(_indices(below)))])
+        if base in (r"\kappa", r"\omega"):
+            return self.told(base, above, _indices(below), at)
         if (whole := base + (f"_{{{below}}}" if below else "")) in self.sizes:
             return float(self.sizes[whole])
         if whole.replace("{", "").replace("}", "") in self.sizes:
@@ -203,6 +199,15 @@ class Reader:
             cells = product(*ranges)
             return sum(self.value(formula, dict(zip(tokens, cell, strict=True))) for cell in cells)
         raise AssertionError(f"{key} is not defined at {indices}")
+
+    def told(self, base: str, mark: str, indices: list[str], at: At) -> float:
+        """κ or ω, which a node drew about its predictor."""
+        for (name, _), both in self.program.drawn.items():
+            if self.notation.marks[name] == mark:
+                own = np.asarray(both)[int(base == r"\omega")].reshape(self.program.shape[name])
+                places = [self.index(token, at) for token in reversed(indices)]
+                return float(to_axes(self.program, name, own)[0][tuple(places)])
+        raise AssertionError(f"nothing was drawn for {base}^{mark}")
 
     def drawn(self, name: str, indices: list[str], at: At) -> float:
         (pair,) = [pair for pair in self.program.drawn if pair[0] == name]
@@ -304,210 +309,3 @@ def _term_number(own: str, written: str) -> tuple[str, int | None]:
 def _entry(array: Any, axes: tuple[str, ...], at: dict[str, int]) -> float:
     value = np.asarray(array)
     return float(value[tuple(at.get(dim, slice(None)) for dim in axes)].sum())
-
-
-class _Parser:
-    """A recursive descent over one formula, to a function of the indices."""
-
-    def __init__(self, reader: Reader, text: str) -> None:
-        self.reader, self.text, self.at = reader, text, 0
-        self.skip()
-
-    def skip(self) -> None:
-        match = _SPACE.match(self.text, self.at)
-        self.at = match.end() if match else self.at
-
-    def sees(self, sign: str) -> bool:
-        return self.text.startswith(sign, self.at)
-
-    def take(self, sign: str) -> bool:
-        if self.sees(sign):
-            self.at += len(sign)
-            self.skip()
-            return True
-        return False
-
-    def group(self) -> str:
-        """The text between braces."""
-        assert self.text[self.at] == "{", self.text[self.at :]
-        depth, start = 0, self.at
-        while True:
-            depth += (self.text[self.at] == "{") - (self.text[self.at] == "}")
-            self.at += 1
-            if depth == 0:
-                break
-        inside = self.text[start + 1 : self.at - 1]
-        self.skip()
-        return inside
-
-    def inner(self, text: str) -> Value:
-        return _Parser(self.reader, text).whole()
-
-    def whole(self) -> Value:
-        value = self.sum()
-        assert self.at == len(self.text), f"{self.text!r} after {self.text[: self.at]!r}"
-        return value
-
-    def sum(self) -> Value:
-        value = self.product()
-        while self.sees("+") or self.sees("-"):
-            sign = 1 if self.take("+") else -1
-            if sign < 0:
-                self.take("-")
-            value = _plus(value, self.product(), sign)
-        return value
-
-    def product(self) -> Value:
-        if self.take("-"):
-            negative = self.product()
-            return lambda at: -negative(at)
-        value = self.factor()
-        while (
-            self.at < len(self.text)
-            and self.text[self.at] not in "+-),]&=<>"
-            and not self.sees(r"\ge")
-        ):
-            if self.take("/"):
-                value = _over(value, self.factor())
-            else:
-                self.take(r"\cdot")
-                value = _times(value, self.factor())
-        return value
-
-    def bracket(self) -> Value:
-        assert self.take("("), self.text[self.at :]
-        value = self.sum()
-        assert self.take(")"), self.text[self.at :]
-        return value
-
-    def factor(self) -> Value:
-        for name, function in (("ln", log), ("mathrm{expit}", expit), ("mathrm{logit}", logit)):
-            if self.take("\\" + name):
-                inside = self.bracket()
-                return lambda at, f=function, g=inside: float(f(g(at)))
-        if self.take(r"\frac"):
-            return _over(self.inner(self.group()), self.inner(self.group()))
-        if self.take(r"\sqrt"):
-            root = self.inner(self.group())
-            return lambda at: sqrt(root(at))
-        if self.take(r"\sum_"):
-            return self.large_sum(self.group())
-        if self.take(r"\begin{cases}"):
-            return self.cases()
-        if self.take("e^"):
-            power = self.inner(self.group())
-            return lambda at: exp(power(at))
-        if self.sees("("):
-            return self.powered(self.bracket())
-        if match := _NUMBER.match(self.text, self.at):
-            self.at = match.end()
-            return self.number(float(match[0]))
-        return self.letter()
-
-    def powered(self, value: Value) -> Value:
-        if not self.take("^"):
-            return value
-        power = float(self.group())
-        self.skip()
-        return lambda at: value(at) ** power
-
-    def number(self, value: float) -> Value:
-        if value == 1.0 and self.sees("("):
-            end = self.text.index(")", self.at)
-            condition = self.text[self.at + 1 : end]
-            self.at = end + 1
-            self.skip()
-            return self.indicator(condition)
-        if self.take("^"):
-            value = value ** float(self.group())
-        self.skip()
-        return lambda at: value
-
-    def indicator(self, condition: str) -> Value:
-        left, sign, right = _RELATION.split(condition)
-        one, two = self.condition_side(left), self.condition_side(right)
-        compare = _COMPARE[sign]
-        return lambda at: float(compare(one(at), two(at)))
-
-    def condition_side(self, text: str) -> Value:
-        if text in self.reader.range or re.fullmatch(r"[a-z]'*", text):
-            return lambda at: float(at[text] + 1)
-        return self.inner(text)
-
-    def cases(self) -> Value:
-        body, _, rest = self.text[self.at :].partition(r"\end{cases}")
-        self.at = len(self.text) - len(rest)
-        self.skip()
-        then, otherwise = body.split(r"\\")
-        value, condition = then.split(r"& \text{if }")
-        one, other = self.inner(value.strip()), self.inner(otherwise.split("&")[0].strip())
-        holds = self.indicator(condition.strip())
-        return lambda at: one(at) if holds(at) else other(at)
-
-    def large_sum(self, index: str) -> Value:
-        """A sum over an index, over those in a relation (i < j, t > 1), or over the rows of a
-        category (j : author(j) = a)."""
-        reader = self.reader
-        if " : " in index:
-            letter, condition = index.split(" : ")
-            category, rows = condition.split(" = ")
-            match = _LOOKUP.fullmatch(category)
-            at_rows = self.text[self.at :]
-            each = self.product()
-            symbol = re.match(r"(.*?)_\{(.*?)\}", at_rows)
-            assert match is not None
-            assert symbol is not None
-            symbols = reader.notation.symbols
-            known = [symbols[name].at() for name in reader.notation.network.latent]
-            whole = at_rows.startswith(("(", r"\left(", r"\ln("))
-            if symbol[1] in known or whole:  # no counts, which are kept as sums
-                return lambda at: sum(
-                    each(here) for here in reader.cells_over(letter.split(", "), at)
-                    if reader.index(category, here) == at[rows]
-                )  # fmt: skip
-            return lambda at: reader.of_category(symbol[1], symbol[2], letter, match[1], rows, at)
-        left, *rest = _RELATION.split(index)
-        letters = [side.strip() for side in (left, *rest[1:]) if not side.strip().isdigit()]
-        body = self.product()
-        holds = self.indicator(index) if rest else lambda at: 1.0
-
-        def value(at: At) -> float:
-            free = [letter for letter in letters if letter not in at or not rest]
-            sizes = [range(reader.range.get(x, reader.range.get(x.rstrip("'"), 0))) for x in free]
-            inner = ({**at, **dict(zip(free, cell, strict=True))} for cell in product(*sizes))
-            return sum(body(each) for each in inner if holds(each))
-
-        return value
-
-    def letter(self) -> Value:
-        match = re.match(r"\\(?:hat|tilde|mathrm|text)\{(?:[^{}]|\\\w+|\{[^{}]*\})*\}|\\[A-Za-z]+|[A-Za-z]",
-                         self.text[self.at :])  # fmt: skip
-        assert match, f"{self.text!r} at {self.text[self.at :]!r}"
-        self.at += match.end()
-        base, reader, above, below = match[0], self.reader, "", ""
-        while self.at < len(self.text) and self.text[self.at] in "^_":
-            place = self.text[self.at]
-            self.at += 1
-            script = self.group() if self.sees("{") else self.single()
-            if place == "^" and below and script.isdigit():  # β_{ck}^{2}
-                self.skip()
-                return lambda at: reader.symbol(base, above, below, at) ** int(script)
-            above, below = (script, below) if place == "^" else (above, script)
-        self.skip()
-        return lambda at: reader.symbol(base, above, below, at)
-
-    def single(self) -> str:
-        self.at += 1
-        return self.text[self.at - 1]
-
-
-def _plus(a: Value, b: Value, sign: int) -> Value:
-    return lambda at: a(at) + sign * b(at)
-
-
-def _times(a: Value, b: Value) -> Value:
-    return lambda at: a(at) * b(at)
-
-
-def _over(a: Value, b: Value) -> Value:
-    return lambda at: a(at) / b(at)

@@ -15,7 +15,8 @@ from pgbn.engine.run.generate import to_axes
 from pgbn.engine.run.turns import Turn
 from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
-from tests.helpers.printed_formulas import At, Reader
+from tests.helpers.printed_formulas import Reader
+from tests.helpers.printed_parser import At
 
 __all__ = ["choices", "in_turn"]
 
