@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from pgbn.engine.first_layer.choice import refusal
 from pgbn.engine.first_layer.marginal import plain_pattern
 from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.engine.first_layer.registry import automatic
+from tests.helpers import printed
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
 from tests.helpers.printed import check_printed
 from tests.helpers.wider_models import wider_models
@@ -46,13 +48,18 @@ def test_what_is_printed_is_what_is_done(name: str, layer1: str) -> None:
 WIDER = wider_models()
 
 
-@pytest.mark.parametrize("name", WIDER)
-def test_what_is_printed_of_the_wider_language(name: str) -> None:
-    """Entries in turn, categories, hidden choices, several terms."""
+def wider_chain(name: str) -> pg.Chain:
     network, sizes = WIDER[name]
     drawn = network.generate(seed=5, sizes=sizes)
     data = {x: drawn[x] for x in network.observed}
-    chain = network.chain(data, seed=3, layer1="composed", threads=1)
+    return network.chain(data, seed=3, layer1="composed", threads=1)
+
+
+@pytest.mark.parametrize("name", WIDER)
+def test_what_is_printed_of_the_wider_language(name: str) -> None:
+    """Entries in turn, categories, hidden choices, several terms; normal values, gates, hidden
+    counts, proportions that need completion."""
+    chain = wider_chain(name)
     assert len(check_printed(chain)) == len(chain.schedule)
 
 
@@ -117,3 +124,44 @@ def test_a_wrong_equation_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
                         lambda self, *arguments: 2 * right(self, *arguments))  # fmt: skip
     with pytest.raises(AssertionError, match="printed rate"):
         check_printed(chain_of(ZOO["pfa"], "composed"))
+
+
+# model, step, what is printed, and what would be wrong
+WRONG = [
+    ("covariates", "beta", r"\mathrm{mean} + \hat{b}", r"\mathrm{mean} - \hat{b}"),
+    ("covariates", "beta", r"\cdot I + \hat{A}", r"\cdot I + 2 \hat{A}"),
+    ("covariates", "beta", r"\mathrm{const}_{c' j}", r"\mathrm{const}_{c j}"),
+    ("covariates", "bias", r" - \mathrm{noise}\, ", r" + \mathrm{noise}\, "),
+    ("covariates", "a", "} / a", "}"),
+    ("covariates", "a", r"\mathrm{exposure} = \ln(1", r"\mathrm{exposure} = \ln(2"),
+    ("cpgbn", "phi", r"\max_{s, v}", r"\sum_{s}"),
+    ("cpgbn", "phi", r" + y^{(\phi)}_{v s k}", ""),
+    ("dpfa_sbn", "counts(h1)", r"\mathrm{PG}(1,", r"\mathrm{PG}(2,"),
+    ("dpfa_sbn", "counts(h1)", " + b^{(1)}_{k}", ""),
+    ("dpfa_sbn", "counts(h1)", r"h - \tfrac{1}{2}", "h"),
+    ("dpfa_sbn", "w1", r"\kappa^{(1)}_{k j} - ", r"\kappa^{(1)}_{k j} + "),
+    ("dpfa_sbn", "b1", r"\sum_{j} \omega^{(1)}_{k j}", r"2 \sum_{j} \omega^{(1)}_{k j}"),
+    ("dpfa_sbn", "h1", r" - \ln(1 + q", r" + \ln(1 + q"),
+    ("dpfa_sbn", "h2", r"- \tfrac{1}{2} \hat{A}", r"+ \tfrac{1}{2} \hat{A}"),
+    ("dpfa_sbn", "h2", r"\hat{A}_{d d'} h_{d'}", r"\hat{A}_{d d'}"),
+    ("prgds", "counts(theta)", r"\mathrm{offset} - 1", r"\mathrm{offset}"),
+    ("prgds", "counts(nu)", r"2\sqrt", r"\sqrt"),
+    ("prgds", "nu", r"\mathrm{noise} + \mathrm{exposure}),", r"\mathrm{noise}),"),
+    ("prgds", "theta", r"\right)^{h}", r"\right)^{2 h}"),
+]
+
+
+@pytest.mark.parametrize(("name", "step", "right", "wrong"), WRONG)
+def test_a_wrong_law_is_seen(
+    monkeypatch: pytest.MonkeyPatch, name: str, step: str, right: str, wrong: str
+) -> None:
+    steps = printed.printed_steps
+
+    def altered(text: str) -> dict[str, list[str]]:
+        found = steps(text)
+        assert any(right in line for line in found[step])
+        return found | {step: [line.replace(right, wrong) for line in found[step]]}
+
+    monkeypatch.setattr(printed, "printed_steps", altered)
+    with pytest.raises(AssertionError, match=rf"^{re.escape(step)}.*(printed|z = )"):
+        check_printed(wider_chain(name), draws=60)

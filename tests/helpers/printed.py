@@ -20,7 +20,7 @@ from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
 from tests.helpers.printed_counts import check_counts
 from tests.helpers.printed_forms import check_bits, check_normal, check_polya
-from tests.helpers.printed_formulas import Reader, split_top, unfolded
+from tests.helpers.printed_formulas import Reader
 from tests.helpers.printed_hidden import (
     check_bessel,
     check_completed,
@@ -29,6 +29,7 @@ from tests.helpers.printed_hidden import (
 )
 from tests.helpers.printed_kernels import choices, in_turn
 from tests.helpers.printed_laws import LIMIT, close, compare, laws, recorded, rows, unvector, used
+from tests.helpers.printed_text import split_top, unfolded
 from tests.helpers.printed_tokens import check_tokens
 
 __all__ = ["check_printed", "printed_steps"]

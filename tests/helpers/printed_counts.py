@@ -15,9 +15,10 @@ from pgbn.engine.run.turns import Turn
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Node, Observed
 from pgbn.samplers.random import stream_key
-from tests.helpers.printed_formulas import Reader, split_top
+from tests.helpers.printed_formulas import Reader
 from tests.helpers.printed_laws import compare, inlined, rows, unvector, wheres
 from tests.helpers.printed_parser import At
+from tests.helpers.printed_text import split_top
 
 __all__ = ["BESSEL", "check_counts"]
 

@@ -21,28 +21,9 @@ from pgbn.network.terms import FIRST, PREVIOUS
 from pgbn.nodes.base import Observed
 from pgbn.testing.joint import _stack
 from tests.helpers.printed_parser import LOOKUP, At, Parser
+from tests.helpers.printed_text import indices_of, unfolded
 
-__all__ = ["Reader", "split_top", "unfolded"]
-
-
-def unfolded(text: str) -> str:
-    """Equations that were too long for one line, in one line."""
-    return re.sub(r" \\notag \\\\\n&\\qquad \{\} ?", " ", text)
-
-
-def split_top(text: str, separators: str = ",") -> list[str]:
-    """Split where no bracket or brace is open."""
-    parts, depth, last = [], 0, 0
-    for place, sign in enumerate(text):
-        depth += (sign in "({[") - (sign in ")}]")
-        if depth == 0 and sign in separators and text[place - 1] != "\\":
-            parts.append(text[last:place])
-            last = place + 1
-    return [part.strip() for part in (*parts, text[last:])]
-
-
-def _indices(below: str) -> list[str]:
-    return split_top(below.replace(", ", " ").replace(r"\cdot", "·"), " ") if below else []
+__all__ = ["Reader"]
 
 
 class Reader:
@@ -65,7 +46,7 @@ class Reader:
             match = re.fullmatch(r"(\\?\w+)(?:\^\{(.*?)\})?(?:_\{([^=]*)\})?", line[0])
             if match and match[1] in ("m", "q", r"\zeta", r"\ell", r"\tilde"):
                 key = f"{match[1]}^{match[2] or ''}"
-                self.definitions.setdefault(key, []).append((_indices(match[3] or ""), line[1]))
+                self.definitions.setdefault(key, []).append((indices_of(match[3] or ""), line[1]))
         self.parse = cache(lambda formula: Parser(self, formula).whole())
 
     def value(self, formula: str, at: At) -> float:
@@ -97,15 +78,15 @@ class Reader:
         if base in self.letters and not above and not below:
             return self.letters[base]
         if (known := self.arrays.get(f"{base}^{{{above}}}")) is not None:
-            return float(known[tuple(self.index(t, at) for t in reversed(_indices(below)))])
+            return float(known[tuple(self.index(t, at) for t in reversed(indices_of(below)))])
         if base in (r"\kappa", r"\omega"):
-            return self.told(base, above, _indices(below), at)
+            return self.told(base, above, indices_of(below), at)
         if (whole := base + (f"_{{{below}}}" if below else "")) in self.sizes:
             return float(self.sizes[whole])
         if whole.replace("{", "").replace("}", "") in self.sizes:
             return float(self.sizes[whole.replace("{", "").replace("}", "")])
         for name, symbol in notation.symbols.items():
-            indices = _indices(below.removeprefix(symbol.below).removeprefix(", "))
+            indices = indices_of(below.removeprefix(symbol.below).removeprefix(", "))
             axes = [*reversed(notation.network[name].axes)]
             above, number = _term_number(symbol.above, written)
             if (symbol.base, symbol.above) == (base, above) and below.startswith(symbol.below):
@@ -119,30 +100,34 @@ class Reader:
                     return 1 / (1 + value) if notation.is_odds(notation.network[name]) else value
             odds = notation.odds(name) if notation.is_odds(notation.network[name]) else None
             if odds is not None and (odds.base, odds.above) == (base, above):
-                return self.array(name, _indices(below), at, name)
+                return self.array(name, indices_of(below), at, name)
         for known, symbol, _ in notation.constants:
             if (symbol.base, symbol.above) == (base, above):
-                places = [self.index(token, at) for token in reversed(_indices(below))]
+                places = [self.index(token, at) for token in reversed(indices_of(below))]
                 array = np.asarray(known)
                 return float(array[tuple(slice(None) if p is None else p for p in places)].sum())
         if match := re.fullmatch(r"\\text\{(\w+)\}", base):
-            return self.heard(self.hearing, [self.index(t, at) for t in _indices(below)], match[1])
+            return self.heard(
+                self.hearing, [self.index(t, at) for t in indices_of(below)], match[1]
+            )
         if base == "m" and (name := self.told_often(above)):
-            return self.heard(name, [self.index(token, at) for token in _indices(below)])
+            return self.heard(name, [self.index(token, at) for token in indices_of(below)])
         if base in ("m", "q", r"\zeta"):
-            return self.defined(f"{base}^{above}", _indices(below), at)
+            return self.defined(f"{base}^{above}", indices_of(below), at)
         hidden = [name for name in notation.network.latent if name in notation.marks]
         for name in dict.fromkeys((*notation.passing, *hidden, *notation.network.observed)):
             if base == r"\hat{q}" and above == notation.marks[name]:
-                return self.drawn(name, _indices(below), at)
+                return self.drawn(name, indices_of(below), at)
             latent = base == "n" and above in ("", notation.marks[name])
             own, number = _term_number(notation.marks[name], above)
             if base == r"\ell" and number is not None and own == notation.marks[name]:
-                return self.margin(name, [self.index(each, at) for each in _indices(below)], number)
+                return self.margin(
+                    name, [self.index(each, at) for each in indices_of(below)], number
+                )
             if (base == r"\ell" and above == notation.marks[name]) or (
                 latent and isinstance(notation.network[name], Observed)
             ):
-                return self.cells(name, _indices(below), at, latent)
+                return self.cells(name, indices_of(below), at, latent)
         raise AssertionError(f"what is {base}^{above}_{below}?")
 
     def told_often(self, mark: str) -> str | None:
@@ -246,7 +231,7 @@ class Reader:
                 for factor in (f for f in term.factors if f.name == parent):
                     for lookup in (each for each in factor.lookups if each.name == category):
                         dims = [*reversed(node.axes), *term.contracted]
-                        places = dict(zip(dims, _indices(below), strict=True))
+                        places = dict(zip(dims, indices_of(below), strict=True))
                         here = dict(zip(factor.own_dims, factor.dims, strict=True))
                         fixed = {own: self.index(places[dim], at) for own, dim in here.items()
                                  if places[dim] not in ("·", *letter.split(", "))}  # fmt: skip

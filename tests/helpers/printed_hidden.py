@@ -33,6 +33,7 @@ from tests.helpers.printed_laws import (
     used,
     wheres,
 )
+from tests.helpers.printed_parser import At, Value
 
 __all__ = ["check_bessel", "check_completed", "check_hidden", "check_log_normal"]
 
@@ -99,16 +100,15 @@ def check_hidden(chain: Chain, reader: Reader, turn: Turn, lines: list[str], dra
         for condition, own in _by_phase(lines):  # a row of a chain reads the new row before it
             law = _HIDDEN.search(own[0])
             assert law is not None, f"{node.name}: {own[0]} is no law of a hidden count"
-            (family,) = [inlined(law[1], wheres(own))]
-            one, two = (reader.parse(part) for part in family.split(r",\ "))
-            weight = reader.parse(inlined(law[2], wheres(own)))
+            one, two = (reader.parse(part) for part in law[1].split(r",\ "))
+            known = {name: reader.parse(formula) for name, formula in wheres(own).items()}
+            weight = reader.parse(law[2])
             for at in rows(reader, node, condition):
                 cell = tuple(at[reader.notation.index[dim]] for dim in node.axes)
                 a, m, h = float(offset[cell]), float(heard[cell]), float(drawn[cell])
-                weights = []
-                for each in range(_MOST):
-                    reader.letters["h"] = each
-                    weights.append(weight(at))
+                reader.letters.clear()
+                reader.letters |= {name: value(at) for name, value in known.items()}
+                weights = [_with(reader, "h", each, weight, at) for each in range(_MOST)]
                 for each in (1, 2, 5):
                     right = each * np.log(w[cell]) - gammaln(each + 1) + gammaln(a + each + m)
                     right += gammaln(a) - gammaln(a + each) - gammaln(a + m)
@@ -122,6 +122,12 @@ def check_hidden(chain: Chain, reader: Reader, turn: Turn, lines: list[str], dra
     reader.letters.clear()
     for cell, each in apart.items():
         compare(f"{node.name}{cell}: h", np.array(each), 0.0)
+
+
+def _with(reader: Reader, letter: str, number: float, law: Value, at: At) -> float:
+    """A law at a value of its variable."""
+    reader.letters[letter] = number
+    return law(at)
 
 
 def check_log_normal(chain: Chain, reader: Reader, turn: Turn, lines: list[str], _: int) -> None:
@@ -141,15 +147,15 @@ def check_log_normal(chain: Chain, reader: Reader, turn: Turn, lines: list[str],
         w = _omega(centre + np.log(exposure[cell] / tau))
         height = []
         for t in (0.0, *_POINTS):
-            reader.letters["a"] = float(np.exp(centre - w + t))
-            height.append(np.log(law(at)) + np.log(reader.letters["a"]))  # the density of ln a
+            y = float(centre - w + t)
+            height.append(np.log(_with(reader, "a", np.exp(y), law, at)) + y)  # the density of ln a
         for t, found in zip(_POINTS, height[1:], strict=True):
             right = _log_ratio(t, tau * w, tau)
             close(f"{node.name}{cell}: log density", found - height[0], float(right))
     reader.letters.clear()
 
 
-def check_completed(chain: Chain, reader: Reader, turn: Turn, lines: list[str], _: int) -> None:
+def check_completed(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
     """The rates of the pseudo-counts, and the proportions given them."""
     node = chain.network[turn.step.node]
     (line,) = [line for line in lines if line.startswith("y^")]
@@ -157,16 +163,17 @@ def check_completed(chain: Chain, reader: Reader, turn: Turn, lines: list[str], 
     printed = reader.parse(inlined(rate, wheres(lines)))
     cells = {tuple(at[reader.notation.index[dim]] for dim in node.axes): at
              for at in rows(reader, node, "")}  # fmt: skip
-    expected = {cell: printed(at) for cell, at in cells.items()}
-    with _calls("poisson") as calls, recorded(node) as seen:
-        turn.run(turn.base)
-    rates, drawn = _by_cell(chain, node, calls)
-    reader.arrays[symbol] = drawn
-    concentration = used(chain, node, [each["concentration"] for each in seen])
     (inside,) = [inside for family, inside, _ in laws(lines) if family == "Dir"]
-    for cell, at in cells.items():
-        close(f"{node.name}{cell}: rate of y", expected[cell], float(rates[cell]))
-        value = reader.value(unvector(inside[0]), at)
-        close(f"{node.name}{cell}: concentration", value, float(concentration[cell]))
-    assert max(expected.values()) > 0, f"{node.name}: no pseudo-count is needed"
+    dirichlet, total = reader.parse(unvector(inside[0])), 0
+    for number in range(draws // 10):
+        expected = {cell: printed(at) for cell, at in cells.items()}
+        with _calls("poisson") as calls, recorded(node) as seen:
+            turn.run(stream_key(turn.base, 10**6 + number))
+        rates, drawn = _by_cell(chain, node, calls)
+        reader.arrays[symbol], total = drawn, total + drawn.sum()
+        concentration = used(chain, node, [each["concentration"] for each in seen])
+        for cell, at in cells.items():
+            close(f"{node.name}{cell}: rate of y", expected[cell], float(rates[cell]))
+            close(f"{node.name}{cell}: concentration", dirichlet(at), float(concentration[cell]))
+    assert total > 0, f"{node.name}: no pseudo-count was drawn"
     reader.arrays.clear()

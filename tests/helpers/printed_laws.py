@@ -15,8 +15,9 @@ from pgbn import Chain
 from pgbn.engine.run.generate import to_axes
 from pgbn.nodes.base import Node
 from pgbn.testing.joint import along_axis
-from tests.helpers.printed_formulas import Reader, split_top
+from tests.helpers.printed_formulas import Reader
 from tests.helpers.printed_parser import At
+from tests.helpers.printed_text import split_top
 
 __all__ = [
     "LIMIT",
