@@ -16,6 +16,7 @@ from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.engine.first_layer.registry import automatic
 from tests.helpers import printed
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
+from tests.helpers.kernel_networks import SLICED, sizes_of
 from tests.helpers.printed import check_printed
 from tests.helpers.wider_models import wider_models
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
@@ -61,6 +62,18 @@ def test_what_is_printed_of_the_wider_language(name: str) -> None:
     counts, proportions that need completion."""
     chain = wider_chain(name)
     assert len(check_printed(chain)) == len(chain.schedule)
+
+
+@pytest.mark.parametrize("name", SLICED)
+def test_densities_of_kernels(name: str) -> None:
+    chain = sliced_chain(name)
+    assert len(check_printed(chain)) == len(chain.schedule)
+
+
+def sliced_chain(name: str) -> pg.Chain:
+    network = SLICED[name]()
+    network = network.with_sizes(**sizes_of(network))
+    return network.chain({"x": network.generate(seed=5)["x"]}, seed=3, layer1="composed", threads=1)
 
 
 WIDE = [
@@ -148,6 +161,8 @@ WRONG = [
     ("prgds", "counts(nu)", r"2\sqrt", r"\sqrt"),
     ("prgds", "nu", r"\mathrm{noise} + \mathrm{exposure}),", r"\mathrm{noise}),"),
     ("prgds", "theta", r"\right)^{h}", r"\right)^{2 h}"),
+    ("twice", "a", r"2\, a", "a"),
+    ("concentrations", "e", r"\mathrm{Gam}(2,", r"\mathrm{Gam}(3,"),
 ]
 
 
@@ -164,4 +179,4 @@ def test_a_wrong_law_is_seen(
 
     monkeypatch.setattr(printed, "printed_steps", altered)
     with pytest.raises(AssertionError, match=rf"^{re.escape(step)}.*(printed|z = )"):
-        check_printed(wider_chain(name), draws=60)
+        check_printed((sliced_chain if name in SLICED else wider_chain)(name), draws=60)

@@ -27,7 +27,7 @@ from tests.helpers.printed_hidden import (
     check_hidden,
     check_log_normal,
 )
-from tests.helpers.printed_kernels import choices, in_turn
+from tests.helpers.printed_kernels import check_density, choices, in_turn
 from tests.helpers.printed_laws import LIMIT, close, compare, laws, recorded, rows, unvector, used
 from tests.helpers.printed_text import split_top, unfolded
 from tests.helpers.printed_tokens import check_tokens
@@ -183,6 +183,7 @@ def _check_mean(
 
 CHECKS: dict[str, Callable[..., None]] = {
     r"\mathrm{Cat}\bigl(\propto": _check_choices,
+    r"\propto p\bigl(": check_density,
     r"\mathrm{N}\bigl(": check_normal,
     r"\mathrm{PG}(": check_polya,
     r"\text{ for one } d": check_bits,

@@ -1,4 +1,5 @@
-"""Printed conditionals of entries that are drawn one after another, and of hidden choices."""
+"""Printed conditionals of entries that are drawn one after another, of hidden choices, and of what is
+drawn by its density."""
 
 from __future__ import annotations
 
@@ -6,19 +7,23 @@ import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
-from scipy.stats import poisson
+from scipy.special import gammaln, xlogy
+from scipy.stats import bernoulli, beta, gamma, poisson
 
 from pgbn import Chain
+from pgbn.engine.compile.kernels import ConditionalDensity
 from pgbn.engine.run.generate import to_axes
 from pgbn.engine.run.turns import Turn
 from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
 from tests.helpers.printed_formulas import Reader
+from tests.helpers.printed_laws import arguments, close, unvector
 from tests.helpers.printed_parser import At
 
-__all__ = ["choices", "in_turn"]
+__all__ = ["check_density", "choices", "in_turn"]
 
 _FACTOR = re.compile(
     r"(?:\\prod(?:_\{(?P<condition>.*?)\})? )?p\\bigl\((?P<symbol>.*?) : "
@@ -116,3 +121,52 @@ def _log_factor(reader: Reader, node: Node, factor: re.Match[str]) -> float:
         count, rate = reader.cells(child.name, own, at), reader.value(inside, at)
         total += float(poisson.logpmf(count, rate))
     return total
+
+
+def check_density(chain: Chain, reader: Reader, turn: Turn, lines: list[str], _draws: int) -> None:
+    """ln p(value | −), up to a constant, at points where the kernel evaluated it."""
+    name, values = turn.step.node, chain.program.values
+    (line,) = [line.split(r"\propto ", 1)[1] for line in lines if line.startswith("p(")]
+    factors = [*_FACTOR.finditer(line)]
+    assert factors, f"{name}: no density could be read in {line}"
+    points: list[tuple[Any, float]] = []
+    right = ConditionalDensity.__call__
+
+    def call(self: ConditionalDensity, value: Any) -> Any:
+        found = right(self, value)
+        if np.isfinite(found).all():
+            points.append((np.array(value).reshape(chain.program.shape[name]), float(found.sum())))
+        return found
+
+    before = values[name].copy()
+    with patch.object(ConditionalDensity, "__call__", call):
+        turn.run(turn.base)
+    assert len(points) > 3, f"{name}: the kernel evaluated no density"
+    logs = []
+    for value, _ in points[:6]:
+        values[name] = value
+        logs.append(sum(_log_densities(reader, factor) for factor in factors))
+    values[name] = before
+    for (_, each), found in zip(points[1:], logs[1:], strict=False):
+        close(f"{name}: log density", found - logs[0], each - points[0][1])
+
+
+def _log_densities(reader: Reader, factor: re.Match[str]) -> float:
+    """The log of a printed density, of all cells of its node."""
+    notation = reader.notation
+    (node,) = [n for n in notation.network if notation.own_symbol(n) == factor["symbol"]]
+    value, family = reader.parse(unvector(factor["symbol"])), factor["family"]
+    slots = [reader.parse(unvector(part)) for part in arguments(factor["inside"])]
+    total, sums = 0.0, dict[Any, float]()
+    for at in _cells(reader, node):
+        x, *given = (each(at) for each in (value, *slots))
+        if family == "Dir":
+            row = tuple(at[notation.index[dim]] for dim in node.axes if dim not in node.sums_over)
+            sums[row] = sums.get(row, 0.0) + given[0]
+            total += float(xlogy(given[0] - 1, x) - gammaln(given[0]))
+        elif family == "Gam":
+            total += float(gamma.logpdf(x, given[0], scale=1 / given[1]))
+        else:
+            law = {"Pois": poisson.logpmf, "Bern": bernoulli.logpmf, "Beta": beta.logpdf}[family]
+            total += float(law(x, *given))
+    return total + float(sum(gammaln(each) for each in sums.values()))

@@ -51,8 +51,10 @@ def inlined(law: str, known: dict[str, str]) -> str:
 
 
 def close(what: str, printed: float, right: float) -> None:
+    """``what`` is a place and the name of a number there: ``theta(0, 1): shape``."""
+    where, _, number = what.rpartition(": ")
     assert np.isclose(printed, right, rtol=NUMERALS, atol=1e-9), (
-        f"{what}: printed {printed}, used {right}"
+        f"{where}: printed {number} {printed}, used {right}"
     )
 
 
