@@ -35,8 +35,8 @@ def printable(text: object, *, one_line: bool = False) -> str:
 
 
 class PgbnError(ValueError):
-    """Base of all errors raised by pgbn; a ValueError, as scikit-learn expects. What it says can
-    be shown in a terminal, whatever file it speaks of."""
+    """Base of all errors raised by pgbn; a ValueError, as scikit-learn expects. Its text is safe to
+    show in a terminal, whatever file it is about."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(printable(a) if isinstance(a, str) else a for a in args))

@@ -31,8 +31,8 @@ _INSTRUCTIONS = (
 def show_versions(file: TextIO | None = None) -> None:
     """Print what a bug report needs: versions, machine, threads, where kernels are cached.
 
-    ``file`` is where to, by default the standard output. Nothing is imported for it that pgbn
-    does not import itself.
+    It prints to ``file``, by default the standard output, and imports nothing that pgbn does not
+    import itself.
     """
     for name, fact in _facts():
         print(f"{name:<14}{fact}", file=file)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgbn.cli.console import output
 from pgbn.cli.spread import SPREAD
-from pgbn.samplers.executor import Executor
+
+if TYPE_CHECKING:
+    from pgbn.samplers.executor import Executor
 
 __all__ = ["untwin"]
 

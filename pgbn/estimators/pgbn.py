@@ -61,10 +61,10 @@ class PGBN(
     link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, the name
         of a link of your own, or "auto": Poisson if all data are whole numbers, else gamma.
     layer1 : sampler of the first layer, see `pgbn.Network.chain`.
-    min_width : training stops early, with a warning, at a layer of at most so many factors.
+    min_width : training stops early, with a warning, at a layer with no more factors than this.
     priors : a `pgbn.Priors`; None means those of the paper.
     keep_draws : draws of Φ and r to keep, over which `transform`, `perplexity` and `score` average:
-        20 predict much better than the one Φ of 0, and cost their share of burn-ins.
+        20 draws predict better than the single Φ of 0; each needs a burn-in of its own.
     merge_twins : merge topics of upper layers that share six of their ten leading terms, and train
         50 sweeps more, where ``max_width`` has a budget for each layer; see `merge`.
     layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ class HeldOutScores:
             settings["train"] = validate_documents(self, train, reset=False, name="train")
         if X_held is not None:
             settings["held_out"] = validate_documents(self, X_held, reset=False, name="X_held")
-        with renaming("held_out", "X_held"):
+        named = nullcontext() if X_held is None else renaming("held_out", "X_held")
+        with named:
             held = completion_perplexity(self.training_.deepest, X, fraction=fraction, **settings)
         return held.perplexity()
 

@@ -62,9 +62,9 @@ def generate_documents(
     c: str = "median",
     seed: int = 0,
 ) -> SyntheticDocuments:
-    """``n`` documents. ``length``: None for Poisson counts, or the number of tokens (one, or one a
-    document), which are then multinomial. ``c``: "median" of the training documents, the c of
-    training documents at "random", or a draw from the "prior".
+    """``n`` documents. ``length``: None for Poisson counts, or the number of tokens (one for all,
+    or one for each document), which are then multinomial. ``c``: "median" of the training
+    documents, the c of training documents at "random", or a draw from the "prior".
 
     A Poisson rate of 2^31 or more is an error. With c="prior" many documents have one, since the
     paper's prior of p, Beta(0.01, 0.01), is that wide: give ``length`` with it."""

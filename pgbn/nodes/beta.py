@@ -32,7 +32,7 @@ class _BetaParameters(Latent):
 
 
 class Beta(_BetaParameters):
-    """p ~ Beta(a, b), a probability: that of a gate, say."""
+    """p ~ Beta(a, b), a probability, such as that of a gate."""
 
     tag: ClassVar[str] = "beta"
     support: ClassVar[str] = "unit"

@@ -52,7 +52,7 @@ def as_categories(name: str, value: Any, dims: tuple[str, ...]) -> NDArray[np.in
 
 
 class Categories(Expression):
-    """For every row of ``dims`` the number, from 0 on, of an entry of the dim ``of``.
+    """For every row of ``dims``, the number (counted from 0) of an entry of the dim ``of``.
 
     ``author = pgbn.Categories("author", dims="doc", of="writer")``; ``theta[author]`` then has the
     dim doc in the place of writer. The numbers are given with the data, under this name, or here

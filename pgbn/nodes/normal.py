@@ -35,7 +35,7 @@ def inverse(latex: str) -> str:
 class Normal(Latent):
     """w ~ N(mean μ, 1/precision): τ = ``precision`` is one over the variance.
 
-    It stands in linear predictors: the mean of another Normal or LogNormal, the logit of a
+    It is used in linear predictors: the mean of another Normal or LogNormal, the logit of a
     LogitBernoulli. What such a predictor sums over, as in ``Constant(F) @ w``, is drawn jointly.
     """
 

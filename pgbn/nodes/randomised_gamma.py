@@ -22,8 +22,8 @@ class RandomisedGamma(Latent):
     """θ ~ Gam(offset + h, noise), h ~ Pois(rate). With offset 0, θ = 0 where h = 0.
 
     The count h is drawn where it is needed and never kept: θ with h integrated out, so that a θ of
-    0 is not for ever, and h given θ for what stands in the rate. With a `Shift` in its rate it is a
-    Markov chain whose rows are drawn one after another.
+    0 does not stay 0 for ever, and h given θ for the nodes in the rate. With a `Shift` in its rate
+    it is a Markov chain whose rows are drawn one after another.
     """
 
     tag: ClassVar[str] = "randomised_gamma"

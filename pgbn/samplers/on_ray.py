@@ -26,8 +26,8 @@ _CORES = os.cpu_count() or 1
 
 class Ray:
     """Rows on ``workers`` of Ray, with ``threads`` each: processes of this machine or, given the
-    ``address`` of a cluster ("auto" for the one that this machine belongs to), of its machines. As
-    many workers as there are cores for, unless it is said.
+    ``address`` of a cluster ("auto" for the one that this machine belongs to), of its machines.
+    Without ``workers``, there are as many as there are cores for.
 
     What has no rows is drawn here. Workers leave what they have with Ray every ``commit`` sweeps:
     one that dies, or gives no answer for ``timeout`` seconds, is replaced and goes on from there.

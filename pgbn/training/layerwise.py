@@ -75,29 +75,32 @@ def train_layerwise(
     the observed nodes, if there are several, and the family sets what ``eta``, ``link`` and
     ``priors`` set here.
 
-    ``max_width`` is the width of the first layer at most, and each further layer begins as wide as
-    the one below; or it has a number for each layer, (100, 30, 10), beyond which that layer does
-    not go. ``eta`` (0.05), ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one for each
-    layer; ``priors`` are the paper's, `pgbn.Priors()`, unless others are given. Φ of a trained
-    network is the posterior mean (η + x) / Σ(η + x) given the counts of the last sweep,
-    as in the paper, or its average over the last ``average`` ≤ C_t sweeps; r likewise. Training
-    stops early at a layer of at most ``min_width`` factors, or with fewer than ``min_count`` counts
-    in all. ``trace_every`` sweeps the log likelihood and the active width are noted (0: never).
+    ``max_width`` is the largest width of the first layer, and each further layer begins as wide as
+    the one below; or it gives the largest width of each layer, (100, 30, 10). ``eta`` (0.05),
+    ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one for each layer; ``priors`` are the
+    paper's, `pgbn.Priors()`, unless others are given. Φ of a trained network is the posterior mean
+    (η + x) / Σ(η + x) given the counts of the last sweep, as in the paper, or its average over the
+    last ``average`` ≤ C_t sweeps; r likewise. Training stops early at a layer of at most
+    ``min_width`` factors, or with fewer than ``min_count`` counts in all. Every ``trace_every``
+    sweeps the log likelihood and the active width are recorded (0: never).
+
     ``layer1`` is the sampler of the first layer (`Network.chain`). "auto" goes by X and
     ``max_width``: "collapsed" for counts, but "blocked" where counts are so large that it is many
     times cheaper, where there are more than 2^28 of them, and where cells are masked; "partial" for
-    a `pgbn.Corpus`. ``executor`` says where rows are worked on, such as `pgbn.Disk`; ``threads``
-    is short for threads of this process.
+    a `pgbn.Corpus`. ``executor`` says where rows are worked on, such as `pgbn.Disk`; ``threads`` is
+    short for threads of this process.
+
     ``start_from`` is a network, a training or a fitted estimator of the same documents, or the
     folder of one: layers are added to it, or, if it has ``depth`` layers already, it is trained C_T
     sweeps more. Its first layer keeps its width, which ``max_width`` must not be below; ``eta`` and
     ``priors`` are its own where they are left out (further layers: the topmost eta), and the rules
-    that stop early hold for it too: then nothing is trained, and it is returned. Of its top layer
-    they know the width, and of counts only that there are no more than in X.
+    that stop early hold for it too: then nothing is trained, and it is returned. They know the
+    width of its top layer, but of its counts only that there are no more than in X.
+
     ``keep_draws`` draws of Φ and r, evenly spread over the C_t sweeps, are kept beside the means:
     `infer` and `completion_perplexity` then average over them, which predicts better than one Φ.
-    Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes
-    on from where a callback saw a training with the same arguments: see `pgbn.checkpoint`.
+    Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes on from where
+    a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
     networks = find_start(start_from) if resume is None else networks_of(resume)
     settings = Settings.of(

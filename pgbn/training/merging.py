@@ -37,9 +37,9 @@ def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNe
     """The network with the topics of each group of a layer made one.
 
     ``groups`` are lists of topics, ``[(3, 7), (1, 4, 9)]``, or what
-    `pgbn.evaluation.similar_topics` finds; those that share a topic are one group. A group has the
-    place of its first topic, and the labels of its topics. The state is merged too: train a few
-    sweeps more, so that all layers find their place, with ``start_from``.
+    `pgbn.evaluation.similar_topics` finds; those that share a topic are one group. A group takes
+    the place of its first topic, and the labels of all its topics. The state is merged too: train a
+    few sweeps more, so that all layers find their place, with ``start_from``.
     """
     model = trained_network(model)
     layer = check_layer(model, layer)

@@ -48,9 +48,9 @@ def transform_to(
     """Write the mean topic proportions of the documents ``X``, a `pgbn.Corpus` or documents ×
     terms, to the .npy file ``path``, one row for each; returns the array, on the disk.
 
-    ``layer`` is one layer, or None for all side by side. Columns go by name where both the corpus
-    and the model have names. Memory holds one block of documents. ``progress(done, total)`` is
-    called after each block. The same call goes on after a stop.
+    ``layer`` is one layer, or None for all side by side. Columns are matched by name where both the
+    corpus and the model have names. Memory holds one block of documents. ``progress(done, total)``
+    is called after each block. The same call goes on after a stop.
     """
     trained, target = trained_network(model), Path(path)
     chosen = None if layer is None else check_layer(trained, layer, "layer")

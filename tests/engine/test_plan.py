@@ -37,6 +37,7 @@ class Kernels:
     """All that `make_step` asks of a program."""
 
     kernels: bool = True
+    by_rows: bool = True
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ apt install chromium chromium-driver; pip install selenium). PGBN_SCREENSHOTS=fo
 
 import os
 import shutil
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,9 @@ def choose_option(browser, name: str, value: str) -> None:
 
 
 def readable(word: str) -> str:
-    """A word as a page can hold it."""
-    return word.encode("utf-8", "replace").decode("utf-8")
+    """A word as a page can hold it: half characters, and those that command, are replaced."""
+    whole = word.encode("utf-8", "replace").decode("utf-8")
+    return "".join("\ufffd" if unicodedata.category(c) == "Cc" else c for c in whole)
 
 
 CONTRAST = """

@@ -198,7 +198,7 @@ class Program:
     def heard_count(self, name: str) -> Beside:
         """The count that a node hears, from all sources."""
         node = self.network.nodes[name]
-        assert not isinstance(node, Observed)  # the counts of data are sparse
+        assert not isinstance(node, Observed), "the counts of data are sparse"
         parts: list[Beside] = []
         children: dict[str, None] = {}
         for source in self.wiring.sources.get(name, ()):  # what is given hears nothing

@@ -25,11 +25,11 @@ class NewRows:
     """The posterior of nodes for new rows: ``values[name]`` are its means, ``sd[name]`` the
     standard deviations, both with the dims ``dims[name]`` of the node.
 
-    ``quantiles[name]`` has the dim "quantile" before these, ``draws[name]`` the dim "draw", if
-    they were asked for. ``given`` are the nodes that were held, ``left_out`` those that only given
-    ones depend on. ``network`` and ``data`` are of the rows, ``held`` has the draws of what was
-    given, ``coords`` labels along dims. ``result[name]``, ``name in result``, ``list(result)``
-    speak of the means.
+    ``quantiles[name]`` has the dim "quantile" before these, ``draws[name]`` the dim "draw", if they
+    were asked for. ``given`` are the nodes that were held, ``left_out`` those that only given ones
+    depend on. ``network`` and ``data`` are of the rows, ``held`` has the draws of what was given,
+    ``coords`` labels along dims. ``result[name]``, ``name in result``, ``list(result)`` refer to
+    the means.
     """
 
     values: Mapping[str, Array]

@@ -164,18 +164,18 @@ class Chain(ChainVerbs):
 
     @property
     def samplers(self) -> tuple[FirstLayer, ...]:
-        """Those of the first layer, one for an observed node; none where general rules draw it."""
+        """The samplers of the first layer, one for each observed node that has one."""
         return tuple(self.program.first_layers.values())
 
     def follow(self, schedule: Schedule) -> None:
-        """Take the steps in this order, which is not checked: a wrong one has another law."""
+        """Take the steps in this order. It is not checked: a wrong order samples another law."""
         self.schedule = schedule
         self._turns, self._later = arrange(self.program, schedule, self.seed, self.number)
         begin_counts(self._turns, self.sweeps)
 
     @property
     def sampler(self) -> FirstLayer | None:
-        """The first of the `samplers`, of most networks the only one; or None."""
+        """The first of the `samplers`, in most networks the only one; or None."""
         return next(iter(self.samplers), None)
 
     def sweep(self, n: int = 1) -> Chain:

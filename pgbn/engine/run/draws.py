@@ -26,8 +26,8 @@ __all__ = ["Draws"]
 class Draws(DrawsVerbs):
     """Posterior draws: ``values[name]`` has the dims ("chain", "draw", *dims of the node).
 
-    ``draws[name]`` is the same; ``name in draws``, ``list(draws)`` and ``len(draws)`` speak of the
-    names, as a dict does.
+    ``draws[name]`` is the same; ``name in draws``, ``list(draws)`` and ``len(draws)`` refer to the
+    names, as in a dict.
 
     ``interrupted``: Ctrl-C came before the end. ``values`` then has the draws that were kept:
     those of the first chain so far, or of all whole chains, with those of the chain that was

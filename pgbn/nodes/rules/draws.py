@@ -76,9 +76,9 @@ def kernel_rule(
     value.
 
     In place of ``count`` and ``exposure`` it may name ``log_conditional``, a function of a value:
-    ln p(value | slots) + Σ ln p(child | value), of every entry; then all that depends on the node
-    is held. A function that names ``value`` begins from the old one: the schedule then sees to it
-    that no step has integrated it out. With a ``name`` the kernel serves the nodes with
+    ln p(value | slots) + Σ ln p(child | value), for every entry; then everything that depends on
+    the node is held. A function that names ``value`` begins from the old one: the schedule then
+    makes sure that no step has integrated it out. With a ``name`` the kernel serves the nodes with
     ``update=name``, else all nodes of the type.
     """
 

@@ -111,8 +111,8 @@ def resume(
     and save the result there.
 
     ``family`` is that of `train_layerwise`, needed where it is no model of the zoo, since files
-    hold no functions. The options are those of `pgbn.checkpoint.train`. Of what is finished, the
-    result is loaded.
+    hold no functions. The options are those of `pgbn.checkpoint.train`. If it is finished already,
+    the result is loaded.
     """
     running, unknown = Running.among(options)
     for name in unknown:

@@ -88,7 +88,7 @@ def train_minibatch(
     as they are. Layers above the first take their steps T times in a sweep of T layers.
     ``held_out`` are documents whose perplexity (half of the tokens of each are seen) is shown and
     noted in ``traces`` every ``show_every`` steps. ``callback`` gets a `MinibatchEvent` after
-    each step. With ``save``, a folder, checkpoints are written every so many ``minutes``, and the
+    each step. With ``save``, a folder, a checkpoint is written every ``minutes`` minutes, and the
     result at the end: the same call goes on from there, with the same bits.
     """
     settings = MinibatchSettings.of(

@@ -94,11 +94,6 @@ REFUSED: dict[str, Case] = {
         DataError,
         ["2 numbers along 'doc'", "5 rows"],
     ),
-    "rows integrated out": (
-        lambda: _sample(author=G).log_likelihood("x", by="row"),
-        DataError,
-        ["author", "by='cell'"],
-    ),
 }
 
 

@@ -11,17 +11,17 @@ from tests.helpers.documents import calibration, draw, model_of, quiet
 
 
 @pytest.mark.parametrize(
-    ("link", "widths", "scale"),
+    ("link", "widths", "scale", "documents"),
     [
-        ("poisson", (4,), 1.0),
-        ("poisson", (4, 3, 2), 1.0),
-        ("bernoulli", (4, 3), 0.2),
-        ("gamma", (4, 3), 0.5),
+        ("poisson", (4,), 1.0, 1200),
+        ("poisson", (4, 3, 2), 1.0, 1200),
+        ("bernoulli", (4, 3), 0.2, 5000),  # bits say little: few large errors decide the averages
+        ("gamma", (4, 3), 0.5, 1200),
     ],
 )
-def test_posterior_moments_obey_the_law_of_total_expectation(link, widths, scale):
+def test_posterior_moments_obey_the_law_of_total_expectation(link, widths, scale, documents):
     model = model_of(link, widths, scale=scale)
-    joint = draw(model, 1200, seed=len(widths))
+    joint = draw(model, documents, seed=len(widths))
     found = quiet(model, joint["x"], burn_in=150, samples=200)
     assert np.abs(calibration(model, joint, found)).max() < 4.0
 
