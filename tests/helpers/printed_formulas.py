@@ -79,7 +79,7 @@ class Reader:
             return self.letters[base]
         if (known := self.arrays.get(f"{base}^{{{above}}}")) is not None:
             return float(known[tuple(self.index(t, at) for t in reversed(indices_of(below)))])
-        if base in (r"\kappa", r"\omega"):
+        if base in (r"\kappa", r"\omega") and above in self.drawn_by():
             return self.told(base, above, indices_of(below), at)
         if (whole := base + (f"_{{{below}}}" if below else "")) in self.sizes:
             return float(self.sizes[whole])
@@ -187,12 +187,15 @@ class Reader:
 
     def told(self, base: str, mark: str, indices: list[str], at: At) -> float:
         """κ or ω, which a node drew about its predictor."""
-        for (name, _), both in self.program.drawn.items():
-            if self.notation.marks[name] == mark:
-                own = np.asarray(both)[int(base == r"\omega")].reshape(self.program.shape[name])
-                places = [self.index(token, at) for token in reversed(indices)]
-                return float(to_axes(self.program, name, own)[0][tuple(places)])
-        raise AssertionError(f"nothing was drawn for {base}^{mark}")
+        name, both = self.drawn_by()[mark]
+        own = np.asarray(both)[int(base == r"\omega")].reshape(self.program.shape[name])
+        places = [self.index(token, at) for token in reversed(indices)]
+        return float(to_axes(self.program, name, own)[0][tuple(places)])
+
+    def drawn_by(self) -> dict[str, tuple[str, Any]]:
+        """The nodes that draw evidence, and what they drew, by their marks."""
+        drawn = self.program.drawn.items()
+        return {self.notation.marks[name]: (name, both) for (name, _), both in drawn}
 
     def drawn(self, name: str, indices: list[str], at: At) -> float:
         (pair,) = [pair for pair in self.program.drawn if pair[0] == name]

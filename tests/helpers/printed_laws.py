@@ -87,7 +87,8 @@ def laws(lines: list[str]) -> Iterator[tuple[str, list[str], str]]:
             inside = arguments(match[2])
             for (name, condition), formula in apart.items():
                 if condition == match[3]:
-                    inside = [part.replace(name, f"({formula})") for part in inside]
+                    inside = [formula if part == name else part.replace(name, f"({formula})")
+                              for part in inside]  # fmt: skip
             yield match[1], inside, match[3]
 
 
