@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
 from pgbn.training.grown import GrownNetwork
@@ -148,6 +149,8 @@ def _decode_training(
     names: Sequence[str] | None = None,
 ) -> LayerwiseTraining:
     networks = decode_networks(content["networks"], files("model"), names)
+    if not networks:
+        raise StorageError("a training has one network or more, and this has none: damaged")
     return LayerwiseTraining(networks, str(content["stopped"]))
 
 

@@ -61,6 +61,8 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
         self.shapes = {name: tuple(map(int, shapes[name])) for name in layout}
         for name, shape in self.shapes.items():
             self._check(name, shape[:2])  # a number for each draw, as a trace has, must fit
+        if len({shape[:2] for shape in self.shapes.values()}) > 1:
+            raise StorageError(f"nodes with unequal numbers of draws, {self.shapes}: damaged")
         self._read: WeakValueDictionary[str, NDArray[np.float64]] = WeakValueDictionary()
 
     def _check(self, name: str, shape: Sequence[int]) -> None:

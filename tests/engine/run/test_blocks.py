@@ -85,3 +85,10 @@ def test_more_draws_than_memory_has_room_for(draws: pgbn.Draws, tmp_path: Path) 
     forge(tmp_path, lambda body: body["content"]["object"]["shapes"].update(r=[2, 2**62, 3]))
     with pytest.raises(pgbn.StorageError, match=r"r have the shape \(2, 4611686018427387904, 3\)"):
         pgbn.load(tmp_path)
+
+
+def test_unequal_numbers_of_draws(draws: pgbn.Draws, tmp_path: Path) -> None:
+    draws.save(tmp_path)
+    forge(tmp_path, lambda body: body["content"]["object"]["shapes"].update(r=[2, 0, 3]))
+    with pytest.raises(pgbn.StorageError, match="unequal numbers of draws"):
+        pgbn.load(tmp_path)
