@@ -1,6 +1,6 @@
 """Hands: workers of which each has a memory of its own, and does what it is told in order.
 
-This is all that pgbn needs of a cluster; `pgbn.samplers.ray` is one, and
+This is all that pgbn needs of a cluster; `pgbn.samplers.on_ray` is one, and
 `tests/helpers/hands_here.py` another, in one process. An executor that has a method ``hands()``
 gives its rows to them, see `pgbn.engine.shards`.
 """
