@@ -58,6 +58,9 @@ class Echo(pgbn.Edge):
     def dims_of(self, weights: tuple[str, ...], of: tuple[str, ...]) -> tuple[str, ...]:
         return of  # without it: the dims of all operands
 
+    def independent_dims(self, weights: tuple[str, ...], of: tuple[str, ...]) -> tuple[str, ...]:
+        return of[1:]  # places do not feel each other, days do; without it: net.infer has no rows
+
     def _summands(self, weights: Any, of: Any) -> list[Any]:
         """w_s of_{t−s,p}, an array for each lag s."""
         found = [weights[:, :1, None] * of]

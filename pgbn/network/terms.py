@@ -55,13 +55,15 @@ class Earlier(Lookup):
 @dataclass(frozen=True, eq=False)
 class Operation:
     """An edge that brings its own evaluation: what stands in its slots, nodes and constants with
-    the names that their dims have there, and the dims of its value. The value stands in a term at
-    the factor that ``leads``, the first node; the other nodes stand beside it as factors of 1."""
+    the names that their dims have there, the dims of its value, and those of them along which its
+    rows are ``independent``. The value stands in a term at the factor that ``leads``, the first
+    node; the other nodes stand beside it as factors of 1."""
 
     edge: Any
     operands: dict[str, Factor]
     dims: tuple[str, ...]
     leads: str
+    independent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,12 @@ class Edge(Expression):
         replaced."""
         return tuple(dict.fromkeys(dim for dims in operands.values() for dim in dims))
 
+    def independent_dims(self, **operands: tuple[str, ...]) -> tuple[str, ...]:
+        """The dims, given those of the operands by slot, along which every row of the value is made
+        of the same row, alone, of each operand that has the dim, and in the same way for all rows:
+        `net.infer` takes new rows along these. None, unless replaced."""
+        return ()
+
     def evaluate(self, **operands: Any) -> Any:
         """The value, (R, *dims_of), from arrays (R or 1, *dims) of the operands: linear in each,
         with coefficients that are never negative."""

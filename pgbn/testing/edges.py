@@ -82,6 +82,7 @@ class _Check:
         parts = dict(zip(edge.slots(), edge.parts, strict=True))
         dims = {slot: free_dims(part) for slot, part in parts.items()}
         axes = edge.dims_of(**dims)
+        self.dims, self.axes = dims, axes
         for dim in dict.fromkeys(dim for own in (*dims.values(), axes) for dim in own):
             if dim not in sizes:
                 raise NetworkError(f"check_edge: sizes: give the size of {dim!r}")
@@ -143,7 +144,29 @@ class _Check:
             errors[f"expose {slot}"] = _error(
                 np.asarray(found).reshape(copies, -1), whole.sum(axis=others_out)
             )
+        for dim in self.edge.independent_dims(**self.dims):
+            errors[f"rows of {dim} alone"] = self._alone(dim, values)
         return EdgeResult(errors, self._one_by_one(replicates) | self._together(replicates))
+
+    def _alone(self, dim: str, values: Mapping[str, Array]) -> float:
+        """The largest error of the rows of the value, if each is evaluated alone: 0 if they are as
+        independent along a dim as the edge says."""
+        if dim not in self.axes:
+            raise NetworkError(
+                f"check_edge: independent_dims() names {dim!r}; the value has the dims {self.axes}"
+            )
+        axis, operands = 1 + self.axes.index(dim), {**values, **self.known}
+        whole, worst = np.asarray(self.edge.evaluate(**operands), np.float64), 0.0
+        for row in range(whole.shape[axis]):
+            own = {
+                slot: array.take([row], 1 + self.dims[slot].index(dim))
+                if dim in self.dims[slot]
+                else array
+                for slot, array in operands.items()
+            }
+            alone = np.asarray(self.edge.evaluate(**own), np.float64)
+            worst = max(worst, _error(alone, whole.take([row], axis)))
+        return worst
 
     def _split(self, number: int, count: Array) -> dict[str, Array]:
         shape = (count.shape[0], *(1,) * (3 - len(self.cells)), *self.cells)

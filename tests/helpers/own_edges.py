@@ -44,6 +44,9 @@ class Carried(pg.Edge):
     axis: int
     weights: tuple[float, ...]
 
+    def independent_dims(self, of: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dim for number, dim in enumerate(of, 1) if number != self.axis)
+
     def _late(self, array: Any, s: int) -> Any:
         moved = np.moveaxis(array, self.axis, 0)
         out = np.zeros_like(moved)

@@ -47,7 +47,7 @@ def dims_here(operand: NodeValue, program: Program) -> tuple[str, ...]:
 
 @read_operand.register(ConstantArray)
 def _constant(operand: ConstantArray, program: Program) -> Labelled:
-    array = np.ascontiguousarray(operand.value)[None].copy()
+    array = np.array(operand.value, order="C")[None]  # ascontiguousarray gives a number a dim
     return Labelled(lambda: array, operand.dims, 1)
 
 

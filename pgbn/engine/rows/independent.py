@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from pgbn.errors import DataError, NetworkError, did_you_mean
 from pgbn.network.network import Network
-from pgbn.network.terms import Polynomial
+from pgbn.network.terms import Factor, Operation, Polynomial
 from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import names_read
@@ -94,23 +94,52 @@ def couples(polynomial: Polynomial, rows: str) -> str:
         for factor in term.factors:
             if factor.previous:
                 continue
-            if factor.through and rows in (*factor.entries, *factor.own_dims):
-                return f"{factor.through.operation.edge} is evaluated for all rows together"
+            if factor.through:
+                reason = _couples_through(factor.through.operation, rows)
+                if reason:
+                    return reason
+                continue
             if any(lookup.dim == rows for lookup in factor.lookups):
                 return f"rows of {factor.name} are read by the categories of other rows"
             if factor.relation is not None:
                 if rows in factor.dims:
                     return f"pairs of {factor.dims[0]!r} and {factor.dims[1]!r} are told apart"
                 continue
-            if factor.constant is not None:
-                if rows in factor.dims:
-                    return (
-                        f"there is a known array along {rows!r}, which belongs to the old rows "
-                        "(build the network with that of the new ones, and hold what was learnt: "
-                        "new.sample(data, given={…}))"
-                    )
-                continue
-            for here, own in zip(factor.dims, factor.own_dims, strict=True):
-                if here != own and rows in (here, own):
-                    return f"{factor.name} has {own!r} as {here!r}"
+            reason = _couples_alone(factor, rows)
+            if reason:
+                return reason
+    return ""
+
+
+def _couples_alone(factor: Factor, rows: str) -> str:
+    """How a known array, or a node whose dims have other names, ties rows to others."""
+    if factor.constant is not None:
+        if rows in factor.dims:
+            return (
+                f"there is a known array along {rows!r}, which belongs to the old rows (build the "
+                "network with that of the new ones, and hold what was learnt: "
+                "new.sample(data, given={…}))"
+            )
+        return ""
+    for here, own in zip(factor.dims, factor.own_dims, strict=True):
+        if here != own and rows in (here, own):
+            return f"{factor.name} has {own!r} as {here!r}"
+    return ""
+
+
+def _couples_through(operation: Operation, rows: str) -> str:
+    """How an edge with an evaluation of its own makes rows depend on each other, unless it says
+    that they do not."""
+    for operand in operation.operands.values():
+        reason = _couples_alone(operand, rows)
+        if reason:
+            return reason
+    read = {rows in operand.dims for operand in operation.operands.values()}
+    if (True in read or rows in operation.dims) and rows not in operation.independent:
+        kind = type(operation.edge).__name__
+        return (
+            f"{operation.edge} is evaluated for all rows together (if each row of it is made of "
+            f"the same row of its operands alone, let {kind}.independent_dims return "
+            f"{rows!r} among its dims)"
+        )
     return ""

@@ -142,10 +142,66 @@ def test_what_an_edge_cannot_take_is_said() -> None:
     with pytest.raises(pg.MissingRuleError, match="must stand alone"):
         pg.Network(pg.Poisson("x", pg.Bernoulli("b", Carried(p, **one), dims=("day", "place")),
                               dims=("day", "place")))  # fmt: skip
-    net = small(Carried(EVENT, **one), place=2)
-    draws = net.sample({"x": X}, burn_in=1, draws=1, progress=False)
-    with pytest.raises(pg.PgbnError, match="evaluated for all rows together"):
-        net.infer({"x": X}, given=draws, rows="day")
     with pytest.raises(pg.NetworkError, match=r"defines evaluate but not split, expose"):
         type("Half", (pg.Edge,), {"__annotations__": {"of": pg.Slot}, "__module__": __name__,
                                   "tag": "tests.half", "evaluate": lambda self, of: of})  # fmt: skip
+
+
+def by_place(edge: Any) -> pg.Network:
+    """Places whose days feel the days before; the level is all that places share."""
+    event = pg.Gamma("event", 1.5, pg.Gamma("c", 4, 3), dims=("place", "day"))
+    rate = pg.Gamma("level", 4, 2) * edge(event)
+    return pg.Network(pg.Poisson("x", rate, dims=("place", "day")))
+
+
+NEW = np.array([[3, 0, 1], [0, 9, 2], [3, 0, 1]])
+SHARED = {"c": np.array(1.2), "level": np.array(2.0)}
+
+
+def test_new_rows_along_dims_that_the_edge_calls_independent() -> None:
+    """The law of what the edge stands for, and the same bits for a row alone and among others."""
+    asked: dict[str, Any] = {"given": SHARED, "rows": "place", "burn_in": 100, "nodes": ["event"]}
+    own, other = (by_place(edge).infer({"x": NEW}, samples=4000, seed=1, **asked)
+                  for edge in (carried, moving))  # fmt: skip
+    error = np.maximum(own.sd["event"], other.sd["event"]) / np.sqrt(300)  # draws are correlated
+    assert (abs(own["event"] - other["event"]) < 4 * error).all()
+    alone = by_place(carried).infer({"x": NEW[1:2]}, samples=10, **asked)
+    among = by_place(carried).infer({"x": NEW}, samples=10, **asked)
+    np.testing.assert_array_equal(alone["event"][0], among["event"][1])
+    np.testing.assert_array_equal(among["event"][0], among["event"][2])
+
+
+def test_new_rows_that_feel_each_other_are_refused() -> None:
+    net = by_place(carried)
+    with pytest.raises(pg.NetworkError, match=r"evaluated for all rows together.*independent_dims"):
+        net.infer({"x": NEW.T}, given=SHARED, rows="day")
+    known = pg.Constant(np.ones((3, 2)), dims=("day", "place"))
+    both = small(Carried(EVENT + known, axis=1, weights=(1.0, 0.5)))
+    with pytest.raises(pg.NetworkError, match="a known array along 'place'"):
+        both.infer({"x": X}, given={}, rows="place")
+    renamed = Carried(EVENT.rename(place="here"), axis=1, weights=(1.0, 0.5)).rename(here="place")
+    with pytest.raises(pg.NetworkError, match="event has 'place' as 'here'"):
+        small(renamed).infer({"x": X}, given={}, rows="place")
+
+
+def test_an_operand_that_is_a_sum() -> None:
+    """Every summand is evaluated alone, with its dims in the order of the others."""
+    known = pg.Constant(np.arange(1.0, 7.0).reshape(2, 3), dims=("place", "day"))
+    other = pg.Gamma("other", 1.5, 2.0, dims=("place", "day"))
+    edge = Carried(EVENT + 2.0 * other + known, axis=1, weights=(0.5, 0.3))
+    net = small(edge)
+    keep = {"edge": edge, "event": EVENT, "other": other}
+    found = net.sample({"x": X}, burn_in=1, draws=2, keep=keep, progress=False)
+    whole = found["event"][0] + 2.0 * found["other"][0].transpose(0, 2, 1) + known.value.T
+    np.testing.assert_allclose(found["edge"][0], edge.evaluate(of=whole))
+    assert geweke(net, DAYS | {"place": 2}, replicates=2_000, sweeps=4).worst < 4
+    low = pg.Gamma("low", 1.5, 2.0, dims="place")
+    for summand, name in ((low, "low"), (0.5, "constant")):
+        with pytest.raises(pg.NetworkError, match=rf"dims .'day', 'place'. to {name}, which has"):
+            small(Carried(EVENT + summand, axis=1, weights=(0.5, 0.3)))
+
+
+def test_independent_dims_are_dims_of_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Carried, "independent_dims", lambda self, of: ("hour",))
+    with pytest.raises(pg.NetworkError, match=r"independent_dims\(\) returned \('hour',\)"):
+        by_place(carried)

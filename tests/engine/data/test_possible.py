@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import pgbn
 from pgbn import Constant, DataError, Gamma, Network, Poisson
@@ -19,6 +20,7 @@ ZERO = Constant([1.0, 0.0], dims="i")
 GRID = Constant(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0]]), dims=("i", "j"))
 ALONG = Constant(np.array([[1.0, 1.0], [0.0, 0.0]]), dims=("i", "k"))  # a sum over k of 0 is 0
 NONE = Constant([0.0, 0.0], dims="k")
+BAND = np.array([[1.0, 0.0], [0.5, 0.3]])
 
 
 @pytest.mark.parametrize(
@@ -46,3 +48,12 @@ def test_impossible_data(node: pgbn.Observed, data: Any, where: str | None) -> N
     else:
         with pytest.raises(DataError, match=f"x: .*{where}.*probability 0"):
             net.chain({"x": data})
+
+
+@pytest.mark.parametrize("matrix", [BAND, csr_array(BAND)])
+def test_a_given_number_beside_an_array_with_zeros(matrix: Any) -> None:
+    """A number has no dims, and is asked with the array whether data are possible."""
+    level, each = Gamma("level", 2, 1), Gamma("l", 2, 1, dims="k")
+    net = Network(Poisson("x", level * (Constant(matrix, dims=("i", "k")) @ each), dims="i"))
+    chain = net.chain({"x": [3, 5]}, given={"level": 2.0})
+    assert np.isfinite(chain.sweep(2).values["l"]).all()
