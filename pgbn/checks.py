@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Mapping, Sequence, Set
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ __all__ = [
     "check_flag",
     "check_integer",
     "check_names",
+    "check_path",
     "check_seed",
     "check_unmasked",
     "in_order",
@@ -96,6 +99,25 @@ def check_seed(seed: int, name: str = "seed") -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
         raise DataError(f"{name}={seed!r} must be an integer from 0 to 2^64 - 1")
     return int(seed)
+
+
+def check_path(name: str, value: Any) -> Path:
+    """``value`` as a path that a file or a folder can have, or an error that names the argument. An
+    empty string is refused: it would be the folder that one happens to be in."""
+    text, reason = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None, ""
+    if not isinstance(text, str) or not text:
+        reason = "give a path"
+    else:
+        try:
+            os.lstat(text)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                reason = "give a shorter name"
+        except ValueError:  # NUL, or half a character
+            reason = "no file can have this name; give another"
+    if reason:
+        raise DataError(f"{name}={value!r:.60}: {reason}")
+    return Path(str(text))
 
 
 def check_names(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgbn.checks import check_path
 from pgbn.errors import PgbnError
 from pgbn.plot.layout import find_plate, make_boxes, make_edges, place, spread
 from pgbn.plot.svg import draw
@@ -32,7 +32,7 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all."""
-        target = Path(path)
+        target = check_path("path", path)
         if not target.name:
             raise PgbnError(f"path={str(path)!r}: give the name of a file for the picture")
         try:

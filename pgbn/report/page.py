@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pgbn.checks import check_path
 from pgbn.errors import PgbnError
 from pgbn.report.compact import script_json
 from pgbn.report.convert import report_data
@@ -29,7 +30,7 @@ def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) ->
 
     The file is written whole or not at all.
     """
-    target = Path(path)
+    target = check_path("path", path)
     if not target.name:
         raise PgbnError(f"path={str(path)!r}: give the name of a file for the report")
     page = report_html(model, X, **options)

@@ -11,6 +11,7 @@ are read and written together, and 64 kB on either side of each, which the syste
 other half is for what is read between blocks.
 """
 
+import errno
 import mmap
 import os
 import re
@@ -26,11 +27,11 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import thread_count
+from pgbn.checks import check_path, thread_count
 from pgbn.errors import DataError
 from pgbn.samplers.executor import Threads
 
-__all__ = ["Disk"]
+__all__ = ["Disk", "reserve"]
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SMALL = 2**20  # bytes; smaller arrays are kept in memory, and so are those below a part of it:
@@ -41,6 +42,20 @@ _BLOCK = 0.5  # of the memory
 Edges = list[tuple[int, int]]
 
 
+def reserve(file: int, size: int) -> None:
+    """Give an open file ``size`` bytes that are its own, zeros where nothing is written yet. A file
+    with holes asks for room only when a page is written: where the disk is full then, the system
+    ends the process (SIGBUS). Now it is an OSError."""
+    if os.fstat(file).st_size < size:
+        os.truncate(file, size)
+    if hasattr(os, "posix_fallocate") and size:
+        try:
+            os.posix_fallocate(file, 0, size)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise  # others: a system of files that cannot reserve
+
+
 class Disk:
     """Rows in files of ``folder``, of which at most ``memory`` (bytes, or "2GB") is resident; what
     has no rows, such as the topics, comes on top of it. ``threads`` as elsewhere."""
@@ -49,7 +64,7 @@ class Disk:
         self, folder: str | Path, memory: int | str = "2GB", threads: int | None = None
     ) -> None:
         self.memory = _bytes(memory)
-        self.folder = Path(folder)
+        self.folder = check_path("Disk: folder", folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -88,7 +103,7 @@ class Disk:
             return np.zeros(shape, kind)
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
-                os.truncate(file.fileno(), size)
+                reserve(file.fileno(), size)
                 pages = mmap.mmap(file.fileno(), size)
         except OSError as error:
             raise DataError(

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 from weakref import finalize
 
-from pgbn.checks import check_integer, thread_count
+from pgbn.checks import MOST_THREADS, check_integer, is_finite_number, thread_count
 from pgbn.errors import DataError, PgbnError
 from pgbn.samplers.executor import Threads
 from pgbn.samplers.hands import WorkerLost
@@ -22,6 +22,7 @@ from pgbn.samplers.hands import WorkerLost
 __all__ = ["Ray"]
 
 _CORES = os.cpu_count() or 1
+_LONGEST = 1e9  # seconds; Ray counts thousandths in 64 bits
 
 
 class Ray:
@@ -49,8 +50,15 @@ class Ray:
         self.asked = None if workers is None else check_integer("Ray: workers", workers, 1)
         self.workers = self.asked or max(_CORES // self.threads, 1)
         self.commit = check_integer("Ray: commit", commit, 1)
-        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-            raise DataError(f"Ray: timeout={timeout!r}: give seconds, more than 0")
+        if address is None and self.workers * self.threads > MOST_THREADS:
+            raise DataError(
+                f"Ray: workers={workers!r}, threads={threads!r}: more than {MOST_THREADS} threads "
+                "on this machine; give fewer, or the address of a cluster"
+            )
+        if not is_finite_number(timeout) or not 0 < timeout <= _LONGEST:
+            raise DataError(
+                f"Ray: timeout={timeout!r:.60}: give seconds, more than 0 and at most {_LONGEST:g}"
+            )
         self.address, self.timeout = address, float(timeout)
         self.local = Threads(thread_count(None))
         self._hands: RayHands | None = None

@@ -19,7 +19,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pgbn.checks import is_integral
+from pgbn.checks import check_path, is_integral
 from pgbn.errors import PgbnError, StorageError
 from pgbn.storage.bounded import check_regular
 from pgbn.storage.memory import check_bytes
@@ -45,7 +45,7 @@ def is_archive(folder: str | Path) -> bool:
 
 def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
     """The manifest, checked: its format, version and checksum, and the names in it."""
-    folder = Path(folder)
+    folder = check_path("path", folder)
     path = folder if folder.name == MANIFEST else folder / name
     missing = StorageError(
         f"{folder}: no saved model there (no {MANIFEST}); pgbn.save(model, path) and the command "

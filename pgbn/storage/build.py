@@ -19,7 +19,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import check_flag, check_integer, check_names, is_finite_number, is_integral
+from pgbn.checks import (
+    check_flag,
+    check_integer,
+    check_names,
+    check_path,
+    is_finite_number,
+    is_integral,
+)
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive, read_arrays, read_manifest
 from pgbn.storage.blocks import BLOCK_ROWS, Corpus, FolderCorpus
@@ -70,7 +77,7 @@ def build_corpus(
     check_flag("overwrite", overwrite)
     chosen = {name: value for name, value in options.items() if value is not None}
     names = None if vocabulary is None else check_names("vocabulary", vocabulary)
-    found = source_of(source, reading)
+    found, folder = source_of(source, reading), check_path("folder", folder)
     settings = {
         "source": found.description(),
         "reading": asdict(reading),
@@ -79,7 +86,7 @@ def build_corpus(
         "vocabulary": None if names is None else _digest(names),
     }
     with writing(folder):
-        build = _Build(Path(folder), _as_plain(settings), overwrite, progress)
+        build = _Build(folder, _as_plain(settings), overwrite, progress)
         if not build.content["complete"]:
             with found.prepared(build.folder):
                 build.run(found, names, chosen)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from pgbn.checks import check_path
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.archive import is_archive
 from pgbn.storage.blocks import Corpus
@@ -64,7 +65,7 @@ def read_corpus(
     for CountVectorizer: min_df, max_df, max_features, stop_words, token_pattern, lowercase,
     ngram_range; see `count_terms`.
     """
-    path = Path(path)
+    path = check_path("path", path)
     try:
         codecs.lookup(encoding)
     except (LookupError, TypeError, ValueError) as error:

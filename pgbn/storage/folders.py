@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pgbn.checks import check_names
+from pgbn.checks import check_names, check_path
 from pgbn.errors import PgbnError, StorageError
 from pgbn.storage.archive import MANIFEST, read_arrays, read_manifest
 from pgbn.storage.codecs import check_loadable, decode, encode, encode_documents
@@ -130,7 +130,7 @@ def read_folder(
     path: str | Path, read: Callable[[Mapping[str, Any], Callable[[str], Any]], Result]
 ) -> Result:
     """``read(manifest, files)`` of a folder, with every failure in words."""
-    folder = Path(path)
+    folder = check_path("path", path)
     folder = folder.parent if folder.name == MANIFEST else folder
     while True:
         body = read_manifest(folder)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_path
 from pgbn.errors import DataError
 from pgbn.storage.bounded import check_regular, open_text
 from pgbn.storage.corpus import FORMATS
@@ -45,7 +46,7 @@ class Numbers:
 def read_numbers(path: str | Path, rows: str = "") -> Numbers:
     """The numbers in a file, whose kind its name tells; ``rows`` is what a column is called that
     names the rows of a table."""
-    path = Path(path)
+    path = check_path("path", path)
     ends = [end.lower() for end in path.suffixes if end.lower() != ".gz"][-1:]
     if not ends or ends[0] not in NUMBER_FILES:
         raise DataError(f"{path}: no kind of file that has numbers: {', '.join(NUMBER_FILES)}")

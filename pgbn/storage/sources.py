@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from pgbn.checks import check_path
 from pgbn.errors import DataError
 from pgbn.storage.bounded import check_source
 from pgbn.storage.corpus import check_reading, column_names, file_format
@@ -212,7 +213,7 @@ def source_of(source: Any, reading: FileReading) -> DocumentSource:
     """The source that an argument stands for: a path, a list of paths, a matrix, an iterable, or a
     function that gives an iterable."""
     if isinstance(source, str | Path):
-        path = Path(source)
+        path = check_path("source", source)
         kind = _kind(path, reading)
         if kind not in MATRICES:
             return _TextFiles([path], reading)

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from pgbn.checks import check_path
 from pgbn.errors import StorageError
 from pgbn.storage.archive import (
     FORMAT,
@@ -54,7 +55,7 @@ def write(
 
     ``keep`` names groups whose files, written before, are still right.
     """
-    folder = Path(folder)
+    folder = check_path("path", folder)
     try:
         with locked(folder):
             return _write(folder, kind, content, arrays, keep or {})
@@ -68,7 +69,7 @@ def write(
 
 def check_writable(folder: str | Path) -> None:
     """Complain now, before long work, if a model could not be written to a folder."""
-    folder = Path(folder)
+    folder = check_path("path", folder)
     if is_archive(folder):
         read_manifest(folder)  # what is not ours is not written over
     make_folder(folder)
@@ -84,7 +85,7 @@ def check_writable(folder: str | Path) -> None:
 def writing(folder: str | Path) -> Iterator[None]:
     """Long work whose result goes to a folder: whether it can be written is known before, and
     nobody else writes there meanwhile. Folders that were made for it go if nothing came of it."""
-    folder = Path(folder)
+    folder = check_path("path", folder)
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     with locked(folder):
         try:

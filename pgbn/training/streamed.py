@@ -13,15 +13,18 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed
+from pgbn.checks import check_integer, check_path, check_seed
 from pgbn.errors import DataError, PgbnWarning, StorageError
+from pgbn.samplers.disk import reserve
 from pgbn.storage.part_files import new_file, sync_folder
 from pgbn.training.minibatch.train import as_corpus
 from pgbn.training.new_rows import infer
@@ -52,7 +55,7 @@ def transform_to(
     corpus and the model have names. Memory holds one block of documents. ``progress(done, total)``
     is called after each block. The same call goes on after a stop.
     """
-    trained, target = trained_network(model), Path(path)
+    trained, target = trained_network(model), check_path("path", path)
     chosen = None if layer is None else check_layer(trained, layer, "layer")
     check_integer("burn_in", burn_in, 0)
     check_integer("samples", samples, 1)
@@ -98,39 +101,54 @@ class _Rows:
         self, target: Path, shape: tuple[int, int], dtype: str, settings: Sequence[Any]
     ) -> None:
         self.target, self.settings = target, json.loads(json.dumps(list(settings)))
+        self.shape, self.dtype = shape, np.dtype(dtype)
         self.part = target.with_name(f".{target.name}.rows")
         self.note = target.with_name(f".{target.name}.json")
-        try:
+        with self._written():
             self.blocks = self._done()
-            if self.blocks:
-                self.rows = np.lib.format.open_memmap(self.part, "r+")
-            else:  # without a note first: an old one would take the empty rows for written ones
+            if not self.blocks:
+                # the note goes first: an old one would take the empty rows for written ones
                 self.note.unlink(missing_ok=True)
-                self.rows = np.lib.format.open_memmap(self.part, "w+", np.dtype(dtype), shape)
+                self.part.unlink(missing_ok=True)
+                open_memmap(self.part, "w+", self.dtype, shape)
+            self.rows = open_memmap(self.part, "r+")
+            with self.part.open("r+b") as file:
+                reserve(file.fileno(), self.part.stat().st_size)
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """Failures of the disk in words."""
+        try:
+            yield
         except OSError as error:
-            raise StorageError(f"{target}: could not be written ({error.strerror})") from error
+            reason = error.strerror or error
+            raise StorageError(f"{self.target}: could not be written ({reason})") from error
 
     def _done(self) -> int:
         """The blocks that an earlier call with the same settings has written."""
         try:
             note = json.loads(self.note.read_text("utf-8"))
-            same = note["settings"] == self.settings and self.part.exists()
-            return int(note["blocks"]) if same else 0
+            rows = open_memmap(self.part, "r")
+            same = note["settings"] == self.settings
+            same = same and (rows.shape, rows.dtype) == (self.shape, self.dtype)
+            return check_integer("blocks", note["blocks"], 0) if same else 0
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return 0
 
     def write(self, block: int, start: int, features: NDArray[np.float64]) -> None:
         """The rows of one block; when they are on the disk, the note says so."""
-        self.rows[start : start + len(features)] = features
-        self.rows.flush()
         note = {"settings": self.settings, "blocks": block + 1}
-        with new_file(self.note) as file:
-            file.write(json.dumps(note).encode())
+        with self._written():
+            self.rows[start : start + len(features)] = features
+            self.rows.flush()
+            with new_file(self.note) as file:
+                file.write(json.dumps(note).encode())
 
     def finish(self) -> NDArray[Any]:
         """The file takes its name."""
         del self.rows
-        os.replace(self.part, self.target)
-        self.note.unlink(missing_ok=True)
-        sync_folder(self.target.absolute().parent)
-        return np.asanyarray(np.load(self.target, mmap_mode="r", allow_pickle=False))
+        with self._written():
+            os.replace(self.part, self.target)
+            self.note.unlink(missing_ok=True)
+            sync_folder(self.target.absolute().parent)
+            return np.asanyarray(np.load(self.target, mmap_mode="r", allow_pickle=False))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.samplers import disk
-from pgbn.samplers.disk import Disk
+from pgbn.samplers.disk import Disk, reserve
 from pgbn.samplers.executor import Threads, cut_rows, rows_array
 
 X = np.random.default_rng(0).poisson(0.5, (600, 70))
@@ -172,3 +174,27 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(pgbn.DataError, match=r"folder=.*file"):
         Disk(tmp_path / "file" / "rows")
+
+
+@pytest.mark.parametrize("folder", [None, b"rows", 3, "", "a\0b", "\ud800", "a" * 300])
+def test_a_folder_is_a_path(folder: Any) -> None:
+    with pytest.raises(pgbn.DataError, match="Disk: folder="):
+        Disk(folder)
+
+
+def test_room_is_taken_before_it_is_written(tmp_path: Path) -> None:
+    """A page of a hole, written where the disk is full, ends the process."""
+    with (tmp_path / "file").open("w+b") as file:
+        reserve(file.fileno(), 2**20)
+        assert os.fstat(file.fileno()).st_size == 2**20
+        assert os.fstat(file.fileno()).st_blocks * 512 >= 2**20
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_an_error(code: int, tmp_path: Path, monkeypatch: Any) -> None:
+    def full(*ignored: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(pgbn.DataError, match=r"no file of 8388608 bytes.*give another folder"):
+        Disk(tmp_path).empty((2**20,), np.float64)

@@ -183,6 +183,9 @@ def test_the_estimator_and_the_command_line_take_it(
         ({"commit": 0}, "Ray: commit"),
         ({"timeout": 0}, "timeout=0"),
         ({"timeout": "long"}, "timeout='long'"),
+        ({"timeout": 10**400}, "timeout=1000"),
+        ({"timeout": float("inf")}, "timeout=inf"),
+        ({"workers": 10**6}, "workers=1000000.*fewer"),
         ({"address": 4}, "address=4"),
     ],
 )

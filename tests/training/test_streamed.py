@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.errors import DataError
+from pgbn.errors import DataError, StorageError
 from pgbn.training import streamed
 
 RNG = np.random.default_rng(0)
@@ -98,6 +100,38 @@ def test_other_settings_begin_anew(tmp_path) -> None:
     pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", burn_in=3, samples=5,
                       progress=lambda done, total: seen.append(done))  # fmt: skip
     assert seen[0] == 8
+
+
+@pytest.mark.parametrize("damage", [
+    lambda rows, note: rows.write_bytes(rows.read_bytes()[:200]),
+    lambda rows, note: rows.write_bytes(b""),
+    lambda rows, note: np.save(rows.open("wb"), np.zeros((3, 2))),
+    lambda rows, note: note.write_text(note.read_text().replace('"blocks": 1', '"blocks": Infinity')),
+    lambda rows, note: note.write_text(note.read_text().replace('"blocks": 1', '"blocks": -2')),
+])  # fmt: skip
+def test_what_is_not_as_it_was_left_is_done_anew(tmp_path, damage) -> None:
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+
+    def stop(done: int, total: int) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", progress=stop, **SWEEPS)
+    damage(tmp_path / ".f.npy.rows", tmp_path / ".f.npy.json")
+    seen: list[int] = []
+    found = pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", **SWEEPS,
+                              progress=lambda done, total: seen.append(done))  # fmt: skip
+    assert seen[0] == 8
+    assert np.array_equal(found, pgbn.transform_to(MODEL, corpus, tmp_path / "g.npy", **SWEEPS))
+
+
+def test_a_full_disk_is_an_error_before_any_work(tmp_path, monkeypatch) -> None:
+    def full(*ignored: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(StorageError, match=r"f\.npy: could not be written \(No space left"):
+        pgbn.transform_to(MODEL, X, tmp_path / "f.npy", **SWEEPS)
 
 
 @pytest.mark.parametrize(("arguments", "words"), [

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from pgbn.checks import thread_count
+from pgbn.checks import check_path, thread_count
 from pgbn.engine.data.coords import Coords, check_coords, read_coords
 from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.run.chain import Chain
@@ -103,7 +103,7 @@ def sample_saved(
     gives the names along dims."""
     if save is None:
         return _sample_in_memory(plan, make, progress, callback, labels)
-    folder = Path(save)
+    folder = check_path("save", save)
     if is_archive(folder):
         raise StorageError(
             f"{folder}: there is something saved already; pgbn.resume({str(folder)!r}) goes on "

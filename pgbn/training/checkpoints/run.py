@@ -17,7 +17,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from pgbn.checks import check_names
+from pgbn.checks import check_names, check_path
 from pgbn.engine.run.progress import stop_gently
 from pgbn.engine.run.run_store import KIND as RUN
 from pgbn.engine.run.sampling import resume_sampling
@@ -117,7 +117,8 @@ def resume(
     running, unknown = Running.among(options)
     for name in unknown:
         raise TypeError(f"resume() got an unexpected keyword argument {name!r}")
-    path = Path(path).parent if Path(path).name == MANIFEST else Path(path)
+    folder = check_path("path", path)
+    path = folder.parent if folder.name == MANIFEST else folder
     kind = read_manifest(path)["kind"]
     if kind == RUN:
         return resume_sampling(
