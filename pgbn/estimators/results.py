@@ -210,7 +210,7 @@ class TopicResults:
             table["low"], table["high"] = middle_and_ends(drawn, interval)[1:]
         if texts is not None:
             every = plain_list(texts)
-            table["text"] = [every[j] for j in order]
+            table["text"] = [_whole(every[j]) for j in order]
         return _pandas().DataFrame(table)
 
     # ---- classes, time, covariates ----------------------------------------------------
@@ -284,7 +284,12 @@ def _long(found: GroupShares, name: str) -> Any:
 
 
 def _frame(rows: Sequence[tuple[Any, ...]], columns: list[str]) -> Any:
-    return _pandas().DataFrame(list(rows), columns=columns)
+    return _pandas().DataFrame([tuple(map(_whole, row)) for row in rows], columns=columns)
+
+
+def _whole(cell: Any) -> Any:
+    """Half characters as question marks: pyarrow, where pandas gives texts to it, refuses them."""
+    return cell.encode("utf-8", "replace").decode("utf-8") if isinstance(cell, str) else cell
 
 
 def _pandas() -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +122,13 @@ def _exists(path: Path) -> bool:
 
 
 def count_terms(
-    texts: Mapping[str, str], *, vocabulary: Sequence[str] | None = None, **options: Any
+    texts: Mapping[str, str] | Iterable[str],
+    *,
+    vocabulary: Sequence[str] | None = None,
+    **options: Any,
 ) -> Corpus:
-    """Count the terms of named texts with CountVectorizer.
+    """Count the terms of texts with CountVectorizer. A mapping names the documents; those of a list
+    are called by their numbers.
 
     ``stop_words`` is a list of words, "english", whose contractions ("don't", "we'll") are left out
     too, or another language, such as "german" (the extra ``pgbn[languages]``). The default of
@@ -134,6 +138,7 @@ def count_terms(
         from sklearn.feature_extraction.text import CountVectorizer
     except ImportError:
         raise DataError("texts need scikit-learn: pip install 'pgbn[cli]'") from None
+    named = _named(texts)
     chosen = {name: value for name, value in options.items() if value is not None}
     if "ngram_range" in chosen:
         chosen["ngram_range"] = tuple(chosen["ngram_range"])
@@ -147,20 +152,31 @@ def count_terms(
                 k: v for k, v in settings.items() if k not in ("min_df", "max_df", "max_features")
             }
             vectorizer = CountVectorizer(vocabulary=list(vocabulary), **fixed)
-            counts = vectorizer.transform(texts.values())
+            counts = vectorizer.transform(named.values())
         else:
             vectorizer = CountVectorizer(**settings)
-            counts = vectorizer.fit_transform(texts.values())
+            counts = vectorizer.fit_transform(named.values())
     except Exception as error:  # a bad pattern or range, or no terms left: in its own words
-        named = [name for name in chosen if name in str(error)]
-        shown = ", ".join(f"{name}={chosen[name]!r}" for name in named or chosen)
+        meant = [name for name in chosen if name in str(error)]
+        shown = ", ".join(f"{name}={chosen[name]!r}" for name in meant or chosen)
         few = "min_df" in chosen or "max_df" in chosen
         hint = "; with few or short texts, keep all: --min-df 1 --max-df 1.0 (min_df=1, max_df=1.0)"
         hint = hint if few else ""
         raise DataError(f"no terms could be counted ({shown}): {error}{hint}") from None
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     matrix = sp.csr_array(counts, dtype=np.int64)
-    return Corpus(matrix, names, list(texts), list(texts.values()), chosen)
+    return Corpus(matrix, names, list(named), list(named.values()), chosen)
+
+
+def _named(texts: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
+    """Texts by name, every one of them a string."""
+    if isinstance(texts, str):
+        raise DataError(f"texts={texts[:40]!r} is one text; give a list of texts")
+    named = texts if isinstance(texts, Mapping) else {str(n): text for n, text in enumerate(texts)}
+    for name, text in named.items():
+        if not isinstance(text, str):
+            raise DataError(f"texts: document {name!r} is {text!r}, which is not a string")
+    return named
 
 
 def file_format(path: Path, format: str | None) -> str:

@@ -229,3 +229,21 @@ def test_what_a_shell_passes_on_is_read_once(tmp_path: Path) -> None:
         pgbn.Corpus.build(passed, tmp_path / "corpus", format="lines")
     assert read_corpus(passed, format="lines", min_df=1).shape == (2, 3)
     os.close(read)
+
+
+def test_a_list_of_texts_is_numbered() -> None:
+    two = ["cats and dogs", "dogs and cows"]
+    corpus = count_terms(two)
+    named = count_terms({"0": two[0], "1": two[1]})
+    assert corpus.labels == ["0", "1"]
+    assert corpus.texts == two
+    assert (corpus.counts != named.counts).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("given_texts", "message"),
+    [("cats and dogs", "is one text; give a list"), (["a cat", None], "document '1' is None")],
+)
+def test_what_is_no_list_of_texts_is_refused(given_texts: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        count_terms(given_texts)
