@@ -9,6 +9,7 @@ from functools import cached_property
 from pgbn.network.connections import Connections, Source
 from pgbn.network.exposures import Exposures
 from pgbn.network.sumproduct import (
+    ConstantArray,
     HeardCount,
     LookedUp,
     NodeValue,
@@ -78,6 +79,8 @@ class Reads:
                     reads.add(OthersRead(operand.name))
                 elif isinstance(operand, OperationValue | OperationPart):
                     reads.add(Read(operand.name))
+                elif isinstance(operand, LookedUp) and isinstance(operand.whole, ConstantArray):
+                    continue  # known, as a constant is
                 elif isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)

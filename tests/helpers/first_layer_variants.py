@@ -8,6 +8,7 @@ from typing import Any
 from pgbn import (
     BernoulliPoisson,
     BetaOdds,
+    Categories,
     Constant,
     Dirichlet,
     Gamma,
@@ -18,7 +19,8 @@ from pgbn import (
 
 __all__ = ["VARIANTS", "VARIANT_SIZES"]
 
-VARIANT_SIZES = {"doc": 3, "term": 3, "tag": 2}
+_GROUP = Categories("group", dims="doc", of="team", values=[1, 0, 1])
+VARIANT_SIZES = {"doc": 3, "term": 3, "tag": 2, "team": 2}
 
 
 def _phi(eta: Any = 0.5, name: str = "phi", over: str = "term") -> Dirichlet:
@@ -49,6 +51,12 @@ def _eta(*dims: str) -> Callable[[], Network]:
 def _by_group() -> Network:
     member = Constant([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dims=("doc", "group"))
     return _counts((member @ _mild("s", "group")) * (_phi() @ _theta()))
+
+
+def _by_index() -> Network:
+    """Rows read the factor and the background of their group, by its number."""
+    usual = _mild("g", "team")[_GROUP] * Dirichlet("beta", 0.5, over="term")
+    return _counts(_mild("s", "team")[_GROUP] * (_phi() @ _theta()) + usual)
 
 
 def _background_of_documents() -> Network:
@@ -90,6 +98,10 @@ VARIANTS: dict[str, Callable[[], Network]] = {
     "size factor": lambda: _counts(_mild("s", "doc") * (_phi() @ _theta())),
     "known size": lambda: _counts(Constant([0.5, 2.0, 1.0], dims="doc") * (_phi() @ _theta())),
     "size of groups": _by_group,
+    "size of groups, by number": lambda: _counts(
+        _mild("s", "team")[_GROUP] * (_phi() @ _theta())
+    ),
+    "size and background of groups, by number": _by_index,
     "background of terms": lambda: _counts(_phi() @ _theta() + _mild("b", "term")),
     "background of documents": _background_of_documents,
     "background and size": _background_and_size,

@@ -223,14 +223,18 @@ class Reader:
     def of_category(
         self, base: str, below: str, letter: str, category: str, rows: str, at: At
     ) -> float:
-        """Σ_{j : author(j) = a} x_{v j k}: what the entry a of a node was told through categories."""
+        """Σ_{j : author(j) = a} x_{v j k}: what the entry a of a node was told through categories;
+        x^{[2]} is the share of the second term."""
         marks = self.notation.marks
+        base, _, number = base.removesuffix("]}").partition("^{[")
         (child,) = [n for n, symbol in self.notation.symbols.items()
                     if base in (symbol.at(), rf"\ell^{{{marks.get(n)}}}")]  # fmt: skip
         node = self.notation.network[child]
         for (told, parent), counts in self.program.counts.items():
             for term in (t for slot in node.slots() if told == child
-                         for t in self.program.wiring.polynomials[child, slot].terms):  # fmt: skip
+                         for place, t in enumerate(
+                             self.program.wiring.polynomials[child, slot].terms, 1)
+                         if number in ("", str(place))):  # fmt: skip
                 for factor in (f for f in term.factors if f.name == parent):
                     for lookup in (each for each in factor.lookups if each.name == category):
                         dims = [*reversed(node.axes), *term.contracted]

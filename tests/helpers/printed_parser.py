@@ -192,11 +192,11 @@ class Parser:
             each = self.product()
             symbol = re.match(r"(.*?)_\{(.*?)\}", at_rows)
             assert match is not None
-            assert symbol is not None
             symbols = reader.notation.symbols
             known = [symbols[name].at() for name in reader.notation.network.latent]
             whole = at_rows.startswith(("(", r"\left(", r"\ln("))
-            if symbol[1] in known or whole:  # no counts, which are kept as sums
+            number = at_rows[:1].isdigit() or symbol is None
+            if number or symbol[1] in known or whole:  # no counts, which are kept as sums
                 return lambda at: sum(
                     each(here) for here in reader.cells_over(letter.split(", "), at)
                     if reader.index(category, here) == at[rows]

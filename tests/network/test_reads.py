@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import pgbn
 from pgbn import Network, PoissonGamma, zoo
 from pgbn.network.reads import CountsRead, Read, Reads, counts_name
 from tests.helpers.small_networks import gamma
@@ -82,3 +83,14 @@ def test_both_slots_hear_of_the_counts_behind_reals() -> None:
     assert unknown.slots == behind.slots == {"rate", "noise"}
     assert unknown.given == set()
     assert behind.given == {"a", "noise"}
+
+
+def test_a_known_array_that_rows_look_up_is_no_read() -> None:
+    """Its place in a step would be that of a node called constant."""
+    group = pgbn.Categories("group", dims="doc", of="team", values=[1, 0, 1])
+    known = pgbn.Constant([0.5, 2.0], dims="team")
+    scale = pgbn.Gamma("s", 1.0, 1.0, dims="team")
+    network = pgbn.Network(
+        pgbn.Poisson("x", (known * scale)[group], dims=("doc", "term")), sizes={"term": 2}
+    )
+    assert all(read.name != "constant" for step in network.schedule for read in step.reads)

@@ -56,7 +56,12 @@ def _summed(
     return np.ascontiguousarray(total.transpose(0, *(left.index(dim) + 1 for dim in own)))
 
 
-def _add(heard: Counts, name: str, counts: NDArray[Any]) -> None:
+def _add(program: Program, heard: Counts, factor: Factor, counts: NDArray[Any]) -> None:
+    """Add counts of a factor to those of its node: entry by entry, where it is read through
+    categories."""
+    name = factor.name
+    if factor.lookups:
+        counts = program.view(factor.lookups, program.storage[name]).counts(counts)
     heard[name] = heard[name] + counts if name in heard else counts
 
 
@@ -89,7 +94,7 @@ class RowScale:
         for shares in self._splitter.dense(key, counts):
             for factor, share in zip(self.term.factors, shares, strict=True):
                 if share is not None:
-                    _add(heard, factor.name, share)
+                    _add(self.program, heard, factor, share)
 
 
 class FurtherTerms:
@@ -170,6 +175,5 @@ class _Side:
     def share(self, counts: NDArray[np.int64], heard: Counts) -> None:
         shape = (self.program.replicates, *(self.program.sizes[dim] for dim in self.dims))
         for factor in self._hearing:
-            _add(
-                heard, factor.name, _summed(self.program, counts.reshape(shape), self.dims, factor)
-            )
+            own = _summed(self.program, counts.reshape(shape), self.dims, factor)
+            _add(self.program, heard, factor, own)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pgbn.engine.fused.gamma_layers import draws_as
-from pgbn.network.terms import Factor, Term
+from pgbn.network.terms import Earlier, Factor, Term, Through
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
@@ -70,7 +70,7 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
         return f"the link of {type(node).__name__} looks at every cell"
     rule = wiring.rules.get((node.name, link.slot))
     terms = wiring.polynomials[node.name, link.slot].terms
-    looked = next((f for term in terms for f in term.factors if f.lookups), None)
+    looked = next((f for term in terms for f in term.factors if not _is_read_by_rows(f, node)), None)
     if looked is not None:
         return f"{looked.name} is read through {looked.lookups[0].name}"
     found = [_match(wiring, node, link.slot, term, number) for number, term in enumerate(terms)]
@@ -93,6 +93,13 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
     if any(_is_by_cell(factor, node) for factor in further):
         return f"a further term of the {link.slot} of {node.name} varies from cell to cell"
     return pattern
+
+
+def _is_read_by_rows(factor: Factor, node: Node) -> bool:
+    """Whether a factor is read as it is or, entry by entry, through known categories of rows."""
+    if any(isinstance(lookup, (Earlier, Through)) for lookup in factor.lookups):
+        return False
+    return all(node.axes[-1] not in lookup.dims for lookup in factor.lookups)
 
 
 def _is_by_cell(factor: Factor, node: Node) -> bool:
@@ -124,6 +131,9 @@ def _match(wiring: Wiring, node: Node, slot: str, term: Term, number: int) -> Pa
         if not given and isinstance(part, built_in) and not draws_as(wiring, part, built_in):
             return f"{part.name} ({type(part).__name__}) has rules or a generate of its own"
     own = [f for f in term.factors if f.name in (loadings.name, scores.name)]
+    looked = next((f for f in own if f.lookups), None)
+    if looked is not None:
+        return f"{looked.name} is read through {looked.lookups[0].name}"
     if not term.contracted or any(f.dims != f.own_dims for f in own):
         return f"the {slot} of {node.name} is not summed over one dim"
     topic = scores.axes[-1] if scores.axes in wanted else ""
