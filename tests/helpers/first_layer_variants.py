@@ -98,9 +98,7 @@ VARIANTS: dict[str, Callable[[], Network]] = {
     "size factor": lambda: _counts(_mild("s", "doc") * (_phi() @ _theta())),
     "known size": lambda: _counts(Constant([0.5, 2.0, 1.0], dims="doc") * (_phi() @ _theta())),
     "size of groups": _by_group,
-    "size of groups, by number": lambda: _counts(
-        _mild("s", "team")[_GROUP] * (_phi() @ _theta())
-    ),
+    "size of groups, by number": lambda: _counts(_mild("s", "team")[_GROUP] * (_phi() @ _theta())),
     "size and background of groups, by number": _by_index,
     "background of terms": lambda: _counts(_phi() @ _theta() + _mild("b", "term")),
     "background of documents": _background_of_documents,

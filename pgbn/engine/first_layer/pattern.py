@@ -70,7 +70,9 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
         return f"the link of {type(node).__name__} looks at every cell"
     rule = wiring.rules.get((node.name, link.slot))
     terms = wiring.polynomials[node.name, link.slot].terms
-    looked = next((f for term in terms for f in term.factors if not _is_read_by_rows(f, node)), None)
+    looked = next(
+        (f for term in terms for f in term.factors if not _is_read_by_rows(f, node)), None
+    )
     if looked is not None:
         return f"{looked.name} is read through {looked.lookups[0].name}"
     found = [_match(wiring, node, link.slot, term, number) for number, term in enumerate(terms)]

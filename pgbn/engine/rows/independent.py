@@ -15,7 +15,7 @@ from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import names_read
 
-__all__ = ["check_independent", "couples", "row_network"]
+__all__ = ["check_independent", "check_own_values", "couples", "row_network"]
 
 
 def row_network(network: Network, rows: str, names: Collection[str] | None = None) -> Network:
@@ -41,6 +41,17 @@ def row_network(network: Network, rows: str, names: Collection[str] | None = Non
     check_independent(whole, rows)
     sizes = {dim: n for dim, n in network.sizes.items() if dim in whole.dims and dim != rows}
     return Network(*observed, sizes=sizes, held=held, above=False, indexes=indexes)
+
+
+def check_own_values(network: Network, rows: str) -> Network:
+    """The network of rows, unless they have no latent values of their own."""
+    if not network.free:
+        dims = dict.fromkeys(dim for name in network.latent for dim in network[name].axes)
+        raise DataError(
+            f"rows={rows!r}: no latent node has this dim, so that there is nothing to infer about "
+            f"new rows; latent nodes have the dims {', '.join(dims)}"
+        )
+    return network
 
 
 def _without_unread(network: Network, node: Observed, rows: str) -> Observed:

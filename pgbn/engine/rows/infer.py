@@ -28,7 +28,7 @@ from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.rows.categories import row_indexes
 from pgbn.engine.rows.cells import by_row, count_rows_of, hash_rows, take_rows
 from pgbn.engine.rows.gamma_chain import find_chain
-from pgbn.engine.rows.independent import row_network
+from pgbn.engine.rows.independent import check_own_values, row_network
 from pgbn.engine.rows.known import beside, known_data, row_coords, seen_network
 from pgbn.engine.rows.result import NewRows
 from pgbn.engine.run.chain import Chain
@@ -95,7 +95,7 @@ def infer_rows(
     told = set(data) if isinstance(data, Mapping) else set()
     network, data = bind_indexes(network, data)
     plate = network[network.observed[0]].axes[0] if rows is None else rows
-    whole = row_network(network, plate)
+    whole = check_own_values(row_network(network, plate), plate)
     known = known_data(network, whole, data)
     local = seen_network(network, whole, known, plate)
     wanted = _wanted(local, nodes, quantiles, keep)
