@@ -32,6 +32,7 @@ __all__ = [
     "read_seed",
     "read_sweeps",
     "read_threads",
+    "read_workers",
     "renaming",
     "validate_documents",
 ]
@@ -114,6 +115,13 @@ def read_executor(estimator: Any) -> Executor:
             f"n_jobs={estimator.n_jobs!r}, executor={estimator.executor!r}: give one of them"
         )
     return executor_of(None, estimator.executor)
+
+
+def read_workers(estimator: Any) -> dict[str, Any]:
+    """Where new rows are worked on, as arguments: workers that have a memory of their own, or
+    threads."""
+    executor = read_executor(estimator)
+    return {"executor": executor} if hasattr(executor, "hands") else {"threads": executor.workers}
 
 
 def read_sweeps(estimator: Any) -> dict[str, int]:

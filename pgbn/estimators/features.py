@@ -18,6 +18,7 @@ from pgbn.estimators.arguments import (
     read_choice,
     read_executor,
     read_sweeps,
+    read_workers,
     validate_documents,
 )
 from pgbn.evaluation import project
@@ -89,6 +90,13 @@ class LayerFeatures:
             "threads": read_executor(settings).workers,
         }
 
+    def _rows(self) -> dict[str, Any]:
+        """The same where rows are all that is sampled: workers of another memory take part."""
+        settings: Any = self
+        chain = self._chain()
+        del chain["threads"]
+        return chain | read_workers(settings)
+
 
 class _Columns(TransformerMixin):
     """The features of one choice of layers. scikit-learn makes a data frame of them where
@@ -100,7 +108,7 @@ class _Columns(TransformerMixin):
 
     def transform(self, X: Any) -> Any:
         X = validate_documents(self.estimator, X, reset=False)
-        model, settings = self.estimator.training_.deepest, self.estimator._chain()
+        model, settings = self.estimator.training_.deepest, self.estimator._rows()
         with live(self.estimator.verbose == 1, _KERNELS):
             rows = infer(model, X, layers=self.layer, units=False, **settings)
         return rows.features(self.layer)

@@ -22,6 +22,7 @@ from pgbn.estimators.arguments import (
     read_executor,
     read_seed,
     read_sweeps,
+    read_workers,
     renaming,
     validate_documents,
 )
@@ -218,7 +219,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
             return network.infer(
                 {network.observed[0]: cells}, given=self.draws_, rows=self.rows, nodes=nodes,
                 burn_in=sweeps["burn_in"], samples=sweeps["samples"], seed=self._seed,
-                threads=read_executor(self).workers,
+                **read_workers(self),
             )  # fmt: skip
 
     def _flat(self, name: str, value: NDArray[np.float64]) -> NDArray[np.float64]:

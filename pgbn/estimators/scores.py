@@ -23,6 +23,7 @@ class HeldOutScores:
     training_: Any
     link_: str
     _chain: Any
+    _rows: Any
 
     def perplexity(
         self, X: Any, X_held: Any = None, fraction: float = 0.5, *, train: Any = None
@@ -51,4 +52,4 @@ class HeldOutScores:
             return -float(np.log(self.perplexity(X)))
         X = validate_documents(self, X, reset=False)
         model = self.training_.deepest
-        return mean_log_density(model, X, infer(model, X, layers=1, **self._chain()).units[1])
+        return mean_log_density(model, X, infer(model, X, layers=1, **self._rows()).units[1])

@@ -5,12 +5,16 @@ This is all that pgbn needs of a cluster; `pgbn.samplers.on_ray` is one, and
 gives its rows to them, see `pgbn.engine.shards`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
 from typing import Any, Protocol
 
 from pgbn.errors import PgbnError
 
-__all__ = ["Hands", "WorkerLost"]
+__all__ = ["LIVES", "Hands", "WorkerLost", "hand_out", "hands_of"]
+
+LIVES = 3  # of a worker, for one message
 
 
 class WorkerLost(PgbnError):
@@ -48,3 +52,32 @@ class Hands(Protocol):
 
     def done(self, tickets: Mapping[int, Any]) -> None:
         """Wait for results that are not fetched; as `answers` raises."""
+
+
+def hands_of(executor: Any) -> Hands | None:
+    """The workers of an executor, if it has any."""
+    hands = getattr(executor, "hands", None)
+    return None if hands is None else hands()
+
+
+def hand_out(
+    hands: Hands, function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]
+) -> Iterator[Any]:
+    """The results of ``function(room, *job)`` for all jobs, in their order, one job for each worker
+    at a time. Nothing is left in a room: whoever takes the place of a lost worker gets its job."""
+    waiting = iter(jobs)
+    while now := list(islice(waiting, hands.number)):
+        lives = dict.fromkeys(range(len(now)), LIVES)
+        tickets = {worker: hands.ask(worker, function, *job) for worker, job in enumerate(now)}
+        while True:
+            try:
+                answers = hands.answers(tickets)
+                break
+            except WorkerLost as error:
+                lives[error.worker] -= 1
+                if not lives[error.worker]:
+                    raise
+                with suppress(WorkerLost):  # the next round notices it
+                    hands.renew(error.worker)
+                    tickets[error.worker] = hands.ask(error.worker, function, *now[error.worker])
+        yield from (answers[worker] for worker in range(len(now)))

@@ -3,6 +3,9 @@
     model.json                  the manifest: what it is, and the SHA-256 of every array file
     state-1f2e3d4c5b6a7988.npz  arrays, named after their content; never changed once written
 
+A group of arrays is a file, or several that have a part of the rows each (`pgbn.storage.in_parts`,
+version 2 of the format).
+
 A reader sees the old or the new content, never a mixture: `pgbn.storage.writing` says how. Nothing
 is pickled and no name in a file is used as a path.
 """
@@ -22,12 +25,14 @@ from numpy.typing import NDArray
 from pgbn.checks import check_path, is_integral
 from pgbn.errors import PgbnError, StorageError
 from pgbn.storage.bounded import check_regular
+from pgbn.storage.in_parts import join_parts, parts_are_named
 from pgbn.storage.memory import check_bytes
 from pgbn.storage.npz import file_digest, read_npz
 
 __all__ = ["MANIFEST", "body_digest", "is_archive", "read_arrays", "read_manifest"]
 
-FORMAT, VERSION, MANIFEST = "pgbn-model", 1, "model.json"
+FORMAT, MANIFEST = "pgbn-model", "model.json"
+VERSIONS = (1, 2)  # without, and with groups in parts
 LARGEST_MANIFEST = 2**28  # bytes; read and checked in seconds
 
 Entry = dict[str, Any]  # {"sha256": …, "bytes": …}
@@ -76,10 +81,10 @@ def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
     version = document.get("version")
     if not isinstance(version, int):
         raise StorageError(f"{path}: damaged: it does not tell the version of its format")
-    if version != VERSION:
+    if version not in VERSIONS:
         raise StorageError(
-            f"{path}: format version {version!r}, but this pgbn reads version {VERSION}; "
-            "install a newer pgbn"
+            f"{path}: format version {version!r}, but this pgbn reads versions up to "
+            f"{VERSIONS[-1]}; install a newer pgbn"
         )
     body = document.get("body")
     try:
@@ -103,16 +108,24 @@ def _check_body(path: Path, body: Mapping[str, Any]) -> None:
         and all(_NAME.fullmatch(name) for name in files)
         and all(isinstance(name, str) and name in files for name in groups.values())
         and all(isinstance(e, dict) and is_integral(e.get("bytes")) for e in files.values())
+        and parts_are_named(body.get("parts", {}), files)
     )
     if not good:
         raise StorageError(f"{path}: not a manifest of pgbn: a name or an entry is not allowed")
 
 
 def read_arrays(folder: str | Path, body: Mapping[str, Any], group: str) -> dict[str, NDArray[Any]]:
-    """The arrays of one group, after its checksum was compared."""
+    """The arrays of one group, after checksums were compared."""
     if group not in body["groups"]:
         raise StorageError(f"{folder}: damaged: it has no arrays {group!r}")
-    name = body["groups"][group]
+    found, parts = _read_file(folder, body, body["groups"][group]), body.get("parts", {}).get(group)
+    if parts is None:
+        return found
+    rows = [_read_file(folder, body, name) for name in parts["files"]]
+    return {**found, **join_parts(parts["axes"], rows)}
+
+
+def _read_file(folder: str | Path, body: Mapping[str, Any], name: str) -> dict[str, NDArray[Any]]:
     path, entry = Path(folder) / name, body["files"][name]
     try:
         check_regular(path)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from pgbn.errors import StorageError
+from pgbn.storage.in_parts import InParts
 
 __all__ = [
     "Decode",
@@ -43,7 +44,7 @@ class Parts:
     """An object taken to pieces. ``names`` are those that it has for its ``terms`` columns."""
 
     content: dict[str, Any]
-    arrays: dict[str, Group] = field(default_factory=dict)
+    arrays: Mapping[str, Group | InParts] = field(default_factory=dict)
     names: Sequence[str] | Mapping[str, int] | None = None
     terms: int | None = None
 

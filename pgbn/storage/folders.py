@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 from pgbn.checks import check_names, check_path
 from pgbn.errors import PgbnError, StorageError
 from pgbn.storage.archive import MANIFEST, read_arrays, read_manifest
-from pgbn.storage.codecs import check_loadable, decode, encode, encode_documents
+from pgbn.storage.codecs import Group, check_loadable, decode, encode, encode_documents
+from pgbn.storage.in_parts import InParts
 from pgbn.storage.kept_columns import check_kept, kept_arrays, read_kept
 from pgbn.storage.sparse import read_rows
 from pgbn.storage.writing import write
@@ -72,7 +73,7 @@ def save(
         "labels": None if labels is None else check_names("labels", labels),
         "record": dict(record or {}),
     }
-    arrays = dict(parts.arrays)
+    arrays: dict[str, Group | InParts] = dict(parts.arrays)
     if data is not None:
         arrays["documents"] = encode_documents(data)
     kept = check_kept(columns)

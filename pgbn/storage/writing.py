@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,14 +28,15 @@ from pgbn.storage.archive import (
     FORMAT,
     LARGEST_MANIFEST,
     MANIFEST,
-    VERSION,
+    VERSIONS,
     Entry,
     body_digest,
     is_archive,
     read_manifest,
 )
+from pgbn.storage.in_parts import InParts, WrittenPart, are_there, new_probe, write_file
 from pgbn.storage.locks import locked, make_folder
-from pgbn.storage.npz import Arrays, file_digest, write_npz
+from pgbn.storage.npz import Arrays
 from pgbn.storage.part_files import part_of, sync_folder
 
 __all__ = ["as_json", "check_writable", "still_there", "write", "writing"]
@@ -47,13 +48,14 @@ def write(
     folder: str | Path,
     kind: str,
     content: Mapping[str, Any],
-    arrays: Mapping[str, Arrays],
+    arrays: Mapping[str, Arrays | InParts],
     keep: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Write groups of arrays and what they mean; returns the file name of each group. The files of
     "draws/theta/0" and other groups of draws are called draws-….npz.
 
-    ``keep`` names groups whose files, written before, are still right.
+    ``keep`` names groups whose files, written before, are still right. Of a group that is
+    `InParts`, others write the rows.
     """
     folder = check_path("path", folder)
     try:
@@ -100,13 +102,14 @@ def writing(folder: str | Path) -> Iterator[None]:
 def still_there(folder: Path, groups: Mapping[str, str]) -> dict[str, str]:
     """Those of some groups whose files the manifest names, and that nobody has removed."""
     try:
-        files = read_manifest(folder)["files"]
+        body = read_manifest(folder)
     except StorageError:
         return {}
-    found = {}
+    files, found = body["files"], {}
     for group, name in groups.items():
+        every = [name, *body.get("parts", {}).get(group, {}).get("files", ())]
         with suppress(OSError):
-            if name in files and (folder / name).stat().st_size == files[name]["bytes"]:
+            if all(n in files and (folder / n).stat().st_size == files[n]["bytes"] for n in every):
                 found[group] = name
     return found
 
@@ -115,24 +118,33 @@ def _write(
     folder: Path,
     kind: str,
     content: Mapping[str, Any],
-    arrays: Mapping[str, Arrays],
+    arrays: Mapping[str, Arrays | InParts],
     keep: Mapping[str, str],
 ) -> dict[str, str]:
     from pgbn.versions import __version__
 
-    old = read_manifest(folder)["files"] if is_archive(folder) else {}
+    before = read_manifest(folder) if is_archive(folder) else {"files": {}}
+    old: dict[str, Entry] = before["files"]
     _sweep_up(folder, old)
     if not set(keep.values()) <= set(old):
         raise StorageError(f"{folder}: files that were written before are gone")
-    files: dict[str, Entry] = {name: old[name] for name in keep.values()}
-    groups, parts = dict(keep), {}
+    spread = {g: each for g, each in before.get("parts", {}).items() if g in keep}
+    kept = [*keep.values(), *(name for each in spread.values() for name in each["files"])]
+    files, groups, parts = {name: old[name] for name in kept}, dict(keep), {}
     try:
         for number, (group, members) in enumerate(arrays.items()):
             stem = group.partition("/")[0]
+            here, others = _by_others(folder, stem, members)
             part = part_of(folder / f"{stem}{number}.npz")
             parts[part] = part.name  # until its content gives it another
-            parts[part], entry = _write_arrays(part, stem, members)
+            parts[part], entry = _write_arrays(part, stem, here)
             groups[group], files[parts[part]] = parts[part], entry
+            names = [_file_name(stem, each.sha256) for each in others]
+            for each, name in zip(others, names, strict=True):
+                parts[folder / each.file] = name
+                files[name] = {"sha256": each.sha256, "bytes": each.bytes}
+            if isinstance(members, InParts) and names:
+                spread[group] = {"files": names, "axes": dict(members.axes)}
         body = {
             "kind": kind,
             "package": __version__,
@@ -140,6 +152,7 @@ def _write(
             "content": content,
             "groups": groups,
             "files": files,
+            **({"parts": spread} if spread else {}),
         }
         manifest = part_of(folder / MANIFEST)
         parts[manifest] = MANIFEST
@@ -160,14 +173,31 @@ def _write(
     return groups
 
 
+def _by_others(
+    folder: Path, stem: str, members: Arrays | InParts
+) -> tuple[Arrays, Sequence[WrittenPart]]:
+    """What is left to write of a group here, and the parts of it that others have written."""
+    if not isinstance(members, InParts):
+        return members, ()
+    probe = new_probe(folder)
+    try:
+        written = members.write(probe, stem)
+    finally:
+        probe.unlink(missing_ok=True)
+    if written is not None and are_there(folder, written):
+        return members.here, written
+    _remove(folder, [each.file for each in written or ()])
+    return members.whole(), ()
+
+
 def _write_arrays(part: Path, stem: str, arrays: Arrays) -> tuple[str, Entry]:
     """One .npz file, and the name that comes from its content."""
-    with part.open("wb+") as file:
-        write_npz(file, arrays)
-        file.flush()
-        os.fsync(file.fileno())
-        digest, size = file_digest(file)
-    return f"{stem}-{digest[:16]}.npz", {"sha256": digest, "bytes": size}
+    digest, size = write_file(part, arrays)
+    return _file_name(stem, digest), {"sha256": digest, "bytes": size}
+
+
+def _file_name(stem: str, digest: str) -> str:
+    return f"{stem}-{digest[:16]}.npz"
 
 
 def _write_manifest(part: Path, body: Mapping[str, Any]) -> None:
@@ -177,7 +207,8 @@ def _write_manifest(part: Path, body: Mapping[str, Any]) -> None:
             f"{part.parent}: could not be written: names and record take {len(text)} bytes, "
             f"but at most {LARGEST_MANIFEST} can be read again; give shorter labels"
         )
-    manifest = {"format": FORMAT, "version": VERSION, "sha256": body_digest(json.loads(text))}
+    version = VERSIONS["parts" in body]
+    manifest = {"format": FORMAT, "version": version, "sha256": body_digest(json.loads(text))}
     head = json.dumps(manifest)[:-1]
     with part.open("wb") as file:
         file.write(f'{head}, "body": {text}}}'.encode())

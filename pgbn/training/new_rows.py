@@ -24,7 +24,7 @@ from pgbn.engine.rows.gamma_chain import GammaChain
 from pgbn.errors import DataError, notify
 from pgbn.samplers.documents.moments import Moments
 from pgbn.samplers.documents.scratch import Sweeps
-from pgbn.samplers.executor import executor_of
+from pgbn.samplers.executor import Executor, executor_of
 from pgbn.training.kept_draws import each_draw, sweeps_each
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.zoo.links import REALS, get_link
@@ -79,6 +79,7 @@ def infer(
     terms: Names | None = None,
     vocabulary: Names | None = None,
     units: bool = True,
+    executor: Executor | None = None,
 ) -> HiddenUnits:
     """The hidden units of the documents ``X`` (documents × terms, sparse or dense).
 
@@ -87,7 +88,8 @@ def infer(
     that no topic has, are dropped; with ``terms``, the names of X's columns, and ``vocabulary``,
     those of the model's (if left out, those that it was saved with), columns are matched by name;
     both are lists, or dicts from names to columns.
-    ``units=False`` leaves out θ itself, keeping θ/θ_· only.
+    ``units=False`` leaves out θ itself, keeping θ/θ_· only. An ``executor``, such as `pgbn.Ray`,
+    takes the place of ``threads``.
     Where the model kept draws (``keep_draws`` of training), each of them runs its own chain, with
     its share of the sweeps (a burn-in of 10 at least): means and standard deviations are then over
     Φ and r too. One chain gave these draws, so that a topic is the same one in all of them.
@@ -108,9 +110,9 @@ def infer(
     moments = Moments(column, share[0], share[1], unit[0], unit[1])
     networks = each_draw(model)
     sweeps = Sweeps(*sweeps_each(int(burn_in), int(samples), len(networks)))
+    worker = executor_of(threads, executor)
     for number, network in enumerate(networks):
-        chain, executor = gamma_chain(network), executor_of(threads)
-        chain.run(cells, sweeps, moments, check_seed(seed), executor, number)
+        gamma_chain(network).run(cells, sweeps, moments, check_seed(seed), worker, number)
     for sums in (*share, *unit):
         sums /= len(networks)
     empty = np.flatnonzero(np.diff(cells.indptr) == 0)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_path, check_seed
 from pgbn.errors import DataError, PgbnWarning, StorageError
 from pgbn.samplers.disk import reserve
+from pgbn.samplers.executor import Executor
 from pgbn.storage.part_files import new_file, sync_folder
 from pgbn.training.minibatch.train import as_corpus
 from pgbn.training.new_rows import infer
@@ -46,6 +47,7 @@ def transform_to(
     seed: int = 0,
     dtype: str = "float32",
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> NDArray[Any]:
     """Write the mean topic proportions of the documents ``X``, a `pgbn.Corpus` or documents ×
@@ -75,8 +77,8 @@ def transform_to(
         with warnings.catch_warnings():  # empty documents get the prior; one note a block is noise
             warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
             found = infer(trained, corpus.block(number), layers=chosen, burn_in=burn_in,
-                          samples=samples, seed=seed, threads=threads, terms=terms,
-                          units=False)  # fmt: skip
+                          samples=samples, seed=seed, threads=threads, executor=executor,
+                          terms=terms, units=False)  # fmt: skip
         file.write(number, number * corpus.block_rows, found.features(chosen))
         if progress is not None:
             progress(min((number + 1) * corpus.block_rows, corpus.shape[0]), corpus.shape[0])

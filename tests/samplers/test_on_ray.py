@@ -21,6 +21,7 @@ import scipy.sparse
 import pgbn
 from pgbn import zoo
 from pgbn.samplers import on_ray
+from pgbn.storage.archive import read_manifest
 from tests.engine.shards.test_crew import CASES, X, assert_same, everything
 
 ray = pytest.importorskip("ray", reason="no wheels of ray for this machine: see the extra `test`")
@@ -79,7 +80,8 @@ def _kill_later(hands: on_ray.RayHands, moments: random.Random, seconds: float) 
     return thread
 
 
-def _survives(executor: pgbn.Ray, kills: int, seed: int) -> None:
+def _survives(executor: pgbn.Ray, kills: int, seed: int, folder: Path) -> None:
+    """Each kill falls into sweeps or, now and then, into a checkpoint that the workers write."""
     network, layer1, data = CASES["partial"]
     hands, moments, sweeps = executor.hands(), random.Random(seed), 4
     before = sum(hands.age(worker) for worker in range(3))
@@ -90,23 +92,30 @@ def _survives(executor: pgbn.Ray, kills: int, seed: int) -> None:
         seconds = time.perf_counter() - began
         thread = _kill_later(hands, moments, min(seconds, 1.0))
         chain.sweep(sweeps)
+        pgbn.save(chain, folder)
         thread.join()
     found = everything(chain)
+    assert len(read_manifest(folder)["parts"]["state"]["files"]) == 3
+    assert_same(everything(pgbn.load(folder, threads=1)), found)
     assert sum(hands.age(worker) for worker in range(3)) - before == kills
     threads = network.chain(data, layer1=layer1, threads=1).sweep(2 * sweeps * kills)
     assert_same(found, everything(threads))
 
 
-def test_killed_workers_are_replaced(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+def test_killed_workers_are_replaced(
+    executor: pgbn.Ray, hands: on_ray.RayHands, tmp_path: Path
+) -> None:
     hands.commit = 3
-    _survives(executor, 2, seed=1)
+    _survives(executor, 2, 1, tmp_path / "chain")
 
 
 @pytest.mark.long
-def test_twenty_killed_workers_are_replaced(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+def test_twenty_killed_workers_are_replaced(
+    executor: pgbn.Ray, hands: on_ray.RayHands, tmp_path: Path
+) -> None:
     for commit in (1, 5):
         hands.commit = commit
-        _survives(executor, 10, seed=commit)
+        _survives(executor, 10, commit, tmp_path / "chain")
 
 
 def test_a_worker_that_hangs_is_replaced(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
@@ -202,36 +211,76 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 _DRIVER = """
 import sys
+from pathlib import Path
 import pgbn
 from tests.engine.shards.test_crew import CASES
+folder, note = sys.argv[1], Path(sys.argv[2])
 network, layer1, data = CASES["partial"]
-options = dict(progress=False, executor=pgbn.Ray(workers=2), minutes=0.005)
-try:
-    pgbn.resume(sys.argv[1], **options)
-except (FileNotFoundError, pgbn.errors.StorageError):
-    network.sample(data, burn_in=20, draws=20, keep=["theta2", "r"], layer1=layer1,
-                   save=sys.argv[1], **options)
+options = dict(progress=False, executor=pgbn.Ray(workers=2), minutes=0,
+               callback=lambda event: note.write_text(str(event.done)))
+if Path(folder, "model.json").exists():
+    pgbn.resume(folder, share=2.0, **options)
+else:
+    network.sample(data, burn_in=60, draws=60, keep=["theta2", "r"], layer1=layer1, save=folder,
+                   **options)
 """
+
+
+def _killed_driver(folder: Path, moments: random.Random) -> tuple[int, int] | None:
+    """Start or resume a run, and kill it some sweeps later: the sweep that it had begun, and the one
+    of its last checkpoint. None if it came to its end."""
+    note = folder.with_name("sweeps")
+    note.unlink(missing_ok=True)
+    driver = subprocess.Popen([sys.executable, "-c", _DRIVER, str(folder), str(note)])
+    first, sweeps = None, moments.randint(3, 20)
+    while driver.poll() is None:
+        text = note.read_text() if note.exists() else ""
+        first = int(text) if text and first is None else first
+        if text and first is not None and int(text) >= first + sweeps:
+            time.sleep(moments.uniform(0.0, 0.3))
+            driver.kill()
+            driver.wait()
+            content = read_manifest(folder)["content"]["object"]
+            return int(note.read_text() or text), int(content["chains"]["0"]["sweeps"])
+        time.sleep(0.02)
+    assert driver.returncode == 0
+    return None
 
 
 @pytest.mark.long
 def test_five_killed_drivers_go_on(tmp_path: Path) -> None:
     network, layer1, data = CASES["partial"]
-    whole = network.sample(data, burn_in=20, draws=20, keep=["theta2", "r"], layer1=layer1,
+    whole = network.sample(data, burn_in=60, draws=60, keep=["theta2", "r"], layer1=layer1,
                            threads=1, progress=False)  # fmt: skip
-    moments, kills = random.Random(0), 0
-    while kills < 5:
-        driver = subprocess.Popen([sys.executable, "-c", _DRIVER, str(tmp_path / "run")])
-        try:
-            driver.wait(moments.uniform(8.0, 25.0))
-        except subprocess.TimeoutExpired:
-            driver.kill()
-            driver.wait()
-            kills += 1
-    subprocess.run([sys.executable, "-c", _DRIVER, str(tmp_path / "run")], check=True)
+    moments, kills = random.Random(0), []
+    for _ in range(5):
+        killed = _killed_driver(tmp_path / "run", moments)
+        assert killed is not None
+        kills.append(killed)
+    print("killed after the sweep, last checkpoint of the sweep:", kills)
+    saved = [sweep for _, sweep in kills]
+    assert saved == sorted(saved)  # nothing that was saved is lost
+    assert saved[-1] > 0
+    note = tmp_path / "sweeps"
+    subprocess.run([sys.executable, "-c", _DRIVER, str(tmp_path / "run"), str(note)], check=True)
     found = pgbn.load(tmp_path / "run")
     for name in whole:
         assert np.array_equal(found[name], whole[name]), name
+
+
+def test_new_rows_are_inferred_by_the_workers(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+    trained = pgbn.train_layerwise(X, 6, 2, burn_in=2, collect=1, layer1="partial", threads=1,
+                                   progress=False).deepest  # fmt: skip
+    here = pgbn.infer(trained, X[:50], burn_in=2, samples=2, threads=1)
+    there = pgbn.infer(trained, X[:50], burn_in=2, samples=2, executor=executor)
+    assert all(np.array_equal(here.units[t], there.units[t]) for t in here.layers)
+    given = {"phi1": trained.phi[0], "phi2": trained.phi[1], "r": trained.r}
+    sides = [
+        trained.network().infer({"x": X[:50]}, given, burn_in=2, samples=2, keep="draws", **side)
+        for side in ({"threads": 1}, {"executor": executor})
+    ]
+    for name in sides[0]:
+        assert np.array_equal(sides[0].draws[name], sides[1].draws[name])
 
 
 def test_a_network_of_its_own_has_its_bits_without_a_plate(executor: pgbn.Ray) -> None:

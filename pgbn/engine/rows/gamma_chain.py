@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.fused.gamma_layers import draws_as
+from pgbn.engine.shards.worker import own_cells
 from pgbn.network.layers import Layer, layers_above
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed
@@ -32,10 +34,11 @@ from pgbn.samplers.documents.moments import Moments
 from pgbn.samplers.documents.prepare import hash_documents, project_terms
 from pgbn.samplers.documents.scratch import Documents, HeldNetwork, Sweeps
 from pgbn.samplers.documents.sweeps import infer_documents
-from pgbn.samplers.executor import Executor
+from pgbn.samplers.executor import Executor, Threads
+from pgbn.samplers.hands import Hands, hand_out, hands_of
 from pgbn.samplers.random import stream_key, word_of
 
-__all__ = ["ChainPattern", "GammaChain", "find_chain"]
+__all__ = ["ChainPattern", "GammaChain", "find_chain", "run_rows"]
 
 Matrix = NDArray[np.float64]
 
@@ -70,6 +73,10 @@ class GammaChain:
         number: int = 0,
     ) -> None:
         """Fill the moments of all rows; ``number`` tells runs with the same seed apart."""
+        hands = hands_of(executor)
+        if hands is not None:
+            self._run_afar(hands, cells, sweeps, moments, seed, number)
+            return
         # Counts as integers and reals as floats, whatever the batch as a whole looks like.
         values = cells.values.astype(np.int64 if self.whole else np.float64)
         hashes = np.empty(cells.rows, np.uint64)
@@ -88,6 +95,29 @@ class GammaChain:
         key = stream_key(seed, word_of("infer"), *([number] if number else []))
         executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
 
+    def _run_afar(
+        self, hands: Hands, cells: Cells, sweeps: Sweeps, moments: Moments, seed: int, number: int
+    ) -> None:
+        """The same by workers, each of which has some of the rows. Sums that were begun go with
+        the rows, so that they are added up in the same order."""
+        starts, chain = cells.indptr, hands.share(self)
+        wanted = np.arange(1, hands.number) * ((starts[-1] + cells.rows) / hands.number)
+        cuts = np.searchsorted(starts + np.arange(starts.size), wanted)
+        ranges = [(a, b) for a, b in pairwise((0, *cuts.tolist(), cells.rows)) if b > a]
+
+        def job(first: int, last: int) -> tuple[Any, ...]:
+            own = slice(starts[first], starts[last])
+            part = Cells(cells.dims, (last - first, cells.columns), 1,
+                         starts[first : last + 1] - own.start, cells.indices[own],
+                         cells.values[own])  # fmt: skip
+            begun = [a[first:last] if a.any() else (last - first, a.shape[1]) for a in moments[1:]]
+            return hands.threads, chain, part, sweeps, moments.column, begun, seed, number
+
+        found = hand_out(hands, run_rows, (job(*each) for each in ranges))
+        for (first, last), arrays in zip(ranges, found, strict=True):
+            for target, array in zip(moments[1:], arrays, strict=True):
+                target[first:last] = array
+
     def layer_moments(
         self, cells: Cells, sweeps: Sweeps, seed: int, executor: Executor, number: int = 0
     ) -> list[tuple[Matrix, Matrix]]:
@@ -102,6 +132,25 @@ class GammaChain:
     def explains(self, cells: Cells) -> bool:
         """Whether every datum above 0 has a unit that could have caused it."""
         return bool((self.phi[0].max(axis=0) > 0)[cells.indices].all())
+
+
+def run_rows(
+    room: Any,
+    threads: int,
+    chain: GammaChain,
+    cells: Cells,
+    sweeps: Sweeps,
+    column: NDArray[np.int64],
+    begun: Sequence[Any],
+    seed: int,
+    number: int,
+) -> list[Matrix]:
+    """`GammaChain.run` by a worker: the moments of its rows, from sums that were begun, or from
+    zeros of a shape."""
+    arrays = [np.zeros(each) if isinstance(each, tuple) else np.array(each) for each in begun]
+    moments = Moments(np.array(column), *arrays)
+    chain.run(own_cells(cells), sweeps, moments, seed, Threads(threads), number)
+    return arrays
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ bits alone, in any batch, in any order, on any number of threads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -25,52 +24,31 @@ from pgbn.engine.data.stacked import given_arrays
 from pgbn.engine.first_layer.choice import MOST_TOPICS
 from pgbn.engine.first_layer.marginal import plain_pattern
 from pgbn.engine.first_layer.pattern import Pattern
+from pgbn.engine.rows.batches import (
+    Found,
+    GivenBlocks,
+    RowBatch,
+    Wanted,
+    run_batch,
+    run_batch_afar,
+)
 from pgbn.engine.rows.categories import row_indexes
 from pgbn.engine.rows.cells import by_row, count_rows_of, hash_rows, take_rows
 from pgbn.engine.rows.gamma_chain import find_chain
 from pgbn.engine.rows.independent import check_own_values, row_network
 from pgbn.engine.rows.known import beside, known_data, row_coords, seen_network
 from pgbn.engine.rows.result import NewRows
-from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.generate import to_axes
-from pgbn.engine.run.given import Given
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.samplers.documents.scratch import Sweeps
 from pgbn.samplers.executor import Executor, executor_of
+from pgbn.samplers.hands import hand_out, hands_of
 from pgbn.storage.memory import check_bytes
 
 __all__ = ["infer_rows"]
 
 BATCH = 1 << 26  # bytes that the values of a batch may need, about
 MOST_LABELS = 1 << 20  # tokens of a row that get labels of their own
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is asked for: the names of nodes, the levels of quantiles, whether all draws."""
-
-    names: tuple[str, ...]
-    levels: tuple[float, ...]
-    draws: bool
-
-
-class _Blocks(Given):
-    """Draws of what is given, each for a block of sweeps: some to settle, then the samples."""
-
-    def plan(self, burn_in: int, samples: int) -> None:
-        """``samples`` in all, shared out among the draws, after ``burn_in`` sweeps and, for each
-        further draw, after its share of as many again."""
-        self.each = -(-samples // self.count)
-        self.burn_in, self.settle = burn_in, -(-burn_in // self.count)
-
-    def number(self, sweep: int) -> int:
-        beyond = sweep - self.burn_in - self.each
-        return 0 if beyond <= 0 else (beyond - 1) // (self.settle + self.each) + 1
-
-    def runs(self) -> list[int]:
-        """The sweeps to settle before the samples of each draw."""
-        return [self.burn_in, *[self.settle] * (self.count - 1)]
 
 
 def infer_rows(
@@ -114,12 +92,25 @@ def infer_rows(
     if kernels and out.by_kernels(cells, seed, worker):
         return out.result(about)
     hashes = indexes.hashed(hash_rows(cells))
-    for layer1, chosen in _batches(local, cells, sizes, wanted, held):
+    hands = hands_of(worker)
+    batches = _batches(local, cells, sizes, wanted, held)
+    shared = local, plate, held, wanted, seed
+
+    def batch(layer1: str, chosen: NDArray[np.int64]) -> RowBatch:
         padded = np.repeat(chosen, 2) if chosen.size == 1 else chosen  # sums as in any batch
         part = {name: take_rows(each, padded) for name, each in cells.items()}
-        chain = Chain.of_rows(local, part, held, hashes[padded], seed, layer1, worker,
-                              indexes.take(padded))  # fmt: skip
-        out.run(chain, chosen)
+        return RowBatch(part, hashes[padded], indexes.take(padded), layer1, chosen.size)
+
+    if hands is None:
+        for layer1, chosen in batches:
+            out.take(run_batch(*shared, batch(layer1, chosen), worker), chosen)
+    else:
+        about_all = hands.share(shared)
+        pieces = [(layer1, piece) for layer1, chosen in batches
+                  for piece in np.array_split(chosen, min(hands.number, chosen.size))]  # fmt: skip
+        jobs = ((hands.threads, about_all, batch(*piece)) for piece in pieces)
+        for (_, chosen), found in zip(pieces, hand_out(hands, run_batch_afar, jobs), strict=True):
+            out.take(found, chosen)
     return out.result(about)
 
 
@@ -141,7 +132,7 @@ def _wanted(
     return Wanted(tuple(names), tuple(map(float, levels)), keep == "draws")
 
 
-def _held(whole: Network, network: Network, given: Any) -> _Blocks:
+def _held(whole: Network, network: Network, given: Any) -> GivenBlocks:
     """The values of the nodes without the plate; those of nodes with it belong to other rows."""
     values = given_arrays(given)
     for name in values:
@@ -153,7 +144,7 @@ def _held(whole: Network, network: Network, given: Any) -> _Blocks:
                 f"given: no value of {name!r}, on which the rows depend; give posterior means or "
                 f"draws, such as net.sample(..., keep=[{', '.join(map(repr, network.held))}])"
             )
-    return _Blocks(network, {name: values[name] for name in network.held})
+    return GivenBlocks(network, {name: values[name] for name in network.held})
 
 
 def _batches(
@@ -161,7 +152,7 @@ def _batches(
     cells: Mapping[str, Cells],
     sizes: Mapping[str, int],
     wanted: Wanted,
-    held: _Blocks,
+    held: GivenBlocks,
 ) -> list[tuple[str, NDArray[np.int64]]]:
     """Rows that are run together, and the sampler of their first layer. That goes by a row alone,
     so that it is the same in any batch: rows with missing cells or very many tokens, which have no
@@ -207,7 +198,7 @@ class _Collected:
         sizes: Mapping[str, int],
         plate: str,
         rows: int,
-        held: _Blocks,
+        held: GivenBlocks,
     ) -> None:
         self.network, self.wanted, self.plate, self.held = network, wanted, plate, held
         self.count = held.each * held.count
@@ -223,33 +214,16 @@ class _Collected:
         self.quantiles = {n: np.zeros((len(wanted.levels), *s)) for n, s in shapes.items()}
         self.draws = {n: np.zeros((self.count, *s)) for n, s in shapes.items() if wanted.draws}
 
-    def run(self, chain: Chain, chosen: NDArray[np.int64]) -> None:
-        """Run a batch, and write what is asked for to its rows."""
-        mean: dict[str, Any] = dict.fromkeys(self.wanted.names, 0.0)
-        square: dict[str, Any] = dict.fromkeys(self.wanted.names, 0.0)
-        kept: dict[str, list[Any]] = {name: [] for name in self.wanted.names}
-        done = 0
-        for settle in self.held.runs():
-            chain.sweep(settle)
-            for _ in range(self.held.each):
-                chain.sweep()
-                chain.refresh(self.wanted.names)
-                done += 1
-                for name in self.wanted.names:
-                    value = self._rows_of(chain, name, chosen.size)
-                    change = value - mean[name]
-                    mean[name] = mean[name] + change / done
-                    square[name] = square[name] + change * (value - mean[name])
-                    if self.wanted.levels or self.wanted.draws:
-                        kept[name].append(value)
-        for name in self.wanted.names:
+    def take(self, found: Mapping[str, Found], chosen: NDArray[np.int64]) -> None:
+        """Write what was found in a batch to its rows."""
+        for name, each in found.items():
             at: Any = self._at(name, chosen)
-            self.mean[name][at] = mean[name]
-            self.sd[name][at] = np.sqrt(square[name] / done)
-            if self.wanted.levels:
-                self.quantiles[name][:, *at] = np.quantile(kept[name], self.wanted.levels, axis=0)
-            if self.wanted.draws:
-                self.draws[name][:, *at] = np.stack(kept[name])
+            self.mean[name][at] = each.mean
+            self.sd[name][at] = each.sd
+            if each.quantiles is not None:
+                self.quantiles[name][:, *at] = each.quantiles
+            if each.draws is not None:
+                self.draws[name][:, *at] = each.draws
 
     def by_kernels(self, cells: Mapping[str, Cells], seed: int, executor: Executor) -> bool:
         """Fill the moments by the kernels of a chain of gamma layers; False where there is none,
@@ -277,12 +251,6 @@ class _Collected:
     def _at(self, name: str, chosen: NDArray[np.int64]) -> tuple[Any, ...]:
         axis = self.network[name].axes.index(self.plate)
         return (*[slice(None)] * axis, chosen)
-
-    def _rows_of(self, chain: Chain, name: str, number: int) -> NDArray[np.float64]:
-        """The values of a node, with its rows, which are replicates, along its plate."""
-        axis = self.network[name].axes.index(self.plate)
-        value = to_axes(chain.program, name, chain.program.values[name])[:number]
-        return np.moveaxis(value.take(0, axis + 1), 0, axis)
 
     def result(self, about: Mapping[str, Any]) -> NewRows:
         """All of it, and what is known beside."""

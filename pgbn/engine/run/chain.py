@@ -156,7 +156,7 @@ class Chain(ChainVerbs):
         program.kernels = layer1 != "composed"
         program.first_layers = samplers_of(program, self.layer1)
         self.follow(self.schedule)
-        self._pending: set[str] = set()
+        self.pending: set[str] = set()
         self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
         for index, sampler in enumerate(self.samplers):
             own = (index,) if index else ()
@@ -186,7 +186,7 @@ class Chain(ChainVerbs):
             self._take_given()
             for turn in turns:
                 turn(self.sweeps)
-            self._pending = set(self._later)
+            self.pending = set(self._later)
         return self
 
     def trace(self) -> Iterator[TraceEvent]:
@@ -197,7 +197,7 @@ class Chain(ChainVerbs):
         try:
             yield from trace_turns(self.program, self._turns, self.sweeps)
         finally:
-            self._pending = set(self._later)
+            self.pending = set(self._later)
 
     def _take_given(self) -> None:
         """The values of held nodes in this sweep, where they change from one to the next."""
@@ -215,10 +215,10 @@ class Chain(ChainVerbs):
         """Draw the nodes that no step reads (or those among ``names``), so that their values
         belong to this sweep. Their streams are their own: looking does not change the chain."""
         names = None if names is None else set(names)
-        wanted = self._pending if names is None else self._pending.intersection(names)
+        wanted = self.pending if names is None else self.pending.intersection(names)
         for name in [name for name in self._later if name in wanted]:
             self._later[name](self.sweeps)
-            self._pending.discard(name)
+            self.pending.discard(name)
         for sampler in self.samplers:
             if names is None or sampler.pattern.loadings in names:
                 sampler.show()
@@ -226,7 +226,7 @@ class Chain(ChainVerbs):
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all that the next sweep reads, by name, beside the network, the data, the
         seed and the numbers: `restore` goes on from there, bit for bit."""
-        return take_state(self.program, {*self._pending, *self.network.held})
+        return take_state(self.program, self.pending)
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
         """Put a chain of the same network, data, seed and number where `state` was taken."""
@@ -240,7 +240,7 @@ class Chain(ChainVerbs):
         program.counts.update(tables["counts"])
         program.drawn.update(tables["drawn"])
         program.latent_counts.update(tables["latent_counts"])
-        self._pending = {name for name in self._later if name not in tables["values"]}
+        self.pending = {name for name in self._later if name not in tables["values"]}
         restore_samplers(program, tables["sampler"])
         return self
 

@@ -13,10 +13,12 @@ import numpy as np
 
 from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.run.chain import Chain
+from pgbn.engine.shards.saving import state_in_parts
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
+from pgbn.storage.in_parts import InParts
 from pgbn.storage.sparse import check_rows, compact
 
 if TYPE_CHECKING:
@@ -46,9 +48,14 @@ def chain_content(chain: Chain) -> dict[str, Any]:
     }
 
 
-def chain_state(chain: Chain) -> Group:
-    """The arrays of `Chain.state`."""
-    return {name: compact(array) for name, array in chain.state().items()}
+def chain_state(chain: Chain) -> Group | InParts:
+    """The arrays of `Chain.state`; where workers have the rows, they write them."""
+
+    def whole() -> Group:
+        return {name: compact(array) for name, array in chain.state().items()}
+
+    crew = chain.program.crew
+    return whole() if crew is None else state_in_parts(chain.program, crew, chain.pending, whole)
 
 
 def chain_data(chain: Chain) -> Group:
@@ -72,7 +79,10 @@ def data_arrays(data: Mapping[str, Cells]) -> Group:
 def _encode(chain: Chain) -> Parts:
     if chain.program.replicates != 1:
         raise StorageError("replicated chains cannot be saved; save a Chain made by Network.chain")
-    groups = {"data": chain_data(chain), "state": chain_state(chain)}
+    groups: dict[str, Group | InParts] = {
+        "data": chain_data(chain),
+        "state": chain_state(chain),
+    }
     if chain.given.stacks:
         groups["given"] = dict(chain.given.stacks)
     return Parts(chain_content(chain), groups)

@@ -35,6 +35,7 @@ from pgbn.engine.run.saving import Rhythm, Timing
 from pgbn.errors import StorageError
 from pgbn.storage.codecs import Files, Group, register_decoder
 from pgbn.storage.folders import load, read_folder
+from pgbn.storage.in_parts import InParts
 from pgbn.storage.writing import still_there, write
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class FolderStore:
 
     def begin(self, chains: Iterable[Chain], labels: Callable[[Chain], Coords]) -> None:
         """All chains at their beginning, in one write: from here on the run can be resumed."""
-        arrays: dict[str, Group] = {}
+        arrays: dict[str, Group | InParts] = {}
         for chain in chains:
             if DATA not in arrays:
                 self.content |= about_draws(chain, self.plan, labels(chain))
@@ -137,8 +138,10 @@ class FolderStore:
     def _write(self, at: RunningChain) -> None:
         """The state of one chain and its new draws; all else is kept."""
         number = at.chain.number
-        mine = {f"state/{number}": chain_state(at.chain),
-                f"trace/{number}": {n: np.array(t) for n, t in at.trace.items()}}  # fmt: skip
+        mine: dict[str, Group | InParts] = {
+            f"state/{number}": chain_state(at.chain),
+            f"trace/{number}": {n: np.array(t) for n, t in at.trace.items()},
+        }
         with self.lock:
             layout = {name: [list(starts) for starts in each] for name, each in self.layout.items()}
             start = self.plan.kept_after(self.sweeps(number))
@@ -159,7 +162,11 @@ class FolderStore:
         at.taken()
 
     def _put(
-        self, kind: str, content: dict[str, Any], arrays: dict[str, Group], keep: dict[str, str]
+        self,
+        kind: str,
+        content: dict[str, Any],
+        arrays: Mapping[str, Group | InParts],
+        keep: dict[str, str],
     ) -> dict[str, str]:
         least = min(self.plan.kept_after(each["sweeps"]) for each in content["chains"].values())
         entries = content["entries"].items()

@@ -17,7 +17,8 @@ from pgbn.errors import DataError, did_you_mean
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Latent
 
-__all__ = ["Tables", "read_tables", "restore_samplers", "take_state"]
+__all__ = ["Tables", "as_stored", "read_tables", "restore_samplers", "sampler_path",
+           "state_places", "take_state"]  # fmt: skip
 
 Tables = dict[str, dict[Any, NDArray[Any]]]
 
@@ -25,27 +26,46 @@ Tables = dict[str, dict[Any, NDArray[Any]]]
 _NAMES = {"values": 1, "counts": 2, "drawn": 2, "latent_counts": 1, "sampler": 1}
 
 
-def take_state(program: Program, left_out: Collection[str]) -> dict[str, NDArray[Any]]:
-    """Copies of all that the next sweep reads, but for the values of some nodes. What samplers of
-    the first layer count they keep in a form of their own."""
+def take_state(program: Program, pending: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Copies of all that the next sweep reads; the values of ``pending`` nodes are not drawn yet,
+    and nobody reads them."""
+    out = {
+        path: as_stored(table, getattr(program, table)[key])
+        for path, (table, key) in state_places(program, pending).items()
+    }
+    for sampler in program.first_layers.values():
+        for name, value in sampler.state().items():
+            out[sampler_path(program, sampler, name)] = as_stored("sampler", value)
+    return out
+
+
+def state_places(program: Program, pending: Collection[str]) -> dict[str, tuple[str, Any]]:
+    """The table and the key of each array of a state, by its path, but for what samplers of the
+    first layer count, which they keep in a form of their own."""
     samplers = program.first_layers.values()
     own = {(s.observed, name) for s in samplers for name in (s.pattern.loadings, s.pattern.scores)}
-    tables: dict[str, Mapping[Any, NDArray[Any]]] = {
-        "values": {(n,): program.values[n] for n in program.values if n not in left_out},
-        "counts": {pair: v for pair, v in program.counts.items() if pair not in own},
-        "drawn": program.drawn,
-        "latent_counts": {(n,): v for n, v in program.latent_counts.items()},
-        "sampler": {
-            (name + _of(program, sampler),): value
-            for sampler in samplers
-            for name, value in sampler.state().items()
-        },
+    left_out = {*pending, *program.network.held}
+    keys: dict[str, list[Any]] = {
+        "values": [name for name in program.values if name not in left_out],
+        "counts": [pair for pair in program.counts if pair not in own],
+        "drawn": list(program.drawn),
+        "latent_counts": list(program.latent_counts),
     }
     return {
-        "/".join((table, *key)): np.array(value, np.int64 if table == "counts" else None)
-        for table, entries in tables.items()
-        for key, value in entries.items()
+        "/".join((table, *(key if isinstance(key, tuple) else (key,)))): (table, key)
+        for table, every in keys.items()
+        for key in every
     }
+
+
+def as_stored(table: str, value: NDArray[Any]) -> NDArray[Any]:
+    """A copy of an array, as a state has it."""
+    return np.array(value, np.int64 if table == "counts" else None)
+
+
+def sampler_path(program: Program, sampler: FirstLayer, name: str) -> str:
+    """What an array of the state of a sampler is called."""
+    return f"sampler/{name}{_of(program, sampler)}"
 
 
 def restore_samplers(program: Program, table: Mapping[str, NDArray[Any]]) -> None:

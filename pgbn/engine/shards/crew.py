@@ -30,7 +30,7 @@ from pgbn.engine.shards.worker import TABLES, Place, Reply, Spec
 from pgbn.errors import NetworkError
 from pgbn.network.steps import Step
 from pgbn.samplers.executor import Executor
-from pgbn.samplers.hands import Hands
+from pgbn.samplers.hands import Hands, hands_of
 
 __all__ = ["PARTS", "Crew", "crew_of", "executor_behind"]
 
@@ -40,11 +40,11 @@ PARTS = ("compute", "wait", "serialise", "commit")  # of the time of a sweep
 def crew_of(program: Program, executor: Executor) -> Crew | None:
     """Those who work on the rows of a program: the hands of an executor, if it has any and the
     rows can be told apart. From then on its tables fetch what they do not have."""
-    hands = getattr(executor, "hands", None)
-    plate = None if hands is None else plate_of_rows(program)
+    plate = plate_of_rows(program) if hasattr(executor, "hands") else None
+    hands = None if plate is None else hands_of(executor)
     if hands is None or plate is None:
         return None
-    return Crew(program, executor, hands(), plate)
+    return Crew(program, executor, hands, plate)
 
 
 def executor_behind(program: Program) -> Executor:
@@ -71,6 +71,7 @@ class Crew:
         self._shared: dict[Place, NDArray[Any]] = {}  # what all workers have
         self._phi: dict[str, Any] = {}  # handles of the topics that they have
         self._sweeps = 0  # since the last commit
+        self.gathers = False  # a worker could not write to the folder where the chain is saved
         self.mail = Mail(hands, self.edges, repr(executor))
 
     # ---- the beginning ----------------------------------------------------------------
@@ -114,7 +115,7 @@ class Crew:
         self.mail.begin(first)
         if begun:  # they go on in another order of the steps
             each = [{n: rows[n][w] for n in begun} for w in range(len(self.edges))]
-            self._push()
+            self.push()
             self.mail.note(worker.restore, own=[(({}, states),) for states in each])
             self.loadings = {name: layers[name].own.topics_held for name in begun}
 
@@ -134,12 +135,12 @@ class Crew:
 
     def start(self, observed: str, key: int) -> None:
         """Begin a sampler of the first layer."""
-        self._push()
+        self.push()
         self._absorb(self.mail.tell(worker.start, observed, key))
 
     def restore_rows(self, observed: str, each: Sequence[Mapping[str, Any]]) -> None:
         """Put the rows of a sampler where they were."""
-        self._push()
+        self.push()
         self._absorb(
             self.mail.tell(worker.restore_rows, observed, own=[(state,) for state in each])
         )
@@ -149,7 +150,7 @@ class Crew:
     def run(self, jobs: Sequence[tuple[int, int]]) -> None:
         """Let all workers take steps, known by the base of their turns, with these keys."""
         began = time.perf_counter()
-        self._push()
+        self.push()
         sent = time.perf_counter()
         replies = self.mail.tell(worker.run_turns, list(jobs))
         answered = time.perf_counter()
@@ -189,13 +190,13 @@ class Crew:
             assert isinstance(layer, AfarLayer)
             layer.take_counts([reply.topics[observed] for reply in replies])
 
-    def _push(self) -> None:
+    def push(self) -> None:
         """Tell the workers what has changed here: what all share, and their rows of the rest."""
         shared: dict[Place, NDArray[Any]] = {}
         own: list[dict[Place, NDArray[Any]]] = [{} for _ in self.edges]
         for name, table in self.tables.items():
             for key in list(table.fresh):
-                if self._axis(name, key) is not None:
+                if self.axis(name, key) is not None:
                     for part, rows in zip(own, self._cut(name, key, table[key]), strict=True):
                         part[name, key] = rows
                     table.left(key)
@@ -219,18 +220,19 @@ class Crew:
 
     # ---- rows that are read here ------------------------------------------------------
 
-    def _axis(self, table: str, key: Any) -> int | None:
+    def axis(self, table: str, key: Any) -> int | None:
+        """The axis of rows in an array of a table; None where it has none."""
         names = key if isinstance(key, tuple) else (key,)
         return axis_of(self.program, self.plate, table, names)
 
     def _fetch(self, table: str, key: Any) -> NDArray[Any]:
-        axis = self._axis(table, key)
+        axis = self.axis(table, key)
         assert axis is not None, (table, key)
         return np.concatenate(self.mail.ask(worker.read, table, key), axis=axis)
 
     def _cut(self, table: str, key: Any, array: NDArray[Any]) -> list[NDArray[Any]]:
         """The rows of each worker."""
-        axis = self._axis(table, key)
+        axis = self.axis(table, key)
         assert axis is not None
         if table == "latent_counts":
             cells = self.cells[key]

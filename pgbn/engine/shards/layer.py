@@ -66,7 +66,10 @@ class AfarLayer(FirstLayer):
     def state(self) -> dict[str, NDArray[Any]]:
         parts = self.crew.mail.ask(worker.row_state, self.observed)
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return {**rows, **self.own.shared_state()}
+        return {**rows, **self.shared_state()}
+
+    def shared_state(self) -> dict[str, NDArray[Any]]:
+        return self.own.shared_state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         parts = self.crew.mail.ask(worker.row_state, self.observed)

@@ -16,11 +16,9 @@ from weakref import finalize
 
 from pgbn.engine.shards import worker
 from pgbn.errors import PgbnError
-from pgbn.samplers.hands import Hands, WorkerLost
+from pgbn.samplers.hands import LIVES, Hands, WorkerLost
 
 __all__ = ["Mail", "Message"]
-
-_LIVES = 3  # of a worker, for one message
 
 Message = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -112,11 +110,11 @@ class Mail:
             except WorkerLost as error:
                 number = error.worker
                 lost[number] += 1
-                if lost[number] >= _LIVES:
+                if lost[number] >= LIVES:
                     first, last = self.edges[number]
                     raise PgbnError(
                         f"{self.executor}: worker {number}, which has the rows from {first} to "
-                        f"{last}, was lost {_LIVES} times at one step: {error.reason}"
+                        f"{last}, was lost {LIVES} times at one step: {error.reason}"
                     ) from error
                 with suppress(WorkerLost):  # the next round notices it
                     tickets[number] = self._again(number, messages[number])
@@ -131,7 +129,7 @@ class Mail:
 
     def _catch_up(self, number: int) -> None:
         """Tell a worker that is new what the one before was told."""
-        lives = _LIVES
+        lives = LIVES
         while self._ages[number] != self.hands.age(number):
             try:
                 self._replay(number)

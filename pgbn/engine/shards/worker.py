@@ -34,6 +34,7 @@ __all__ = [
     "build",
     "commit",
     "forget_chain",
+    "own_cells",
     "put",
     "put_loadings",
     "read",
@@ -85,6 +86,7 @@ class Shard:
     ) -> None:
         rows = next(cell.shape[0] for cell in cells.values() if cell.dims[0] == spec.plate)
         sizes, self.plate = PartSizes(spec.sizes, spec.plate, rows), spec.plate
+        self.rows = (first, first + rows)
         executor = ShardRows(first, rows, Threads(spec.threads))
         self.program = Program(spec.network, cells, sizes, 1, executor, indexes=indexes)
         self.program.sizes = sizes
@@ -127,7 +129,7 @@ class Shard:
 
 def build(room: Room, name: str, spec: Spec, first: int, cells: Any, indexes: Any) -> None:
     """Begin a chain; its arrays come later."""
-    room[name] = Shard(spec, first, {n: _own(cell) for n, cell in cells.items()}, indexes)
+    room[name] = Shard(spec, first, {n: own_cells(cell) for n, cell in cells.items()}, indexes)
 
 
 def forget_chain(room: Room, name: str) -> None:
@@ -223,7 +225,7 @@ def _sparse(counts: NDArray[Any]) -> Any:
     return places.astype(kind), flat[places]
 
 
-def _own(cells: Cells) -> Cells:
+def own_cells(cells: Cells) -> Cells:
     """Cells whose arrays kernels take as they are."""
     cells.starts, cells.indices = _unlocked(cells.starts), _unlocked(cells.indices)
     cells.values = _unlocked(cells.values)

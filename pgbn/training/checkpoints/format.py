@@ -10,7 +10,7 @@ data      the documents; model: the networks that are trained already; columns: 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from pgbn.network.network import Network
 from pgbn.samplers.executor import Executor
 from pgbn.storage.codecs import Files, Group, register_unloadable
 from pgbn.storage.folders import check_content
+from pgbn.storage.in_parts import InParts
 from pgbn.storage.kept_columns import Kept
 from pgbn.training.averages import Means, Trace
 from pgbn.training.checkpoints.machine import this_machine
@@ -56,7 +57,7 @@ def encode_checkpoint(
     arguments: Mapping[str, Any],
     context: Mapping[str, Any],
     kept: Container[str] = (),
-) -> tuple[dict[str, Any], dict[str, Group]]:
+) -> tuple[dict[str, Any], dict[str, Group | InParts]]:
     """The content and the arrays of a checkpoint, but for the groups whose files are ``kept``."""
     networks, model = encode_networks(progress.networks)
     content = {
@@ -69,7 +70,9 @@ def encode_checkpoint(
         **{name: getattr(progress, name) for name in PLACE},
         "trace": asdict(progress.trace),
     }
-    arrays = {STATE: {**chain_state(progress.chain), **_encode_means(progress.means)}}
+    arrays: dict[str, Group | InParts] = {
+        STATE: _with(chain_state(progress.chain), _encode_means(progress.means))
+    }
     if DATA not in kept:
         arrays[DATA] = chain_data(progress.chain)
     if MODEL not in kept:
@@ -126,6 +129,13 @@ def _check_place(phase: Any, trace: Any, context: Any) -> None:
     check_content({**names, "record": context.get("record", {}), "object": {}})
     if not is_finite_number(context.get("seconds", 0.0)):
         raise StorageError("damaged: the seconds of the training are not a number")
+
+
+def _with(state: Group | InParts, means: Group) -> Group | InParts:
+    if not isinstance(state, InParts):
+        return {**state, **means}
+    whole = state.whole
+    return replace(state, here={**state.here, **means}, whole=lambda: {**whole(), **means})
 
 
 def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:
