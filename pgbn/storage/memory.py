@@ -64,7 +64,9 @@ def _group_limits(system: Path = Path("/")) -> Iterator[int]:
 
 def gigabytes(size: int) -> str:
     """A number of bytes as people read it."""
-    return f"{size / 1e9:,.1f} GB" if size < 1e15 else f"{size / 1e9:.3g} GB"
+    if size < 10**15:
+        return f"{size / 1e9:,.1f} GB"
+    return f"{size / 1e9:.3g} GB" if size < 10**300 else f"10^{len(str(size)) - 10} GB"
 
 
 def check_bytes(what: str, need: int, remedy: str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from pgbn.checks import check_integer
+from pgbn.checks import check_integer, check_seed
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError
 from pgbn.network.network import Network
@@ -103,13 +103,16 @@ def sbc(
     autocorrelation of every statistic is below 0.05. A statistic is a mean over a node, as in
     `geweke`, whose other arguments are the same here.
     """
-    check_network(network, sizes, "sbc")
+    check_network(network, sizes, "sbc", broken)
+    check_seed(seed)
     simulations, draws = (
         check_integer("simulations", simulations, 20),
         check_integer("draws", draws, 1),
     )
     if thin is None:
-        thin = _forgotten(_begun(network, sizes, simulations, seed + 1, layer1, threads, None))
+        thin = _forgotten(
+            _begun(network, sizes, simulations, (seed + 1) % 2**64, layer1, threads, None)
+        )
     thin = check_integer("thin", thin, 1)
     chain = _begun(network, sizes, simulations, seed, layer1, threads, broken)
     truth = _hidden(chain)

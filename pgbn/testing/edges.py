@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from pgbn.checks import check_integer
+from pgbn.checks import check_integer, check_seed
 from pgbn.engine.compile.expressions import free_dims
-from pgbn.errors import NetworkError
+from pgbn.errors import DataError, NetworkError
 from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Constant
 from pgbn.samplers.random import stream_key
@@ -70,7 +70,10 @@ def check_edge(
             f"check_edge: {edge}: give an edge that defines evaluate, split and expose; the value "
             "of one that defines expand is seen by keep= of net.sample"
         )
-    replicates = check_integer("replicates", replicates, 100)
+    replicates, seed = check_integer("replicates", replicates, 100), check_seed(seed)
+    if not isinstance(sizes, Mapping):
+        raise DataError(f"check_edge: sizes={sizes!r:.60}: give a dict, such as {{'term': 3}}")
+    sizes = {dim: check_integer(f"check_edge: size of {dim}", n, 1) for dim, n in sizes.items()}
     return _Check(edge, sizes, seed).result(replicates)
 
 

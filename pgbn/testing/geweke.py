@@ -79,7 +79,7 @@ def geweke(
     that the check refuses, to see what it does. ``broken`` is called with the chain before it
     runs, so that it can replace a part by a wrong one: see `mutants`.
     """
-    check_network(network, sizes, "geweke")
+    check_network(network, sizes, "geweke", broken)
     if order is not None and not unchecked:
         network, order = network.with_order(order), None
     replicates = check_integer("replicates", replicates, 2)
@@ -121,12 +121,14 @@ def geweke(
     return GewekeResult(z, shifts, replicates, sweeps)
 
 
-def check_network(network: Any, sizes: Any, caller: str) -> None:
-    """The first two arguments of a test."""
+def check_network(network: Any, sizes: Any, caller: str, broken: Any = None) -> None:
+    """Arguments of a test: the network, the sizes, and what breaks the chain."""
     if not isinstance(network, Network):
         raise NetworkError(f"{caller}: network={network!r:.60} is no pgbn.Network; give Network(x)")
     if sizes is not None and not isinstance(sizes, Mapping):
         raise DataError(f"{caller}: sizes={sizes!r:.60}: give a dict, such as {{'doc': 3}}")
+    if broken is not None and not callable(broken):
+        raise DataError(f"{caller}: broken={broken!r:.60}: give a function of a chain")
 
 
 def refuse_large_counts(chain: Chain, caller: str, largest: float) -> None:

@@ -17,7 +17,7 @@ from pgbn.checks import check_integer
 from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Draw, Maker, Run, SlotCounts, Task, make_step
 from pgbn.engine.run.chain import Chain
-from pgbn.errors import NetworkError
+from pgbn.errors import DataError, NetworkError
 from pgbn.network.network import Network
 from pgbn.samplers.random import stream_key
 from pgbn.testing.geweke import check_network
@@ -51,6 +51,10 @@ def compare_kernel(
     """z-scores of a kernel, given as the function that `pgbn.register_kernel` decorates, against
     the composed rules, at every step of a network that it serves; |z| < 4 is a pass."""
     check_network(network, sizes, "compare_kernel")
+    if not callable(make):
+        raise DataError(
+            f"compare_kernel: make={make!r:.60}: give a function of a program and a task"
+        )
     replicates = check_integer("replicates", replicates, 2)
     programs = [_program(network, sizes, replicates, seed, threads) for threads in (1, 2)]
     z: dict[str, float] = {}

@@ -26,6 +26,7 @@ from pgbn.nodes.rules.evidence import Evidence
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.stream import Stream
+from pgbn.testing.geweke import check_network
 
 __all__ = ["Mutant", "mutants"]
 
@@ -47,6 +48,7 @@ class Mutant:
 def mutants(network: Network) -> dict[str, Mutant]:
     """The mistakes that can be made in a network, by name: "CRT off by one", "rate for scale",
     "stale order", "tokens in topic order"; those that it has no place for are left out."""
+    check_network(network, None, "mutants")
     found = [_tables(network), _scale(network), _order(network), _tokens(network)]
     return {mutant.name: mutant for mutant in found if mutant is not None}
 
