@@ -11,7 +11,7 @@ import typer
 
 from pgbn.cli.console import output, wrong_usage
 from pgbn.cli.options import Folder
-from pgbn.errors import DataError
+from pgbn.errors import DataError, printable
 
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
@@ -61,7 +61,7 @@ def label_command(
 
     def text() -> None:
         for place, name in shown.items():
-            output.say(f"{place} {name}")
+            output.say(f"{place} {printable(name, one_line=True)}")
         if not shown:
             output.say("no topic has a name; pgbn label model 1/0=weather gives one")
 
@@ -72,9 +72,13 @@ def _place(text: str) -> tuple[tuple[int, int], str]:
     """Of "1/0=weather" the topic and its name."""
     place, given, name = text.partition("=")
     layer, _, index = place.partition("/")
-    if not given or not layer.strip().isdecimal() or not index.strip().isdecimal():
+    if not given or not _is_number(layer) or not _is_number(index):
         raise DataError(f"{text!r}: give a layer, a topic and a name, such as 1/0=weather")
     return (int(layer), int(index)), name.strip()
+
+
+def _is_number(text: str) -> bool:
+    return text.strip().isdecimal() and len(text) < 20
 
 
 def _keyword(text: str) -> tuple[str, Sequence[str]]:

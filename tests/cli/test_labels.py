@@ -50,6 +50,7 @@ def test_names_by_hand_and_by_words_stand_in_all_lists(
 @pytest.mark.parametrize(("words", "code", "told"), [
     (["1=weather"], 2, "such as 1/0=weather"),
     (["1/0"], 2, "such as 1/0=weather"),
+    (["1/" + "9" * 5000 + "=weather"], 2, "such as 1/0=weather"),
     (["9/0=weather"], 1, "layers"),
     (["1/999=weather"], 1, "1/999"),
     (["--keyword", "weather"], 2, "such as weather=rain,sun"),
@@ -72,3 +73,8 @@ def test_an_estimator_keeps_its_names(tmp_path: Path, capsys: pytest.CaptureFixt
     loaded = pgbn.load(tmp_path / "model")
     assert {topic.label for topic in loaded.topics(1)} == {"", "one"}
     assert ask(capsys, "label", tmp_path / "model", "1/0=") == {}
+
+
+def test_a_name_is_one_line_of_the_list(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["label", str(model), "1/0=a\n2/0 b"]) == 0
+    assert capsys.readouterr().out == "1/0 a\\n2/0 b\n"

@@ -60,7 +60,7 @@ class Draws(DrawsVerbs):
         return found
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
-        if name not in self.values:
+        if name not in self:
             raise PgbnError(f"no draws of {name!r} were kept.{did_you_mean(name, self.values)}")
         return self.values[name]
 
@@ -68,7 +68,7 @@ class Draws(DrawsVerbs):
         return iter(self.values)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.values
+        return isinstance(name, str) and name in self.values
 
     def __len__(self) -> int:
         return len(self.values)
@@ -76,6 +76,8 @@ class Draws(DrawsVerbs):
     def held(self, name: str) -> NDArray[Any]:
         """The value at which a node was held, or where it changed from sweep to sweep, the one of
         each draw: (chain, draw, *dims)."""
+        if not isinstance(name, str) or name not in self.given:
+            raise PgbnError(f"{name!r} was not held at a value.{did_you_mean(name, self.given)}")
         stack = self.given[name]
         if len(stack) == 1:
             return np.asarray(stack[0])

@@ -80,3 +80,13 @@ def test_draws_go_to_xarray_and_arviz(documents) -> None:
 def test_integral_floats_are_integers() -> None:
     draws = sample(burn_in=1.0, draws=2.0)
     assert draws["theta1"].shape == (1, 2, 3, 2)
+
+
+@pytest.mark.parametrize("name", ["zz", None, 3, [], {}])
+def test_what_was_not_kept_or_held_is_named(documents, name: Any) -> None:
+    draws = pg.zoo.pgbn([2]).sample({"x": documents}, burn_in=1, draws=1, keep="r")
+    assert name not in draws
+    with pytest.raises(pg.PgbnError, match=r"no draws of .* were kept"):
+        draws[name]
+    with pytest.raises(pg.PgbnError, match="was not held at a value"):
+        draws.held(name)
