@@ -8,8 +8,9 @@ said to them stands in `pgbn.engine.shards`.
 import logging
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 from weakref import finalize
@@ -156,10 +157,14 @@ class RayHands:
         os.environ.setdefault("RAY_worker_niceness", "0")  # else they give way to everybody
         cores = {} if address else {"num_cpus": max(_CORES, self.number * self.threads)}
         try:
-            self.ray.init(address, include_dashboard=None if address else False,
-                          log_to_driver=False, logging_level=logging.ERROR, **cores)  # fmt: skip
+            with _own_signals():
+                # "local": else Ray joins whatever of another program it finds on this machine
+                self.ray.init(address or "local", include_dashboard=None if address else False,
+                              log_to_driver=False, logging_level=logging.ERROR,
+                              **cores)  # fmt: skip
         except Exception as error:
-            raise DataError(f"Ray: address={address!r}: no cluster there ({error})") from error
+            where = f"address={address!r}: no cluster there" if address else "it did not start"
+            raise DataError(f"Ray: {where} ({error})") from error
 
     def _check_cores(self) -> None:
         if self.settings.address is None:
@@ -243,6 +248,26 @@ class RayHands:
                 f"Ray: what worker {number} left at its last commit was lost with its machine; go "
                 "on from the last checkpoint (save= and resume)"
             ) from error
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Begin Ray, and leave signals as they are: it would take SIGTERM for itself, so that a stop
+    leaves no checkpoint. Its processes are begun deaf to SIGHUP, else they would end with the
+    terminal, and the driver with them before it has saved."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # no other may set them
+        names = ("SIGINT", "SIGTERM", "SIGHUP")
+        numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        before = {number: signal.getsignal(number) for number in numbers}
+        for number in numbers[2:]:
+            signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:  # one that Python does not know
+                signal.signal(number, handler)
 
 
 def _end(ray: Any, actors: list[Any], began: bool) -> None:

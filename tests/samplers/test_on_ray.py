@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,41 @@ def test_the_estimator_and_the_command_line_take_it(
 def test_wrong_arguments(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(pgbn.DataError, match=words):
         pgbn.Ray(**arguments)
+
+
+@pytest.mark.parametrize(("address", "asked"), [(None, "local"), ("auto", "auto")])
+def test_without_an_address_it_joins_nobody_else(address: str | None, asked: str) -> None:
+    """Of two programs on one machine, each has workers of its own."""
+    found: list[Any] = []
+    hands = on_ray.RayHands.__new__(on_ray.RayHands)
+    hands.number = hands.threads = 1
+    hands.ray = SimpleNamespace(init=lambda where, **options: found.append(where))
+    hands._begin(address)
+    assert found == [asked]
+
+
+def test_signals_are_as_they_were_when_it_has_begun() -> None:
+    """Ray handles SIGTERM by an exit, and what it starts does not hear that a terminal closes."""
+    seen: list[Any] = []
+
+    def init(where: str, **options: Any) -> None:
+        seen.append(signal.getsignal(signal.SIGHUP))
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))
+
+    def mine(number: int, frame: Any) -> None:
+        seen.append(number)
+
+    hands = on_ray.RayHands.__new__(on_ray.RayHands)
+    hands.number, hands.threads, hands.ray = 1, 1, SimpleNamespace(init=init)
+    before = {number: signal.signal(number, mine) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        hands._begin(None)
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGHUP)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert seen == [signal.SIG_IGN, signal.SIGTERM, signal.SIGHUP]
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
