@@ -71,11 +71,10 @@ def smoothing_of(eta, replicates: int, vocabulary: int) -> Smoothing:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def _pick(lists, begin, length, weights, total, eta, beyond, u):
+def _pick(lists, begin, length, weights, list_sum, total, eta, beyond, u):
     """k with probability ∝ (n_wk + η) q_k for a uniform u, and its place in the list or the end of
     it; `BEYOND` with that of the weight ``beyond``; ``weights.size`` if all are 0. The weights are
-    the q_k, ``total`` is their sum."""
-    list_sum = sum_list(lists, begin, length, weights)
+    the q_k, ``total`` is their sum and ``list_sum`` that of the list."""
     target = u * ((list_sum + eta * total) + beyond)
     if target < list_sum:
         place = pick_in_list(lists, begin, length, weights, target)
@@ -86,6 +85,24 @@ def _pick(lists, begin, length, weights, total, eta, beyond, u):
         k = pick_weight(weights, (target - list_sum) / eta)
         place = find_topic(lists.topic, begin, begin + length, k)
     return k, place
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _place_of(lists, begin, length, hint, topic):
+    """Where a topic of a word is listed: where it was last seen, or somewhere else."""
+    place = begin + hint
+    if place >= begin + length or lists.topic[place] != topic:
+        place = find_topic(lists.topic, begin, begin + length, topic)
+    return place
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _list_new(lists, begin, length, left, from_topic, place, new):
+    """Count a token of the topic ``new``, which comes from the one at ``left`` or from none; its
+    place and the length of the list."""
+    if from_topic:
+        return add_to_list(lists, begin, length, left, place, new)
+    return place, join_list(lists, begin, length, place, new)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -112,14 +129,14 @@ def _allocate_row(
     rng, row, replicate, tokens, labelling, shape, smoothing, pseudo, inverse, weight
 ):
     """`allocate_rows` for one row, from its stream. ``inverse`` is 1 / (Vη + n_k), kept up to date;
-    ``weight`` is room for the q_k."""
+    ``weight`` is room for the q_k. Tokens of one word and topic that follow each other have the
+    same law until one of them leaves."""
     z, table, n_k, m = labelling
     word, counts, totals = tokens.word, m[row], n_k[replicate]
-    topics = np.uint64(totals.size)
     prior_total, every_eta = smoothing.total[replicate], smoothing.word[replicate]
-    varies = np.uint64(every_eta.size > 1)
+    topics, varies = np.uint64(totals.size), np.uint64(every_eta.size > 1)
     lists, weights = TopicLists(pointer(table.topic), pointer(table.count)), weights_in(weight)
-    topic, count = lists.topic, lists.value
+    count = lists.value
     base = np.uint64(replicate * (table.start.size // n_k.shape[0]))
     token, end = np.uint64(tokens.row_start[row]), np.uint64(tokens.row_start[row + 1])
     for k in range(topics):
@@ -127,9 +144,6 @@ def _allocate_row(
     total = sum_weights(weights)
     state, step = rng[0], rng[1]
     while token < end:
-        # The lists are too many for the caches: fetch what will be read four tokens on.
-        later = np.uint64(table.start[base + np.uint64(word[min(token + _4, end - _1)])])
-        prefetch_list(lists, later)
         slot = base + np.uint64(word[token])
         begin, length = np.uint64(table.start[slot]), np.uint64(table.length[slot])
         old = np.uint64(z[token])
@@ -141,30 +155,36 @@ def _allocate_row(
             inverse_old = 1.0 / (prior_total + (totals[old] - 1))
             weight[old] = (counts[old] - 1 + shape[old]) * inverse_old
             total += weight[old] - weight_before
-            if total < 1e-6 * weight_before:
-                # Nearly all was cancelled: sum anew, lest rounding decide.
+            if total < 1e-6 * weight_before:  # nearly all was cancelled: lest rounding decide
                 total = sum_weights(weights)
-            left = begin + np.uint64(table.place[token])
-            if left >= begin + length or topic[left] != old:
-                left = find_topic(topic, begin, begin + length, old)
+            left = _place_of(lists, begin, length, np.uint64(table.place[token]), old)
             count[left] -= 1
-        state += step
-        u = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
         eta = every_eta[np.uint64(word[token]) * varies]
         beyond = pseudo_weight(pseudo, row, slot)
-        new, place = _pick(lists, begin, length, weights, total, eta, beyond, u)
-        if pseudo is not None and new == BEYOND:
-            rng[0] = state
-            new = topics + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
-            state = rng[0]
-        elif new == weights.size:  # nothing is possible without this token
-            new = old
+        list_sum = sum_list(lists, begin, length, weights)
+        new, place, same = old, left, True
+        while same:
+            # The lists are too many for the caches: fetch what will be read four tokens on.
+            later = np.uint64(table.start[base + np.uint64(word[min(token + _4, end - _1)])])
+            prefetch_list(lists, later)
+            state += step
+            u = (np.float64(mix(state) >> np.uint64(12)) + 0.5) * 2.0**-52
+            new, place = _pick(lists, begin, length, weights, list_sum, total, eta, beyond, u)
+            if pseudo is not None and new == BEYOND:
+                rng[0] = state
+                new = topics + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
+                state = rng[0]
+            elif new == weights.size:  # nothing is possible without this token
+                new = old
+            if new != old:
+                break
+            token += _1
+            same = token < end and word[token] == word[token - _1] and z[token] == old
         if new == old:
             if is_topic:
                 count[left] += 1
                 weight[old] = weight_before
                 total = total_before
-            token += _1
             continue
         z[token] = new
         if is_topic:
@@ -178,10 +198,7 @@ def _allocate_row(
             weight_new = (counts[new] + shape[new]) * inverse[new]
             total += weight_new - weight[new]
             weight[new] = weight_new
-            if is_topic:
-                place, length = add_to_list(lists, begin, length, left, place, new)
-            else:
-                length = join_list(lists, begin, length, place, new)
+            place, length = _list_new(lists, begin, length, left, is_topic, place, new)
             table.place[token] = place - begin
         elif is_topic:
             length = leave_list(lists, begin, length, left)

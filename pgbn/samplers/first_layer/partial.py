@@ -17,6 +17,7 @@ from pgbn.samplers.first_layer.topic_draw import (
     held_values,
     prefetch_head,
     prefetch_word,
+    sum_top,
 )
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.random import restart
@@ -31,7 +32,10 @@ _8 = np.uint64(8)
 
 @njit(cache=True, nogil=True)
 def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=None):
-    """One sweep over the tokens of rows start..stop; z and m change in place."""
+    """One sweep over the tokens of rows start..stop; z and m change in place.
+
+    Tokens of one word and topic that follow each other have the same law until one of them leaves.
+    """
     rows, topics = m.shape
     replicates, vocabulary, _ = loadings.value.shape
     documents = rows // replicates
@@ -54,8 +58,6 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
         total = sum_weights(weights)
         restart(rng, key, row)
         while token < end:
-            prefetch_head(values, base + np.uint64(word[min(token + _8, end - _1)]))
-            prefetch_word(values, base + np.uint64(word[min(token + _4, end - _1)]))
             slot = base + np.uint64(word[token])
             old = np.uint64(z[token])
             is_topic = old < np.uint64(topics)
@@ -69,16 +71,24 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
                     # Nearly all was cancelled: sum anew, lest rounding decide.
                     total = sum_weights(weights)
             beyond = pseudo_weight(pseudo, row, slot)
-            new = draw_divided(pointer(rng), values, slot, weights, total, beyond)
-            if new == BEYOND:
-                new = np.uint64(topics) + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
-            elif new == weights.size:  # nothing is possible without this token
-                new = old
+            top_sum = sum_top(values, slot, weights)
+            new, same = old, True
+            while same:
+                prefetch_head(values, base + np.uint64(word[min(token + _8, end - _1)]))
+                prefetch_word(values, base + np.uint64(word[min(token + _4, end - _1)]))
+                new = draw_divided(pointer(rng), values, slot, weights, total, beyond, top_sum)
+                if new == BEYOND:
+                    new = np.uint64(topics) + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
+                elif new == weights.size:  # nothing is possible without this token
+                    new = old
+                if new != old:
+                    break
+                token += _1
+                same = token < end and word[token] == word[token - _1] and z[token] == old
             if new == old:
                 if is_topic:
                     weight[old] = weight_before
                     total = total_before
-                token += _1
                 continue
             z[token] = new
             if is_topic:

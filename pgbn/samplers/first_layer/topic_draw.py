@@ -37,6 +37,7 @@ __all__ = [
     "listed_word",
     "prefetch_head",
     "prefetch_word",
+    "sum_top",
 ]
 
 BEYOND = np.uint64(2**32)  # no topic has this number
@@ -126,14 +127,20 @@ def draw_topic(rng, values, word, weights, total, beyond):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def draw_divided(rng, values, slot, weights, total, beyond):
-    """`draw_topic` for a word whose list may be divided: most draws end at its top.
+def sum_top(values, slot, weights):
+    """Σ value · weight over the top of a word's list."""
+    return sum_list(values, np.uint64(values.start[slot]), np.uint64(values.top[slot]), weights)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def draw_divided(rng, values, slot, weights, total, beyond, top_sum):
+    """`draw_topic` for a word whose list may be divided, given the sum of its top, where most
+    draws end.
 
     What is below the top has at most (high + bound) · Σ weight. Only where a target lies there is
     the sum of the other places found.
     """
     begin, top = np.uint64(values.start[slot]), np.uint64(values.top[slot])
-    top_sum = sum_list(values, begin, top, weights)
     end = top_sum + (values.high[slot] + values.bound[slot]) * total
     target = uniform(rng) * (end + beyond)
     if target < top_sum:

@@ -6,7 +6,7 @@ from numba import njit
 from scipy import stats
 
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.topic_draw import BEYOND, draw_divided, held_values
+from pgbn.samplers.first_layer.topic_draw import BEYOND, draw_divided, held_values, sum_top
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.first_layer.value_lists import (
     blank_loadings,
@@ -76,9 +76,9 @@ def draw_many(loadings, weight, beyond, draws, out):
     room[: weight.size] = weight
     weights, values, rng = weights_in(room), held_values(loadings), np.empty(2, np.uint64)
     restart(rng, np.uint64(7), 0)
-    total = sum_weights(weights)
+    total, top = sum_weights(weights), sum_top(values, np.uint64(0), weights)
     for _ in range(draws):
-        k = draw_divided(pointer(rng), values, np.uint64(0), weights, total, beyond)
+        k = draw_divided(pointer(rng), values, np.uint64(0), weights, total, beyond, top)
         out[weight.size if k == BEYOND else np.int64(k)] += 1
 
 
