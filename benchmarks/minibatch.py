@@ -1,11 +1,11 @@
 """Minibatches beside Gibbs sampling, and the features of many documents: parts of
 `benchmarks.scale`.
 
-``perplexity``: both are trained on the training documents of 20newsgroups; 80 % of the tokens of
-test documents are seen, and the others scored, given the mean of Φ and given as many draws of Φ
-from both (minibatches: of the last half of the steps). On the way, against CPU seconds of training:
-the perplexity of further test documents, half of each seen, given one Φ. With a corpus of ``build``
-documents that it does not have are scored, and Gibbs runs on disk.
+``perplexity``: both are trained on the training documents of 20newsgroups, or on one in ``part``;
+80 % of the tokens of test documents are seen, and the others scored, given the mean of Φ and given
+as many draws of Φ from both (minibatches: of the last half of the steps). On the way, against CPU
+seconds of training: the perplexity of further test documents, half of each seen, given one Φ. With
+a corpus of ``build`` documents that it does not have are scored, and Gibbs runs on disk.
 ``features``: short documents are drawn from a network block by block, built into a corpus, and
 their features written to a file; with the documents a second and the largest memory.
 """
@@ -94,7 +94,7 @@ def perplexity(arguments):
         test = unseen_block(1024, X.shape[1])
     else:
         corpus = load_newsgroups(Path(arguments.data), arguments.vocabulary)
-        X, test = sp.csr_array(corpus["train"]), corpus["test"]
+        X, test = sp.csr_array(corpus["train"][:: arguments.part]), corpus["test"]
     seen, held_out = split_tokens(test[:: arguments.every], 0.8, seed=0)
     found, lines = {}, {}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:

@@ -15,7 +15,7 @@ the first rows has come to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,6 +122,21 @@ class Learner:
             return self.values[name]
         shape = self.eta(name) + self.counts[name]
         return np.asarray(shape / shape.sum(axis=-1, keepdims=True))
+
+    def draw(self, names: Iterable[str]) -> dict[str, Array]:
+        """A draw given (M, Q): φ_k ~ Dir(η + M_k), of other nodes the value. The values of φ a few
+        short steps apart would be alike; these have only M in common."""
+        key = stream_key(self.seed, word_of("minibatch draw"), self.steps)
+        found = {}
+        for name in names:
+            value = self.values[name]
+            if name in self.roles.proportions:
+                shape = (1,) * (4 - value.ndim) + value.shape
+                stream = Stream(stream_key(key, word_of(name)), shape, self.executor, 3)
+                known = np.broadcast_to(self.eta(name) + self.counts[name], value.shape)
+                value = vectorised.dirichlet(stream, known.reshape(shape), 3).reshape(value.shape)
+            found[name] = np.array(value, order="C")
+        return found
 
     def _move(self, name: str, count: Array, size: float, key: int) -> None:
         """A Langevin step of proportions, which lie along the last dim."""

@@ -1,10 +1,9 @@
 """The local part of a step: sweeps over the rows of a minibatch, and what they say upward.
 
-A chain of the whole network on the minibatch, with the proportions that all rows share (Φ) at their
-current values and their steps left out. Positive numbers that all rows share (r) are drawn with the
-rows, as if there were no others: sweeps in which r could not follow would need hundreds of
-minibatches to find how many topics a document has. What each shared node then hears, (count,
-exposure), is averaged over sweeps.
+A chain of the whole network on the minibatch, with all that the rows share (Φ, r) at its current
+values and its steps left out. If r were drawn with the rows, it would follow rows that have not
+settled, which begin with too many topics, and rows would settle more slowly for it. What each
+shared node then hears, (count, exposure), is averaged over sweeps.
 """
 
 from __future__ import annotations
@@ -65,10 +64,10 @@ def hear(
 
 
 def _local_steps(schedule: Schedule, network: Network, roles: Roles) -> Schedule:
-    """A sweep without steps of the proportions, which stay as they are; then, for each layer but
+    """A sweep without steps of what all rows share, which stays as it is; then, for each layer but
     the first, the steps above the data once more: T layers take about T times as many sweeps to
     settle as one, and those of the first cost the most."""
-    steps = [step for step in schedule if step.node not in roles.proportions]
+    steps = [step for step in schedule if step.node not in roles.shared]
     above = [step for step in steps if step.node not in network.observed]
     further = len(layers_above(network, network.observed[0])) - 1
     return Schedule([*steps, *above * further])

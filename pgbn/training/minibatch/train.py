@@ -222,7 +222,7 @@ class _Run:
             mean = learner.mean(name)
             self.means.sums[name] = self.means.sums.get(name, 0.0) + mean
         if is_kept(number, settings.collect, settings.keep_draws):
-            self.means.draws.append({n: np.array(learner.values[n]) for n in self.names})
+            self.means.draws.append(learner.draw(self.names))
 
     def _result(self, local: Local, now: bool = False) -> TrainedNetwork:
         """The network with the means over the steps that were collected, or as it is ``now``."""

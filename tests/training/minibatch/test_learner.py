@@ -35,6 +35,32 @@ def test_averages_of_what_was_heard() -> None:
     np.testing.assert_allclose(learner.values["phi1"].sum(axis=1), 1.0)
 
 
+def test_draws_are_given_the_averages() -> None:
+    """Of φ ~ Dir(η + M), by its mean and variance; the same for the same step, and not a step."""
+    X = sp.csr_array(np.random.default_rng(0).poisson(1.0, (12, 5)))
+    learner = Learner(tiny((3, 2)), "doc", 1, Pace(0.2, 10.0, 0.6, 1, 2))
+    learner.step({"x": X}, 2.0)
+    values = {name: np.array(value) for name, value in learner.values.items()}
+    names = ["phi1", "phi2", "r"]
+    one, other = learner.draw(names), learner.draw(names)
+    drawn = {name: [] for name in names}
+    for learner.steps in range(4000):
+        for name, value in learner.draw(names).items():
+            drawn[name].append(value)
+    for name in names:
+        np.testing.assert_array_equal(one[name], other[name])
+        np.testing.assert_array_equal(learner.values[name], values[name])
+    np.testing.assert_array_equal(one["r"], values["r"])
+    for name in ("phi1", "phi2"):
+        shape = 0.8 + learner.counts[name]
+        total = shape.sum(axis=1, keepdims=True)
+        mean = shape / total
+        variance = mean * (1.0 - mean) / (total + 1.0)
+        z = (np.mean(drawn[name], axis=0) - mean) / np.sqrt(variance / 4000)
+        assert np.abs(z).max() < 4.5
+        np.testing.assert_allclose(np.var(drawn[name], axis=0), variance, rtol=0.2)
+
+
 def scores(widths: tuple[int, ...], replicates: int, scale: float) -> np.ndarray:
     """z of statistics of what rows share after two steps on all rows, with data drawn anew in
     between: with ε = 1, one sample and ρ = 1 each is a draw given the data, and the joint law

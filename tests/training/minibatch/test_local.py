@@ -30,8 +30,8 @@ def test_counts_are_all_heard_and_shared_values_stay(link) -> None:
     assert count.shape == exposure.shape == (3,)
     assert 0 < count.sum() <= found.heard["phi2"][0].sum() <= found.heard["phi1"][0].sum()
     assert (exposure > 0).all()
-    for name in ("phi1", "phi2"):
-        np.testing.assert_array_equal(found.chain.values[name], values[name])
+    for name, value in values.items():
+        np.testing.assert_array_equal(found.chain.values[name], value)
 
 
 def test_the_exposure_is_that_of_the_formula() -> None:
@@ -50,7 +50,7 @@ def test_layers_above_the_data_take_their_steps_as_often_as_there_are_layers() -
     roles = find_roles(network, "doc")
     values = {name: np.array(first.values[name]) for name in roles.shared}
     found = hear(network, roles, {"x": X}, values, 5, (1, 1)).chain.schedule.names
-    expected = [n for n in first.schedule.names if n not in roles.proportions]
+    expected = [step.name for step in first.schedule if step.node not in roles.shared]
     above = [n for n in expected if n != "counts(x)"]
     assert found == [*expected, *above, *above]
     network.with_order([*network.schedule.names, *above, *above])  # no step reads what is stale
