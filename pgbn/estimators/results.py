@@ -1,7 +1,4 @@
-"""Working with the topics of a fitted estimator: tables, documents, classes, time, effects.
-
-Tables are data frames of pandas, which is imported when one is asked for.
-"""
+"""Working with the topics of a fitted estimator: tables, documents, classes, time, effects."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError
 from pgbn.estimators.arguments import read_executor, validate_documents
+from pgbn.estimators.frames import data_frame
 from pgbn.evaluation import Topic, Twins, similar_topics, topics
 from pgbn.evaluation.effects import compose, design_matrix
 from pgbn.evaluation.exchange import all_topics_graph, to_pyldavis
@@ -95,7 +93,7 @@ class TopicResults:
                 for each in found
             ]  # fmt: skip
         between = [] if X is None else ["share", "low", "high"]
-        return _frame(rows, ["layer", "topic", "label", "weight", *between, "words"])
+        return data_frame(rows, ["layer", "topic", "label", "weight", *between, "words"])
 
     def similar_topics(self, layer: int = 1, shared: int = 6, top: int = 10) -> list[Twins]:
         """Pairs of topics that share ``shared`` of their ``top`` leading terms or more."""
@@ -164,23 +162,22 @@ class TopicResults:
         """Documents × topics: the posterior mean shares, as a data frame with the ``names`` of the
         documents (or those of X, if it is a data frame of pandas) as its index. With an
         ``interval``, such as 0.9, a line for each document and topic: document, topic, share, low
-        and high."""
+        and high, all of the same posterior draws."""
         own: Any = self
         index = getattr(X, "index", None) if names is None else names
-        shares = np.asarray(own.transform(X, layer=layer))
+        shares, *ends = self._shares(X, layer, interval, draws)
         if index is not None and len(index) != len(shares):
             raise DataError(f"names: {len(index)} of them for {len(shares)} documents")
-        if interval is None:
+        if not ends:
             columns = own.get_feature_names_out(layer=layer)
-            return _pandas().DataFrame(shares, columns=columns, index=index)
-        low, high = middle_and_ends(self._share_draws(X, layer, draws, interval), interval)[1:]
+            return data_frame(shares, columns=columns, index=index)
         called = list(range(len(shares)) if index is None else index)
         rows = [
-            (name, k, shares[j, k], low[j, k], high[j, k])
+            (name, k, shares[j, k], *(end[j, k] for end in ends))
             for j, name in enumerate(called)
             for k in range(shares.shape[1])
         ]
-        return _frame(rows, ["document", "topic", "share", "low", "high"])
+        return data_frame(rows, ["document", "topic", "share", "low", "high"])
 
     def top_documents(
         self,
@@ -196,22 +193,19 @@ class TopicResults:
         """The ``n`` documents in which a topic has its largest shares, as a data frame: the number
         of the document, the share, low and high if an ``interval`` such as 0.9 is asked for, and
         its text where ``texts`` are given."""
-        own: Any = self
         check_integer("n", n, 1)
-        shares = np.asarray(own.transform(X, layer=layer))
+        shares, *ends = self._shares(X, layer, interval, draws)
         if not is_integral(topic) or not 0 <= topic < shares.shape[1]:
             raise DataError(f"topic={topic!r}: layer {layer} has topics 0 to {shares.shape[1] - 1}")
         if texts is not None and len(texts) != len(shares):
             raise DataError(f"texts: {len(texts)} of them for {len(shares)} documents")
         order = np.argsort(-shares[:, topic], kind="stable")[:n]
         table: dict[str, Any] = {"document": order, "share": shares[order, topic]}
-        if interval is not None:
-            drawn = self._share_draws(X, layer, draws, interval)[:, order, topic]
-            table["low"], table["high"] = middle_and_ends(drawn, interval)[1:]
+        table |= dict(zip(("low", "high"), (end[order, topic] for end in ends), strict=False))
         if texts is not None:
             every = plain_list(texts)
-            table["text"] = [_whole(every[j]) for j in order]
-        return _pandas().DataFrame(table)
+            table["text"] = [every[j] for j in order]
+        return data_frame(table)
 
     # ---- classes, time, covariates ----------------------------------------------------
 
@@ -260,11 +254,20 @@ class TopicResults:
             for i, term in enumerate(found.terms)
             for k in range(found.mean.shape[1])
         ]
-        return _frame(rows, ["term", "topic", "effect", "sd", "low", "high"])
+        return data_frame(rows, ["term", "topic", "effect", "sd", "low", "high"])
 
     def _documents(self, X: Any) -> Any:
         check_is_fitted(self)
         return validate_documents(self, X, reset=False)
+
+    def _shares(
+        self, X: Any, layer: int, interval: float | None, draws: int
+    ) -> tuple[NDArray[np.float64], ...]:
+        """The mean share of each topic in each document and, with an interval, its two ends."""
+        own: Any = self
+        if interval is None:
+            return (np.asarray(own.transform(X, layer=layer)),)
+        return middle_and_ends(self._share_draws(X, layer, draws, interval), interval)
 
     def _share_draws(self, X: Any, layer: int, draws: int, interval: float) -> NDArray[np.float64]:
         interval_of(interval)  # refused before anything is drawn
@@ -280,21 +283,4 @@ def _long(found: GroupShares, name: str) -> Any:
         for g, group in enumerate(found.groups)
         for k in range(found.share.shape[1])
     ]
-    return _frame(rows, [name, "documents", "topic", "share", "low", "high"])
-
-
-def _frame(rows: Sequence[tuple[Any, ...]], columns: list[str]) -> Any:
-    return _pandas().DataFrame([tuple(map(_whole, row)) for row in rows], columns=columns)
-
-
-def _whole(cell: Any) -> Any:
-    """Half characters as question marks: pyarrow, where pandas gives texts to it, refuses them."""
-    return cell.encode("utf-8", "replace").decode("utf-8") if isinstance(cell, str) else cell
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise DataError("data frames need pandas: pip install pandas") from None
-    return pandas
+    return data_frame(rows, [name, "documents", "topic", "share", "low", "high"])

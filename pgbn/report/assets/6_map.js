@@ -42,30 +42,34 @@
   // The names of the coloured topics, or of the chosen one, in the middle of their documents, where
   // there is room.
   function labels(pen, ink, halo) {
-    const taken = [];
+    const taken = [], every = lit >= 0 ? [lit] : top;
+    // Two words, or as many as tell a topic from the others.
+    const called = (topic, words) => mixed(nameOf(layer, topic, words));
+    const told = (topic) => called(topic, [2, 3, 4].find((words) => every.every((other) =>
+      other === topic || called(other, words) !== called(topic, words))));
     pen.globalAlpha = 1;
     pen.font = "600 12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
     pen.textAlign = "center";
     pen.lineWidth = 4;
     pen.lineJoin = "round";
-    for (const topic of lit >= 0 ? [lit] : top) {
+    for (const topic of every) {
       const xs = [], ys = [];
       for (let i = 0; i < count; i++)
         if (leading[layer - 1][i] === topic) { const [x, y] = spot(i); xs.push(x); ys.push(y); }
       if (!xs.length) continue;
       const middle = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
-      const text = mixed(nameOf(layer, topic, 2)), half = pen.measureText(text).width / 2 + 3;
+      const text = told(topic), half = pen.measureText(text).width / 2 + 3;
       const x = Math.max(half, Math.min(canvas.clientWidth - half, middle(xs))), wanted = middle(ys);
       const free = [0, 16, -16, 32, -32].map((step) => wanted + step).find((y) => y > 14 && y < canvas.clientHeight - 6 &&
         taken.every((box) => Math.abs(box.x - x) > box.half + half || Math.abs(box.y - y) > 15));
       if (free === undefined) continue;
-      taken.push({ x, y: free, half });
+      taken.push({ x, y: free, half, text });
       pen.strokeStyle = halo;
       pen.strokeText(text, x, free);
       pen.fillStyle = ink;
       pen.fillText(text, x, free);
     }
-    canvas.dataset.labels = taken.length;
+    canvas.dataset.names = JSON.stringify(taken.map((box) => box.text));
   }
 
   function ring(pen, colour, at, radius) {

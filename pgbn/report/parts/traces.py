@@ -22,6 +22,11 @@ _FALLS = (
     "documents, so that they follow the very words of that document less closely. For the same "
     "reason other documents are often predicted better, which held-out perplexity tells."
 )
+_LONGER = (
+    "“Run longer”: the chain was still on its way, and other sweeps would give other figures. A "
+    "first look at what is in the data is possible all the same; for figures to rely on, give it "
+    "more sweeps, and compare several seeds."
+)
 
 
 def traces_html(data: ReportData) -> str:
@@ -63,7 +68,12 @@ def diagnosis_html(traces: Sequence[Series], sweeps: str = "shaded sweeps") -> s
         f"effective sample size) and R-hat (rank-normalised, split) are of the {sweeps}."
     )
     table = html_table(heads, map(_diagnosis, traces), "Convergence of label-free quantities")
-    return f'<p class="note">{note}</p>{table}'
+    longer = f'<p class="note">{_LONGER}</p>' if any(map(_unsettled, traces)) else ""
+    return f'<p class="note">{note}</p>{table}{longer}'
+
+
+def _unsettled(series: Series) -> bool:
+    return bool(np.isfinite(series.rhat) and series.rhat > _GOOD_RHAT)
 
 
 def _diagnosis(series: Series) -> list[str]:
@@ -71,10 +81,10 @@ def _diagnosis(series: Series) -> list[str]:
     ess, rhat = series.ess, series.rhat
     if not np.isfinite(rhat):
         verdict = "too few draws"
-    elif rhat <= _GOOD_RHAT:
-        verdict = "mixed"
-    else:
+    elif _unsettled(series):
         verdict = '<span class="warn">run longer</span>'
+    else:
+        verdict = "mixed"
     return [
         html_text(series.name),
         _number(float(values.mean()), 5) if values.size else "–",
