@@ -85,7 +85,7 @@ def build_corpus(
         "block_rows": int(block_rows),
         "vocabulary": None if names is None else _digest(names),
     }
-    with writing(folder):
+    with writing(folder, "corpus"):
         build = _Build(folder, _as_plain(settings), overwrite, progress)
         if not build.content["complete"]:
             with found.prepared(build.folder):

@@ -69,11 +69,11 @@ def write(
         raise StorageError(f"{folder}: could not be written ({reason}){before}") from error
 
 
-def check_writable(folder: str | Path) -> None:
-    """Complain now, before long work, if a model could not be written to a folder."""
+def check_writable(folder: str | Path, kind: str = "") -> None:
+    """Complain now, before long work, if something of a kind could not be written to a folder."""
     folder = check_path("path", folder)
     if is_archive(folder):
-        read_manifest(folder)  # what is not ours is not written over
+        _check_replaced(folder, read_manifest(folder), kind)  # what is not ours is left alone
     make_folder(folder)
     try:
         part = part_of(folder / MANIFEST)
@@ -84,19 +84,25 @@ def check_writable(folder: str | Path) -> None:
 
 
 @contextmanager
-def writing(folder: str | Path) -> Iterator[None]:
+def writing(folder: str | Path, kind: str = "") -> Iterator[None]:
     """Long work whose result goes to a folder: whether it can be written is known before, and
     nobody else writes there meanwhile. Folders that were made for it go if nothing came of it."""
     folder = check_path("path", folder)
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     with locked(folder):
         try:
-            check_writable(folder)
+            check_writable(folder, kind)
             yield
         finally:
             with suppress(OSError):  # not empty
                 for path in new:
                     path.rmdir()
+
+
+def _check_replaced(folder: Path, body: Mapping[str, Any], kind: str) -> None:
+    """A corpus is data, and perhaps the only copy: no model takes its place."""
+    if body["kind"] == "corpus" != kind:
+        raise StorageError(f"{folder}: holds a corpus; name another folder for what is saved")
 
 
 def still_there(folder: Path, groups: Mapping[str, str]) -> dict[str, str]:
@@ -123,7 +129,9 @@ def _write(
 ) -> dict[str, str]:
     from pgbn.versions import __version__
 
-    before = read_manifest(folder) if is_archive(folder) else {"files": {}}
+    before: dict[str, Any] = {"kind": "", "files": {}}
+    before = read_manifest(folder) if is_archive(folder) else before
+    _check_replaced(folder, before, kind)
     old: dict[str, Entry] = before["files"]
     _sweep_up(folder, old)
     if not set(keep.values()) <= set(old):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,3 +38,25 @@ def test_what_is_no_path_is_named(verb: str, path: Any) -> None:
     with pytest.raises(pgbn.PgbnError, match=r"(path|folder|save)=") as error:
         VERBS[verb](path)
     assert len(str(error.value)) < 200
+
+
+def test_no_model_takes_the_place_of_a_corpus(tmp_path: Path) -> None:
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus")
+    for verb in ("save", "sample", "train", "train_minibatch"):
+        with pytest.raises(pgbn.PgbnError, match=r"holds a corpus|something saved|another corpus"):
+            VERBS[verb](tmp_path / "corpus")
+    assert (pgbn.Corpus.open(tmp_path / "corpus").counts != corpus.counts).nnz == 0
+    with pytest.raises(pgbn.StorageError, match=r"nothing to resume: it holds a finished corpus"):
+        pgbn.resume(tmp_path / "corpus")
+
+
+def test_resume_of_minibatches_says_how_to_go_on(tmp_path: Path) -> None:
+    def stop(event: Any) -> None:
+        if event.step == 2:
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        pgbn.train_minibatch(X, [3], batch_size=4, steps=3, save=tmp_path / "m", minutes=1e-9,
+                             callback=stop, progress=False)  # fmt: skip
+    with pytest.raises(pgbn.StorageError, match=r"call pgbn\.train_minibatch again"):
+        pgbn.resume(tmp_path / "m")

@@ -9,7 +9,7 @@ from typing import Any
 
 from pgbn.errors import StorageError
 from pgbn.samplers.executor import Executor
-from pgbn.storage.codecs import Files
+from pgbn.storage.codecs import Files, check_loadable
 from pgbn.storage.folders import read_folder
 from pgbn.storage.kept_columns import read_kept
 from pgbn.training.checkpoints.format import COLUMNS, KIND, Checkpoint, decode_checkpoint
@@ -24,9 +24,10 @@ def read_checkpoint(
 
     def read(body: Mapping[str, Any], files: Files) -> Checkpoint:
         if body["kind"] != KIND:
+            check_loadable(body["kind"], Path(path))  # what goes on in another way says how
             raise StorageError(
-                f"{path}: nothing to resume: it holds a finished {body['kind']}; use it with "
-                f"pgbn.load({str(path)!r}), or a command such as pgbn topics {path}"
+                f"{path}: nothing to resume: it holds a finished {body['kind']}; "
+                f"pgbn.load({str(path)!r}) reads it"
             )
         kept = read_kept(files(COLUMNS)) if COLUMNS in body["groups"] else {}
         return replace(decode_checkpoint(body["content"], files, threads, executor), columns=kept)

@@ -28,6 +28,7 @@ from pgbn.storage.archive import MANIFEST, read_manifest
 from pgbn.storage.kept_columns import check_kept
 from pgbn.training.beginning import find_start, read_training
 from pgbn.training.belief import family_of
+from pgbn.training.checkpoints.format import KIND
 from pgbn.training.checkpoints.machine import another_machine
 from pgbn.training.checkpoints.read import read_checkpoint
 from pgbn.training.checkpoints.running import Listener, Running, takes
@@ -128,6 +129,8 @@ def resume(
     if kind in _FINISHED:
         notify(f"{path}: finished already, there is nothing left to do")
         return folders.load(path)
+    if kind != KIND:
+        read_checkpoint(path)  # says what it is
     with writing.writing(path):
         at = read_checkpoint(path, threads=running.threads, executor=running.executor)
         other = another_machine(at.machine)
