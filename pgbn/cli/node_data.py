@@ -1,6 +1,7 @@
 """Files for the data of a network, as the commands take them: ``counts.mtx``, or ``x=counts.mtx``.
 
-A network of one observed node needs no names; of several, each gets ``name=file``.
+A network of one observed node needs no names; of several, each gets ``name=file``, and so do numbers
+of categories.
 """
 
 from __future__ import annotations
@@ -32,23 +33,30 @@ __all__ = [
 Labels = dict[str, list[str]]  # of each dim
 
 
-def files_of(words: Sequence[str], observed: Sequence[str], some: bool = False) -> dict[str, Path]:
-    """The file of every observed node; with ``some``, of those that are known."""
+def files_of(
+    words: Sequence[str],
+    observed: Sequence[str],
+    categories: Iterable[str] = (),
+    some: bool = False,
+) -> dict[str, Path]:
+    """The file of every observed node (with ``some``, of those that are known), and of the numbers
+    of categories, which the network may have already."""
     found: dict[str, Path] = {}
+    known = (*observed, *categories)
     for word in words:
         name, sign, file = word.partition("=")
-        if name not in observed or not sign:
+        if name not in known or not sign:
             if len(observed) > 1 or (sign and not Path(word).exists()):
-                shown = " ".join(f"{each}=FILE" for each in observed)
+                shown = " ".join(f"{each}=FILE" for each in known)
                 raise DataError(
-                    f"{word!r} is of no observed node.{did_you_mean(name, observed)} Give {shown}"
+                    f"{word!r} is of no observed node.{did_you_mean(name, known)} Give {shown}"
                 )
             name, file = observed[0], word
         if name in found:
             raise DataError(f"{word!r}: there is a file of {name!r} already; give one")
         found[name] = Path(file)
     missing = [name for name in observed if name not in found]
-    if missing and not (some and found):
+    if missing and not (some and len(missing) < len(observed)):
         raise DataError(f"no data of {missing[0]!r}; give {missing[0]}=FILE")
     return found
 

@@ -71,6 +71,8 @@ def sample_command(
       pgbn sample network.json counts.mtx -o run --chains 4 --parallel 4
 
       pgbn sample network.json x=words.npz y=labels.csv -o run --keep phi,beta
+
+      pgbn sample network.json counts.mtx author=authors.csv -o run
     """
     from pgbn.cli.models import read_network
     from pgbn.cli.node_data import data_labels, files_of, read_labels, read_nodes
@@ -83,7 +85,7 @@ def sample_command(
         raise StorageError(f"{to}: there is something saved already; use {hint}")
     net = read_network(network)
     with wrong_usage("DATA"):
-        files = files_of(data, net.observed)
+        files = files_of(data, net.observed, net.categories)
     names = None if keep is None else [name.strip() for name in keep.split(",")]
     with wrong_usage("--keep"):
         read_keep(net, names)
@@ -162,7 +164,7 @@ def infer_command(
             raise typer.BadParameter(f"--nodes: {name!r} does not belong to the rows."
                                      f"{did_you_mean(name, local.free)}")  # fmt: skip
     with wrong_usage("DATA"):
-        files = files_of(data, [*local.observed, *along_rows(local, plate)], some=True)
+        files = files_of(data, local.observed, along_rows(local, plate), some=True)
     given = _given(run, found, local.held, chain)
     read = read_nodes(local, files)
     values = {name: in_run_order(name, each, dims_of(local, name), plate, found.coords)

@@ -38,6 +38,12 @@ def read_training(X: Any, family: Family, executor: Executor = SERIAL) -> dict[s
     but one, its array, which errors then call X."""
     network = family.example()
     if isinstance(X, Mapping):
+        for name in X:
+            if name in network.categories:
+                raise DataError(
+                    f"data: {name!r} are numbers of categories, which the networks of a family "
+                    f"hold: family=lambda widths: build(widths).with_indexes({name}=…)"
+                )
         cells = read_data(network, read_corpora(network, X, executor))
     elif len(network.observed) > 1:
         names = ", ".join(f"{name!r}: ..." for name in network.observed)

@@ -107,6 +107,25 @@ def test_stopped_and_gone_on_with(
     assert np.array_equal(pgbn.load(folder)["phi"], whole)
 
 
+def test_sample_takes_numbers_of_categories(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a file of their own; what the network has already need not be told again."""
+    net, authors = pgbn.zoo.author_topic(2), np.arange(12) % 3
+    (tmp_path / "net.json").write_text(net.to_json())
+    np.save(tmp_path / "x.npy", X)
+    np.savetxt(tmp_path / "author.csv", authors, "%d")
+    words = ["sample", tmp_path / "net.json", tmp_path / "x.npy", *SHORT, "-o"]
+    ask(capsys, *words, tmp_path / "run", f"author={tmp_path / 'author.csv'}")
+    expected = net.sample({"x": X, "author": authors}, burn_in=2, draws=4, progress=False)
+    assert np.array_equal(pgbn.load(tmp_path / "run")["phi"], expected["phi"])
+    assert run([*map(str, words), str(tmp_path / "none")]) == 1
+    assert "author: no numbers of these categories" in capsys.readouterr().err
+    words[1] = tmp_path / "run"
+    ask(capsys, *words, tmp_path / "again")
+    assert np.array_equal(pgbn.load(tmp_path / "again")["phi"], expected["phi"])
+
+
 def test_infer_leaves_out_what_is_not_known_and_takes_categories(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -242,6 +242,11 @@ def renamed(widths: Sequence[int]) -> pg.Network:
         (own_family, WORDS, r"X is ndarray, but .*several.*\{'words': \.\.\., 'labels': \.\.\.\}"),
         (own_family, {"words": WORDS}, "no values for the observed node 'labels'"),
         (own_family, {**DATA, "x": WORDS}, "data: 'x' is not an observed node"),
+        (
+            lambda widths: pg.zoo.author_topic(widths[0]),
+            {"x": WORDS, "author": [0] * len(WORDS)},
+            r"'author' are numbers of categories.*with_indexes\(author=",
+        ),
         (own_family, {**DATA, "words": WORDS[:9]}, "dim 'doc' has size 40 here, but 9"),
         (own_family, {**DATA, "words": -WORDS}, "words: the data have"),
         (pg.zoo.pgbn, -WORDS, "X: the data have"),

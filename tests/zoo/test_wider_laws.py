@@ -112,6 +112,6 @@ def test_prediction_long(case: str, record_property: Callable[[str, Any], None])
 @pytest.mark.long
 @pytest.mark.parametrize(("case", "plate"), CASES)
 def test_new_rows_long(case: str, plate: str, record_property: Callable[[str, Any], None]) -> None:
-    worst = worst_of_new_rows(case, plate, 200, 20_000)
+    worst = worst_of_new_rows(case, plate, 200, 5_000)
     record_property("worst", f"{worst:.2f}")
     assert worst < 4.5
