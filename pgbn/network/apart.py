@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.terms import Earlier
+from pgbn.nodes.rules.draws import is_moved_by_density, way_out
 
 if TYPE_CHECKING:
     from pgbn.network.connections import Connections, Source
     from pgbn.network.terms import Factor, Polynomial, Term
+    from pgbn.nodes.base import Node
 
 __all__ = ["InTurn", "check_apart", "find_in_turn"]
 
@@ -36,15 +38,21 @@ class InTurn:
     members: Mapping[str, str]
 
 
-def check_apart(term: Term, error: Callable[[str], NetworkError]) -> None:
-    """Refuse a product with a node twice, unless its entries are told apart by `distinct`."""
+def check_apart(
+    term: Term, error: Callable[[str], NetworkError], nodes: Mapping[str, Node]
+) -> None:
+    """Refuse a product with one of ``nodes`` twice, unless its entries are told apart by `distinct`
+    or it is moved by densities, which need not be linear in it."""
     for one, other in combinations([factor for factor in term.factors if factor.is_node], 2):
         if one.name != other.name or _apart(term, one, other):
+            continue
+        known = not one.previous and not other.previous
+        if known and is_moved_by_density(nodes[one.name]):
             continue
         raise error(
             f"{one.name!r} stands twice in one product, and may meet itself there: an entry times "
             f"itself (a self loop) has no conjugate update. {_remedy(one, other)}use two nodes, or "
-            "a number for one of them"
+            f"a number for one of them{way_out(nodes[one.name]) if known else ''}"
         )
 
 
@@ -95,8 +103,8 @@ def find_in_turn(connections: Connections) -> dict[str, InTurn]:
     dims: dict[str, str] = {}
     for (child, slot), polynomial in connections.polynomials.items():
         for name, dim in _dims_apart(polynomial):
-            if name not in connections.sources:
-                continue  # given
+            if name not in connections.sources or name in connections.by_density:
+                continue  # given, or its kernel moves the entries one after another
             if dims.setdefault(name, dim) != dim:
                 raise MissingRuleError(
                     f"{child}: {slot}: the entries of {name} are told apart along {dim!r} here and "
@@ -139,6 +147,15 @@ def _in_turn(connections: Connections, name: str, dim: str) -> InTurn:
                         raise _not_in_turn(parent, child, name, dim)
                     waiting.append(parent)
     ordered = {other: along[other] for other in connections.nodes if other in along}
+    for other in ordered:
+        if connections.draws[other].kernel:
+            kind = type(connections.nodes[other]).__name__
+            raise MissingRuleError(
+                f"{other} is drawn by a kernel rule of {kind} for all entries at once, but {name} "
+                f"stands several times in a product, so that entries of {dim!r} are drawn in turn; "
+                "leave the kernel out, or let it read value and log_conditional in place of count "
+                "and exposure"
+            )
     return InTurn(name, dim, ordered)
 
 

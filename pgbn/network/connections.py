@@ -152,10 +152,12 @@ class Connections:
             )
         finite = isinstance(node, Latent) and node.finite
         if polynomial.along is not None and node.name in self.uncollapsed and not finite:
+            row, kind = f"{node.name}_{polynomial.along}", type(node).__name__
             raise MissingRuleError(
                 f"{node.name} is drawn by a kernel that begins from its value, or holds what "
                 f"depends on it, but {slot} holds a Shift, and the rows of a chain are drawn "
-                "one after another; leave the kernel out"
+                "one after another; leave the kernel out, or make every row a node: "
+                f"{row}2 = {kind}('{row}2', …, {slot}={row}1), {row}3 = …"
             )
         if not latent and (polynomial.along is None or node.name in self.held):
             return

@@ -33,13 +33,6 @@ def check_kernel(connections: Connections, node: Node) -> None:
             f"{node.name}: {how} draws all entries at once, but along {coupled} they depend on "
             "each other given the rest; let what depends on it have these dims, without a sum"
         )
-    for child in connections.children[node.name].values():
-        names = {tuple(names_in(f).items()) for f in factors_of(connections, node.name, child)}
-        if len(names) > 1:
-            raise MissingRuleError(
-                f"{node.name}: {how}, but {child.name} reads it with different dims; use another "
-                "node in one of the places"
-            )
 
 
 def factors_of(connections: Connections, name: str, child: Node) -> list[Factor]:
@@ -66,10 +59,13 @@ def coupled_dims(connections: Connections, node: Node) -> tuple[str, ...]:
     the rest."""
     found: set[str] = set()
     for child in connections.children[node.name].values():
-        for factor in factors_of(connections, node.name, child):
+        factors = factors_of(connections, node.name, child)
+        for factor in factors:
             lone = set(child.axes) - set(child.sums_over)
             found |= {own for own, here in names_in(factor).items() if here not in lone}
             along = connections.time_dim(child.name)
             found |= {own for own, here in names_in(factor).items() if here == along}
             found |= {lookup.dim for lookup in factor.lookups}
+            for other in map(names_in, factors):  # φ_i φ_j: a cell depends on two entries
+                found |= {own for own, here in names_in(factor).items() if other.get(own) != here}
     return tuple(dim for dim in node.axes if dim in found and dim not in node.sums_over)

@@ -33,6 +33,7 @@ from scipy.sparse import issparse
 from pgbn.checks import in_order, is_finite_number
 from pgbn.errors import NetworkError
 from pgbn.nodes.arguments import as_known, by_position, explain_error, is_real, short
+from pgbn.nodes.ufuncs import apply_ufunc
 
 __all__ = [
     "Constant",
@@ -84,8 +85,6 @@ class Expression(_Model):
     tag: ClassVar[str] = "expression"
     # the fields that may be given by position
     positional: ClassVar[tuple[str, ...]] = ()
-    # numpy leaves ``array * node`` and the like to our operators
-    __array_ufunc__: ClassVar[None] = None
 
     def __init__(self, *args: Any, **fields: Any) -> None:
         fields = by_position(type(self), self.positional, args, fields)
@@ -104,6 +103,9 @@ class Expression(_Model):
     def extent(self) -> tuple[int, int]:
         """The number of terms, multiplied out, and how deep expressions are nested."""
         return 1, 0
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
+        return apply_ufunc(Expression, ufunc.__name__, method, inputs)
 
     def __matmul__(self, other: Any) -> Mix:
         return Mix(factors=(self, to_expression(other)))

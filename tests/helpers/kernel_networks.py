@@ -8,7 +8,7 @@ from pgbn import Bernoulli, Beta, Dirichlet, Gamma, Network, Poisson
 
 __all__ = ["SLICED", "sizes_of"]
 
-SIZES = {"i": 3, "k": 2, "d": 2, "v": 3}
+SIZES = {"i": 3, "k": 2, "d": 2, "v": 3, "from": 3, "to": 3}
 
 
 def sizes_of(network: Network) -> dict[str, int]:
@@ -53,7 +53,21 @@ def probability() -> Network:
     return Network(Poisson("x", Gamma("g", h * 2.0, 1.5, dims="i"), dims="i"))
 
 
+def squares() -> Network:
+    """An entry times itself, beside a factor that is conjugate."""
+    a = Gamma("a", 3, 3, dims="i", update="slice")
+    return Network(Poisson("x", a * a * Gamma("c", 3, 2), dims="i"))
+
+
+def self_loops() -> Network:
+    """All pairs of vertices, each with itself too: a cell depends on two entries."""
+    phi = Gamma("phi", 3, 3, dims="v", update="slice")
+    rate = phi.rename(v="from") * Gamma("c", 3, 2) * phi.rename(v="to")
+    return Network(Poisson("x", rate, dims=("from", "to")))
+
+
 SLICED: dict[str, Callable[[], Network]] = {
     build.__name__: build
-    for build in (shape_of_gammas, beside_conjugate, twice, concentrations, scores, probability)
-}
+    for build in (shape_of_gammas, beside_conjugate, twice, concentrations, scores, probability,
+                  squares, self_loops)
+}  # fmt: skip

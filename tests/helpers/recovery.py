@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgbn import Chain, Network
 from pgbn.engine.compile.expressions import Deterministic
+from pgbn.nodes.rules.registry import find_link
 
 __all__ = ["covered"]
 
@@ -15,12 +18,17 @@ __all__ = ["covered"]
 def covered(
     network: Network, sizes: Mapping[str, int], burn_in: int = 200, draws: int = 400, seed: int = 0
 ) -> float:
-    """In how many of 100 simulations the 90 % interval covers the true rate of the data, on average
+    """In how many of 100 simulations the 90 % interval covers the true rates of the data, on average
     over the cells with a rate. Every chain begins at the truth of another simulation."""
     chain = Chain.replicated(network, sizes, 100, seed)
-    (data,) = network.observed
-    rate = Deterministic(network, "rate_of_data", network[data].rate).reader(chain.program)
-    truth, values = rate(), chain.program.values
+    rates = [Deterministic(network, f"rate_of_{name}", _rate(network, name)).reader(chain.program)
+             for name in network.observed]  # fmt: skip
+    values = chain.program.values
+
+    def rate() -> NDArray[Any]:
+        return np.concatenate([read().reshape(100, -1) for read in rates], axis=1)
+
+    truth = rate()
     for name in network.latent:
         values[name] = np.roll(values[name], 1, axis=0)
     chain.sweep(burn_in)
@@ -33,3 +41,10 @@ def covered(
     inside = (low <= truth) & (truth <= high)
     known = (truth == 0).all(axis=0)  # where the rate is 0 by construction
     return float(100 * inside[:, ~known].mean())
+
+
+def _rate(network: Network, name: str) -> Any:
+    """What a data node has in the slot of its counts: its rate, or probabilities."""
+    node = network[name]
+    link = find_link(node)
+    return getattr(node, link.slot if link else "rate")

@@ -103,7 +103,7 @@ def read_array(
     if array.dtype.kind not in "iufb":
         raise DataError(
             f"{node.name}: data of dtype {array.dtype}; give numbers (integers or floats), dense "
-            "or scipy.sparse"
+            f"or scipy.sparse{_or_coordinates(node)}"
         )
     _check_shape(node, array.shape)
     if sees_zeros(node):
@@ -135,6 +135,13 @@ def _dense(value: Any) -> NDArray[Any]:
         numbers = all(getattr(kind, "kind", "O") in "iufb" for kind in value.dtypes)
         return np.asarray(value.to_numpy(np.float64, na_value=np.nan) if numbers else array)
     return array
+
+
+def _or_coordinates(node: Observed) -> str:
+    if len(node.axes) < 3:
+        return ""
+    example = ", ".join(f"{dim!r}: […]" for dim in node.axes)
+    return f", or the numbers of the cells, {{{example}, 'values': […]}}"
 
 
 def _read_sparse(node: Observed, value: Any, imputed: bool) -> Cells:

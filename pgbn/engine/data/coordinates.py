@@ -39,12 +39,12 @@ def is_coordinates(value: Any) -> bool:
     """Whether data are given by coordinates, and not as a matrix."""
     if sp.issparse(value):  # of which some are mappings too
         return len(value.shape) > 2
-    return isinstance(value, Mapping) or _is_coo(value)
+    return isinstance(value, Mapping) or _is_sparse_array(value)
 
 
-def _is_coo(value: Any) -> bool:
-    """Whether it is an array of the package ``sparse``."""
-    return type(value).__module__.split(".")[0] == "sparse" and hasattr(value, "coords")
+def _is_sparse_array(value: Any) -> bool:
+    """Whether it is an array of the package ``sparse``, of any of its formats."""
+    return type(value).__module__.split(".")[0] == "sparse" and hasattr(value, "asformat")
 
 
 def read_coordinates(
@@ -56,6 +56,7 @@ def read_coordinates(
     if isinstance(value, Mapping):
         places, values, shape = _by_dim(name, axes, value, sizes)
     else:
+        value = value.asformat("coo")
         places, values, shape = list(value.coords), value.data, tuple(value.shape)
         if getattr(value, "fill_value", 0) != 0:
             raise DataError(

@@ -15,6 +15,7 @@ def expand_node(walk: Walk, node: Node) -> list[Term]:
     """The value of a node."""
     if node is walk.node:
         raise walk.error("refers to itself; use pgbn.Shift(pgbn.Self(), ...)")
+    walk.nodes[node.name] = node
     if node.real and walk.slot not in walk.node.real_slots:
         raise walk.error(
             f"{node.name} is a {type(node).__name__}, whose value may be negative, and a "

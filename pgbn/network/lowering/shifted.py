@@ -18,7 +18,9 @@ def expand_shift(walk: Walk, shift: Shift) -> list[Term]:
         raise walk.error("a Shift inside a Shift")
     if shift.along not in walk.node.axes:
         raise walk.error(f"Shift along {shift.along!r}, but its dims are {walk.node.axes}")
-    later = Walk(walk.node, walk.slot, inside=shift.lag).expand(shift.of)
+    inside = Walk(walk.node, walk.slot, inside=shift.lag)
+    later = inside.expand(shift.of)
+    walk.nodes |= inside.nodes
     own = [term for term in later if term.phase == LATER]
     others = [_earlier(walk, shift, term) for term in later if term.phase != LATER]
     initial = walk.expand(shift.initial)

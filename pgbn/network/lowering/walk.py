@@ -77,10 +77,12 @@ class Walk:
     """One walk over the expression of one slot, whose value may have the dims ``out``.
 
     ``along`` is the dim of the Shift that was met, if there is one; ``inside`` the lag of the one
-    that the walk is inside of, where Self() stands for an earlier row, or 0.
+    that the walk is inside of, where Self() stands for an earlier row, or 0; ``nodes`` are those
+    that were met, by name.
     """
 
     def __init__(self, node: Node, slot: str, inside: int = 0) -> None:
+        self.nodes: dict[str, Node] = {}
         self.node, self.slot, self.out = node, slot, node.slot_axes(slot)
         self.along: str | None = None
         self.inside = inside
@@ -118,7 +120,7 @@ class Walk:
                 f"holds the negative number {least:g}; give one that is not{self.or_allow()}"
             )
         self._check_sparse(term)
-        check_apart(term, self.error)
+        check_apart(term, self.error, self.nodes)
 
     def _check_sparse(self, term: Term) -> None:
         sparse = [factor for factor in term.factors if factor.is_sparse]

@@ -84,7 +84,7 @@ def kernel_rule(
 
     def register(function: Function) -> Function:
         rule = DrawRule(node, kind, function, False, equation, reference, True, name)
-        check_reads(node, names_read(function), DENSITY)
+        check_reads(node, names_read(function), DENSITY, "stream")
         if not rule.hears and {"count", "exposure"} & set(rule.reads):
             raise NetworkError(
                 f"the kernel rule of {node.__name__} names {DENSITY!r} and evidence; the log "
@@ -124,6 +124,12 @@ def kernel_of(node: Node) -> DrawRule | None:
     )
 
 
+def is_moved_by_density(node: Node) -> bool:
+    """Whether a node is drawn by a kernel from log densities, which hears no evidence."""
+    rule = kernel_of(node)
+    return rule is not None and not rule.hears
+
+
 def begins_from_value(node: Node) -> bool:
     """Whether a draw of a node, given what it hears, begins from its own value."""
     rules = [find_draw(node, kind) for kind in kinds_heard(node)]
@@ -134,9 +140,10 @@ def way_out(node: Node) -> str:
     """How a node without a conjugate update can be drawn, to end a sentence with."""
     if not isinstance(node, Latent) or not node.support or node.update:
         return ""
+    prefix = "pgbn." if type(node).__module__.partition(".")[0] == "pgbn" else ""
     return (
         f"; or draw {node.name} by slice sampling: "
-        f'pgbn.{type(node).__name__}({node.name!r}, ..., update="slice")'
+        f'{prefix}{type(node).__name__}({node.name!r}, ..., update="slice")'
     )
 
 

@@ -84,8 +84,9 @@ def _whole(
     if wrong.size:
         raise DataError(
             f"{_name(node, slot, function)} drew the count {wrong[0]:g}; a count that is drawn "
-            "must be 0, 1, 2, …, since it may be shared out (a count that needs no random numbers "
-            "may be real: leave out the parameter stream)"
+            "must be 0, 1, 2, …, and so must one of a rule with integer=True, since it may be "
+            "shared out (a count that needs no random numbers may be real: leave out the parameter "
+            "stream, and integer=True)"
         )
     return array.astype(np.int64, copy=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,28 @@ def test_what_is_given_by_coordinates() -> None:
     found = read_coordinates("y", ("a", "b"), {"a": [0, 4], "b": [1, 0]}, {"b": 7})
     assert found.shape == (5, 7)
     assert found.values.tolist() == [1, 1]
+
+
+class Compressed:
+    """What arrays of the package ``sparse`` have in all of their formats."""
+
+    __module__ = "sparse.numba_backend"
+
+    def asformat(self, name: str) -> Any:
+        assert name == "coo"
+        places = np.nonzero(Y)
+        return SimpleNamespace(coords=np.array(places), data=Y[places], shape=Y.shape)
+
+
+def test_all_formats_of_the_package_sparse_are_read() -> None:
+    assert is_coordinates(Compressed())
+    chain = NET.chain({"y": Compressed()}, threads=1)
+    assert np.array_equal(chain.program.cells["y"].dense()[0], Y)
+
+
+def test_labels_are_told_how_cells_are_numbered() -> None:
+    with pytest.raises(DataError, match=r"dtype object.*the numbers of the cells, \{'"):
+        NET.chain({"y": np.array([["ann", 1]], object)})
 
 
 def test_coordinates_of_a_matrix_are_a_matrix() -> None:
