@@ -38,6 +38,11 @@ _LEAD = 1 / 3
 _DOCUMENTS = 1 / 3  # topics for each document
 _SIGMAS, _BELOW = 4.0, 2.5
 _TWINS = 0.1  # of the topics of a layer
+_FEWER = "a smaller max_width, one number for each layer, leaves fewer"
+_FEWER_BELOW = (
+    "a smaller max_width leaves fewer, and so does leaving out the words that all documents have, "
+    "by stop_words or a smaller max_df"
+)
 
 
 def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
@@ -138,7 +143,7 @@ def _twins(network: TrainedNetwork) -> list[str]:
         return []
     return [
         f"layer {each.layer}: {each.twins} of {each.width} topics share six of their ten leading "
-        "words with another one; a smaller max_width, one number for each layer, leaves fewer"
+        f"words with another one; {_FEWER if each.layer > 1 else _FEWER_BELOW}"
         for each in layer_quality(network)
         if each.twins > _TWINS * each.width
     ]

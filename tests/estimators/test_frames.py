@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pandas = pytest.importorskip("pandas")
+pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
 from pgbn.estimators.frames import data_frame

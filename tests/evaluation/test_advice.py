@@ -112,6 +112,7 @@ def test_layers_of_twins_are_told():
     (told,) = training_advice(training(terms=200, phi=(phi,)))
     assert told.startswith("layer 1: 2 of 8 topics share six of their ten leading words")
     assert "max_width" in told
+    assert "max_df" in told
     few = training(topics=8, terms=20)
     same = replace(few.deepest, phi=(np.repeat(few.deepest.phi[0][:1], 8, axis=0),))
     assert training_advice(replace(few, networks=(same,))) == [], "20 terms cannot tell"

@@ -46,10 +46,13 @@
         make("text", { class: "soft", x: left - 7, y: y(value) + 4, "text-anchor": "end" }, short(value)));
     for (const sweep of ticks(first, last, Math.max(2, width / 130)))
       svg.append(make("text", { class: "soft", x: x(sweep), y: height - 6, "text-anchor": x(sweep) > width - 40 ? "end" : "middle" }, short(sweep)));
-    for (const [sweep, label] of data.stages)
-      if (sweep > first && sweep < last)
-        svg.append(make("line", { class: "stage", x1: x(sweep), x2: x(sweep), y1: top, y2: height - bottom }),
-          make("text", { class: "soft", x: x(sweep), y: 11, "text-anchor": "middle" }, "+ " + label));
+    let named = -Infinity; // where the last name of a layer stands: one that would run into it is left out
+    for (const [sweep, label] of data.stages.filter(([start]) => start > first && start < last)) {
+      svg.append(make("line", { class: "stage", x1: x(sweep), x2: x(sweep), y1: top, y2: height - bottom }));
+      if (x(sweep) - named < 60) continue;
+      named = x(sweep);
+      svg.append(make("text", { class: "soft", x: named, y: 11, "text-anchor": "middle" }, "+ " + label));
+    }
     // What runs in from outside is drawn too, and cut at the frame; a new layer is a new line.
     const frame = make("svg", { x: 0, y: top - 2, width, height: height - top - bottom + 4, viewBox: `0 ${top - 2} ${width} ${height - top - bottom + 4}` });
     const stageOf = (sweep) => data.stages.filter(([start]) => sweep > start).length;

@@ -81,9 +81,9 @@ def _what_is_listed(data: ReportData, layer: int, number: int, taken: float) -> 
     made = " what it is made of," if layer > 1 else ""
     example = " and a document in which it stands out" if data.theta else ""
     return (
-        f"The {number} largest {kind} {here}that differ in their words, {_percent(taken)} of the corpus "
-        f"together. Each is named by words that stand for it, with{made}{example}. Choose one for "
-        "more."
+        f"The {number} largest {kind} {here}that differ in their words, {_percent(taken)} of the "
+        f"corpus together. Each is named by words that stand for it, with{made}{example}. Choose "
+        "one for more."
     )
 
 

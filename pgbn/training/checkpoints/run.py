@@ -164,7 +164,7 @@ def _run(
     record = {
         **context.get("record", {}),
         "arguments": writer.arguments,
-        "seconds": context["seconds"],
+        "seconds": round(context["seconds"], 1),
     }
     try:
         folders.save(
