@@ -26,29 +26,92 @@ __all__ = ["main", "rule_sheet_html", "rule_sheet_latex", "slides_html"]
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 24px/1.45 system-ui, "Segoe UI", sans-serif; margin: 0; }
-section { min-height: 100vh; box-sizing: border-box; padding: 6vh 8vw; outline: 0; }
+section { min-height: 100vh; box-sizing: border-box; padding: 5vh 5vw; outline: 0; }
+.deck { font-size: min(3.3vh, 1.9vw); }
 .deck section { display: none; }
 .deck section.now { display: block; }
 h1, h2 { line-height: 1.2; margin: 0 0 .6em; }
+h1 { font-size: 1.9em; }
+h2 { font-size: 1.5em; }
 table { border-collapse: collapse; font-size: .8em; }
 td, th { border: 1px solid #8888; padding: .3em .7em; text-align: start; }
-pre { background: #8882; padding: .6em; font-size: .68em; overflow-x: auto; }
-code { font-size: .9em; }
-.formula { display: block; margin: .7em 0; overflow-x: auto; }
+pre { background: #8882; padding: .6em; margin: .8em 0; font-size: .72em; overflow-x: auto; }
+code { font-size: 1em; }
+p code, td code { font-size: .9em; }
+.formula { display: block; margin: .7em 0; overflow-x: auto; overflow-y: hidden; }
+.formula mtable { math-style: normal; }
 blockquote { border-left: 4px solid #8888; margin: 0; padding-left: 1em; }
+h2 small { font-weight: 400; opacity: .75; }
 footer { position: fixed; right: 1em; bottom: .6em; font-size: .6em; opacity: .7; }
 .sheet { font-size: 12px; }
 .sheet section { min-height: 0; padding: 1.5em; }
+.sheet h1 { font-size: 1.4em; }
+.sheet p { margin: .4em 0; }
 .sheet table { font-size: 1em; width: 100%; }
-.sheet td { padding: .1em .5em; }
+.sheet td, .sheet th { padding: .1em .5em; }
 @media print {
+  body.deck { font-size: 15px; }
   .deck section { display: block; page-break-after: always; min-height: 0; }
+  .sheet { font-size: 11px; }
+  .sheet section { padding: 0; }
   footer { display: none; }
 }
+@page { margin: 10mm; }
 """
+# A section that is taller than the window goes on on the next slide: whole blocks move, none is
+# left that announces the next one, and only code that is taller than a slide is cut, between two
+# statements where it can be.
 SCRIPT = """
-const slides = [...document.querySelectorAll("section")];
-let at = Math.max(0, Math.min(slides.length - 1, Number(location.hash.slice(1)) - 1 || 0));
+const sources = [...document.querySelectorAll("section")];
+let slides = [], at = 0;
+const isHeading = (block) => /^H[12]$/.test(block.tagName);
+const announces = (block) => block.tagName === "P" && /[:,]$/.test(block.textContent.trim());
+const isTall = (slide) => slide.scrollHeight > innerHeight;
+function cut(slide, code, rest) {
+  const lines = code.textContent.trimEnd().split("\\n"), left = code.cloneNode(true);
+  const put = (block, part) => { block.querySelector("code").textContent = part.join("\\n"); };
+  let first = lines.length;
+  while (first > 1 && isTall(slide)) put(code, lines.slice(0, --first));
+  const opens = (i) => !lines[i - 1] && /^[^ \\t)\\]]/.test(lines[i]);
+  for (let i = first; i > first / 2; i--) if (i < lines.length && opens(i)) { first = i; break; }
+  put(code, lines.slice(0, first).join("\\n").trimEnd().split("\\n"));
+  put(left, lines.slice(first));
+  if (lines.slice(first).join("").trim()) rest.unshift(left);
+}
+function fit(slide) {
+  const rest = [];
+  const last = () => slide.children[slide.children.length - 1];
+  const least = isHeading(slide.firstElementChild) ? 2 : 1;
+  while (isTall(slide) && slide.children.length > least) { rest.unshift(last()); last().remove(); }
+  while (rest.length && slide.children.length > least && announces(last())) {
+    rest.unshift(last()); last().remove();
+  }
+  if (isTall(slide) && last().tagName === "PRE") cut(slide, last(), rest);
+  if (!rest.length) return;
+  const next = slide.cloneNode(false), heading = slide.querySelector("h1, h2");
+  if (heading) {
+    const title = document.createElement("h2");
+    title.innerHTML = heading.innerHTML.replace(/ <small>.*/, "") + " <small>(continued)</small>";
+    next.append(title);
+  }
+  next.append(...rest);
+  slide.after(next);
+  slide.classList.remove("now");
+  next.classList.add("now");
+  fit(next);
+  next.classList.remove("now");
+}
+function build() {
+  slides.forEach((slide) => slide.remove());
+  sources.forEach((source) => {
+    const slide = source.cloneNode(true);
+    document.querySelector("footer").before(slide);
+    slide.classList.add("now");
+    fit(slide);
+    slide.classList.remove("now");
+  });
+  slides = [...document.querySelectorAll("section")];
+}
 function show(next) {
   at = Math.max(0, Math.min(slides.length - 1, next));
   slides.forEach((slide, i) => slide.classList.toggle("now", i === at));
@@ -63,8 +126,15 @@ addEventListener("keydown", (event) => {
   if (event.key === "End") show(slides.length - 1);
 });
 addEventListener("click", (event) => { if (!event.target.closest("a, pre")) show(at + 1); });
+addEventListener("resize", () => {
+  const share = at / slides.length;
+  build();
+  show(Math.floor(share * slides.length));
+});
 document.body.classList.add("deck");
-show(at);
+sources.forEach((source) => source.remove());
+build();
+show(Number(location.hash.slice(1)) - 1 || 0);
 """
 
 
@@ -89,10 +159,12 @@ def render(text: str) -> str:
 
 
 def slides_html(text: str) -> str:
-    """A lecture as one page of slides: arrow keys, a click or the space bar go on."""
+    """A lecture as one page of slides: arrow keys, a click or the space bar go on. What is taller
+    than the window goes on on the next slide."""
     text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
     cell = re.compile(r"```\{code-cell\}[^\n]*\n(.*?)```\n?", re.DOTALL)
     text = cell.sub(lambda m: "" if ":tags:" in m[1] else f"```\n{m[1]}```\n", text)
+    text = re.sub(r"<details>.*?</details>\n?", "", text, flags=re.DOTALL)
     text = re.sub(r"\{doc\}`(?:[^`]*/)?([^`/]+)`", r"*\1*", text)
     parts = re.split(r"^(?=## )|^---$", text, flags=re.MULTILINE)
     sections = [

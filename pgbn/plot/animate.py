@@ -207,22 +207,22 @@ def _page(runs: list[Any], panels: list[str], drift: str) -> str:
     script = (assets / "animate.js").read_text("utf-8")
     data = json.dumps(runs, ensure_ascii=False).replace("</", "<\\/")
     hatch = (
-        '<svg width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" '
-        'height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" '
-        'height="6" fill="#fff"/><line x1="0" y1="0" x2="0" y2="6" stroke="#aab3c0" '
-        'stroke-width="3"/>'
+        '<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>'
+        '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><rect width="6" height="6" fill="#fff"/>'
+        '<line x1="0" y1="0" x2="0" y2="6" stroke="#aab3c0" stroke-width="3"/>'
         "</pattern></defs></svg>"
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>One sweep, step by step</title>\n<style>{style}</style>\n</head>\n<body>\n{hatch}"
-        "<h1>One sweep, step by step</h1>\n"
+        '<div class="top"><h1>One sweep, step by step</h1>\n'
+        '<p><span class="up">Blue: counts go up.</span> <span class="down">Brown: values come down.'
+        "</span> Hatched: stale. Thick frame: read. Arrow keys move.</p></div>\n"
         '<div class="controls"><button id="back" type="button">Back</button>'
         '<input id="step" type="range" min="0" max="1" value="0" aria-label="step of the sweep">'
         '<button id="on" type="button">On</button><output id="count" for="step"></output></div>\n'
-        '<p><span class="up">Blue: counts go up.</span> <span class="down">Brown: values come down.'
-        "</span> Hatched: stale. Thick frame: read. Arrow keys move.</p>\n"
         f'<div class="runs">{"".join(panels)}</div>\n{drift}\n'
         f'<script id="runs" type="application/json">{data}</script>\n<script>{script}</script>\n'
         "</body>\n</html>\n"

@@ -85,7 +85,7 @@ def _plates(
         frames.append(_frame(network, plate, _around(inside, 14, 16, 30), right=True))
     for dim in network.dims:
         own = [box for box in boxes.values() if box.node is not None and dim in box.node.axes]
-        area = _around(own, 6, 8, 8)
+        area = _around(own, 3, 8, 8)  # plates side by side do not touch
         others = [box for box in boxes.values() if box not in own]
         if dim == plate or len(own) < 2 or any(_overlap(_place(box), area) for box in others):
             continue

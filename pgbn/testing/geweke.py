@@ -4,10 +4,10 @@ Many replicates of a tiny network start at exact draws of (parameters, data). Ea
 number of {sweep; redraw the data given the parameters}. If the sampler is right, the joint
 distribution does not change, so every statistic keeps its expectation: its mean change over the
 replicates, in standard errors, is a z-score that is about normal, whatever the autocorrelation
-(comparing each replicate with its own beginning is what gives the test its power). A wrong
-order, a wrong count or a wrong rate makes some |z| large; a node that is never redrawn has z = ∞.
-A gate that is redrawn, and yet stays as it is in every replicate because the data leave no choice,
-has z = 0.
+(compared with its own beginning, a replicate needs no exact mean, and what mixes slowly has a small
+standard error). A wrong order, a wrong count or a wrong rate makes some |z| large; a node that is
+never redrawn has z = ∞. A gate that is redrawn, and yet stays as it is in every replicate because
+the data leave no choice, has z = 0.
 """
 
 from __future__ import annotations
@@ -28,7 +28,16 @@ from pgbn.network.schedule import reorder
 from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.samplers.random import stream_key, word_of
 
-__all__ = ["GewekeResult", "check_network", "geweke", "refuse_large_counts", "statistics"]
+__all__ = [
+    "GewekeResult",
+    "check_network",
+    "geweke",
+    "joint_test",
+    "refuse_large_counts",
+    "refuse_not_finite",
+    "statistics",
+    "tilts",
+]
 
 
 @dataclass(frozen=True)
@@ -86,23 +95,33 @@ def geweke(
     sweeps = check_integer("sweeps", sweeps, 1)
     wanted = {} if sizes is None else sizes
     chain = Chain.replicated(network, wanted, replicates, seed, layer1, threads, None, given)
-    _refuse_not_finite(_arrays(chain))
+    refuse_not_finite(chain)
     refuse_large_counts(chain, "geweke", LARGEST_RATE)
     if order is not None:
         steps = {step.name: step for step in chain.schedule}
         chain.follow(reorder(steps, order, check=False))
     if broken is not None:
         broken(chain)
-    exact, begun = statistics(chain), _arrays(chain)
+    return joint_test(chain, sweeps)
+
+
+def joint_test(chain: Chain, sweeps: int, fixed: bool = False) -> GewekeResult:
+    """The z-scores of chains that begin at exact draws. With ``fixed``, the data stay what they
+    are, as is right for replicates that were chosen by their data; then the statistics have those
+    too that tell the entries of a vector apart, see `tilts`."""
+    every = statistics if not fixed else (lambda chain: {**statistics(chain), **tilts(chain)})
+    exact, begun = every(chain), _arrays(chain)
+    replicates = chain.program.replicates
     copies = {name: array.copy() for name, array in begun.items()}
     last = max(1, min(4, sweeps // 2))
     changes = {name: np.zeros(replicates) for name in exact}
     for number in range(sweeps):
         chain.sweep()
         chain.refresh()
-        _redraw_data(chain, number)
+        if not fixed:
+            _redraw_data(chain, number)
         if number >= sweeps - last:
-            for name, value in statistics(chain).items():
+            for name, value in every(chain).items():
                 changes[name] += (value - exact[name]) / last
     z, shifts = {}, {}
     for name, before in exact.items():
@@ -116,7 +135,8 @@ def geweke(
             constant = np.inf if change.any() else 0.0
             z[name] = float(change.mean()) / spread if spread > 0 else constant
             shifts[name] = float(change.mean()) / max(float(before.std()), 1e-300)
-    for name in set(_stuck(begun, copies, _arrays(chain))) - set(chain.network.held):
+    still = {*chain.network.held, *(chain.network.observed if fixed else ())}
+    for name in set(_stuck(begun, copies, _arrays(chain))) - still:
         z |= {own: np.inf for own in (name, f"{name}²") if own in z}
     return GewekeResult(z, shifts, replicates, sweeps)
 
@@ -142,9 +162,9 @@ def refuse_large_counts(chain: Chain, caller: str, largest: float) -> None:
             )
 
 
-def _refuse_not_finite(arrays: dict[str, NDArray[Any]]) -> None:
+def refuse_not_finite(chain: Chain) -> None:
     """The statistics of a node that draws NaN or ∞ would be NaN, and say nothing."""
-    for name, array in arrays.items():
+    for name, array in _arrays(chain).items():
         bad = array[~np.isfinite(array)]
         if bad.size:
             raise DataError(
@@ -208,6 +228,22 @@ def statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
             for other, level in levels.items():
                 squared = program.values[name] ** 2
                 out[f"{name}²·{other}"] = _together((program.storage[name], squared), level)
+    return out
+
+
+def tilts(chain: Chain) -> dict[str, NDArray[np.float64]]:
+    """For every replicate, node and dim: the mean of ln(1 + v) with weights from 1 to −1 along the
+    dim. It sees a sampler that takes the entries in a wrong order: averages over all of them do
+    not, if what the first entry gains the last one loses."""
+    out: dict[str, NDArray[np.float64]] = {}
+    program = chain.program
+    for name, value in program.values.items():
+        squeezed = np.copysign(np.log1p(np.abs(value)), value)
+        for dim in program.storage[name]:
+            along = _mean_to(program.storage[name], squeezed, [dim])
+            if along.shape[1] > 1:
+                weights = np.linspace(1.0, -1.0, along.shape[1])
+                out[f"{name} along {dim}"] = (along * weights).mean(axis=1)
     return out
 
 

@@ -24,7 +24,6 @@ from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.rules.evidence import Evidence
 from pgbn.samplers import vectorised
-from pgbn.samplers.random import stream_key
 from pgbn.samplers.stream import Stream
 from pgbn.testing.geweke import check_network
 
@@ -91,14 +90,8 @@ def _with_names(count: Callable[..., Any], names: tuple[str, ...]) -> Callable[.
 
 
 def _off_by_one(stream: Stream, count: Any, shape: Any) -> Any:
-    """Σ_i Bern(a/(a + i)), i = 1 … m."""
-    count, shape = np.broadcast_to(count, stream.shape), np.broadcast_to(shape, stream.shape)
-    tables = np.zeros(stream.shape, np.int64)
-    for i in range(1, int(count.max(initial=0)) + 1):
-        again = Stream(stream_key(stream.key, i), stream.shape, stream.executor)
-        opened = vectorised.bernoulli(again, shape / (shape + i))
-        tables += (count >= i) & (opened > 0)
-    return tables
+    """Σ_i Bern(a/(a + i)), i = 1 … m: of CRT(m + 1, a), all but the first table, which is sure."""
+    return vectorised.crt(stream, np.add(count, 1), shape) - 1
 
 
 # ---- rates ------------------------------------------------------------------------------

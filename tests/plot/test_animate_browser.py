@@ -93,3 +93,17 @@ def test_keys_and_buttons(page: Any) -> None:
 def test_nothing_is_asked_for_and_nothing_fails(page: Any) -> None:
     assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_graph_equation_and_numbers_fit_a_projector(page: Any) -> None:
+    screen = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    go(page, 12)
+    page.execute_script("scrollTo(0, 0)")
+    below = """return [...document.querySelectorAll(".told")]
+        .map((told) => told.lastElementChild.getBoundingClientRect().bottom)"""
+    assert all(bottom <= 720 for bottom in page.execute_script(below))
+    cut = """return [...document.querySelectorAll(".scroll")]
+        .map((table) => table.scrollWidth - table.clientWidth)"""
+    assert page.execute_script(cut) == [0, 0]
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -73,3 +73,20 @@ def test_names_are_escaped() -> None:
     text = str(COMPOSITIONS["odd_names"]().plot())
     assert "<b>" not in text
     assert "50%_&amp;&lt;b&gt;" in text
+
+
+def test_kinds_of_data_side_by_side_have_a_plate_each() -> None:
+    theta = pg.Gamma("theta", 1, pg.Gamma("c", 2, 2, dims="doc"), dims=("doc", "topic"))
+    phi, psi = (pg.Dirichlet(name, 0.5, over=over, dims="topic")
+                for name, over in (("phi", "term"), ("psi", "pixel")))  # fmt: skip
+    w = pg.Gamma("w", 2, 2, dims=("label", "topic"))
+    network = pg.Network(
+        pg.Poisson("x", phi @ theta, dims=("doc", "term")),
+        pg.Poisson("y", psi @ theta, dims=("doc", "pixel")),
+        pg.BernoulliPoisson("z", w @ theta, dims=("doc", "label")),
+        sizes={"topic": 3},
+    )
+    root = ElementTree.fromstring(str(network.plot()))
+    frames = [r for r in root.iter(f"{SPACE}rect") if "plate" in (r.get("class") or "")]
+    names = {(r.findtext(f"{SPACE}title") or "").split()[-1] for r in frames}
+    assert names >= {"doc", "term", "pixel", "label"}

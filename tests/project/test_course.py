@@ -1,14 +1,18 @@
 """The course: lectures, their exercises, slides and the sheet of rules."""
 
+import base64
 import importlib.util
 import re
 import shutil
 import subprocess
 import sys
+from html import unescape
 
 import pytest
 
 import pgbn
+from pgbn.explain.formulas import signs
+from tests.helpers.browser import needs_browser, start_browser
 from tests.helpers.repository import DOCS
 
 COURSE = DOCS / "course"
@@ -49,6 +53,75 @@ def test_slides_have_the_sections_and_no_solutions(lecture):
     assert not re.search(r'(?:src|href)="', page)
     formulas = len(re.findall(r"\$\$.*?\$\$", text, re.DOTALL))
     assert page.count('class="formula"') == formulas
+
+
+@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+def test_an_exercise_shows_its_question_alone(lecture):
+    """Solutions in words fold away on the page, as those in code do, and are not on the slides."""
+    exercises = lecture.read_text("utf-8").split("\n## Exercises\n")[1]
+    shown = re.sub(r"```\{code-cell\}.*?```|<details>.*?</details>", "", exercises, flags=re.DOTALL)
+    paragraphs = [part for part in shown.split("\n\n") if part.strip()]
+    begins = [re.match(r"\s*\*\*\d\.\d", part) for part in paragraphs]
+    assert all(begins[1:]), paragraphs
+    last = slides.slides_html(lecture.read_text("utf-8")).split("<section")[-1]
+    assert last.count("<p>") == len(paragraphs)
+
+
+def test_every_command_of_a_formula_is_drawn():
+    """A command that is not known would be shown by its name, in the text."""
+    known = {*signs.LETTERS, *signs.LARGE, *signs.OPERATORS, *signs.WORDS, *signs.SPACES,
+             *signs.SILENT, *signs.ARGUMENTS, "begin"}  # fmt: skip
+    for page in DOCS.rglob("*.md"):
+        prose = re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.read_text("utf-8"), flags=re.M | re.S)
+        for formula in re.findall(r"\$\$.*?\$\$|\$[^$\n]+\$", prose, re.DOTALL):
+            unknown = set(re.findall(r"\\([A-Za-z]+)", formula)) - known
+            assert not unknown, (page.name, formula)
+
+
+@needs_browser
+def test_slides_fit_the_projector(tmp_path):
+    """No slide is taller or wider than the screen, none has a heading alone, no line is lost."""
+    browser = start_browser(tmp_path / "profile")
+    try:
+        for lecture in LECTURES:
+            page = slides.slides_html(lecture.read_text("utf-8"))
+            (tmp_path / "slides.html").write_text(page, "utf-8")
+            code = re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+            lines = [unescape(line) for part in code for line in part.split("\n") if line.strip()]
+            for width, height in ((1280, 720), (1024, 768)):
+                screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+                browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+                browser.get((tmp_path / "slides.html").as_uri())
+                found = browser.execute_script(SLIDES)
+                assert len(found) >= page.count("<section"), lecture.name
+                for title, tall, wide, blocks in found:
+                    assert (tall, wide) == (0, 0), (lecture.name, title)
+                    assert blocks > 1, (lecture.name, title)
+                assert browser.execute_script(LINES) == lines
+        (tmp_path / "rules.html").write_text(slides.rule_sheet_html(), "utf-8")
+        browser.get((tmp_path / "rules.html").as_uri())
+        paper = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": False}
+        printed = browser.execute_cdp_cmd("Page.printToPDF", paper)["data"]
+        assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed))) == 1
+    finally:
+        browser.quit()
+
+
+SLIDES = """
+return slides.map((slide, i) => {
+  show(i);
+  const wide = [...slide.querySelectorAll("pre, .formula, table")]
+    .map((block) => Math.max(0, block.scrollWidth - Math.max(block.clientWidth, innerWidth * 0.9)));
+  return [slide.textContent.slice(0, 40),
+    Math.max(0, document.documentElement.scrollHeight - innerHeight),
+    Math.max(0, document.documentElement.scrollWidth - innerWidth, ...wide),
+    slide.children.length];
+});
+"""
+LINES = """
+return slides.flatMap((slide) => [...slide.querySelectorAll("pre code")])
+  .flatMap((code) => code.textContent.split("\\n")).filter((line) => line.trim());
+"""
 
 
 def test_the_sheet_has_every_rule(tmp_path):

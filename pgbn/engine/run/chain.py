@@ -118,23 +118,23 @@ class Chain(ChainVerbs):
         threads: int | None = None,
         executor: Executor | None = None,
         given: Any = None,
+        begin: Mapping[str, NDArray[Any]] | None = None,
     ) -> Chain:
-        """Many independent chains as one leading dim of every node, each on data of its own,
-        and each at an exact draw from the joint distribution of parameters and data.
-
-        A node that the network holds is held at the value in ``given``, the same for all, or else
-        at a draw of its own in every replicate."""
+        """Many independent chains as one leading dim of every node, each on data of its own, at an
+        exact draw of parameters and data, or at the values ``begin``. A node that the network holds
+        is at the value in ``given``, the same for all, or else at a draw of its own."""
         chain = cls.__new__(cls)
         network, values = hold(network, given, partly=True)
         chain.network, chain.given = network, Given(network, values)
         chain.seed, chain.number = check_seed(seed), 0
         every = complete_sizes(network, sizes, chain.given.shapes)
-        replicates = check_integer("replicates", replicates, 1)
-        check_fits(network, every, replicates, data=True)
-        program = Program(network, {}, every, replicates, executor_of(threads, executor))
+        check_fits(network, every, check_integer("replicates", replicates, 1), data=True)
+        program = Program(network, {}, every, int(replicates), executor_of(threads, executor))
         chain.given.check_replicated(network)
         chain.given.put(program, 0)
-        generate_into(program, chain.seed, {name: program.values[name] for name in values})
+        generate_into(
+            program, chain.seed, {**(begin or {}), **{n: program.values[n] for n in values}}
+        )
         chain._begin(program, layer1)
         return chain
 

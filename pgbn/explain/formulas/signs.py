@@ -37,7 +37,8 @@ LETTERS = {"ell": "ℓ", **GREEK}
 OPERATORS = {
     "sim": "∼", "cdot": "·", "ldots": "…", "propto": "∝", "mid": "|", "ge": "≥", "le": "≤",
     "infty": "∞", "to": "→", "in": "∈", "times": "×", "int": "∫", "ne": "≠", "lvert": "|",
-    "partial": "∂", "rvert": "|", "Longrightarrow": "⟹", "Rightarrow": "⇒",
+    "partial": "∂", "rvert": "|", "Longrightarrow": "⟹", "Rightarrow": "⇒", "cdots": "⋯",
+    "square": "□", "top": "⊤",
 }  # fmt: skip
 
 # signs that stand apart from what they relate
@@ -58,7 +59,7 @@ FONTS = frozenset(
     {"mathrm", "text", "operatorname", "mathit", "mathcal", "mathbf", "mathbb", "texttt"}
 )
 FRACTIONS = frozenset({"frac", "tfrac", "dfrac"})
-SIZES = frozenset({"bigl", "bigr", "Bigl", "Bigr", "big", "left", "right"})
+SIZES = frozenset({"bigl", "bigr", "Bigl", "Bigr", "big", "Big", "left", "right"})
 SILENT = frozenset({"textstyle", "displaystyle", "!"})
 
 # how many arguments a command takes

@@ -33,6 +33,8 @@ function mark(panel, event, done) {
     cell.classList.toggle("now", at === done);
     cell.textContent = at <= done ? cell.dataset.mark : "";
   });
+  const now = panel.querySelector("td.now"), wide = panel.querySelector(".scroll");
+  wide.scrollLeft = now ? now.offsetLeft - wide.clientWidth / 2 : 0;
 }
 
 function tell(panel, event) {
