@@ -312,24 +312,3 @@ REFUSED: dict[str, Case] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
     check_refused(*REFUSED[name])
-
-
-def test_functions_of_numpy() -> None:
-    """Operators with an array on the left are ours; other functions are refused in words."""
-    a, array = gamma("a"), np.ones(2)
-    assert isinstance(array * a, Product)
-    assert isinstance(array + a, Sum)
-    assert isinstance(array @ gamma("b", "k"), Mix)
-    assert isinstance(np.float64(2) * a, Product)
-    assert array != a
-    for function in (np.exp, np.log, np.sum):
-        with pytest.raises(
-            NetworkError, match=f"{'add' if function is np.sum else 'exp|log'} of a"
-        ):
-            function(a)
-    with pytest.raises(NetworkError, match="division by a node"):
-        array / a
-    with pytest.raises(NetworkError, match=r"pgbn\.LogNormal"):
-        np.exp(a)
-    with pytest.raises(NetworkError, match="less of a"):
-        array < a  # noqa: B015
