@@ -84,10 +84,19 @@ def plot(path, lines, x_label, y_label, log=True):
 
 
 def bars(path, values, label):
-    """{name: value} as a PNG, where a path is given and matplotlib is installed."""
+    """{name: value}, or {name: {part: value}}, as a PNG, where a path is given and matplotlib is
+    installed."""
 
     def draw(axes):
-        axes.bar_label(axes.barh(list(values), list(values.values())), fmt="%.3g", padding=3)
+        ends = dict.fromkeys(values, 0.0)
+        whole = {n: v if isinstance(v, dict) else {"": v} for n, v in values.items()}
+        for part in dict.fromkeys(part for every in whole.values() for part in every):
+            widths = [every.get(part, 0.0) for every in whole.values()]
+            drawn = axes.barh(list(whole), widths, left=list(ends.values()), label=part)
+            ends = {name: ends[name] + width for name, width in zip(ends, widths, strict=True)}
+        axes.bar_label(drawn, [f"{end:.3g}" for end in ends.values()], padding=3)
+        if any(isinstance(value, dict) for value in values.values()):
+            axes.legend()
         axes.invert_yaxis()
         axes.margins(x=0.15)
         axes.set_xlabel(label)

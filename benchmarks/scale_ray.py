@@ -1,6 +1,6 @@
 """Workers of Ray beside threads: what a sweep takes, and which part of it is not drawing.
 
-python -m benchmarks.scale ray --tokens 10000000 --topics 200
+python -m benchmarks.scale ray --tokens 10000000 --widths 200
 """
 
 import tempfile
@@ -54,13 +54,22 @@ def on_ray(arguments):
         assert all(np.array_equal(values[0], value) for value in values)
         for executor in executors:
             executor.close()
-    found = {"tokens": tokens, "times": times, "ratios": {}}
+    found = {"tokens": tokens, "times": times, "ratios": {}, "medians": {}}
     for name, every in times.items():
-        middle = {part: float(np.median([each[part] for each in every])) for part in every[0]}
+        middle = found["medians"][name] = {
+            part: float(np.median([each[part] for each in every])) for part in every[0]
+        }
         ratio = float(np.median([b["sweep"] / a["sweep"]
                                  for a, b in zip(every, times[THREADS], strict=True)]))  # fmt: skip
         found["ratios"][name] = ratio
         parts = "  ".join(f"{part} {seconds:.3f}" for part, seconds in middle.items())
         print(f"{name:16s} {tokens / middle['sweep'] / 1e6:6.2f} M tokens/s, {ratio:.2f} of the "
               f"speed of {THREADS}; seconds: {parts}", flush=True)  # fmt: skip
-    return found, found["ratios"], f"speed, of {THREADS}"
+    return found, {name: _parts(each) for name, each in found["medians"].items()}, "seconds"
+
+
+def _parts(middle):
+    """The parts of a sweep, one after another; on threads it has but one."""
+    return {p: middle[p] for p in (*OVERHEAD, "driver") if p in middle} or {
+        "compute": middle["sweep"]
+    }

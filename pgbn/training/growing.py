@@ -122,7 +122,7 @@ def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> 
         full = why_start_is_full(networks[-1], total, settings.min_width, min_count)
         if full:
             return full
-    if not any(cells.values.any() for cells in data.values()):
+    if not any(cells.any() for cells in data.values()):
         notify("X has no counts: all cells are 0, and what is trained is the prior")
     if complete:
         more = _go_on(plan, data, networks[-1], resume)

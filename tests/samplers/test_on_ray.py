@@ -252,7 +252,12 @@ import pgbn
 from tests.engine.shards.test_crew import CASES
 folder, note = sys.argv[1], Path(sys.argv[2])
 network, layer1, data = CASES["partial"]
-options = dict(progress=False, executor=pgbn.Ray(workers=2), minutes=0,
+executor = pgbn.Ray(workers=2)
+try:
+    executor.hands()
+except pgbn.DataError:  # Ray gives up after 30 s, which a busy machine may need
+    sys.exit(75)
+options = dict(progress=False, executor=executor, minutes=0,
                callback=lambda event: note.write_text(str(event.done)))
 if Path(folder, "model.json").exists():
     pgbn.resume(folder, share=2.0, **options)
@@ -262,12 +267,17 @@ else:
 """
 
 
+def _driver(folder: Path) -> subprocess.Popen[bytes]:
+    note = folder.with_name("sweeps")
+    return subprocess.Popen([sys.executable, "-c", _DRIVER, str(folder), str(note)])
+
+
 def _killed_driver(folder: Path, moments: random.Random) -> tuple[int, int] | None:
     """Start or resume a run, and kill it some sweeps later: the sweep that it had begun, and the one
     of its last checkpoint. None if it came to its end."""
     note = folder.with_name("sweeps")
     note.unlink(missing_ok=True)
-    driver = subprocess.Popen([sys.executable, "-c", _DRIVER, str(folder), str(note)])
+    driver = _driver(folder)
     first, sweeps = None, moments.randint(3, 20)
     while driver.poll() is None:
         text = note.read_text() if note.exists() else ""
@@ -278,6 +288,8 @@ def _killed_driver(folder: Path, moments: random.Random) -> tuple[int, int] | No
             driver.wait()
             content = read_manifest(folder)["content"]["object"]
             return int(note.read_text() or text), int(content["chains"]["0"]["sweeps"])
+        if driver.poll() == 75:
+            driver = _driver(folder)
         time.sleep(0.02)
     assert driver.returncode == 0
     return None
@@ -297,8 +309,9 @@ def test_five_killed_drivers_go_on(tmp_path: Path) -> None:
     saved = [sweep for _, sweep in kills]
     assert saved == sorted(saved)  # nothing that was saved is lost
     assert saved[-1] > 0
-    note = tmp_path / "sweeps"
-    subprocess.run([sys.executable, "-c", _DRIVER, str(tmp_path / "run"), str(note)], check=True)
+    while (last := _driver(tmp_path / "run")).wait() == 75:
+        pass
+    assert last.returncode == 0
     found = pgbn.load(tmp_path / "run")
     for name in whole:
         assert np.array_equal(found[name], whole[name]), name

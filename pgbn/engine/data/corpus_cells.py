@@ -10,10 +10,11 @@ import numpy as np
 
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.engine.data.nonzero import sees_zeros
+from pgbn.engine.data.stored_cells import StoredCells
 from pgbn.errors import DataError
 from pgbn.nodes.base import Observed
 from pgbn.samplers.executor import Executor, let_go, rows_array
-from pgbn.storage.blocks import Corpus
+from pgbn.storage.blocks import Corpus, FolderCorpus
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
@@ -44,6 +45,8 @@ def read_corpus_cells(node: Observed, corpus: Corpus, executor: Executor) -> Cel
             "needs every cell (its link rule says all_cells=True); give an array"
         )
     rows, columns = corpus.shape
+    if rows and hasattr(executor, "hands") and isinstance(corpus, FolderCorpus):
+        return StoredCells(node, corpus)  # the workers read their rows themselves
     indptr = rows_array(executor, (rows + 1,), np.int64)
     indices = rows_array(executor, (corpus.entries,), np.int32)
     values: Any = None

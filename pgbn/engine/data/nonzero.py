@@ -71,6 +71,17 @@ class Cells:
     def columns(self) -> int:
         return self.shape[-1] if self.shape else 1
 
+    size = property(lambda self: int(self.values.size), doc="The number of cells.")
+    is_whole = property(lambda self: self.values.dtype.kind == "i", doc="Whether all are counts.")
+
+    def any(self) -> bool:
+        """Whether anything is not 0."""
+        return bool(self.values.any())
+
+    def totals(self) -> NDArray[Any]:
+        """Σ of the data over all rows, for each column: (R, columns)."""
+        return self.total(self.values, (self.dims[-1],))
+
     def cell_rows(self) -> NDArray[np.int64]:
         """The row of every cell."""
         return np.repeat(self._numbers(0, self.rows), np.diff(self.starts))

@@ -113,7 +113,7 @@ def _automatic(program: Program, patterns: Sequence[Pattern]) -> tuple[str, Sche
     if corpora and rows_apart:
         return _OF_CORPORA, schedule_for(program.network, _OF_CORPORA)
     if kinds:
-        largest = max(patterns, key=lambda p: program.cells[p.observed].values.size)
+        largest = max(patterns, key=lambda p: program.cells[p.observed].size)
         cells, topics = program.cells[largest.observed], program.shape[largest.loadings][-1]
         for kind in quickest(cells, topics, kinds):
             try:

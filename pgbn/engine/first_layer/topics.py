@@ -39,7 +39,7 @@ class HeldTopics:
         """Where φ is drawn to."""
         layer = self.layer
         cells = layer.program.cells[layer.observed]
-        words = cells.total(cells.values, (cells.dims[-1],)).astype(np.int64)
+        words = cells.totals().astype(np.int64)
         return empty_loadings(words, layer.topics, layer.typical_eta, self.quick)
 
     def take(self) -> None:

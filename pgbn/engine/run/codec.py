@@ -13,7 +13,7 @@ import numpy as np
 
 from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.shards.saving import state_in_parts
+from pgbn.engine.shards.saving import cell_arrays, data_in_parts, state_in_parts
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
@@ -58,21 +58,20 @@ def chain_state(chain: Chain) -> Group | InParts:
     return whole() if crew is None else state_in_parts(chain.program, crew, chain.pending, whole)
 
 
-def chain_data(chain: Chain) -> Group:
-    """The data of all observed nodes, as cells."""
-    return data_arrays(chain.program.cells)
+def chain_data(chain: Chain) -> Group | InParts:
+    """The data of all observed nodes, as cells; workers write what they have of them."""
+    crew, cells = chain.program.crew, chain.program.cells
+    if crew is None:
+        return data_arrays(cells)
+    here = data_arrays({name: each for name, each in cells.items() if name not in crew.cells})
+    return data_in_parts(crew, here, lambda: data_arrays(cells))
 
 
 def data_arrays(data: Mapping[str, Cells]) -> Group:
     """The cells of data, by the names of their nodes."""
     out: Group = {}
     for name, cells in data.items():
-        out[f"{name}/indptr"], out[f"{name}/indices"] = cells.starts, compact(cells.indices)
-        if isinstance(cells, CoordinateCells):
-            out[f"{name}/numbers"] = cells.numbers
-        out[f"{name}/values"] = compact(cells.values)
-        if cells.missing is not None:
-            out[f"{name}/missing"] = cells.missing
+        out |= cell_arrays(name, cells)
     return out
 
 

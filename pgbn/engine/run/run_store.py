@@ -67,6 +67,7 @@ class FolderStore:
         self.groups: dict[str, str] = {}
         self.rhythms: dict[int, Rhythm] = {}
         self.lock = Lock()
+        self._begun: Chain | None = None
 
     @classmethod
     def opened(cls, path: Path, timing: Timing) -> FolderStore:
@@ -87,6 +88,8 @@ class FolderStore:
         """All chains at their beginning, in one write: from here on the run can be resumed."""
         arrays: dict[str, Group | InParts] = {}
         for chain in chains:
+            if self.plan.chains == 1 and chain.program.crew is not None:
+                self._begun = chain  # its rows, which are elsewhere, need not come here and go back
             if DATA not in arrays:
                 self.content |= about_draws(chain, self.plan, labels(chain))
                 self.content |= described(chain.network, chain.program.cells, chain.given.stacks)
@@ -116,7 +119,8 @@ class FolderStore:
             return RunningChain(chain, self.plan, trace)
 
         self.rhythms[number] = Rhythm(self.timing)
-        return read_folder(self.path, read)
+        begun, self._begun = self._begun, None
+        return read_folder(self.path, read) if begun is None else RunningChain(begun, self.plan, {})
 
     def after_sweep(self, at: RunningChain) -> None:
         """Commit if it is time to, or too many draws wait."""

@@ -111,7 +111,7 @@ def read_tables(program: Program, state: Mapping[str, Any]) -> Tables:
             tables[table][names[0], names[1]] = _drawn(program, path, names, array)
         elif table == "latent_counts":
             _check_known(path, names[0], program.cells)
-            _check_shape(path, array, program.cells[names[0]].values.shape)
+            _check_shape(path, array, (program.cells[names[0]].size,))
             tables[table][names[0]] = _integers(path, array)
         else:
             tables[table][names[0]] = array  # the sampler of the first layer reads it

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
+from pgbn.engine.data.stored_cells import StoredCells, StoredPart
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.shards import worker
 from pgbn.engine.shards.layer import AfarLayer
@@ -30,7 +31,7 @@ from pgbn.engine.shards.worker import TABLES, Place, Reply, Spec
 from pgbn.errors import NetworkError
 from pgbn.network.steps import Step
 from pgbn.samplers.executor import Executor
-from pgbn.samplers.hands import Hands, hands_of
+from pgbn.samplers.hands import Hands, hand_out, hands_of
 
 __all__ = ["PARTS", "Crew", "crew_of", "executor_behind"]
 
@@ -42,9 +43,11 @@ def crew_of(program: Program, executor: Executor) -> Crew | None:
     rows can be told apart. From then on its tables fetch what they do not have."""
     plate = plate_of_rows(program) if hasattr(executor, "hands") else None
     hands = None if plate is None else hands_of(executor)
-    if hands is None or plate is None:
-        return None
-    return Crew(program, executor, hands, plate)
+    crew = None if hands is None or plate is None else Crew(program, executor, hands, plate)
+    for name, cells in program.cells.items():
+        if isinstance(cells, StoredCells) and (crew is None or name not in crew.cells):
+            program.cells[name] = cells.part(0, cells.rows).read()  # the driver has all rows
+    return crew
 
 
 def executor_behind(program: Program) -> Executor:
@@ -60,7 +63,7 @@ class Crew:
         self.executor = executor
         self.seconds: dict[str, float] = dict.fromkeys(PARTS, 0.0)
         self.cells = {n: c for n, c in program.cells.items() if plate in program.storage[n]}
-        largest = max(self.cells.values(), key=lambda cells: cells.values.size)
+        largest = max(self.cells.values(), key=lambda cells: cells.size)
         rows = program.sizes[plate]
         self.edges = shard_edges(largest.starts, rows, hands.number)
         self.tables = {name: AfarTable(partial(self._fetch, name)) for name in TABLES}
@@ -107,8 +110,8 @@ class Crew:
             for key in table:
                 table[key] = table[key]  # the workers will have nothing
         first = []
-        for start, stop in self.edges:
-            cells = {name: cells.part(start, stop) for name, cells in self.cells.items()} | here
+        for (start, stop), parts in zip(self.edges, self._own_cells(), strict=True):
+            cells = parts | here
             indexes = {name: self._rows_of_index(name, start, stop) for name in program.indexes}
             first.append((worker.build, (spec, start, self.hands.share(cells), indexes)))
         self._shared, self._phi = {}, {}
@@ -118,6 +121,19 @@ class Crew:
             self.push()
             self.mail.note(worker.restore, own=[(({}, states),) for states in each])
             self.loadings = {name: layers[name].own.topics_held for name in begun}
+
+    def _own_cells(self) -> list[dict[str, Any]]:
+        """The data of each worker's rows. What is in a folder it reads itself if it can."""
+        every: list[dict[str, Any]] = [
+            {name: cells.part(*edge) for name, cells in self.cells.items()} for edge in self.edges
+        ]
+        if any(isinstance(cells, StoredCells) for cells in self.cells.values()):
+            jobs = [([p for p in parts.values() if isinstance(p, StoredPart)],) for parts in every]
+            for parts, seen in zip(every, hand_out(self.hands, worker.can_read, jobs), strict=True):
+                for name, part in parts.items():
+                    if isinstance(part, StoredPart) and not seen:
+                        parts[name] = part.read()
+        return every
 
     def _rows_of_index(self, name: str, first: int, last: int) -> NDArray[np.int64]:
         array = self.program.indexes[name]

@@ -27,7 +27,7 @@ def plate_of_rows(program: Program) -> str | None:
     cells = program.cells
     if program.replicates != 1 or not cells:
         return None
-    largest = max(cells, key=lambda name: cells[name].values.size)
+    largest = max(cells, key=lambda name: cells[name].size)
     plate = next(iter(program.storage[largest]), "")
     seen = [name for name in cells if plate in program.storage[name]]
     plain = all(

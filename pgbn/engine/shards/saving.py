@@ -6,13 +6,14 @@ of the driver, which must then be one that all machines have, the driver gathers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
+from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.run.state import as_stored, sampler_path, state_places
 from pgbn.engine.shards.crew import Crew
 from pgbn.engine.shards.worker import Place, Room
@@ -21,7 +22,7 @@ from pgbn.storage.codecs import Group
 from pgbn.storage.in_parts import InParts, WrittenPart, write_part
 from pgbn.storage.sparse import compact
 
-__all__ = ["state_in_parts", "write_state"]
+__all__ = ["cell_arrays", "data_in_parts", "state_in_parts", "write_data", "write_state"]
 
 
 def state_in_parts(
@@ -52,6 +53,16 @@ def state_in_parts(
     return InParts(here, away, write, whole)
 
 
+def data_in_parts(crew: Crew, here: Group, whole: Callable[[], Group]) -> InParts:
+    """The data of a chain, of which the workers write their rows."""
+
+    def write(probe: Path, stem: str) -> list[WrittenPart] | None:
+        answers = crew.mail.ask(write_data, probe, stem, list(crew.cells))
+        return _all_written(crew, probe.parent, answers)
+
+    return InParts(here, {}, write, whole)
+
+
 def _all_written(crew: Crew, folder: Path, answers: list[Any]) -> list[WrittenPart] | None:
     """The parts, or None, and a word about it, if a worker wrote none."""
     blind = [number for number, answer in enumerate(answers) if answer is None]
@@ -68,6 +79,17 @@ def _all_written(crew: Crew, folder: Path, answers: list[Any]) -> list[WrittenPa
             "share"
         )
     return None
+
+
+def cell_arrays(name: str, cells: Cells) -> Group:
+    """The cells of a node as arrays of a file."""
+    out = {f"{name}/indptr": cells.starts, f"{name}/indices": compact(cells.indices)}
+    if isinstance(cells, CoordinateCells):
+        out[f"{name}/numbers"] = cells.numbers
+    out[f"{name}/values"] = compact(cells.values)
+    if cells.missing is not None:
+        out[f"{name}/missing"] = cells.missing
+    return out
 
 
 # ---- what a worker does -----------------------------------------------------------------
@@ -91,4 +113,19 @@ def write_state(
     for observed, path in samplers.items():
         rows = shard.program.first_layers[observed].row_state()
         arrays |= {path.replace("{}", own): compact(array) for own, array in rows.items()}
+    return write_part(probe, stem, shard.rows, arrays)
+
+
+def write_data(
+    room: Room, name: str, probe: Path, stem: str, names: Sequence[str]
+) -> WrittenPart | None:
+    """Write the cells of the rows beside the probe; all parts together are as `cell_arrays` of all
+    rows."""
+    shard = room[name]
+    arrays: Group = {}
+    for own in names:
+        cells = shard.program.cells[own]
+        arrays |= cell_arrays(own, cells)
+        starts = cells.starts + cells.before
+        arrays[f"{own}/indptr"] = starts[1:] if shard.rows[0] else starts
     return write_part(probe, stem, shard.rows, arrays)

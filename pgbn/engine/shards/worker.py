@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.layout import PartSizes
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.stored_cells import StoredPart
 from pgbn.engine.first_layer.choice import samplers_of
 from pgbn.engine.first_layer.makers import FirstCounts
 from pgbn.engine.run.turns import Turn, arrange
@@ -32,6 +33,7 @@ __all__ = [
     "Reply",
     "Spec",
     "build",
+    "can_read",
     "commit",
     "forget_chain",
     "own_cells",
@@ -132,6 +134,11 @@ def build(room: Room, name: str, spec: Spec, first: int, cells: Any, indexes: An
     room[name] = Shard(spec, first, {n: own_cells(cell) for n, cell in cells.items()}, indexes)
 
 
+def can_read(room: Room, parts: Sequence[StoredPart]) -> bool:
+    """Whether the folders of some data are seen here."""
+    return all(part.can_be_read() for part in parts)
+
+
 def forget_chain(room: Room, name: str) -> None:
     """End a chain."""
     room.pop(name, None)
@@ -225,8 +232,10 @@ def _sparse(counts: NDArray[Any]) -> Any:
     return places.astype(kind), flat[places]
 
 
-def own_cells(cells: Cells) -> Cells:
-    """Cells whose arrays kernels take as they are."""
+def own_cells(cells: Cells | StoredPart) -> Cells:
+    """Cells whose arrays kernels take as they are; those in a folder are read."""
+    if isinstance(cells, StoredPart):
+        return cells.read()
     cells.starts, cells.indices = _unlocked(cells.starts), _unlocked(cells.indices)
     cells.values = _unlocked(cells.values)
     return cells

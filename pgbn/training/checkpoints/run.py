@@ -23,6 +23,7 @@ from pgbn.engine.run.run_store import KIND as RUN
 from pgbn.engine.run.sampling import resume_sampling
 from pgbn.engine.run.saving import Timing
 from pgbn.errors import DataError, StorageError, notify
+from pgbn.samplers.executor import executor_of
 from pgbn.storage import folders, writing
 from pgbn.storage.archive import MANIFEST, read_manifest
 from pgbn.storage.kept_columns import check_kept
@@ -70,7 +71,7 @@ def train(
     networks = find_start(start_from)
     start = networks[-1] if networks else None
     settings = Settings.of(max_width, depth, **given, start=start)
-    data = read_training(X, family_of(settings))
+    data = read_training(X, family_of(settings), executor_of(running.threads, running.executor))
     if settings.family is not None and vocabulary is not None:
         raise DataError("vocabulary: names of terms are for belief networks; leave it out")
     cells = next(iter(data.values()))

@@ -1,0 +1,130 @@
+"""Cells of a corpus that stay in its folder: those of the array, whoever reads them, and when."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn import zoo
+from pgbn.engine.data.cells import read_array
+from pgbn.engine.data.stored_cells import StoredCells, StoredPart
+from pgbn.engine.shards import worker
+from pgbn.storage.archive import read_manifest
+from tests.engine.shards.test_crew import X, assert_same, everything
+from tests.helpers.hands_here import Spread
+
+NETWORK = zoo.pgbn([12, 6])
+
+
+@pytest.fixture(params=[100, 256, 1000])
+def corpus(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pgbn.Corpus:
+    monkeypatch.chdir(tmp_path)
+    return pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=request.param)
+
+
+def test_they_are_those_of_the_array(corpus: pgbn.Corpus) -> None:
+    node: Any = NETWORK["x"]
+    stored, cells = StoredCells(node, corpus), read_array(node, X)
+    assert np.array_equal(stored.starts, cells.starts)
+    assert (stored.size, stored.is_whole, stored.sum()) == (cells.size, True, cells.sum())
+    assert np.array_equal(stored.totals(), cells.totals())
+    for first, last in ((0, 256), (256, 600), (512, 600), (0, 600)):
+        found, part = stored.part(first, last).read(), cells.part(first, last)
+        assert (found.before, found.groups_before) == (part.before, part.groups_before)
+        for name in ("starts", "indices", "values"):
+            assert np.array_equal(getattr(found, name), getattr(part, name)), name
+    assert np.array_equal(stored.dense(), cells.dense())
+    again = pickle.loads(pickle.dumps(stored))
+    assert np.array_equal(again.values, cells.values)
+
+
+def test_what_nobody_holds_is_not_kept(corpus: pgbn.Corpus) -> None:
+    node: Any = NETWORK["x"]
+    stored = StoredCells(node, corpus)
+    values = stored.values
+    assert stored.values is values
+    del values
+    gc.collect()
+    assert not stored._read
+
+
+def test_the_driver_reads_no_cells(corpus: pgbn.Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the beginning of a chain to its checkpoint; the bits are those of the array."""
+
+    def refuse(self: StoredCells, name: str) -> Any:
+        raise AssertionError("the driver reads all cells")
+
+    monkeypatch.setattr(StoredCells, "_whole", refuse)
+    chain = NETWORK.chain({"x": corpus}, executor=Spread(2)).sweep(2)
+    assert isinstance(chain.program.cells["x"], StoredCells)
+    other = NETWORK.chain({"x": X}, layer1="partial", threads=1).sweep(2)
+    assert_same(everything(chain), everything(other))
+    pgbn.save(chain, "saved")
+    assert set(read_manifest("saved")["parts"]) == {"data", "state"}
+    assert_same(everything(pgbn.load("saved", threads=1)), everything(other))
+    spread = NETWORK.sample({"x": corpus}, 1, 2, executor=Spread(3), keep=["r"], progress=False)
+    pgbn.train_layerwise(corpus, 8, 2, burn_in=1, collect=1, executor=Spread(2), progress=False)
+    monkeypatch.undo()
+    threads = NETWORK.sample({"x": X}, 1, 2, layer1="partial", threads=1, keep=["r"],
+                             progress=False)  # fmt: skip
+    assert np.array_equal(spread["r"], threads["r"])
+    assert np.array_equal(spread.data["x"].values, threads.data["x"].values)
+
+
+def test_a_run_that_is_saved_from_the_first_sweep_on(corpus: pgbn.Corpus) -> None:
+    options: dict[str, Any] = {"burn_in": 1, "draws": 2, "progress": False, "keep": ["theta1"]}
+    saved = NETWORK.sample({"x": corpus}, executor=Spread(2), save="run", minutes=0, **options)
+    threads = NETWORK.sample({"x": X}, layer1="partial", threads=1, **options)
+    assert np.array_equal(saved["theta1"], threads["theta1"])
+    assert np.array_equal(saved.data["x"].values, threads.data["x"].values)
+
+
+def test_a_folder_that_workers_do_not_see(
+    corpus: pgbn.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver reads the rows of one worker after another, and hands them over."""
+    monkeypatch.setattr(worker, "can_read", lambda room, name: False)
+    seen: list[type] = []
+    build = worker.own_cells
+
+    def own(cells: Any) -> Any:
+        seen.append(type(cells))
+        return build(cells)
+
+    monkeypatch.setattr(worker, "own_cells", own)
+    chain = NETWORK.chain({"x": corpus}, executor=Spread(2)).sweep(1)
+    assert StoredPart not in seen
+    other = NETWORK.chain({"x": X}, layer1="partial", threads=1).sweep(1)
+    assert_same(everything(chain), everything(other))
+
+
+def test_a_damaged_block_is_named(corpus: pgbn.Corpus, tmp_path: Path) -> None:
+    file = read_manifest(tmp_path / "corpus")["groups"]["block/0"]
+    data = bytearray((tmp_path / "corpus" / file).read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "corpus" / file).write_bytes(bytes(data))
+    with pytest.raises(pgbn.errors.StorageError, match=r"block 0 \(documents 0 to .*damaged"):
+        NETWORK.chain({"x": corpus}, executor=Spread(2))
+
+
+def test_without_a_plate_the_driver_has_the_cells(corpus: pgbn.Corpus) -> None:
+    network = zoo.gamma_markov_chain(4)
+    chain = network.chain({"x": corpus}, executor=Spread(2)).sweep(1)
+    assert chain.program.crew is None
+    assert not isinstance(chain.program.cells["x"], StoredCells)
+    assert_same(everything(chain), everything(network.chain({"x": X}, threads=1).sweep(1)))
+
+
+def test_reals_in_some_blocks_make_all_of_them_reals(tmp_path: Path) -> None:
+    values = X.astype(float)
+    values[550:] *= 1.5
+    corpus = pgbn.Corpus.build(values, tmp_path / "reals", block_rows=100)
+    network = zoo.pgbn([6], link="gamma")
+    chain = network.chain({"x": corpus}, executor=Spread(2)).sweep(1)
+    assert_same(everything(chain), everything(network.chain({"x": values}, threads=1).sweep(1)))
