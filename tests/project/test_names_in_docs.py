@@ -121,3 +121,12 @@ def test_every_class_attribute_of_a_type_is_explained() -> None:
     assert len(switches) >= 5
     for name in ("tag", "positional", *switches):
         assert f"| `{name}` |" in page, name
+    methods = {
+        name
+        for kind in (pgbn.Latent, pgbn.Observed)
+        for name, member in vars(kind).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+    assert len(methods) >= 5
+    for name in methods:
+        assert f"`{name}`" in page, name
