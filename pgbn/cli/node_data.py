@@ -1,7 +1,7 @@
 """Files for the data of a network, as the commands take them: ``counts.mtx``, or ``x=counts.mtx``.
 
-A network of one observed node needs no names; of several, each gets ``name=file``, and so do numbers
-of categories.
+A network of one observed node needs no names; of several, each gets ``name=file``, and so do
+numbers of categories.
 """
 
 from __future__ import annotations

@@ -68,6 +68,7 @@ def mutant_table(
     data say most, and sweeps with these data. Whichever data were chosen, their parameters are a
     draw from the posterior, which a right sampler leaves as it is. So no mistake hides behind data
     that are empty, as most are under a vague prior, and no time is lost on those that are huge.
+    A stale order is the subtlest mistake: where it stays below 4, ask for more replicates.
     """
     check_network(network, sizes, "mutant_table")
     replicates = check_integer("replicates", replicates, 2)
