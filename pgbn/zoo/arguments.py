@@ -40,6 +40,8 @@ def check_one_width(width: Any, name: str = "width") -> int:
     """A width is an integer of at least 1."""
     if isinstance(width, bool) or not isinstance(width, Integral) or width < 1:
         raise NetworkError(f"{name}={width!r}: must be a positive integer, such as {name}=100")
+    if int(width) >= 2**63:  # what no array can have
+        raise NetworkError(f"{name}={width!r:.60}: give a number below 2^63")
     return int(width)
 
 
@@ -116,10 +118,10 @@ def check_modalities(modalities: Any) -> dict[str, str]:
 def check_modes(modes: Any) -> tuple[str, ...]:
     """The names of the modes of a tensor: two at least, each once."""
     names = () if isinstance(modes, str) or not np.iterable(modes) else tuple(modes)
-    if len(set(names)) < 2 or len(set(names)) < len(names) or not all(
+    if len(names) < 2 or not all(
         isinstance(name, str) and f"_{name}".isidentifier() and name != "component"
         for name in names
-    ):  # fmt: skip
+    ) or len(set(names)) < len(names):  # fmt: skip
         raise NetworkError(
             f"modes={modes!r}: give the names of two modes or more, each once, such as "
             "modes=('sender', 'receiver', 'time')"

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from pgbn.checks import check_integer, numbers
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes import Categories, Dirichlet, Gamma, Poisson
@@ -52,17 +54,33 @@ def phrase_windows(
 
     A text of n words has n positions and n + phrase − 1 places at which a phrase may begin.
     """
-    words = [np.asarray(text, np.int64) for text in texts]
-    if not words or any(each.ndim != 1 or not each.size or each.min() < 0 for each in words):
-        raise DataError("texts: give the numbers, from 0 on, of the words of each, at least one")
+    words = [_word_numbers(text) for text in texts] if np.iterable(texts) else []
+    if not words:
+        raise DataError("texts: give the numbers of the words of at least one")
     phrase, every = check_one_width(phrase, "phrase"), np.concatenate(words)
     lengths = np.array([each.size for each in words])
     doc = np.repeat(np.arange(lengths.size), lengths)
     first = np.arange(every.size) + doc * (phrase - 1)  # each text has so many places more
-    size = int(every.max()) + 1 if terms is None else terms
+    size = int(every.max()) + 1 if terms is None else check_integer("terms", terms, 1)
     if size <= every.max():
         raise DataError(f"terms={terms!r}: a word has the number {every.max()}")
     x = csr_array((np.ones(every.size, np.int64), every, np.arange(every.size + 1)),
                   shape=(every.size, size))  # fmt: skip
     text = np.repeat(np.arange(lengths.size), lengths + phrase - 1)
     return {"x": x, "window": first[:, None] + np.arange(phrase - 1, -1, -1), "text": text}
+
+
+def _word_numbers(text: Any) -> NDArray[np.int64]:
+    """The words of a text: whole numbers from 0 on, one at least."""
+    found = numbers("texts: a text", text)
+    whole = found.dtype.kind in "iu" or bool((np.mod(found, 1) == 0).all())
+    if (
+        found.ndim != 1
+        or not found.size
+        or not whole
+        or not 0 <= found.min() <= found.max() < 2**31
+    ):
+        raise DataError(
+            f"texts: {text!r:.60}: give the numbers, from 0 on, of the words of each, at least one"
+        )
+    return found.astype(np.int64)

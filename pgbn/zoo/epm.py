@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pgbn.checks import check_flag
 from pgbn.network.network import Network
 from pgbn.nodes import BernoulliPoisson, Gamma, Poisson, distinct
 from pgbn.zoo.arguments import Prior, check_one_width, check_prior
@@ -35,6 +36,6 @@ def epm(
     c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="vertex")
     phi = Gamma("phi", a, c, dims=("vertex", "community"))
     both = phi.rename(vertex="i") * phi.rename(vertex="j")
-    link = Poisson if weighted else BernoulliPoisson
+    link = Poisson if check_flag("weighted", weighted) else BernoulliPoisson
     x = link("x", distinct(r @ both, "i", "j"), dims=("i", "j"))
     return Network(x, sizes={"community": width})

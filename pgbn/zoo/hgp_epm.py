@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pgbn.checks import check_flag
 from pgbn.network.network import Network
 from pgbn.nodes import BernoulliPoisson, Gamma, Mix, Poisson, distinct
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
@@ -52,6 +53,6 @@ def hgp_epm(
     ways = i * j.rename(community="other") + i.rename(community="other") * j
     over = ("community", "other")
     rate = within @ (i * j) + Mix(factors=(between, ways), over=over)
-    link = Poisson if weighted else BernoulliPoisson
+    link = Poisson if check_flag("weighted", weighted) else BernoulliPoisson
     x = link("x", distinct(rate, "i", "j"), dims=("i", "j"))
     return Network(x, sizes={"community": width})

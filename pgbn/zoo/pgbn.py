@@ -46,7 +46,7 @@ def pgbn(
     Reference: Zhou, Cong & Chen, The Poisson gamma belief network, NIPS 2015; Augmentable gamma
     belief networks, JMLR 17(163), 2016.
     """
-    if order not in ("derived", "paper"):
+    if not isinstance(order, str) or order not in ("derived", "paper"):
         raise NetworkError(f"order={order!r}: must be 'derived' or 'paper'")
     sizes = {layers.topic(t): width for t, width in enumerate(check_widths(widths), 1)}
     depth, etas = len(sizes), per_layer(eta, len(sizes), "eta")

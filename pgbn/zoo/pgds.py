@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pgbn.checks import check_flag
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Poisson, Self, Shift, distinct, same
 from pgbn.nodes.expression import Expression
@@ -36,7 +37,7 @@ def pgds(
     beta = Gamma("beta", *check_prior(beta_prior, "beta_prior"))
     nu = Gamma("nu", check_positive_number(gamma0, "gamma0") / width, beta, dims="topic")
     mass: Expression | float = check_positive_number(epsilon, "epsilon")
-    if shrinkage:
+    if check_flag("shrinkage", shrinkage):
         xi, pair = Gamma("xi", *check_prior(xi_prior, "xi_prior")), ("topic", "previous")
         mass = distinct(nu * nu.rename(topic="previous"), *pair, ordered=True) + same(
             xi * nu, *pair

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pgbn.checks import is_finite_number
+from pgbn.errors import NetworkError
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Poisson, RandomisedGamma, Self, Shift
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
@@ -39,6 +41,8 @@ def prgds(
     else:
         scale = check_positive_number(tau, "tau")
     gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
+    if not is_finite_number(offset) or offset < 0:
+        raise NetworkError(f"offset={offset!r:.60}: must be a number of at least 0")
     nu = RandomisedGamma("nu", gamma0 / width, 1.0, offset=offset / width, dims="topic")
     pi = Dirichlet("pi", check_positive_number(epsilon, "epsilon"), over="topic", dims="previous")
     walk = Shift(pi @ Self(topic="previous"), along="time", initial=nu)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pgbn import NetworkError, zoo
+from pgbn import NetworkError, PgbnError, zoo
 from tests.helpers.first_layers import samplers_of_network
 from tests.helpers.models import LAYER1, zoo_models
 
@@ -271,3 +273,21 @@ def test_no_token_is_lost(name):
         phi = next(node for node in network.latent if node.startswith("phi"))
         counts = chain.counts[phi]
         np.testing.assert_array_equal(counts.sum(axis=0), HOLES.sum(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: zoo.pgds(10**400), r"width=1000.*below 2\^63"),
+        (lambda: zoo.pgds(3, shrinkage=np.array([1, 2])), "shrinkage=.*give True or False"),
+        (lambda: zoo.epm(3, weighted=np.array([1, 2])), "weighted=.*give True or False"),
+        (lambda: zoo.hgp_epm(3, weighted="no"), "weighted='no': give True or False"),
+        (lambda: zoo.pgbn([3], order=np.array([1, 2])), "order=.*'derived' or 'paper'"),
+        (lambda: zoo.bptf(3, modes=[[1], [2]]), "modes=.*names of two modes"),
+        (lambda: zoo.prgds(3, offset="a"), "offset='a': must be a number"),
+        (lambda: zoo.prgds(3, offset=-1.0), "offset=-1.0: must be a number"),
+    ],
+)
+def test_arguments_of_another_kind(call: Any, words: str) -> None:
+    with pytest.raises(PgbnError, match=words):
+        call()
