@@ -96,7 +96,7 @@ def bars(path, values, label):
             ends = {name: ends[name] + width for name, width in zip(ends, widths, strict=True)}
         axes.bar_label(drawn, [f"{end:.3g}" for end in ends.values()], padding=3)
         if any(isinstance(value, dict) for value in values.values()):
-            axes.legend()
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         axes.invert_yaxis()
         axes.margins(x=0.15)
         axes.set_xlabel(label)

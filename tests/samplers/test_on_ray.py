@@ -279,7 +279,7 @@ def _killed_driver(folder: Path, moments: random.Random) -> tuple[int, int] | No
     note.unlink(missing_ok=True)
     driver = _driver(folder)
     first, sweeps = None, moments.randint(3, 20)
-    while driver.poll() is None:
+    while (ended := driver.poll()) in (None, 75):
         text = note.read_text() if note.exists() else ""
         first = int(text) if text and first is None else first
         if text and first is not None and int(text) >= first + sweeps:
@@ -288,7 +288,7 @@ def _killed_driver(folder: Path, moments: random.Random) -> tuple[int, int] | No
             driver.wait()
             content = read_manifest(folder)["content"]["object"]
             return int(note.read_text() or text), int(content["chains"]["0"]["sweeps"])
-        if driver.poll() == 75:
+        if ended == 75:
             driver = _driver(folder)
         time.sleep(0.02)
     assert driver.returncode == 0

@@ -51,8 +51,9 @@ def test_two_machines_give_the_bits_of_threads(name: str, cluster: Any, tmp_path
 
 
 def test_a_machine_that_is_lost(cluster: Any, tmp_path: Path) -> None:
-    """What its workers left there is gone: an error says so, and the run goes on from its last
-    checkpoint, on the machine that is left, with the same bits."""
+    """Small commits are with the driver, and the run goes on with new workers; large ones were left
+    on the machine: an error says so, and the run goes on from its last checkpoint. The bits are the
+    same."""
     network, layer1, data = CASES["partial"]
     options: dict[str, Any] = {"burn_in": 4, "draws": 6, "keep": ["theta1", "r"], "progress": False}
     whole = network.sample(data, layer1=layer1, threads=1, **options)
@@ -62,12 +63,13 @@ def test_a_machine_that_is_lost(cluster: Any, tmp_path: Path) -> None:
         if event.done == 5:
             cluster.remove_node(cluster.second)
 
-    with pytest.raises(pgbn.PgbnError, match=r"lost with its machine; go on from the last check"):
-        network.sample(data, layer1=layer1, executor=executor, save=tmp_path / "run", minutes=0,
-                       callback=lose, **options)  # fmt: skip
-    executor.close()
-    again = pgbn.Ray(workers=2, address=cluster.address, timeout=300)
-    found = pgbn.resume(tmp_path / "run", executor=again, progress=False)
+    try:
+        found = network.sample(data, layer1=layer1, executor=executor, save=tmp_path / "run",
+                               minutes=0, callback=lose, **options)  # fmt: skip
+    except pgbn.PgbnError as error:
+        if "lost with its machine; go on from the last checkpoint" not in str(error):
+            raise
+        again = pgbn.Ray(workers=2, address=cluster.address, timeout=300)
+        found = pgbn.resume(tmp_path / "run", executor=again, progress=False)
     for name in whole:
         assert np.array_equal(found[name], whole[name]), name
-    again.close()
