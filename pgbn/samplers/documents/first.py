@@ -55,7 +55,8 @@ def label_tokens(document, data, work, least, expected):
     """
     rng, prior, product, sums = work.rng, work.prior, work.product, work.sums
     rows, smooth, used = work.terms.rows, work.terms.smooth, work.state.used[0]
-    z, held, place, running = work.labels
+    labels = work.labels
+    z, held, place, running = labels.z, labels.held, labels.place, labels.running
     token = 0
     active = used[0]
     flat = rows.reshape(-1)
@@ -111,7 +112,8 @@ def split_document(document, data, law, work, expected):
     rng, split, product = work.rng, work.split, work.product
     rows, peak = work.terms.rows, work.terms.peak
     part, total = work.state.parts, work.state.total[0]
-    split[:] = 0
+    for k in range(split.size):
+        split[k] = 0
     for cell in range(document.first, document.last):
         value = rows[cell - document.first]
         rate = 0.0

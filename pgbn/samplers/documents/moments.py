@@ -61,8 +61,9 @@ def add_moments(row, layers, moments, state, scale):
                 first = scale / total
                 _add(a, m, first, first / (total + 1.0), mean, square)
             else:  # a document without counts whose shapes all underflowed: no news of shares
-                mean += scale / mean.size
-                square += scale / mean.size
+                for k in range(mean.size):
+                    mean[k] += scale / mean.size
+                    square[k] += scale / mean.size
         if moments.unit.shape[1]:
             mean, square = moments.unit[row, columns], moments.unit_square[row, columns]
             rate = state.c[t] + state.q[t]

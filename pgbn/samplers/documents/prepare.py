@@ -7,6 +7,7 @@ from pgbn.samplers.documents.layers import loadings_up
 from pgbn.samplers.documents.units import active_units, list_units, mix_units
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import aligned
+from pgbn.samplers.uncounted import keep, uncounted
 
 __all__ = ["hash_documents", "project_terms"]
 
@@ -26,7 +27,9 @@ def hash_documents(_key, start, stop, indptr, indices, data, out):
 def project_terms(_key, start, stop, phi, layers, out):
     """out_wl = Σ_k φ^(1)_wk φ^(2)_kl / Σ_k φ^(1)_wk for the terms start..stop."""
     at = layers.at
-    active, parts = active_units(at[1]), aligned(at[1])
+    room, parts = active_units(at[1]), aligned(at[1])
+    active, loadings = uncounted(room), loadings_up(layers, 1)
     for term in range(start, stop):
         list_units(phi[term], parts, active)
-        mix_units(active, loadings_up(layers, 1), at[2] - at[1], out[term])
+        mix_units(active, loadings, at[2] - at[1], out[term])
+    keep(room)

@@ -26,6 +26,7 @@ __all__ = [
     "TermLoadings",
     "filled_up",
     "scratch_for",
+    "token_number",
 ]
 
 
@@ -130,13 +131,30 @@ def filled_up(number):
 
 
 @njit(cache=True, nogil=True)
+def token_number(data, first, last):
+    """The sum of a document's data."""
+    total = 0
+    for cell in range(first, last):
+        total += data[cell]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _full(room, number):
+    """Room for numbers, filled."""
+    for i in range(room.size):
+        room[i] = number
+    return room
+
+
+@njit(cache=True, nogil=True)
 def scratch_for(start, stop, documents, law, layers):
     """Room for each of the documents start..stop."""
     at, topics, depth = layers.at, layers.width[0], layers.width.size
     longest, distinct, widest = 1, 1, 0
     for row in range(start, stop):
         first, last = documents.indptr[row], documents.indptr[row + 1]
-        tokens = documents.data[first:last].sum()
+        tokens = token_number(documents.data, first, last)
         if has_labels(law.kind, tokens, last - first, topics):
             longest = max(longest, np.int64(tokens))
         distinct = max(distinct, last - first)
@@ -144,19 +162,21 @@ def scratch_for(start, stop, documents, law, layers):
         widest = max(widest, at[t + 1] - at[t])
     filled, second = filled_up(distinct), at[2] - at[1] if depth > 1 else 0
     terms = TermLoadings(
-        aligned(distinct * at[1]).reshape((distinct, at[1])), np.ones(distinct),
-        aligned(second * filled), np.zeros(filled),
+        aligned(distinct * at[1]).reshape((distinct, at[1])), _full(np.empty(distinct), 1.0),
+        aligned(second * filled), _full(np.empty(filled), 0.0),
     )  # fmt: skip
     labels = Labels(
-        np.empty(longest, np.int32), np.zeros(topics + 1), np.zeros(topics, np.int32),
-        np.zeros(topics + 1),
+        np.empty(longest, np.int32), _full(np.empty(topics + 1), 0.0),
+        _full(np.empty(topics, np.int32), 0), _full(np.empty(topics + 1), 0.0),
     )  # fmt: skip
+    used = _full(np.empty(depth * (widest + 1), np.int32), 0).reshape((depth, widest + 1))
     state = DocumentState(
-        np.zeros(at[-1]), np.zeros(at[-1]), np.zeros((depth, widest + 1), np.int32),
-        aligned(at[-1]), np.zeros(depth), np.ones(depth), np.ones(depth),
+        _full(np.empty(at[-1]), 0.0), _full(np.empty(at[-1]), 0.0), used, aligned(at[-1]),
+        _full(np.empty(depth), 0.0), _full(np.empty(depth), 1.0), _full(np.empty(depth), 1.0),
     )  # fmt: skip
     return Scratch(
         np.empty(2, np.uint64), terms, labels, state, aligned(at[1]),
-        aligned(max(filled, widest)), np.zeros(topics), np.zeros(topics, np.int64),
+        aligned(max(filled, widest)), _full(np.empty(topics), 0.0),
+        _full(np.empty(topics, np.int64), 0),
         active_units(widest), sums_of(widest),
     )  # fmt: skip

@@ -23,35 +23,26 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.first import has_labels, label_tokens, split_document
 from pgbn.samplers.documents.layers import loadings_down, loadings_up
 from pgbn.samplers.documents.moments import add_moments
-from pgbn.samplers.documents.scratch import Document, filled_up, scratch_for
+from pgbn.samplers.documents.scratch import Document, filled_up, scratch_for, token_number
 from pgbn.samplers.documents.tables import pass_up
-from pgbn.samplers.documents.uncounted import uncounted
 from pgbn.samplers.documents.units import draw_units, list_units, mix_units
 from pgbn.samplers.elementary import exp, log1p, log1p_quotient
 from pgbn.samplers.random import restart
+from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.beta import draw_log_beta_odds
 from pgbn.samplers.variates.gamma import draw_gamma_rate
 from pgbn.samplers.variates.row_gammas import HUGE, TINY
 
 __all__ = ["infer_documents"]
 
-# Written into the sweep by numba: as a call, a step would copy every bundle that it is given.
-_step = njit(nogil=True, inline="always")
-
 
 @njit(cache=True, nogil=True)
 def infer_documents(key, start, stop, documents, law, network, sweeps, moments):
     """All sweeps of documents start..stop; their moments are written to their rows."""
-    work = scratch_for(start, stop, documents, law, network.layers)
-    _infer(key, start, stop, documents, law, network, sweeps, moments, work)
-
-
-@njit(cache=True, nogil=True)
-def _infer(key, start, stop, documents, law, network, sweeps, moments, work):
-    """The same with room to work in."""
-    documents, network = uncounted(documents), uncounted(network)
-    moments, work = uncounted(moments), uncounted(work)
+    documents, network, moments = uncounted(documents), uncounted(network), uncounted(moments)
     layers = network.layers
+    room = scratch_for(start, stop, documents, law, layers)
+    work = uncounted(room)
     for row in range(start, stop):
         restart(work.rng, key ^ documents.hashes[row], 0)
         document = _open(row, documents, law, layers, work)
@@ -65,40 +56,50 @@ def _infer(key, start, stop, documents, law, network, sweeps, moments, work):
             _draw_layers(document, layers, work)
             if sweep >= sweeps.burn_in:
                 add_moments(row, layers, moments, work.state, 1.0 / sweeps.samples)
+    keep(room)
 
 
 # ---- before the first sweep -----------------------------------------------------------
 
 
-@_step
+@njit(cache=True, nogil=True)
 def _open(row, documents, law, layers, work):
     """The document of a row; no token has a label, no unit a count."""
     first, last = documents.indptr[row], documents.indptr[row + 1]
-    tokens = documents.data[first:last].sum()
+    tokens = token_number(documents.data, first, last)
     labelled = has_labels(law.kind, tokens, last - first, layers.width[0])
-    work.labels.z[: np.int64(tokens) if labelled else 0] = -1
-    work.labels.place[:] = 0
-    work.state.m[:] = 0.0
-    work.state.used[:, 0] = 0
+    z, place, m, used = work.labels.z, work.labels.place, work.state.m, work.state.used
+    for i in range(np.int64(tokens) if labelled else 0):
+        z[i] = -1
+    for k in range(place.size):
+        place[k] = 0
+    for k in range(m.size):
+        m[k] = 0.0
+    for t in range(used.shape[0]):
+        used[t, 0] = 0
     return Document(first, last, filled_up(last - first), tokens, labelled)
 
 
-@_step
+@njit(cache=True, nogil=True)
 def _load_terms(document, indices, network, work):
     """The loadings of the document's terms, each term's divided by its largest one."""
     rows, peak, columns = work.terms.rows, work.terms.peak, work.terms.columns
     projected = network.projected
     for cell in range(document.first, document.last):
         line, i = network.phi[indices[cell]], cell - document.first
-        peak[i] = max(line.max(), 1e-300)
+        largest, total = 1e-300, 0.0
         for k in range(line.size):
-            rows[i, k] = line[k] / peak[i]
-        share = line.sum() / peak[i]
+            largest = max(largest, line[k])
+            total += line[k]
+        peak[i] = largest
+        for k in range(line.size):
+            rows[i, k] = line[k] / largest
+        share = total / largest
         for k in range(projected.shape[1]):
             columns[k * document.filled + i] = projected[indices[cell], k] * share
 
 
-@_step
+@njit(cache=True, nogil=True)
 def _begin(document, layers, work):
     """Start where every unit has the expectation that r implies for c = 1.
 
@@ -129,14 +130,15 @@ def _begin(document, layers, work):
 # ---- the steps of a sweep -------------------------------------------------------------
 
 
-@_step
+@njit(cache=True, nogil=True)
 def _draw_counts(document, data, law, layers, work, least):
     """m^(1) of the document, by labels or by splits; their sum."""
     m, used, topics = work.state.m, work.state.used[0], layers.width[0]
     expected = layers.expected[:topics]
     if document.labelled:
         label_tokens(document, data, work, least, expected)
-        m[: layers.at[1]] = 0.0
+        for k in range(layers.at[1]):
+            m[k] = 0.0
         for i in range(1, used[0] + 1):
             m[used[i]] = work.labels.held[i]
         return document.tokens
@@ -152,7 +154,7 @@ def _draw_counts(document, data, law, layers, work, least):
     return count
 
 
-@_step
+@njit(cache=True, nogil=True)
 def _pass_tables_up(layers, work):
     """m^(t) of the layers above the first: the tables of the counts below."""
     at, state = layers.at, work.state
@@ -165,7 +167,7 @@ def _pass_tables_up(layers, work):
         )  # fmt: skip
 
 
-@_step
+@njit(cache=True, nogil=True)
 def _draw_rates(prior, count, top, work):
     """c[t] and q[t]: rate and exposure of layer t, θ^(t) ~ Gam(a, c[t]) heard through q[t].
 
@@ -187,7 +189,7 @@ def _draw_rates(prior, count, top, work):
         c[t] = min(max(drawn, TINY), HUGE)
 
 
-@_step
+@njit(cache=True, nogil=True)
 def _draw_layers(document, layers, work):
     """a^(t), then θ^(t), from the top down; θ^(1) only where it is not marginalised."""
     at, state = layers.at, work.state
@@ -203,7 +205,7 @@ def _draw_layers(document, layers, work):
             )  # fmt: skip
 
 
-@_step
+@njit(cache=True, nogil=True)
 def _mix_down(t, document, layers, work):
     """a^(t) = Φ^(t+1) θ^(t+1), of the units above that are listed; for labels also what they read:
     a^(1) up to a factor, and Σ_k φ^(1)_wk a^(1)_k of the document's terms."""

@@ -83,7 +83,7 @@ def active_units(width):
     """Room for layers of up to ``width`` units, a multiple of 16."""
     room = width + LANES
     return Active(
-        np.zeros(1, np.int64), np.empty(room, np.uint64), aligned(room), np.empty(width),
+        np.empty(1, np.int64), np.empty(room, np.uint64), aligned(room), np.empty(width),
         np.empty(width), np.empty(width), np.empty(room), np.empty(room), np.empty(room),
     )  # fmt: skip
 
@@ -185,8 +185,10 @@ def _draw_rest(a, active, found):
 @njit(cache=True, nogil=True)
 def likeliest(rng, a):
     """k with probability a_k / a_·; 0 if all are 0."""
-    target = uniform(rng) * a.sum()
-    chosen = 0
+    total, chosen = 0.0, 0
+    for k in range(a.size):
+        total += a[k]
+    target = uniform(rng) * total
     for k in range(a.size):
         if a[k] > 0.0:
             chosen = k
@@ -219,7 +221,8 @@ def draw_units(rng, a, m, rate, theta, active):
         if total < _TINY:
             found, total = _1, _TINY
             unit[0], x[0] = likeliest(rng, a), _TINY
-    theta[:] = np.float32(0.0)
+    for k in range(theta.size):
+        theta[k] = np.float32(0.0)
     least, scale = total * NEGLIGIBLE, 1.0 / total
     kept = _0
     for p in range(found):
@@ -234,7 +237,10 @@ def draw_units(rng, a, m, rate, theta, active):
 @njit(cache=True, nogil=True)
 def list_units(values, parts, active):
     """List the ``values`` that are not negligible, as parts of their sum; the sum."""
-    total = max(values.sum(), _TINY)
+    total = 0.0
+    for k in range(values.size):
+        total += values[k]
+    total = max(total, _TINY)
     least, found = total * NEGLIGIBLE, 0
     for k in range(values.size):
         parts[k] = values[k] / total if values[k] > least else 0.0

@@ -215,6 +215,8 @@ def last(typing_context, lanes):
 @njit(cache=True, nogil=True)
 def aligned(size):
     """Zeros, float32, that begin where a line of the cache does: one access reads a register."""
-    room = np.zeros(size + 16, np.float32)
+    room = np.empty(size + 16, np.float32)
+    for i in range(room.size):
+        room[i] = 0.0
     first = (64 - room.ctypes.data % 64) % 64 // 4
     return room[first : first + size]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pgbn.samplers.documents.uncounted import uncounted
+from pgbn.samplers.uncounted import uncounted
 
 
 class Inner(NamedTuple):
