@@ -11,6 +11,7 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
 from pgbn.samplers.random import exponential, normal, restart, uniform
 from pgbn.samplers.rows import row_of
+from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.bessel import draw_bessel
 from pgbn.samplers.variates.beta import draw_log_beta_odds, draw_neg_log_beta
 from pgbn.samplers.variates.binomial import draw_binomial
@@ -80,14 +81,16 @@ def gamma_rows(key, start, stop, shape, rate, out):
     """x ~ Gam(shape, rate)."""
     size = out.shape[3]
     rng = np.empty(2, np.uint64)
-    work, scale = workspace(1, size, np.float64), np.ones(1)
+    room, scale = workspace(1, size, np.float64), np.empty(1)
+    work = uncounted(room)
     shapes = work.shape[0]
     flat = out.reshape(-1)
     for row in range(start, stop):
         restart(rng, key, row)
         a, c, line = row_of(shape, row, out), row_of(rate, row, out), row_of(out, row, out)
         if a.size == 1:
-            shapes[:] = a[0]
+            for i in range(shapes.size):
+                shapes[i] = a[0]
         else:
             for i in range(size):
                 shapes[i] = a[i]
@@ -100,6 +103,7 @@ def gamma_rows(key, start, stop, shape, rate, out):
             for i in range(size):
                 value = min(max(line[i] * (1.0 / c[i]), TINY), HUGE)
                 line[i] = value if shapes[i] > 0.0 else shapes[i]
+    keep(room)
 
 
 @njit(cache=True, nogil=True)

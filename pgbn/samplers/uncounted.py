@@ -1,9 +1,9 @@
 """Bundles of arrays that cost nothing to pass on.
 
-numba passes a bundle by its parts, seven words for each array, and counts the references to them: up
-when a function takes an array, down when it returns. For a bundle of thirty arrays that is as much
-work as a sweep over a short document, and the compiler takes many seconds to see what it may leave
-out. An uncounted bundle is passed by its address, and its arrays have no counter.
+numba passes a bundle by its parts, seven words for each array, and counts the references to every
+array: up when a function takes it, down when it returns. For a bundle of thirty arrays that is as
+much work as a sweep over a short document, and the compiler takes many seconds to see what it may
+leave out. An uncounted bundle is passed by its address, and its arrays have no counter.
 """
 
 from llvmlite import ir

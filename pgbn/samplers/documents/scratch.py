@@ -13,6 +13,7 @@ from pgbn.samplers.documents.first import has_labels
 from pgbn.samplers.documents.layers import Layers
 from pgbn.samplers.documents.tables import Sums, sums_of
 from pgbn.samplers.documents.units import TILE, Active, active_units
+from pgbn.samplers.filled import filled
 from pgbn.samplers.simd.lanes import aligned
 
 __all__ = [
@@ -140,14 +141,6 @@ def token_number(data, first, last):
 
 
 @njit(cache=True, nogil=True)
-def _full(room, number):
-    """Room for numbers, filled."""
-    for i in range(room.size):
-        room[i] = number
-    return room
-
-
-@njit(cache=True, nogil=True)
 def scratch_for(start, stop, documents, law, layers):
     """Room for each of the documents start..stop."""
     at, topics, depth = layers.at, layers.width[0], layers.width.size
@@ -160,23 +153,23 @@ def scratch_for(start, stop, documents, law, layers):
         distinct = max(distinct, last - first)
     for t in range(depth):
         widest = max(widest, at[t + 1] - at[t])
-    filled, second = filled_up(distinct), at[2] - at[1] if depth > 1 else 0
+    padded, second = filled_up(distinct), at[2] - at[1] if depth > 1 else 0
     terms = TermLoadings(
-        aligned(distinct * at[1]).reshape((distinct, at[1])), _full(np.empty(distinct), 1.0),
-        aligned(second * filled), _full(np.empty(filled), 0.0),
+        aligned(distinct * at[1]).reshape((distinct, at[1])), filled(np.empty(distinct), 1.0),
+        aligned(second * padded), filled(np.empty(padded), 0.0),
     )  # fmt: skip
     labels = Labels(
-        np.empty(longest, np.int32), _full(np.empty(topics + 1), 0.0),
-        _full(np.empty(topics, np.int32), 0), _full(np.empty(topics + 1), 0.0),
+        np.empty(longest, np.int32), filled(np.empty(topics + 1), 0.0),
+        filled(np.empty(topics, np.int32), 0), filled(np.empty(topics + 1), 0.0),
     )  # fmt: skip
-    used = _full(np.empty(depth * (widest + 1), np.int32), 0).reshape((depth, widest + 1))
+    used = filled(np.empty(depth * (widest + 1), np.int32), 0).reshape((depth, widest + 1))
     state = DocumentState(
-        _full(np.empty(at[-1]), 0.0), _full(np.empty(at[-1]), 0.0), used, aligned(at[-1]),
-        _full(np.empty(depth), 0.0), _full(np.empty(depth), 1.0), _full(np.empty(depth), 1.0),
+        filled(np.empty(at[-1]), 0.0), filled(np.empty(at[-1]), 0.0), used, aligned(at[-1]),
+        filled(np.empty(depth), 0.0), filled(np.empty(depth), 1.0), filled(np.empty(depth), 1.0),
     )  # fmt: skip
     return Scratch(
         np.empty(2, np.uint64), terms, labels, state, aligned(at[1]),
-        aligned(max(filled, widest)), _full(np.empty(topics), 0.0),
-        _full(np.empty(topics, np.int64), 0),
+        aligned(max(padded, widest)), filled(np.empty(topics), 0.0),
+        filled(np.empty(topics, np.int64), 0),
         active_units(widest), sums_of(widest),
     )  # fmt: skip

@@ -27,6 +27,7 @@ from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weigh
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.sparse import SparseCounts
+from pgbn.samplers.uncounted import uncounted
 from pgbn.samplers.variates.multinomial import draw_multinomial
 
 __all__ = ["allocate_blocked", "draw_labels", "split_all_cells"]
@@ -147,7 +148,7 @@ def draw_labels(key, start, stop, tokens, loadings, theta, z, pseudo=None):
     replicates, vocabulary, _ = loadings.value.shape
     documents = rows // replicates
     row_start, words = tokens
-    values = held_values(loadings)
+    values, scale = held_values(uncounted(loadings)), loadings.scale
     rng, weight = np.empty(2, np.uint64), weights_room(topics)
     weights = weights_in(weight)
     for row in range(start, stop):
@@ -155,7 +156,7 @@ def draw_labels(key, start, stop, tokens, loadings, theta, z, pseudo=None):
             continue
         replicate = row // documents
         for k in range(topics):
-            weight[k] = theta[row, k] * loadings.scale[replicate, k]
+            weight[k] = theta[row, k] * scale[replicate, k]
         total = sum_weights(weights)
         restart(rng, key, row)
         previous = -1

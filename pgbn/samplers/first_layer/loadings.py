@@ -12,6 +12,7 @@ import numpy as np
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL, Executor
+from pgbn.samplers.filled import filled
 from pgbn.samplers.first_layer.value_lists import (
     CUT,
     CUT_OFTEN,
@@ -26,6 +27,7 @@ from pgbn.samplers.first_layer.value_lists import (
 from pgbn.samplers.random import restart
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.places import find_nonzero
+from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.equal_gammas import EQUAL_SHAPES, fill_equal
 from pgbn.samplers.variates.gamma import draw_gamma, draw_log_gamma
 from pgbn.samplers.variates.row_gammas import fill_rows, workspace
@@ -42,7 +44,7 @@ def _as_array(eta):
 
 
 @njit(cache=True, nogil=True)
-def _fill_block(rng, first, last, own, quick, equal, different, out):
+def _fill_block(rng, first, last, own, quick, equal, different, ones, out):
     """Gammas of the prior shapes η for the words first..last, into ``out`` (V, K); ``quick``: see
     `draw_loadings`."""
     topics, lines, columns = out.shape[1], own.shape[0], own.shape[1]  # 1 where η does not vary
@@ -53,28 +55,37 @@ def _fill_block(rng, first, last, own, quick, equal, different, out):
     for line in range(min(lines, last - first)):
         for k in range(topics):
             different.shape[line, k] = own[min(first + line, lines - 1), min(k, columns - 1)]
-    fill_rows(rng, different, last - first, np.ones(_BLOCK), 0.0, first * topics, flat)
+    fill_rows(rng, different, last - first, ones, 0.0, first * topics, flat)
 
 
 @njit(cache=True, nogil=True)
-def _draw_words(key, start, stop, n_wk, eta, blocks, quick, sums, loadings):
-    """Gammas and lists of the words of blocks start..stop, and the blocks' column sums."""
+def _draw_words(key, start, stop, n_wk, eta, blocks, quick, sums, loadings, varied=True):
+    """Gammas and lists of the words of blocks start..stop, and the blocks' column sums; ``varied``
+    is None where every η is a number that `fill_equal` serves: the rest is then not compiled."""
+    loadings = uncounted(loadings)
     _, vocabulary, topics = n_wk.shape
     lines, columns = eta.shape[1], eta.shape[2]
     rng = np.empty(2, np.uint64)
-    equal = workspace(1, topics, np.float32)
-    different = workspace(min(lines, _BLOCK), topics, np.float64)
+    room = workspace(1, topics, np.float32)
+    equal = uncounted(room)
+    if varied is not None:
+        room_varied = workspace(min(lines, _BLOCK), topics, np.float64)
+        different, ones = uncounted(room_varied), filled(np.empty(_BLOCK), 1.0)
     places = np.empty(topics + 1, np.uint64)
     for block in range(start, stop):
         replicate = block // blocks
         first = (block % blocks) * _BLOCK
         total = sums[block]
-        total[:] = 0.0
+        filled(total, 0.0)
         last = min(first + _BLOCK, vocabulary)
         values = loadings.value[replicate]
         own = eta[min(replicate, eta.shape[0] - 1)]
         restart(rng, key, block)
-        _fill_block(rng, first, last, own, quick, equal, different, values)
+        if varied is None:
+            flat = values.reshape(-1)
+            fill_equal(rng, equal, own[0, 0], last - first, first * topics, flat)
+        else:
+            _fill_block(rng, first, last, own, quick, equal, different, ones, values)
         for w in range(first, last):
             counts, row = n_wk[replicate, w], values[w]
             prior = own[min(w, lines - 1)]
@@ -95,6 +106,9 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, quick, sums, loadings):
                 else:
                     cut, top = (CUT_QUICK if quick else CUT) * typical, 0.0
                 list_large(row, cut, top, slot, loadings, places)
+    keep(room)
+    if varied is not None:
+        keep(room_varied)
 
 
 def _draw(key, n_wk, eta, out, executor, quick):
@@ -102,7 +116,10 @@ def _draw(key, n_wk, eta, out, executor, quick):
     replicates, vocabulary, topics = n_wk.shape
     blocks = -(-vocabulary // _BLOCK)
     sums = np.empty((replicates * blocks, topics))
-    executor.rows(_draw_words, replicates * blocks, key, n_wk, eta, blocks, quick, sums, out)
+    alike = quick and eta.shape[1:] == (1, 1)
+    alike = alike and bool(np.all((EQUAL_SHAPES[0] <= eta) & (eta <= EQUAL_SHAPES[1])))
+    given = (n_wk, eta, blocks, quick, sums, out, None if alike else True)
+    executor.rows(_draw_words, replicates * blocks, key, *given)
     np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
 
 

@@ -17,6 +17,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.filled import filled
 from pgbn.samplers.simd.lanes import pointer
 
 __all__ = [
@@ -63,7 +64,8 @@ def padded(length):
 @njit(cache=True, nogil=True)
 def weights_room(topics):
     """The array of `weights_in`, zeros: the caller keeps it, and writes the weights there."""
-    return np.zeros((topics + 7) // 8 * 9 + 1)  # a divided list may have a block more
+    size = (np.int64(topics) + 7) // 8 * 9 + 1  # a divided list may have a block more
+    return filled(np.empty(size), 0.0)
 
 
 @njit(cache=True, nogil=True, forceinline=True)

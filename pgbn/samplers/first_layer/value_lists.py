@@ -13,9 +13,11 @@ from scipy.special import gammaincc
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
+from pgbn.samplers.filled import filled
 from pgbn.samplers.first_layer.topic_lists import padded
 from pgbn.samplers.simd.lanes import LANES, pointer
 from pgbn.samplers.simd.places import find_above
+from pgbn.samplers.uncounted import uncounted
 
 __all__ = [
     "CUT",
@@ -110,7 +112,7 @@ def list_large(row, cut, high, slot, loadings, places):
     """
     begin, topics = loadings.start[slot], np.uint64(row.size)
     room = loadings.start[slot + 1] - begin - (8 if high > 0.0 else 0)
-    bound, here = np.full(LANES, cut), pointer(row)
+    bound, here = filled(np.empty(LANES), cut), pointer(row)
     while True:
         length = np.int64(find_above(here, _0, pointer(bound), _0, _0, topics, places, _0))
         if length <= room:
@@ -118,7 +120,7 @@ def list_large(row, cut, high, slot, loadings, places):
         most = row[places[room]]
         for place in range(room + 1, length):
             most = max(most, row[places[place]])
-        bound[:] = most
+        filled(bound, most)
     top, rest = np.int64(0), np.int64(0)
     for i in range(length):  # without a branch, which would be guessed wrongly
         k = places[i]
@@ -180,6 +182,7 @@ def rebuild_loadings(value, scale, bound) -> Loadings:
 @njit(cache=True, nogil=True)
 def list_words(key, start, stop, loadings):
     """The lists of words start..stop of replicates × V, from the values."""
+    loadings = uncounted(loadings)
     vocabulary = loadings.value.shape[1]
     places = np.empty(loadings.value.shape[2] + 1, np.uint64)
     for slot in range(start, stop):

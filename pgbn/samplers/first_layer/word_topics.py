@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.filled import filled
 from pgbn.samplers.first_layer.tokens import Tokens, WordOrder, word_order
 from pgbn.samplers.first_layer.topic_lists import padded
 
@@ -43,7 +44,7 @@ class WordTopics(NamedTuple):
 def _fill(order, z, table, topics):
     """Write the lists of all words from the labels, large counts first."""
     token, topic, count = order.token, table.topic, table.count
-    counts = np.zeros(topics, np.int32)
+    counts = filled(np.empty(topics, np.int32), 0)
     where = np.empty(topics, np.uint16)
     for slot in range(order.start.size - 1):
         begin = table.start[slot]
@@ -96,7 +97,7 @@ def word_topics(
 @njit(cache=True, nogil=True)
 def dense_counts(table, n_wk):
     """Write the lists out as the dense array n_wk (R, V, K)."""
-    n_wk[...] = 0
+    filled(n_wk.reshape(-1), 0)
     vocabulary = n_wk.shape[1]
     for slot in range(table.start.size):
         counts = n_wk[slot // vocabulary, slot % vocabulary]

@@ -17,6 +17,7 @@ from pgbn.samplers.random import restart
 from pgbn.samplers.simd.contract import BLOCK, contract_rows, contraction, load_matrix
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.sums import sum_rows
+from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.row_gammas import HUGE, TINY, fill_rows, workspace
 
 __all__ = ["BLOCK", "draw_layer", "draw_top"]
@@ -77,15 +78,25 @@ def _fill_certain(first, rows, prior, factor, layer, scale):
 
 
 @njit(cache=True, nogil=True)
+def _bound(shape, size):
+    """No shape is below the least."""
+    for i in range(size):
+        shape[i] = shape[i] if not shape[i] < _LEAST else _LEAST
+
+
+@njit(cache=True, nogil=True)
 def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out, sums):
     """Blocks start…stop of 32 rows of ``out`` (R, J, V), numbered r · ⌈J / 32⌉ + block; given
     theta (R, J, K), phi (R, V, K), the counts m (R, J, V) and the rates c + q (R, J).
     ``sums`` (R, J) are those of the rows."""
     _, size, columns = out.shape
     blocks = (size + BLOCK - 1) // BLOCK
-    matrix = contraction(columns, theta.shape[2], np.float32)
-    work, scale = workspace(BLOCK, columns, np.float32), np.empty(BLOCK)
-    rng = np.empty(2, np.uint64)
+    tiles, room = (
+        contraction(columns, theta.shape[2], np.float32),
+        workspace(BLOCK, columns, np.float32),
+    )
+    matrix, work = uncounted(tiles), uncounted(room)
+    rng, scale = np.empty(2, np.uint64), np.empty(BLOCK)
     current = -1
     for block in range(start, stop):
         r, first = block // blocks, block % blocks * BLOCK
@@ -93,11 +104,14 @@ def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out, sums):
         current = load_matrix(matrix, phi, r, current)
         contract_rows(theta[r], first, rows, matrix)
         prior, factor = matrix.out, matrix.sums
-        np.maximum(prior, _LEAST, prior)
-        factor *= coefficient
+        _bound(pointer(prior), np.uint64(prior.size))
+        for i in range(factor.size):
+            factor[i] *= coefficient
         restart(rng, key, block)
-        layer = _Layer(m[r], rate[r], out[r], sums[r])
+        layer = uncounted(_Layer(m[r], rate[r], out[r], sums[r]))
         _draw_rows(rng, work, first, rows, prior, factor, layer, scale)
+    keep(tiles)
+    keep(room)
 
 
 @njit(cache=True, nogil=True)
@@ -105,11 +119,13 @@ def draw_top(key, start, stop, prior, m, rate, out, sums):
     """The same where the rows of a replicate share their prior shapes (R, V)."""
     _, size, columns = out.shape
     blocks = (size + BLOCK - 1) // BLOCK
-    work, scale, once = workspace(BLOCK, columns, np.float32), np.empty(BLOCK), np.ones(1)
-    rng = np.empty(2, np.uint64)
+    room = workspace(BLOCK, columns, np.float32)
+    rng, scale, once, work = np.empty(2, np.uint64), np.empty(BLOCK), np.empty(1), uncounted(room)
+    once[0] = 1.0
     for block in range(start, stop):
         r, first = block // blocks, block % blocks * BLOCK
         rows = min(BLOCK, size - first)
         restart(rng, key, block)
-        layer = _Layer(m[r], rate[r], out[r], sums[r])
+        layer = uncounted(_Layer(m[r], rate[r], out[r], sums[r]))
         _draw_rows(rng, work, first, rows, prior[r : r + 1], once, layer, scale)
+    keep(room)

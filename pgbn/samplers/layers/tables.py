@@ -12,19 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.filled import filled
 from pgbn.samplers.random import restart
 from pgbn.samplers.simd.contract import NEGLIGIBLE
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.pick import ROOM, pick, weigh
 from pgbn.samplers.simd.places import find_nonzero
 from pgbn.samplers.simd.sums import row_total
+from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.crt import draw_crt
 from pgbn.samplers.variates.multinomial import draw_multinomial
 
 __all__ = ["count_tables", "share_tables"]
 
 _MANY = 64  # from this many tables on, a cell is split by binomials
-_0, _1, _ROOM = np.uint64(0), np.uint64(1), np.uint64(ROOM)
+_0, _ROOM = np.uint64(0), np.uint64(ROOM)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -33,7 +35,7 @@ def _split(rng, tables, phi, begin, score, split):
     weight = np.empty(split.size)
     for k in range(split.size):
         weight[k] = phi[begin + np.uint64(k)] * score[k]
-    split[:] = 0
+    filled(split, 0)
     draw_multinomial(rng, tables, weight, split)
 
 
@@ -71,23 +73,25 @@ class _Scratch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _scratch(sizes):
-    columns, line = sizes.columns, sizes.line
+    columns, line = np.int64(sizes.columns), np.int64(sizes.line)
     return _Scratch(
-        np.zeros(line, np.float32),
+        filled(np.empty(line, np.float32), 0.0),
         np.empty(columns * line, np.float32),
-        np.zeros(columns * _ROOM, np.float32),
-        np.empty(columns + _1, np.uint64),
+        filled(np.empty(columns * ROOM, np.float32), 0.0),
+        np.empty(columns + 1, np.uint64),
         np.empty(columns),
         np.empty(columns, np.int64),
-        np.empty(sizes.topics, np.int64),
+        np.empty(np.int64(sizes.topics), np.int64),
     )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _share_rows(key, start, stop, coefficient, sizes, arrays, scratch):
     """The work of `share_tables`, with given scratch."""
-    m, theta, phi, n_phi, n_theta = arrays
-    score, sums, lanes, cells, weight, tables, split = scratch
+    m, theta, phi = arrays.m, arrays.theta, arrays.phi
+    n_phi, n_theta = arrays.n_phi, arrays.n_theta
+    score, sums, lanes, cells = scratch.score, scratch.sums, scratch.lanes, scratch.cells
+    weight, tables, split = scratch.weight, scratch.tables, scratch.split
     documents, columns, topics, size = sizes
     rng = np.empty(2, np.uint64)
     phi_, score_, sums_, lanes_ = pointer(phi), pointer(score), pointer(sums), pointer(lanes)
@@ -95,7 +99,8 @@ def _share_rows(key, start, stop, coefficient, sizes, arrays, scratch):
     for row in range(np.uint64(start), np.uint64(stop)):
         first = row // documents * columns
         own = row * topics
-        n_theta[own : own + topics] = 0
+        for k in range(topics):
+            n_theta[own + k] = 0
         found = find_nonzero(m_, row * columns, columns, cells_)
         if found == _0:
             continue
@@ -113,7 +118,7 @@ def _share_rows(key, start, stop, coefficient, sizes, arrays, scratch):
             count = m[row * columns + cells[p]]
             tables[p] = 1
             if count > 1:
-                tables[p] = draw_crt(rng, count, coefficient * sum_ * weight[p])
+                tables[p] = draw_crt(rng, np.int64(count), coefficient * sum_ * weight[p])
             many |= tables[p] > _MANY or not 0.0 < weight[p] < math.inf
         for p in range(found if many else _0):
             if tables[p] > _MANY or not 0.0 < weight[p] < math.inf:
@@ -153,7 +158,9 @@ def share_tables(key, start, stop, documents, coefficient, m, theta, phi, n_phi,
         n_phi.reshape(-1),
         n_theta.reshape(-1),
     )
-    _share_rows(key, start, stop, coefficient, sizes, arrays, _scratch(sizes))
+    room = _scratch(sizes)
+    _share_rows(key, start, stop, coefficient, sizes, uncounted(arrays), uncounted(room))
+    keep(room)
 
 
 @njit(cache=True, nogil=True)
@@ -170,4 +177,4 @@ def count_tables(key, start, stop, documents, shape, m, n):
             restart(rng, key, row)
         for p in range(found):
             v = cells[p]
-            n[replicate, v] += draw_crt(rng, m[row, v], shape[replicate, v])
+            n[replicate, v] += draw_crt(rng, np.int64(m[row, v]), shape[replicate, v])

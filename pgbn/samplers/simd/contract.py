@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.filled import filled
 from pgbn.samplers.simd.lanes import (
     LANES,
     add_product,
@@ -28,6 +29,7 @@ from pgbn.samplers.simd.lanes import (
 )
 from pgbn.samplers.simd.places import find_above
 from pgbn.samplers.simd.sums import row_total
+from pgbn.samplers.uncounted import keep, uncounted
 
 __all__ = [
     "BLOCK",
@@ -69,8 +71,8 @@ def contraction(columns, inner, kind):
     """Room for products with a matrix of ``columns`` × ``inner``, in numbers of a kind."""
     tiles = (columns + _WIDTH - 1) // _WIDTH
     return Contraction(
-        np.zeros((tiles, inner, _WIDTH), kind),
-        np.ones(1),
+        filled(np.empty(tiles * inner * _WIDTH, kind), 0.0).reshape((tiles, inner, _WIDTH)),
+        np.empty(1),
         np.empty(LANES),
         np.empty((BLOCK, inner + 1), kind),
         np.empty((BLOCK, inner + 1), np.uint64),
@@ -90,7 +92,10 @@ def load_matrix(work, b, replicate, current):
     wanted = min(replicate, b.shape[0] - 1)
     if wanted != current:
         matrix, tiles = b[wanted], work.tiles
-        largest, least = max(matrix.max(), _TINY), 1e-30 if tiles.itemsize == 4 else 0.0
+        largest, least = _TINY, 1e-30 if tiles.itemsize == 4 else 0.0
+        for j in range(matrix.shape[0]):
+            for k in range(matrix.shape[1]):
+                largest = max(largest, matrix[j, k])
         work.scale[0] = largest
         for j in range(matrix.shape[0]):
             for k in range(matrix.shape[1]):
@@ -160,7 +165,8 @@ def contract(_key, start, stop, a, b, out, kind):
     nothing, and only their proportions matter.
     """
     _, size, columns = out.shape
-    work = contraction(columns, a.shape[2], kind)
+    room = contraction(columns, a.shape[2], kind)
+    work = uncounted(room)
     current = -1
     row = start
     while row < stop:
@@ -170,3 +176,4 @@ def contract(_key, start, stop, a, b, out, kind):
         contract_rows(a[min(r, a.shape[0] - 1)], i, rows, work)
         _copy(work, rows, np.uint64(row), np.uint64(columns), out)
         row += rows
+    keep(room)

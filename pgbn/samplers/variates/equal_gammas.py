@@ -16,6 +16,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import LN_2, log1p
+from pgbn.samplers.filled import filled
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import LANES, pointer
 from pgbn.samplers.simd.logarithms import exp2, exp2_single, log2, log2_single
@@ -64,7 +65,8 @@ def _draw_small(rng, shape, number, places, values, out):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _refine(rng, work, shape, rows, place, out):
     """Draw what is below ε in some rows again, in double precision."""
-    columns, begin, small = np.uint64(work.columns), np.uint64(place), np.full(LANES, _SMALL)
+    columns, begin = np.uint64(work.columns), np.uint64(place)
+    small = filled(np.empty(LANES), _SMALL)
     found, places = pointer(work.found), pointer(work.place)
     values, result, bound, number = pointer(work.scale), pointer(out), pointer(small), _0
     for _ in range(rows):

@@ -19,6 +19,7 @@ from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import fused
+from pgbn.samplers.filled import filled
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import LANES, pointer
 from pgbn.samplers.simd.logarithms import exp2, exp2_single, log2, log2_single
@@ -73,11 +74,9 @@ def workspace(rows, columns, kind):
     error of 1e-5 and 0 in place of 1e-38 do no harm."""
     padded = (columns + LANES - 1) // LANES * LANES
     room = padded + np.int64(_ROOM) + LANES
-    shape, below_one = np.empty((rows, padded), kind), np.empty(LANES, kind)
-    shape[:], below_one[:] = 0.5, _BELOW_ONE
     return Workspace(
         columns,
-        shape,
+        filled(np.empty(rows * padded, kind), 0.5).reshape((rows, padded)),
         np.empty(padded, kind),
         np.empty(padded, kind),
         np.empty(room, np.uint64),
@@ -85,7 +84,7 @@ def workspace(rows, columns, kind):
         np.empty(room, kind),
         np.empty(room, kind),
         np.empty(room, kind),
-        below_one,
+        filled(np.empty(LANES, kind), _BELOW_ONE),
         np.empty(padded + 1, np.uint64),
     )
 
