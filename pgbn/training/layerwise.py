@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 MOST_TOKENS = 2**28  # with a label each
-_KERNELS = 22  # that a first training compiles, of three layers of counts
+_KERNELS = 21  # that a first training compiles, of three layers of counts
 
 
 def train_layerwise(

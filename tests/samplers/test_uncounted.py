@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pgbn.samplers.uncounted import uncounted
+from pgbn.samplers.uncounted import keep, uncounted
 
 
 class Inner(NamedTuple):
@@ -54,3 +54,18 @@ def _owner(size, rounds):
 
 def test_arrays_live_until_the_call_returns():
     assert _owner(1000, 200) == 0.0
+
+
+@njit
+def _keeper(size, rounds):
+    room = Outer(Inner(np.ones(size), 1.0), np.ones((size, 1)))
+    free, total = uncounted(room), 0.0
+    for _ in range(rounds):
+        other = np.full(free.y.size, -1.0)
+        total += free.y.sum() + other.sum()
+    keep(room)
+    return total
+
+
+def test_arrays_live_until_they_are_no_longer_kept():
+    assert _keeper(1000, 200) == 0.0

@@ -91,10 +91,8 @@ def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out, sums):
     ``sums`` (R, J) are those of the rows."""
     _, size, columns = out.shape
     blocks = (size + BLOCK - 1) // BLOCK
-    tiles, room = (
-        contraction(columns, theta.shape[2], np.float32),
-        workspace(BLOCK, columns, np.float32),
-    )
+    tiles = contraction(columns, theta.shape[2], np.float32)
+    room = workspace(BLOCK, columns, np.float32)
     matrix, work = uncounted(tiles), uncounted(room)
     rng, scale = np.empty(2, np.uint64), np.empty(BLOCK)
     current = -1
