@@ -10,7 +10,7 @@ __all__ = ["samplers_of_network"]
 
 
 def samplers_of_network(network: Network) -> tuple[str, ...]:
-    """Those of pgbn, and "composed", which serves all."""
+    """Those of pgbn, and "composed", which serves all; none integrates topics out that are given."""
     patterns, names = find_patterns(network.wiring), ("collapsed", "partial", "blocked")
     if isinstance(patterns, str):
         return ("composed",)
@@ -20,6 +20,7 @@ def samplers_of_network(network: Network) -> tuple[str, ...]:
             k.name
             for k in kinds
             if not any(k.why_not(network.wiring, p, patterns) for p in patterns)
+            and (k.name != "collapsed" or not {p.loadings for p in patterns} & set(network.held))
         ),
         "composed",
     )
