@@ -32,7 +32,7 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all."""
-        target = check_path("path", path)
+        target = check_path("path", path or ".")
         if not target.name:
             raise PgbnError(f"path={str(path)!r}: give the name of a file for the picture")
         try:

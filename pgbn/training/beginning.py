@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pgbn.checks import check_path
 from pgbn.engine.compile.sizes import complete_sizes
 from pgbn.engine.data.cells import Cells, read_array, read_data
 from pgbn.engine.data.corpus_cells import read_corpora, read_corpus_cells
@@ -76,7 +77,7 @@ def find_start(start: Any) -> list[TrainedNetwork | GrownNetwork]:
     if isinstance(start, (str, Path)):
         from pgbn.storage.folders import load
 
-        found = load(start)
+        found = load(check_path("start_from", start))
     found = getattr(found, "training_", found)  # of an estimator
     networks = list(found) if isinstance(found, LayerwiseTraining) else [found]
     if not isinstance(networks[-1], (TrainedNetwork, GrownNetwork)):

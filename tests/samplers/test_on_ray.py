@@ -35,8 +35,10 @@ def executor() -> Iterator[pgbn.Ray]:
     """One Ray, and three workers, for all tests."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
+    before = signal.getsignal(signal.SIGTERM)
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR",
              object_store_memory=BYTES)  # fmt: skip
+    signal.signal(signal.SIGTERM, before)  # which Ray took for itself, from all tests that follow
     made = pgbn.Ray(workers=3, timeout=120)
     made.hands()
     yield made

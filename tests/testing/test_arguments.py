@@ -14,7 +14,7 @@ from tests.testing.test_edges import EDGE, SIZES
 NETWORK = pg.Network(pg.Poisson("x", pg.Gamma("a", 2, 2), dims="i"))
 CALLS: dict[str, Callable[[], Any]] = {
     "mutants: network=3 is no": lambda: testing.mutants(3),  # type: ignore[arg-type]
-    "mutants: network='a' is no": lambda: testing.mutant_table("a"),  # type: ignore[arg-type]
+    "mutant_table: network='a' is no": lambda: testing.mutant_table("a"),  # type: ignore[arg-type]
     "geweke: broken=3: give a function": lambda: testing.geweke(NETWORK, {"i": 2}, broken=3),  # type: ignore[arg-type]
     "sbc: broken='a': give a function": lambda: testing.sbc(NETWORK, {"i": 2}, broken="a"),  # type: ignore[arg-type]
     "seed='a' must be": lambda: testing.sbc(NETWORK, {"i": 2}, seed="a"),  # type: ignore[arg-type]

@@ -165,7 +165,7 @@ def _run(
     record = {
         **context.get("record", {}),
         "arguments": writer.arguments,
-        "seconds": round(context["seconds"], 1),
+        "seconds": round(context["seconds"], 3),
     }
     try:
         folders.save(
