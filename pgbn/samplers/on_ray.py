@@ -219,6 +219,8 @@ class RayHands:
         return self.ray.put(value)
 
     def ask(self, worker: int, function: Callable[..., Any], *args: Any) -> _Ticket:
+        if not self.is_alive():  # else Ray would begin anew by itself, without the worker
+            raise PgbnError("Ray was shut down; go on from the last checkpoint (save= and resume)")
         given = [arg.result if isinstance(arg, _Ticket) else arg for arg in args]
         call = self._actors[worker].do.options(num_returns=2)
         return _Ticket(*call.remote(function, *given))
@@ -271,9 +273,10 @@ def _own_signals() -> Iterator[None]:
 
 
 def _end(ray: Any, actors: list[Any], began: bool) -> None:
-    """End the actors, and Ray if it was begun for them."""
+    """End the actors, and Ray if it was begun for them; nothing if Ray has ended, since it would
+    begin anew by itself."""
     with suppress(Exception):
-        for actor in actors:
+        for actor in actors if ray.is_initialized() else ():
             ray.kill(actor)
         if began:
             ray.shutdown()

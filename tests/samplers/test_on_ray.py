@@ -241,6 +241,30 @@ def test_signals_are_as_they_were_when_it_has_begun() -> None:
     assert seen == [signal.SIG_IGN, signal.SIGTERM, signal.SIGHUP]
 
 
+def test_ray_that_was_shut_down_does_not_begin_anew(tmp_path: Path) -> None:
+    """In a process of its own: the chain, the workers and the program end after Ray."""
+    program = (
+        "import ray, pgbn, numpy as np\n"
+        "x = np.ones((300, 3), int)\n"
+        "executor = pgbn.Ray(workers=1)\n"
+        "chain = pgbn.zoo.pfa(2).chain({'x': x}, layer1='partial', executor=executor)\n"
+        "ray.shutdown()\n"
+        "try:\n"
+        "    chain.sweep()\n"
+        "except pgbn.PgbnError as error:\n"
+        "    print(error)\n"
+        "del chain\n"
+        "executor.close()\n"
+        "print(ray.is_initialized())\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                         timeout=300)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "Ray was shut down; go on from the last checkpoint" in run.stdout
+    assert run.stdout.endswith("False\n")
+    assert "Started a local Ray" not in run.stderr
+
+
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_ray, "find_spec", lambda name: None)
     with pytest.raises(pgbn.DataError, match=r"pip install pgbn\[ray\]"):
