@@ -40,8 +40,10 @@ def check_one_width(width: Any, name: str = "width") -> int:
     """A width is an integer of at least 1."""
     if isinstance(width, bool) or not isinstance(width, Integral) or width < 1:
         raise NetworkError(f"{name}={width!r}: must be a positive integer, such as {name}=100")
-    if int(width).bit_length() > 1000:  # what no machine can hold is refused when data are known
-        raise NetworkError(f"{name} has {int(width).bit_length()} bits: give a number below 2^63")
+    bits = int(width).bit_length()
+    if bits > 1000:  # what no machine can hold, but can be printed, is refused when data are known
+        shown = f"{width!r:.60}" if bits < 10_000 else f"a number of {bits} bits"
+        raise NetworkError(f"{name}={shown}: give a number below 2^63")
     return int(width)
 
 
