@@ -22,7 +22,7 @@ from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, smoothing_of
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.partial import allocate_partial
+from pgbn.samplers.first_layer.shared_prior import allocate_shared, prior_sums
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     count_rows,
@@ -139,10 +139,12 @@ class Collapsed(State):
 
 
 class Partial(State):
+    heads = True
+
     def __init__(self, counts, topics, z, threads):
         super().__init__(counts, topics, z)
         self.executor = Threads(threads)
-        self.loadings = empty_loadings(self.n_wk.sum(axis=2), topics, ETA)
+        self.loadings = empty_loadings(self.n_wk.sum(axis=2), topics, ETA, heads=self.heads)
 
     def draw_phi(self):
         words = (*self.order, self.z, self.n_wk)
@@ -151,7 +153,7 @@ class Partial(State):
 
     def draw_labels(self):
         self.executor.rows(
-            allocate_partial,
+            allocate_shared,
             self.documents,
             self.key(),
             self.tokens,
@@ -159,6 +161,7 @@ class Partial(State):
             self.loadings,
             self.m,
             self.priors,
+            prior_sums(self.loadings, self.priors, self.documents, self.executor),
         )
 
     def sweep(self):
@@ -168,6 +171,8 @@ class Partial(State):
 
 class Blocked(Partial):
     """θ is drawn outside the clock: it is a step of the network, not of these kernels."""
+
+    heads = False
 
     def prepare(self):
         self.theta = np.random.default_rng(self.sweeps).standard_gamma(self.m + self.prior)

@@ -13,6 +13,7 @@ from pgbn.samplers.first_layer.collapsed import (
     smoothing_of,
 )
 from pgbn.samplers.first_layer.partial import allocate_partial
+from pgbn.samplers.first_layer.shared_prior import allocate_shared, prior_sums
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     Tokens,
@@ -119,10 +120,14 @@ class Corpus:
         )
 
     def partial(self, key, loadings, prior, share, threads=1):
-        priors = RowPriors(prior, share)
-        Threads(threads).rows(
-            allocate_partial, self.rows, key, self.tokens, self.z, loadings, self.m, priors
-        )
+        """By the kernel for heads, where there are any: then rows share the prior."""
+        priors, executor = RowPriors(prior, share), Threads(threads)
+        given = (self.tokens, self.z, loadings, self.m, priors)
+        if loadings.head.size:
+            known = prior_sums(loadings, priors, self.documents, executor)
+            executor.rows(allocate_shared, self.rows, key, *given, known)
+        else:
+            executor.rows(allocate_partial, self.rows, key, *given)
 
     def check(self, collapsed):
         m, n_wk, n_k = self.counts()

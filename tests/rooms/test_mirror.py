@@ -18,6 +18,8 @@ TOGETHER = {
     "samplers/rows.py": "samplers/test_vectorised.py",
     "samplers/stream.py": "samplers/test_vectorised.py",
     "samplers/sparse.py": "samplers/first_layer/test_blocked.py",
+    "samplers/first_layer/row_topics.py": "samplers/first_layer/test_partial.py",
+    "samplers/first_layer/shared_prior.py": "samplers/first_layer/test_partial.py",
     "samplers/hands.py": "samplers/test_on_ray.py",
     "cli/spread.py": "samplers/test_on_ray.py",
     "cli/twins.py": "cli/test_train.py",

@@ -19,6 +19,7 @@ from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.samplers.content import ByContent
 from pgbn.samplers.first_layer.partial import allocate_partial
+from pgbn.samplers.first_layer.shared_prior import allocate_shared, prior_sums
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.simd.contract import contract
 
@@ -57,7 +58,7 @@ class Partial(FirstLayer):
         self.deliver()
 
     def hold(self, begun: bool = True) -> None:
-        self.topics_held = HeldTopics(self, quick=True, begun=begun)
+        self.topics_held = HeldTopics(self, quick=True, begun=begun, heads=self.shares_prior())
 
     def make_room(self) -> None:
         self.tokens = TokenLabels(self)
@@ -77,13 +78,25 @@ class Partial(FirstLayer):
             shapes[0] += others
         return RowPriors(shapes[0], 1)
 
+    def shares_prior(self) -> bool:
+        """Whether all rows of a replicate have the same a_k, whatever the data say."""
+        program, scores = self.program, self.pattern.scores
+        varies = program.slot(scores, self.pattern.slot).dims
+        alone = len(program.wiring.sources[scores]) == 1
+        return alone and varies.isdisjoint(program.storage[scores][:-1])
+
     def loadings_changed(self, key: int) -> None:
         self.topics_held.take()
 
     def step(self, key: int) -> None:
-        self.executor.rows(allocate_partial, self.rows, key, self.tokens.tokens,
-                 self.tokens.labels, self.topics_held.loadings, self.m, self.prior(),
-                 self.pseudo(held=False))  # fmt: skip
+        loadings, prior, tokens = self.topics_held.loadings, self.prior(), self.tokens
+        given = (tokens.tokens, tokens.labels, loadings, self.m, prior)
+        pseudo = self.pseudo(held=False)
+        if loadings.head.size:
+            known = prior_sums(loadings, prior, self.documents, self.executor)
+            self.executor.rows(allocate_shared, self.rows, key, *given, known, pseudo)
+        else:
+            self.executor.rows(allocate_partial, self.rows, key, *given, pseudo)
         self._count_words()
         self.deliver()
         self.deliver_others(key)

@@ -26,9 +26,12 @@ class HeldTopics:
 
     _key: int | None
 
-    def __init__(self, layer: FirstLayer, quick: bool = False, begun: bool = True) -> None:
-        """``quick``: see `draw_loadings`; unless it has ``begun``, φ will be handed over."""
-        self.layer, self.quick = layer, quick
+    def __init__(
+        self, layer: FirstLayer, quick: bool = False, begun: bool = True, heads: bool = False
+    ) -> None:
+        """``quick``: see `draw_loadings`, ``heads``: `Loadings`; unless it has ``begun``, φ will be
+        handed over."""
+        self.layer, self.quick, self.heads = layer, quick, heads
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
         self.n = np.zeros(self.shape, layer.count_type)
         if begun:
@@ -40,12 +43,12 @@ class HeldTopics:
         layer = self.layer
         cells = layer.program.cells[layer.observed]
         words = cells.totals().astype(np.int64)
-        return empty_loadings(words, layer.topics, layer.typical_eta, self.quick)
+        return empty_loadings(words, layer.topics, layer.typical_eta, self.quick, self.heads)
 
     def take(self) -> None:
         """φ as the program has it."""
         value = self.layer.program.values[self.layer.pattern.loadings]
-        self.loadings, self._key = loadings_of(value, self.layer.executor), None
+        self.loadings, self._key = loadings_of(value, self.layer.executor, self.heads), None
 
     def hand_over(self, loadings: Loadings) -> None:
         """φ as it was drawn elsewhere."""
@@ -80,6 +83,7 @@ class HeldTopics:
             read_state(state, "value", self.shape),
             read_state(state, "scale", (self.shape[0], self.shape[2])),
             read_state(state, "bound", (self.shape[0] * self.shape[1],)),
+            self.heads,
         )
 
     def show(self) -> None:

@@ -23,6 +23,7 @@ from pgbn.samplers.first_layer.value_lists import (
     blank_loadings,
     list_large,
     list_words,
+    pack_large,
 )
 from pgbn.samplers.random import restart
 from pgbn.samplers.simd.lanes import pointer
@@ -98,9 +99,12 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, quick, sums, loadings, vari
                 squares += np.int64(counts[k]) * np.int64(counts[k])
             for k in range(topics):
                 total[k] += row[k]
-            if loadings.large.size:
+            if loadings.topic.size:
                 typical = max(1.0, squares / max(1.0, tokens))
                 slot = replicate * vocabulary + w
+                if loadings.head.size:
+                    pack_large(row, CUT * typical, slot, loadings)
+                    continue
                 if quick and tokens >= OFTEN:
                     cut, top = CUT_OFTEN * typical, CUT_TOP * typical
                 else:

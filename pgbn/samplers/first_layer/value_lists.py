@@ -2,7 +2,9 @@
 
     φ_wk = value_wk · scale_k
 
-A word has few large values; lists of these are short enough for the caches, where Φ is not.
+A word has few large values; lists of these are short enough for the caches, where Φ is not. Lists
+are read one value after another; where values are looked up by their topics, there are heads too:
+bits that say which topics a list has, and where.
 """
 
 import math
@@ -15,7 +17,7 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.filled import filled
 from pgbn.samplers.first_layer.topic_lists import padded
-from pgbn.samplers.simd.lanes import LANES, pointer
+from pgbn.samplers.simd.lanes import LANES, above, load_lanes, lowest_bit, number_of_bits, pointer
 from pgbn.samplers.simd.places import find_above
 from pgbn.samplers.uncounted import uncounted
 
@@ -31,10 +33,12 @@ __all__ = [
     "list_large",
     "list_words",
     "loadings_of",
+    "pack_large",
     "rebuild_loadings",
 ]
 
-_0 = np.uint64(0)
+_0, _1, _5, _7, _8 = (np.uint64(i) for i in (0, 1, 5, 7, 8))
+_16, _32 = np.uint64(LANES), np.uint64(2 * LANES)
 _WORDS = 4096  # whose lists are measured at a time
 # Entries below these parts of a word's typical entry are not listed: of quick draws, of others.
 CUT_QUICK, CUT = 0.004, 0.0015
@@ -50,6 +54,10 @@ class Loadings(NamedTuple):
     room up to start[w + 1], of ``topic`` and ``large``. The first ``top[w]`` of them are those
     above high[w], which most draws need alone, and the others begin at the next block of eight; a
     list that is not divided so has all of its places at the top, and high[w] = 0.
+
+    With heads, lists are not divided and their topics ascend: ``head[w, g]`` says by its low 32
+    bits which of the topics 32 g … 32 g + 31 are listed, and by the high ones where they begin.
+    Without, ``head`` is empty.
     """
 
     value: np.ndarray
@@ -61,9 +69,12 @@ class Loadings(NamedTuple):
     top: np.ndarray
     topic: np.ndarray
     large: np.ndarray
+    head: np.ndarray
 
 
-def empty_loadings(word_counts, topics: int, eta: float, quick: bool = True) -> Loadings:
+def empty_loadings(
+    word_counts, topics: int, eta: float, quick: bool = True, heads: bool = False
+) -> Loadings:
     """Loadings with room for words that occur ``word_counts`` (R, V) times, to be filled; ``eta``
     is a typical number, or ∞ for room for all topics.
 
@@ -72,14 +83,14 @@ def empty_loadings(word_counts, topics: int, eta: float, quick: bool = True) -> 
     """
     replicates, vocabulary = word_counts.shape
     words = word_counts.ravel()
-    others = np.full(words.size, _others(topics, eta, CUT_QUICK if quick else CUT))
-    if quick:
+    others = np.full(words.size, _others(topics, eta, CUT_QUICK if quick and not heads else CUT))
+    if quick and not heads:
         others[words >= OFTEN] = _others(topics, eta, CUT_OFTEN)
     room = padded(np.minimum(topics, np.minimum(words, topics) + others))
-    if quick:
+    if quick and not heads:
         room[words >= OFTEN] += 8  # between the parts of a list
     value = np.empty((replicates, vocabulary, topics))
-    return blank_loadings(value, np.concatenate(([0], np.cumsum(room))))
+    return blank_loadings(value, np.concatenate(([0], np.cumsum(room))), heads)
 
 
 def _others(topics, eta, cut):
@@ -88,8 +99,12 @@ def _others(topics, eta, cut):
     return int(mean + 4.0 * math.sqrt(mean) + 8.0)
 
 
-def blank_loadings(value, start):
+def blank_loadings(value, start, heads=False):
+    """Loadings with empty lists, whose rooms begin at ``start``."""
     replicates, vocabulary, topics = value.shape
+    if heads and start[-1] >= 2**32:  # a head has 32 bits for a place
+        raise ValueError(f"{vocabulary} words with {topics} topics have more than 2^32 large "
+                         "values in all: use fewer topics")  # fmt: skip
     return Loadings(
         value,
         np.empty((replicates, topics)),
@@ -99,7 +114,8 @@ def blank_loadings(value, start):
         np.zeros(replicates * vocabulary),
         np.zeros(replicates * vocabulary, np.int32),
         np.zeros(start[-1], np.uint16),
-        np.zeros(start[-1], np.float32),
+        np.zeros(start[-1] + 1, np.float32),  # what the head of an empty list says may be read
+        np.zeros((replicates * vocabulary if heads else 0, -(-topics // 32)), np.uint64),
     )
 
 
@@ -147,7 +163,49 @@ def list_large(row, cut, high, slot, loadings, places):
     loadings.top[slot] = top
 
 
-def loadings_of(phi, executor: Executor = SERIAL) -> Loadings:
+@njit(cache=True, nogil=True, forceinline=True)
+def _bits_above(row, first, topics, bound):
+    """Which of row[first : first + 32] are above the bound, which is given sixteen times."""
+    if first + _32 <= topics:
+        low = above(load_lanes(row, first), load_lanes(bound, _0))
+        return low | above(load_lanes(row, first + _16), load_lanes(bound, _0)) << _16
+    bits = _0
+    for k in range(first, topics):
+        bits |= np.uint64(row[k] > bound[_0]) << (k - first)
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def pack_large(row, cut, slot, loadings):
+    """List the entries of ``row`` above ``cut``, or above a higher bound that leaves room, with
+    heads."""
+    begin, topics, here = np.uint64(loadings.start[slot]), np.uint64(row.size), pointer(row)
+    topic, large, head = pointer(loadings.topic), pointer(loadings.large), loadings.head[slot]
+    end, bound = np.uint64(loadings.start[slot + 1]), filled(np.empty(LANES), cut)
+    first, place = _0, begin
+    while first < topics:
+        bits = _bits_above(here, first, topics, pointer(bound))
+        if place + number_of_bits(bits) > end:
+            most = 0.0
+            for k in range(first, topics):
+                most = max(most, here[k])
+            filled(bound, most)  # then there is room, or the bound rises again
+            first, place = _0, begin
+            continue
+        head[first >> _5] = place << _32 | bits
+        while bits:
+            k = first + lowest_bit(bits)
+            topic[place], large[place] = k, here[k]
+            bits &= bits - _1
+            place += _1
+        first += _32
+    loadings.bound[slot], loadings.high[slot] = bound[0], 0.0
+    loadings.length[slot] = loadings.top[slot] = place - begin
+    for after in range(place, (place + _7) // _8 * _8):
+        large[after] = 0.0
+
+
+def loadings_of(phi, executor: Executor = SERIAL, heads: bool = False) -> Loadings:
     """The loadings of a given Φ (R, V, K), which is kept, not copied, unless a kernel could not
     take it."""
     if not phi.flags.carray:
@@ -159,24 +217,31 @@ def loadings_of(phi, executor: Executor = SERIAL) -> Loadings:
         cut = CUT * (part * part).sum(axis=2) / np.maximum(part.sum(axis=2), 1e-300)
         room[:, first : first + _WORDS] = (part > cut[:, :, None]).sum(axis=2)
     room = padded(room.ravel())
-    out = blank_loadings(phi, np.concatenate(([0], np.cumsum(room))))
+    out = blank_loadings(phi, np.concatenate(([0], np.cumsum(room))), heads)
     out.scale[...] = 1.0
     executor.rows(list_words, out.length.size, 0, out)
     return out
 
 
-def rebuild_loadings(value, scale, bound) -> Loadings:
+def rebuild_loadings(value, scale, bound, heads: bool = False) -> Loadings:
     """Loadings (see there) from their values, scales and bounds: the lists follow from these."""
-    topics = value.shape[2]
-    slot, topic = np.nonzero(value.reshape(-1, topics) > bound[:, None])
-    length = np.bincount(slot, minlength=bound.size)
-    out = blank_loadings(value, np.concatenate(([0], np.cumsum(padded(length)))))
-    before = np.cumsum(length) - length
-    place = out.start[slot] + np.arange(slot.size) - before[slot]
-    out.topic[place] = topic
-    out.large[place] = value.reshape(-1, topics)[slot, topic]
-    out.scale[...], out.bound[...], out.length[...], out.top[...] = scale, bound, length, length
+    length = (value.reshape(-1, value.shape[2]) > bound[:, None]).sum(axis=1)
+    out = blank_loadings(value, np.concatenate(([0], np.cumsum(padded(length)))), heads)
+    out.scale[...], out.bound[...] = scale, bound
+    _list_again(out)
     return out
+
+
+@njit(cache=True, nogil=True)
+def _list_again(loadings):
+    """The lists of all words, given their bounds."""
+    vocabulary, places = loadings.value.shape[1], np.empty(loadings.value.shape[2] + 1, np.uint64)
+    for slot in range(loadings.length.size):
+        row = loadings.value[slot // vocabulary, slot % vocabulary]
+        if loadings.head.size:
+            pack_large(row, loadings.bound[slot], slot, loadings)
+        else:
+            list_large(row, loadings.bound[slot], 0.0, slot, loadings, places)
 
 
 @njit(cache=True, nogil=True)
@@ -192,4 +257,7 @@ def list_words(key, start, stop, loadings):
         for k in range(row.size):
             squares += row[k] * row[k]
             total += row[k]
-        list_large(row, CUT * squares / total, 0.0, slot, loadings, places)
+        if loadings.head.size:
+            pack_large(row, CUT * squares / total, slot, loadings)
+        else:
+            list_large(row, CUT * squares / total, 0.0, slot, loadings, places)

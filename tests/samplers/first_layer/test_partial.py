@@ -7,7 +7,7 @@ from scipy import stats
 from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.loadings import draw_loadings, draw_phi
 from pgbn.samplers.first_layer.tokens import count_words
-from pgbn.samplers.first_layer.value_lists import empty_loadings, loadings_of
+from pgbn.samplers.first_layer.value_lists import empty_loadings, loadings_of, rebuild_loadings
 from pgbn.samplers.random import stream_key
 from tests.helpers.label_corpus import (
     ETA,
@@ -30,11 +30,12 @@ def test_one_sweep_has_the_exact_law(prior):
     check_one_sweep("partial", PRIORS[prior])
 
 
-def test_long_chain_reaches_the_exact_posterior():
+@pytest.mark.parametrize("heads", [False, True])
+def test_long_chain_reaches_the_exact_posterior(heads):
     """Φ given the labels and the labels given Φ, in turn."""
     prior = np.array([[0.4, 0.9]])
     corpus = Corpus(WORD, ROW, 2, 2, 2, [0, 1, 0, 1])
-    loadings = empty_loadings(np.array([[3, 1]]), 2, ETA)
+    loadings = empty_loadings(np.array([[3, 1]]), 2, ETA, heads=heads)
     samples = []
     for sweep in range(24_000):
         count_words(0, 0, 2, *corpus.order, corpus.z, corpus.n_wk)
@@ -59,60 +60,85 @@ def test_first_label_of_a_wide_case():
     check_first_labels(corpus.z.reshape(replicates, -1), expected)
 
 
-def test_counts_follow_the_labels_sweep_after_sweep():
+@pytest.mark.parametrize("cut", [0.0, 0.2, 2.0], ids=["all listed", "some listed", "none listed"])
+def test_first_label_where_rows_share_the_prior(cut):
+    """The law of the first label drawn, whatever is listed of the word."""
+    word, row, z, prior = wide_case(topics=37)  # two heads for each word
+    replicates, topics, shared = 20_000, prior.shape[1], prior[:1]
+    phi = wide_phi(topics)
+    corpus = Corpus(word, row, 3, 6, topics, np.tile(z, replicates), replicates)
+    bound = np.tile(cut * phi.mean(axis=1), replicates)
+    loadings = rebuild_loadings(np.tile(phi, (replicates, 1, 1)), 1.0, bound, heads=True)
+    assert (loadings.length[word[0]] == topics) == (cut == 0.0)
+    corpus.partial(12, loadings, shared, 3 * replicates)
+    corpus.check(False)
+    rows = np.tile(shared, (3, 1))
+    expected = dense_conditional("partial", 0, z, word, row, rows, phi, topics, 6)
+    check_first_labels(corpus.z.reshape(replicates, -1), expected)
+
+
+@pytest.mark.parametrize("heads", [False, True])
+def test_counts_follow_the_labels_sweep_after_sweep(heads):
     word, row, z, prior = wide_case()
+    prior = prior[:1] if heads else prior
     corpus = Corpus(word, row, 3, 6, prior.shape[1], z)
-    loadings = empty_loadings(np.bincount(word, minlength=6)[None], prior.shape[1], 0.05)
+    words = np.bincount(word, minlength=6)[None]
+    loadings = empty_loadings(words, prior.shape[1], 0.05, heads=heads)
     for sweep in range(50):
         count_words(0, 0, 6, *corpus.order, corpus.z, corpus.n_wk)
         draw_loadings(stream_key(21, sweep), corpus.n_wk, 0.05, loadings)
-        corpus.partial(stream_key(22, sweep), loadings, prior, 1)
+        corpus.partial(stream_key(22, sweep), loadings, prior, 3 if heads else 1)
         corpus.check(False)
 
 
+@pytest.mark.parametrize("heads", [False, True])
 @pytest.mark.parametrize("threads", [2, 3])
-def test_threads_change_no_bit(threads):
+def test_threads_change_no_bit(threads, heads):
     word, row, z, prior = wide_case()
     replicates = 30
+    prior, share = (prior[:1], 3 * replicates) if heads else (np.tile(prior, (replicates, 1)), 1)
     labels = []
     for number in (1, threads):
         corpus = Corpus(word, row, 3, 6, prior.shape[1], np.tile(z, replicates), replicates)
         words = np.tile(np.bincount(word, minlength=6), (replicates, 1))
-        loadings = empty_loadings(words, prior.shape[1], 0.05)
+        loadings = empty_loadings(words, prior.shape[1], 0.05, heads=heads)
         draw_loadings(30, corpus.n_wk, 0.05, loadings, Threads(number))
-        corpus.partial(32, loadings, np.tile(prior, (replicates, 1)), 1, number)
+        corpus.partial(32, loadings, prior, share, number)
         labels.append(corpus.z)
     np.testing.assert_array_equal(*labels)
 
 
+@pytest.mark.parametrize("heads", [False, True])
 @pytest.mark.parametrize("topics", [1, 2, 9])
-def test_rows_and_words_may_be_empty(topics):
+def test_rows_and_words_may_be_empty(topics, heads):
     corpus = Corpus([4, 4, 1], np.array([1, 1, 1]), 3, 5, topics, [0, 0, 0])
     phi = draw_phi(2, corpus.n_wk, 0.05, np.empty(corpus.n_wk.shape))
-    corpus.partial(3, loadings_of(phi), np.full((1, topics), 0.1), 3)
+    corpus.partial(3, loadings_of(phi, heads=heads), np.full((1, topics), 0.1), 3)
     corpus.check(False)
 
 
-def test_a_token_stays_where_no_other_topic_is_possible():
+@pytest.mark.parametrize("heads", [False, True])
+def test_a_token_stays_where_no_other_topic_is_possible(heads):
     corpus = Corpus([0], np.array([0]), 1, 1, 3, [2])
-    corpus.partial(1, loadings_of(np.ones((1, 1, 3))), np.zeros((1, 3)), 1)
+    corpus.partial(1, loadings_of(np.ones((1, 1, 3)), heads=heads), np.zeros((1, 3)), 1)
     assert corpus.z[0] == 2
     # Φ is 0 where the prior is not: the label stays.
     phi = np.array([[[1.0, 0.0, 1.0]]])
-    corpus.partial(3, loadings_of(phi), np.array([[0.0, 1e-300, 0.0]]), 1)
+    corpus.partial(3, loadings_of(phi, heads=heads), np.array([[0.0, 1e-300, 0.0]]), 1)
     assert corpus.z[0] == 2
     corpus.check(True)
 
 
-def test_tiny_priors_are_not_lost_to_rounding():
+@pytest.mark.parametrize("heads", [False, True])
+def test_tiny_priors_are_not_lost_to_rounding(heads):
     """With m = 0 left, weights of 1e-30 decide, although 1 + 1e-30 = 1."""
     replicates = 4000
     corpus = Corpus([0], np.array([0]), 1, 1, 2, np.zeros(replicates), replicates)
     prior = np.array([[1e-30, 3e-30]])
-    corpus.partial(6, loadings_of(np.ones((replicates, 1, 2))), prior, replicates)
+    corpus.partial(6, loadings_of(np.ones((replicates, 1, 2)), heads=heads), prior, replicates)
     assert stats.binomtest(int(corpus.z.sum()), replicates, 0.75).pvalue > 1e-3
     # The same for a topic that is not listed: φ a = 2e-30 against 1e-30.
-    loadings = loadings_of(np.tile([[1.0, 1e-3]], (replicates, 1, 1)))
+    loadings = loadings_of(np.tile([[1.0, 1e-3]], (replicates, 1, 1)), heads=heads)
     assert (loadings.length == 1).all()
     corpus = Corpus([0], np.array([0]), 1, 1, 2, np.zeros(replicates), replicates)
     corpus.partial(7, loadings, np.array([[1e-30, 2e-27]]), replicates)

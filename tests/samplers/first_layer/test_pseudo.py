@@ -13,6 +13,7 @@ from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, s
 from pgbn.samplers.first_layer.known_sums import cell_sums, padded_topics
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.pseudo import PseudoTopics, count_pseudo, pseudo_weight
+from pgbn.samplers.first_layer.shared_prior import allocate_shared, prior_sums
 from pgbn.samplers.first_layer.tokens import RowPriors, Tokens, count_rows
 from pgbn.samplers.first_layer.value_lists import loadings_of
 from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
@@ -55,7 +56,8 @@ def test_labels_given_topics_and_scores(row: int, word: int) -> None:
     check(labels, row, word, expected(row, word, THETA[row]))
 
 
-def test_the_first_token_of_a_row_given_topics_alone() -> None:
+@pytest.mark.parametrize("heads", [False, True])
+def test_the_first_token_of_a_row_given_topics_alone(heads: bool) -> None:
     """The label of word 0 given that word 1 has the topic 1: P(k) ∝ φ_k (m_k + a_k)."""
     tokens, pseudo, _ = many()
     labels = np.tile(np.array([3, 1], np.uint16), 2 * ROWS)
@@ -63,8 +65,12 @@ def test_the_first_token_of_a_row_given_topics_alone() -> None:
     count_rows(np.uint64(0), 0, 2 * ROWS, tokens.row_start, labels, m)
     assert m.sum() == 2 * ROWS
     prior = RowPriors(np.array([[0.3, 0.6]]), 2 * ROWS)
-    allocate_partial(np.uint64(4), 0, 2 * ROWS, tokens, labels, loadings_of(PHI.copy()), m, prior,
-                     pseudo)  # fmt: skip
+    loadings = loadings_of(PHI.copy(), heads=heads)
+    given = (np.uint64(4), 0, 2 * ROWS, tokens, labels, loadings, m, prior)
+    if heads:
+        allocate_shared(*given, prior_sums(loadings, prior, 2 * ROWS), pseudo)
+    else:
+        allocate_partial(*given, pseudo)
     for row in (0, 1):
         check(labels, row, 0, expected(row, 0, np.array([0.3, 1.6])))
     again = np.zeros_like(m)
