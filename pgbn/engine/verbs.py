@@ -51,6 +51,7 @@ class DrawsVerbs:
         statistic: Callable[[Any], Any] | None = None,
         sparse: bool | None = None,
         sizes: Mapping[str, int] | None = None,
+        indexes: Mapping[str, Any] | None = None,
         seed: int = 0,
         threads: int | None = None,
     ) -> Any:
@@ -60,13 +61,14 @@ class DrawsVerbs:
         matrices, one for each draw; ``statistic``, a function of one replicate, gives what it
         returns, as an array (chain, draw, …). More than 1 GB of dense replicates are not made
         unless asked for by ``sparse=False``. ``sizes={"doc": 100}`` predicts 100 new rows: what has
-        the dim is generated given the draws of what has not. The totals of a multinomial are
-        those of the data, where it has data.
+        the dim is generated given the draws of what has not; ``indexes={"author": numbers}`` are
+        the numbers of their categories. The totals of a multinomial are those of the data, where
+        it has data.
         """
         from pgbn.evaluation.prediction import predict
 
         return predict(self._draws, name, statistic=statistic, sparse=sparse, sizes=sizes,
-                       seed=seed, threads=threads)  # fmt: skip
+                       indexes=indexes, seed=seed, threads=threads)  # fmt: skip
 
     def log_likelihood(
         self,

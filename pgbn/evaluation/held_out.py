@@ -22,6 +22,7 @@ then x is a Poisson count and a sum of negative binomials given the counts, w an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -59,7 +60,8 @@ class HeldOut:
 
     ``held_out`` are the held-out tokens, an array as the data of the node, or for ``by="cells"`` a
     masked array in which all cells but the held-out ones are masked, or for ``by="rows"`` the data
-    of new rows, along the first dim of the node.
+    of new rows, along the first dim of the node: ``{"x": new, "author": numbers}`` where rows read
+    others by number.
     """
 
     def __init__(self, network: Network, name: str, held_out: Any, by: str = "tokens") -> None:
@@ -80,6 +82,12 @@ class HeldOut:
         if by == "cells" and isinstance(node, Multinomial):
             raise DataError(f"HeldOut: {name!r} has a known total; give by='tokens'")
         self.network, self.name, self.by, self.node = network, name, by, node
+        self._beside: dict[str, Any] = {}  # what else is known of new rows
+        if by == "rows" and isinstance(held_out, Mapping):
+            if name not in held_out:
+                raise DataError(f"HeldOut: no {name!r} among the data {list(held_out)}")
+            self._beside = {each: data for each, data in held_out.items() if each != name}
+            held_out = held_out[name]
         link = find_link(node)
         self.slot = link.slot if link is not None else node.slots()[0]
         self.cells = self._masked(held_out) if by == "cells" else self._read(held_out)
@@ -154,8 +162,9 @@ class HeldOut:
             draws = draws.to_draws()
         if self.by == "rows":
             found = row_log_likelihood(
-                draws, self.name, particles=particles, seed=seed, data={self.name: self.cells}
-            )
+                draws, self.name, particles=particles, seed=seed,
+                data={self.name: self.cells, **self._beside},
+            )  # fmt: skip
             for logs in found.reshape(-1, found.shape[-1]):
                 self._add_logs(logs)
             return

@@ -9,6 +9,7 @@ of it: all of them as one dense array are made only where that is small or asked
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -36,10 +37,13 @@ def predict(
     statistic: Callable[[Any], Any] | None = None,
     sparse: bool | None = None,
     sizes: Mapping[str, int] | None = None,
+    indexes: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Any:
     """A replicate of an observed node for every draw. See `Draws.predict`."""
+    if indexes and draws.network is not None:
+        draws = replace(draws, network=draws.network.with_indexes(**indexes))
     if statistic is not None and not callable(statistic):
         raise DataError(f"statistic={statistic!r}: give a function of one replicate of the data")
     replay = Replay(draws, name, "predict", sizes, threads)

@@ -88,7 +88,8 @@ def _rest(layer: TokenLayer) -> str:
 def _scores_integral(layer: TokenLayer) -> str:
     """∫ over θ: a product of ratios of gamma functions."""
     notation = layer.notation
-    shape, count = layer.prior, layer.heard()
+    shape = notation.slot(layer.scores, layer.pattern.slot)
+    count = notation.heard_count(layer.scores.name) if layer.pattern.index else layer.heard()
     up = rf"\Gamma({(shape + count).latex})"
     down = rf"\Gamma({shape.latex})"
     if layer.scores.simplex is None:
@@ -96,7 +97,8 @@ def _scores_integral(layer: TokenLayer) -> str:
         tail = rf"\, ({rate.latex})^{{-{count.within(2)}}}"
     else:
         tail = ""  # the total of a row is known, and with it Γ(a·) / Γ(a· + N)
-    indices = ", ".join(notation.index[dim] for dim in reversed(layer.of_scores))
+    dims = layer.scores.axes if layer.pattern.index else layer.of_scores
+    indices = ", ".join(notation.index[dim] for dim in reversed(dims))
     theta = notation.bare(layer.scores.name)
     return rf"\int \ldots\, d{theta} &\propto \prod_{{{indices}}} \frac{{{up}}}{{{down}}}{tail}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.names import Symbol
 from pgbn.explain.notation import Notation
+from pgbn.explain.readers import over
 from pgbn.explain.symbols import DOT
 from pgbn.explain.way import Way
 from pgbn.network.steps import Step
@@ -85,10 +87,35 @@ class TokenLayer:
 
     def heard(self, *, old: bool = False) -> Formula:
         """The counts that the scores hear, of all data that they have."""
-        total = Formula(self.count(*self.of_scores, old=old))
+        total = self._told(self.entry, old)
         for layer in self.beside:
-            total = total + Formula(layer.count(*layer.of_scores))
+            total = total + layer._told(self.entry, False)
         return total
+
+    @property
+    def entry(self) -> dict[str, str]:
+        """The indices of the scores of the row at hand: author(j), where it reads those."""
+        index = dict(self.notation.index)
+        if self.pattern.index:
+            (lookup,) = self.pattern.factor(self.notation.wiring).lookups
+            rows = [index[dim] for dim in lookup.dims]
+            index[lookup.dim] = self.notation.category(lookup.name, rows)
+        return index
+
+    def _told(self, entry: dict[str, str], old: bool) -> Formula:
+        """The counts of these data at an entry of the scores: those of all rows that read it."""
+        notation, readers = self.notation, ""
+        dims = (*self.observed.axes, *self.term.contracted)
+        at = {dim: entry[dim] if dim in self.of_scores else DOT for dim in dims}
+        if self.pattern.index:
+            (lookup,) = self.pattern.factor(notation.wiring).lookups
+            at |= {dim: notation.free(dim, re.findall(r"\w+", entry[lookup.dim]))
+                   for dim in lookup.dims}  # fmt: skip
+            rows = [at[dim] for dim in lookup.dims]
+            which = f"{notation.category(lookup.name, rows)} = {entry[lookup.dim]}"
+            readers = f"{', '.join(rows)} : {which}"
+        mark = "-" if old else ""
+        return over(readers, notation.split(self.observed, self.slot, self.term, at, mark))
 
     @property
     def split(self) -> str:
@@ -123,8 +150,8 @@ class TokenLayer:
 
     @property
     def prior(self) -> Formula:
-        """The shape, or the concentration, of the scores."""
-        return self.notation.slot(self.scores, self.pattern.slot)
+        """The shape, or the concentration, of the scores of a row."""
+        return self.notation.slot(self.scores, self.pattern.slot, self.entry)
 
     @property
     def divisor(self) -> Formula:

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pgbn.nodes import log_pmf
-from pgbn.nodes.base import Array, Observed
+from pgbn.nodes.base import Array, Node, Observed
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import evidence_rule, link_rule
+from pgbn.nodes.rules.registry import evidence_rule, find_link, link_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import expm1_of
 from pgbn.samplers.stream import Stream
 
-__all__ = ["BernoulliPoisson"]
+__all__ = ["BernoulliPoisson", "draws_ones"]
 
 
 class BernoulliPoisson(Observed):
@@ -53,6 +53,13 @@ class BernoulliPoisson(Observed):
 )
 def _counts(stream: Stream, rate: Array) -> Array:
     return vectorised.truncated_poisson(stream, rate)
+
+
+def draws_ones(node: Node) -> bool:
+    """Whether the counts behind the data of a node are drawn as here, above 0 given a 1, and
+    nothing but the rate hears them."""
+    link = find_link(node)
+    return link is not None and link.counts is _counts and node.slots() == ("rate",)
 
 
 evidence_rule(

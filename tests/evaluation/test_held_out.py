@@ -221,3 +221,20 @@ def test_the_current_topics_are_scored_though_nobody_looked_at_them(layer1: str)
         found.append(held_out.perplexity())
         chain.select(["phi1"])  # looking changes nothing
     assert found[0] == found[1]
+
+
+def test_new_rows_that_read_an_author() -> None:
+    """Gam(2, 2) of each author is known from their other documents: rows of the right one fit."""
+    author = pg.Categories("author", dims="doc", of="writer")
+    rate, size = pg.Gamma("rate", 2, 2, dims=("writer", "term")), pg.Gamma("s", 40, 40, dims="doc")
+    net = pg.Network(pg.Poisson("x", size * rate[author], dims=("doc", "term")))
+    data = {"x": [[9, 0], [8, 1], [0, 9], [1, 7]], "author": [0, 0, 1, 1]}
+    draws = net.sample(data, burn_in=5, draws=20, seed=1, progress=False, threads=1)
+    found = []
+    for numbers in ([0, 1], [1, 0]):
+        held_out = HeldOut(net, "x", {"x": [[9, 0], [0, 8]], "author": numbers}, by="rows")
+        held_out.add_draws(draws)
+        found.append(held_out.perplexity())
+    assert found[0] < 0.5 * found[1]
+    with pytest.raises(pg.DataError, match="no 'x' among"):
+        HeldOut(net, "x", {"author": [0]}, by="rows")

@@ -115,3 +115,19 @@ def test_refused(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_refused(build, (pg.PgbnError,), words)
+
+
+def authors() -> pg.Draws:
+    author = pg.Categories("author", dims="doc", of="writer", values=[0, 1, 1])
+    rate = pg.Gamma("rate", 2, 2, dims=("writer", "term"))
+    net = pg.Network(pg.Poisson("x", rate[author], dims=("doc", "term")))
+    x = np.array([[90, 0], [0, 2], [0, 1]])
+    return net.sample({"x": x}, burn_in=2, draws=30, seed=1, progress=False, threads=1)
+
+
+def test_new_rows_have_authors_of_their_own() -> None:
+    found = authors().predict("x", sizes={"doc": 4}, indexes={"author": [1, 0, 0, 1]})
+    assert found.shape == (1, 30, 4, 2)
+    assert (found.mean(axis=(0, 1))[:, 0] > 20).tolist() == [False, True, True, False]
+    with pytest.raises(pg.PgbnError, match=r"author: 3 numbers along 'doc'"):
+        authors().predict("x", sizes={"doc": 4})

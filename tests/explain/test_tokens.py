@@ -42,3 +42,12 @@ def test_the_counts_of_a_row_are_shared_out_among_sets() -> None:
     assert lines[0].startswith(r"P(z_{j i} = k \mid -)")
     assert "s_{g}" not in lines[0]  # the same for all topics
     assert r"\mathrm{Mult}\left(x_{\cdot j \cdot \cdot};\ \propto" in lines[-1]
+
+
+def test_rows_that_share_scores_are_heard_together() -> None:
+    (tags, *_), (words, *_) = lines_of("scores of authors, tags of authors")
+    of_group = r"\sum_{j : \mathrm{group}(j) = t} x_{\cdot j k}"
+    assert rf"r_{{k}} + y^{{-}}_{{\cdot t k}} + {of_group}" in tags
+    own = r"\mathrm{group}(j)"
+    of_group = rf"\sum_{{j' : \mathrm{{group}}(j') = {own}}} x^{{-}}_{{\cdot j' k}}"
+    assert rf"r_{{k}} + {of_group} + y_{{\cdot, {own}, k}}" in words

@@ -59,6 +59,26 @@ def _by_index() -> Network:
     return _counts(_mild("s", "team")[_GROUP] * (_phi() @ _theta()) + usual)
 
 
+def _of_authors(rate: Any) -> Network:
+    """Rows read the scores of their author."""
+    theta = Gamma("theta", Gamma("r", _mild("g0") / 2, 4.0, dims="topic"), _mild("c", "team"),
+                  dims=("team", "topic"))  # fmt: skip
+    return rate(theta)
+
+
+def _authors_and_tags(theta: Gamma) -> Network:
+    return Network(
+        Poisson("x", _phi() @ theta[_GROUP], dims=("doc", "term")),
+        Poisson("y", _phi(0.7, "psi", "tag") @ theta, dims=("team", "tag")),
+        sizes={"topic": 2},
+    )
+
+
+def _author_topic() -> Network:
+    theta = Dirichlet("theta", 0.5, over="topic", dims="team")
+    return _counts(_mild("s", "doc") * (_phi(_mild("eta")) @ theta[_GROUP]))
+
+
 def _background_of_documents() -> Network:
     usual = Dirichlet("beta", 0.5, over="term") * _mild("g", "doc")
     return _counts(_phi() @ _theta(BetaOdds("p", 4, 8, dims="doc")) + usual)
@@ -100,6 +120,12 @@ VARIANTS: dict[str, Callable[[], Network]] = {
     "size of groups": _by_group,
     "size of groups, by number": lambda: _counts(_mild("s", "team")[_GROUP] * (_phi() @ _theta())),
     "size and background of groups, by number": _by_index,
+    "scores of authors": lambda: _of_authors(lambda theta: _counts(_phi() @ theta[_GROUP])),
+    "scores of authors, size": lambda: _of_authors(
+        lambda theta: _counts(_mild("s", "doc") * (_phi() @ theta[_GROUP]))
+    ),
+    "scores of authors, tags of authors": lambda: _of_authors(_authors_and_tags),
+    "shares of authors": _author_topic,
     "background of terms": lambda: _counts(_phi() @ _theta() + _mild("b", "term")),
     "background of documents": _background_of_documents,
     "background and size": _background_and_size,

@@ -244,7 +244,7 @@ class Reader:
                                  if places[dim] not in ("·", *letter.split(", "))}  # fmt: skip
                         array = to_axes(self.program, parent, np.asarray(counts))[0]
                         return _entry(array, self.notation.network[parent].axes,
-                                      {**fixed, lookup.dim: at[rows]})  # fmt: skip
+                                      {**fixed, lookup.dim: self.index(rows, at)})  # fmt: skip
         raise AssertionError(f"no node was told through {category}")
 
     def margin(self, child: str, places: list[int | None], number: int | None = None) -> float:

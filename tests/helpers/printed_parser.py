@@ -199,7 +199,7 @@ class Parser:
             if number or symbol[1] in known or whole:  # no counts, which are kept as sums
                 return lambda at: sum(
                     each(here) for here in reader.cells_over(letter.split(", "), at)
-                    if reader.index(category, here) == at[rows]
+                    if reader.index(category, here) == reader.index(rows, at)
                 )  # fmt: skip
             return lambda at: reader.of_category(symbol[1], symbol[2], letter, match[1], rows, at)
         left, *rest = _RELATION.split(index)

@@ -16,6 +16,8 @@ from tests.helpers.printed_laws import LIMIT
 
 __all__ = ["check_tokens"]
 
+# A count without the token at hand, or a sum of such counts.
+OLD = re.compile(r"(?:\\sum_\{(?:[^{}]|\{\w+\})*\} )?\w+\^\{[^}]*-\}_\{[^}]*\}")
 MINUS = "0000"  # stands for the token that is left out of a count
 
 
@@ -49,11 +51,13 @@ def _shares(
     observed, loadings = chain.network[pattern.observed], chain.network[pattern.loadings]
     term, old = int(sampler.tokens.tokens.word[first]), int(sampler.tokens.labels[first])
     sizes = [chain.program.sizes[dim] for dim in observed.axes[:-1]]
+    if pattern.index:  # tokens are those of an author: any document of theirs
+        row = int(np.argmax(chain.program.indexes[pattern.index].reshape(-1) == row))
     rows = zip(observed.axes[:-1], np.unravel_index(row, sizes), strict=True)
     at = {notation.index[dim]: int(place) for dim, place in rows}
     at[notation.index[loadings.simplex]] = term
     topics, *others = [line.split(r"\propto ", 1)[1] for line in lines if line.startswith("P(")]
-    for found in set(re.findall(r"\w+\^\{[^}]*-\}_\{[^}]*\}", topics)):
+    for found in set(OLD.findall(topics)):
         topics = topics.replace(found, f"({found.replace('-}', '}').replace('^{}', '')} - {MINUS})")
     weights = []
     for label in range(sampler.topics):

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.first_layer.further import FurtherTerms, RowScale
 from pgbn.engine.first_layer.pattern import Pattern
+from pgbn.engine.first_layer.shared import SharedRows
 from pgbn.engine.fused.gamma_layers import LayerTables
 from pgbn.errors import DataError
 from pgbn.network.steps import Step
@@ -69,6 +71,7 @@ class FirstLayer(ABC):
         self.is_given = pattern.loadings in program.wiring.held  # then nobody reads its prior
         self._eta = None if self.is_given else program.slot(pattern.loadings, "concentration")
         self._prior = program.slot(pattern.scores, pattern.slot).get
+        self._shared = SharedRows(program, pattern) if pattern.index else None
         self.row_scale, self.further = RowScale(program, pattern), FurtherTerms(program, pattern)
         link = find_link(program.network.nodes[self.observed])
         self.draws_counts = link is not None and link.counts is not None
@@ -76,7 +79,7 @@ class FirstLayer(ABC):
         self.count_type = np.dtype(np.int64 if self.draws_counts or self.is_masked else np.int32)
         self.m = rows_array(self.executor, (self.rows, self.topics), self.count_type)
         if self.token_bytes and not keeps_rows(self.executor) and program.crew is None:
-            tokens = program.cells[self.observed].sum()
+            tokens = self.cells.sum()
             check_bytes(f"{self.observed}: labels of {tokens} tokens", self.token_bytes * tokens,
                         "use layer1='blocked', which needs no labels")  # fmt: skip
 
@@ -185,6 +188,11 @@ class FirstLayer(ABC):
         return self.program.executor
 
     @property
+    def cells(self) -> Cells:
+        """The counts, a row for each row of the scores."""
+        return self.program.cells[self.observed] if self._shared is None else self._shared.cells
+
+    @property
     def is_masked(self) -> bool:
         """Whether cells are missing."""
         return self.program.cells[self.observed].missing is not None
@@ -255,6 +263,7 @@ class FirstLayer(ABC):
     def deliver_others(self, key: int) -> None:
         """Hand the counts of what stands beside φ·θ to the program."""
         heard: dict[str, NDArray[Any]] = {}
-        self.row_scale.share(stream_key(key, 1), self.m, heard)
+        counts = self.m if self._shared is None else self._shared.row_counts
+        self.row_scale.share(stream_key(key, 1), counts, heard)
         self.further.share(heard)
         self.program.counts.update({(self.observed, name): n for name, n in heard.items()})

@@ -14,6 +14,7 @@ from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.registry import register_sampler
 from pgbn.engine.first_layer.topics import HeldTopics
 from pgbn.engine.plan import Run
+from pgbn.nodes.bernoulli_poisson import draws_ones
 from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.known_sums import cell_sums, padded_topics
 from pgbn.samplers.sparse import SparseCounts
@@ -55,7 +56,9 @@ class Blocked(FirstLayer):
 
     def make_room(self) -> None:
         self._behind = self._known = None
-        if self.draws_counts or self.is_masked:
+        if draws_ones(self.program.network.nodes[self.observed]) and not self.is_masked:
+            self._behind = self._draw_ones
+        elif self.draws_counts or self.is_masked:
             self._behind = latent_counts(self.program, self.observed, self._rates, self._split,
                                          GROUP)  # fmt: skip
 
@@ -66,8 +69,16 @@ class Blocked(FirstLayer):
         if self._behind is not None:
             self._behind(key)
         else:
-            cells = self.program.cells[self.observed]
+            cells = self.cells
             self._split(key, cells, cells.values)
+
+    def _draw_ones(self, key: int) -> None:
+        """Counts behind ones, and their topics, in one pass."""
+        cells = self.program.cells[self.observed]
+        counts = np.empty(cells.values.size, np.int64)
+        phi = padded_topics(self.topics_held.loadings, np.float32)
+        self._split(key, cells, counts, behind=(phi, self.row_scale.get()))
+        self.program.latent_counts[self.observed] = counts
 
     def _rates(self, cells: Cells) -> NDArray[np.float64]:
         """The whole rate at every cell."""
@@ -78,12 +89,12 @@ class Blocked(FirstLayer):
         self._known = (phi, out)
         return out * np.repeat(self.row_scale.get(), np.diff(cells.indptr))
 
-    def _split(self, key: int, cells: Cells, counts: NDArray[np.int64]) -> None:
+    def _split(self, key: int, cells: Cells, counts: NDArray[np.int64], behind: Any = None) -> None:
         held = self.topics_held
         sparse = SparseCounts(cells.indptr, cells.indices, counts)
         further = self.further.counts if self.further.size else None
         split_all_cells(key, sparse, held.loadings, self.scores(), held.n, self.m, self.executor,
-                        self.pseudo(held=True), further, self._known)  # fmt: skip
+                        self.pseudo(held=True), further, self._known, behind)  # fmt: skip
         self._known = None
         held.counts_changed()
         self.deliver()

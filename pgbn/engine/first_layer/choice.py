@@ -12,6 +12,7 @@ from functools import partial
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.nonzero import CoordinateCells
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.pattern import Pattern, find_patterns
 from pgbn.engine.first_layer.registry import automatic, sampler_named, sampler_names
@@ -147,7 +148,20 @@ def _why_not(kind: type[FirstLayer], program: Program, patterns: Sequence[Patter
         cells, topics = program.cells[pattern.observed], program.shape[pattern.loadings][-1]
         reasons.append(kind.why_not_data(cells.missing is not None))
         reasons.append(_too_many(cells, topics))
+        reasons.append(_why_not_shared(program, pattern, cells))
     return next(filter(None, reasons), "")
+
+
+def _why_not_shared(program: Program, pattern: Pattern, cells: Cells) -> str:
+    """Why rows of these data that share scores are not drawn together; "" if they are."""
+    if not pattern.index:
+        return ""
+    shared = f"rows share {pattern.scores} through {pattern.index}"
+    if cells.missing is not None:
+        return f"some cells are missing where {shared}"
+    if cells.is_corpus:
+        return f"{shared}, and are those of a corpus"
+    return f"{shared}, and are coordinates" if isinstance(cells, CoordinateCells) else ""
 
 
 def _too_many(cells: Cells, topics: int, most_tokens: int = MOST_TOKENS) -> str:

@@ -35,7 +35,7 @@ class TokenLabels:
 
     def __init__(self, layer: FirstLayer) -> None:
         program = layer.program
-        cells = program.cells[layer.observed]
+        cells = layer.cells
         self.layer = layer
         executor = program.executor
         self.tokens = expand(cells.indptr, cells.indices, cells.values, executor)

@@ -50,6 +50,8 @@ def plain_pattern(wiring: Wiring) -> Pattern | str:
     assert isinstance(loadings, Dirichlet)
     if len(patterns) > 1:
         return "there are several observed nodes"
+    if pattern.index:
+        return f"{pattern.scores} is read through {pattern.index}"
     if pattern.further(wiring) or scale.factors or scale.coefficient != 1.0:
         return f"the rate of {pattern.observed} is not a product of two nodes"
     eta, free = loadings.concentration, loadings.name not in wiring.held

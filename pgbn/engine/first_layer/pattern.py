@@ -6,10 +6,14 @@
 further terms may be missing; counts may stand behind data of another kind. Several observed nodes
 of a network may have the pattern, and share θ. The counts of those that have it may be drawn by a
 sampler of their own.
+
+Rows may also read scores that they share, θ_{g(j)k} with known g, if data are counts and there are
+no further terms.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgbn.engine.fused.gamma_layers import draws_as
@@ -27,7 +31,8 @@ __all__ = ["Pattern", "find_patterns"]
 class Pattern:
     """counts of ``observed`` ~ Pois(s · ``loadings`` · ``scores`` + …): the names of the three
     nodes, the ``slot`` that holds the prior of the scores, the dim ``topic`` that is summed over,
-    and the ``number`` of the term of the rate that has the scores."""
+    the ``number`` of the term of the rate that has the scores, and the categories through which
+    rows read them, if they do (``index``)."""
 
     observed: str
     loadings: str
@@ -35,6 +40,7 @@ class Pattern:
     slot: str
     topic: str
     number: int = 0
+    index: str = ""
 
     def terms(self, wiring: Wiring) -> tuple[Term, ...]:
         """All terms of the rate."""
@@ -46,6 +52,11 @@ class Pattern:
         """The terms beside that with the scores."""
         terms = self.terms(wiring)
         return (*terms[: self.number], *terms[self.number + 1 :])
+
+    def factor(self, wiring: Wiring) -> Factor:
+        """The scores, as the rate reads them."""
+        factors = self.terms(wiring)[self.number].factors
+        return next(factor for factor in factors if factor.name == self.scores)
 
     def scale(self, wiring: Wiring) -> Term:
         """s_j: the term with the scores, without φ and θ."""
@@ -89,6 +100,9 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
     ]
     if readers:
         return f"{readers[0]} is drawn by a kernel that reads the density of {pattern.loadings}"
+    if pattern.index and (link.counts is not None or len(terms) > 1):
+        what = "further terms" if len(terms) > 1 else "counts that are drawn"
+        return f"{pattern.scores} is read through {pattern.index}, beside {what}"
     further = [factor for term in pattern.further(wiring) for factor in term.factors]
     if any(factor.name == pattern.scores for factor in further):
         return f"{pattern.scores} stands in several terms of the {link.slot} of {node.name}"
@@ -110,6 +124,14 @@ def _is_by_cell(factor: Factor, node: Node) -> bool:
     return terms in factor.dims and any(dim in factor.dims for dim in rows)
 
 
+def _rows_read(factor: Factor, rows: Sequence[str]) -> Sequence[str]:
+    """The dims that the scores of rows have beside the topic: those of the rows, or the one dim
+    that all rows read through their categories."""
+    if len(factor.lookups) == 1 and factor.lookups[0].dims == tuple(rows):
+        return (factor.lookups[0].dim,)
+    return rows
+
+
 def _match(wiring: Wiring, node: Node, slot: str, term: Term, number: int) -> Pattern | str:
     """The pattern, if a term of the rate is s_j Σ_k φ_vk θ_jk."""
     if len(node.axes) > 3:
@@ -122,8 +144,9 @@ def _match(wiring: Wiring, node: Node, slot: str, term: Term, number: int) -> Pa
     others = [n for n in nodes if isinstance(n, (Gamma, Dirichlet)) and n is not loadings]
     if loadings is None or not others:
         return f"the {slot} of {node.name} is not a Dirichlet times a Gamma or Dirichlet"
-    wanted = {(*rows, dim) for dim in term.contracted}
-    scores = next((n for n in others if n.axes in wanted), others[0])
+    read = {f.name: (*_rows_read(f, rows), *f.dims[-1:]) for f in term.factors}
+    fits = [n for n in others if n.axes == read[n.name] and n.axes[-1] in term.contracted]
+    scores = fits[0] if fits else others[0]
     if len(scores.sums_over) > 1:
         return f"{scores.name} sums to one over several dims"
     if scores.name in wiring.held:
@@ -133,16 +156,17 @@ def _match(wiring: Wiring, node: Node, slot: str, term: Term, number: int) -> Pa
         if not given and isinstance(part, built_in) and not draws_as(wiring, part, built_in):
             return f"{part.name} ({type(part).__name__}) has rules or a generate of its own"
     own = [f for f in term.factors if f.name in (loadings.name, scores.name)]
-    looked = next((f for f in own if f.lookups), None)
+    looked = next((f for f in own if f.lookups and f.name not in [n.name for n in fits]), None)
     if looked is not None:
         return f"{looked.name} is read through {looked.lookups[0].name}"
     if not term.contracted or any(f.dims != f.own_dims for f in own):
         return f"the {slot} of {node.name} is not summed over one dim"
-    topic = scores.axes[-1] if scores.axes in wanted else ""
+    topic = scores.axes[-1] if fits else ""
     if loadings.axes != (topic, terms):
         return f"{loadings.name} or {scores.name} has other dims"
     for factor in term.factors:
         if factor not in own and (topic in factor.dims or terms in factor.dims):
             return f"{factor.name or 'a constant'} varies over {topic} or {terms}"
     prior = "shape" if isinstance(scores, Gamma) else "concentration"
-    return Pattern(node.name, loadings.name, scores.name, prior, topic, number)
+    index = "".join(lookup.name for f in own for lookup in f.lookups)
+    return Pattern(node.name, loadings.name, scores.name, prior, topic, number, index)

@@ -41,8 +41,7 @@ class HeldTopics:
     def _room(self) -> Loadings:
         """Where φ is drawn to."""
         layer = self.layer
-        cells = layer.program.cells[layer.observed]
-        words = cells.totals().astype(np.int64)
+        words = layer.cells.totals().astype(np.int64)
         return empty_loadings(words, layer.topics, layer.typical_eta, self.quick, self.heads)
 
     def take(self) -> None:

@@ -82,6 +82,12 @@ class Crew:
     def layers(self, samplers: Mapping[str, FirstLayer]) -> dict[str, FirstLayer]:
         """The samplers of the first layer, their rows with the workers."""
         for observed, sampler in samplers.items():
+            if observed in self.cells and sampler.pattern.index:
+                raise NetworkError(
+                    f"layer1={sampler.name!r} draws rows together that share "
+                    f"{sampler.pattern.scores}, and cannot be spread over workers by "
+                    f"{self.executor!r}; use layer1='general'"
+                )
             if observed in self.cells and not sampler.by_rows:
                 raise NetworkError(
                     f"layer1={sampler.name!r} draws over all rows in turn, and cannot be spread "

@@ -13,6 +13,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor, cut_rows, row_word
+from pgbn.samplers.first_layer.behind_ones import allocate_behind
 from pgbn.samplers.first_layer.known_sums import allocate_known
 from pgbn.samplers.first_layer.pseudo import PseudoTopics, draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
@@ -110,9 +111,12 @@ def split_all_cells(
     pseudo: PseudoTopics | None = None,
     split_e: PseudoTopics | None = None,
     known=None,
+    behind=None,
 ) -> None:
     """Split all cells; n_wk (R, V, K) and m (rows, K), and the counts ``split_e`` of the
-    pseudo-topics, are written anew. ``known`` are `padded_topics` and `cell_sums`, if they are."""
+    pseudo-topics, are written anew. ``known`` are `padded_topics` and `cell_sums`, if they are.
+    ``behind`` are those in single precision and the factors of rows: then the counts are drawn too,
+    see `allocate_behind`."""
     rows = cells.indptr.size - 1
     word, edges = row_word(executor, key, rows), cut_rows(executor, rows, cells, theta, m)
     n_wk[...] = 0
@@ -126,7 +130,9 @@ def split_all_cells(
     def split(start, stop):
         counts, further = free.pop()  # a thread's own, while it works
         given = (theta, counts, m, pseudo, further)
-        if known is None:
+        if behind is not None:
+            allocate_behind(word, start, stop, cells, *behind, *given)
+        elif known is None:
             allocate_blocked(word, start, stop, cells, loadings, *given)
         else:
             phi, sums = known

@@ -28,23 +28,30 @@ from pgbn.samplers.simd.lanes import (
 )
 from pgbn.samplers.variates.multinomial import draw_multinomial
 
-__all__ = ["allocate_known", "cell_sums", "padded_topics"]
+__all__ = [
+    "allocate_known",
+    "cell_sums",
+    "padded_topics",
+    "pick_topic",
+    "split_many",
+    "weigh_topics",
+]
 
 _MANY = 4  # from this many counts a topic on, a cell is split by binomials
 _0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
 
 
-def padded_topics(loadings: Loadings) -> np.ndarray:
+def padded_topics(loadings: Loadings, kind: type[np.floating] = np.float64) -> np.ndarray:
     """φ of every word w = replicate · V + v, (R·V, K), with zeros up to whole lanes."""
     replicates, vocabulary, topics = loadings.value.shape
-    out = np.zeros((replicates * vocabulary, topics + -topics % LANES))
-    np.multiply(loadings.value, loadings.scale[:, None, :],
+    out = np.zeros((replicates * vocabulary, topics + -topics % LANES), kind)
+    np.multiply(loadings.value, loadings.scale[:, None, :], casting="same_kind",
                 out=out.reshape(replicates, vocabulary, -1)[:, :, :topics])  # fmt: skip
     return out
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _weigh(phi, begin, weight, size, reached, lanes):
+def weigh_topics(phi, begin, weight, size, reached, lanes):
     """Σ_k φ_k weight_k; reached[k] becomes the running sum within the lane of topic k, and
     lanes[1 + i] that over the lanes 0 … i."""
     total, k = zeros(weight), _0
@@ -58,23 +65,40 @@ def _weigh(phi, begin, weight, size, reached, lanes):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _pick(rng, target, total, size, reached, lanes):
-    """The topic where the running sum, lane after lane, passes the ``target``; see `_weigh`.
+def pick_topic(target, size, reached, lanes):
+    """The topic where the running sum, lane after lane, passes the ``target``; see `weigh_topics`.
 
-    Rounding may lead beyond the end of the lanes or of a lane, or before its beginning: then
-    another target is drawn.
+    Rounding may lead beyond the end of the lanes or of a lane, or before its beginning: then it is
+    ``size`` or more, and another target is to be drawn.
     """
-    while True:
-        passed = above(load_lanes(lanes, _1), broadcast(target))
-        if passed:
-            chosen = k = lowest_bit(passed)
-            rest = target - lanes[chosen]
-            while k < size:
-                chosen += _LANES * np.uint64(rest >= reached[k])
-                k += _LANES
-            if chosen < size and rest >= 0.0:
-                return chosen
-        target = uniform(rng) * total
+    passed = above(load_lanes(lanes, _1), broadcast(target))
+    if not passed:
+        return size
+    chosen = k = lowest_bit(passed)
+    rest = target - lanes[chosen]
+    while k < size:
+        chosen += _LANES * np.uint64(rest >= reached[k])
+        k += _LANES
+    return chosen if rest >= 0.0 else size
+
+
+@njit(cache=True, nogil=True)
+def split_many(rng, count, row, slot, phi, theta, n_w, counts, pseudo, split_e):
+    """Split a cell of many counts among the topics and pseudo-topics; see `allocate_blocked`."""
+    topics, further = counts.size, 0 if pseudo is None else pseudo.row.shape[1]
+    product, split = np.empty(topics + further), np.zeros(topics + further, np.int64)
+    for k in range(topics):
+        product[k] = phi[slot, k] * theta[row, k]
+    if pseudo is not None:
+        for e in range(further):
+            product[topics + e] = pseudo.row[row, e] * pseudo.word[slot, e]
+    draw_multinomial(rng, count, product, split)
+    for k in range(topics):
+        n_w[k] += split[k]
+        counts[k] += split[k]
+    if pseudo is not None:
+        split_e.row[row] += split[topics:]
+        split_e.word[slot] += split[topics:]
 
 
 @njit(cache=True, nogil=True)
@@ -91,7 +115,7 @@ def cell_sums(key, start, stop, cells, documents, vocabulary, phi, theta, pseudo
             weight[k] = theta[row, k]
         for cell in range(cells.indptr[row], cells.indptr[row + 1]):
             slot = np.uint64(base + cells.indices[cell])
-            total = _weigh(value, slot * size, weights, size, places, sums)
+            total = weigh_topics(value, slot * size, weights, size, places, sums)
             out[cell] = total + pseudo_weight(pseudo, row, slot)
     lanes[0] = reached[0]  # keeps the arrays until here
 
@@ -101,9 +125,7 @@ def allocate_known(key, start, stop, sums, cells, phi, theta, n_wk, m, pseudo=No
     """As `allocate_blocked`, given `padded_topics` and the `cell_sums`."""
     indptr, indices, data = cells
     rows, topics = theta.shape
-    vocabulary, further = n_wk.shape[1], 0 if pseudo is None else pseudo.row.shape[1]
-    rng, product = np.empty(2, np.uint64), np.empty(topics + further)
-    split = np.zeros(topics + further, np.int64)
+    rng, vocabulary = np.empty(2, np.uint64), n_wk.shape[1]
     weight, reached, lanes = np.zeros(phi.shape[1]), np.empty(phi.shape[1]), np.zeros(2 * LANES)
     size, places, running = np.uint64(phi.shape[1]), pointer(reached), pointer(lanes)
     value, weights = pointer(phi), pointer(weight)
@@ -120,21 +142,10 @@ def allocate_known(key, start, stop, sums, cells, phi, theta, n_wk, m, pseudo=No
             w, count = indices[cell], data[cell]
             slot = np.uint64(replicate * vocabulary + w)
             if count > _MANY * topics:
-                for k in range(topics):
-                    product[k] = phi[slot, k] * theta[row, k]
-                if pseudo is not None:
-                    for e in range(further):
-                        product[topics + e] = pseudo.row[row, e] * pseudo.word[slot, e]
-                split[:] = 0
-                draw_multinomial(rng, count, product, split)
-                for k in range(topics):
-                    n_wk[replicate, w, k] += split[k]
-                    counts[k] += split[k]
-                if pseudo is not None:
-                    split_e.row[row] += split[topics:]
-                    split_e.word[slot] += split[topics:]
+                split_many(rng, count, row, slot, phi, theta, n_wk[replicate, w], counts, pseudo,
+                           split_e)  # fmt: skip
                 continue
-            total = _weigh(value, slot * size, weights, size, places, running)
+            total = weigh_topics(value, slot * size, weights, size, places, running)
             for _ in range(count):
                 target = uniform(rng) * sums[cell]
                 if pseudo is not None and target >= total and sums[cell] > total:
@@ -144,7 +155,9 @@ def allocate_known(key, start, stop, sums, cells, phi, theta, n_wk, m, pseudo=No
                     split_e.word[slot, e] += 1
                     continue
                 if total > 0.0:
-                    k = _pick(pointer(rng), target, total, size, places, running)
+                    k = pick_topic(target, size, places, running)
+                    while k >= size:
+                        k = pick_topic(uniform(rng) * total, size, places, running)
                 else:  # all products underflowed
                     k = np.uint64(uniform(rng) * topics)
                 n_wk[replicate, w, k] += 1

@@ -6,7 +6,7 @@ from pgbn.samplers.random import uniform
 from pgbn.samplers.variates.binomial import draw_binomial
 from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
-__all__ = ["draw_poisson", "draw_truncated_poisson"]
+__all__ = ["draw_poisson", "draw_small_truncated", "draw_truncated_poisson"]
 
 _SEARCH = 12.0  # sequential search below this rate
 _LARGEST = 1e18  # rates above it are cut to it: the count must fit in an int64
@@ -52,3 +52,28 @@ def draw_truncated_poisson(rng, rate):
         return 1
     remaining = rate + log1p(uniform(rng) * expm1(-rate))
     return 1 + draw_poisson(rng, remaining)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def draw_small_truncated(rng, rate):
+    """n ~ Poisson(rate) given n >= 1, for rates that are mostly far below 1.
+
+    P(n = 1) = rate / (e^rate - 1) >= 1 - rate / 2, which decides most draws.
+    """
+    u = uniform(rng)
+    if u < 1.0 - 0.5 * rate:
+        return 1
+    return _search_truncated(rng, u, rate)
+
+
+@njit(cache=True, nogil=True)
+def _search_truncated(rng, u, rate):
+    """The count at which the cumulative probability passes u, which a large rate has no use for."""
+    if not rate <= _SEARCH:
+        return draw_truncated_poisson(rng, rate)
+    probability, n = rate / expm1(rate), 1
+    while u > probability > 0.0:
+        u -= probability
+        n += 1
+        probability *= rate / n
+    return n

@@ -17,7 +17,7 @@ REPEATS = 600
 
 def chain_of(threads: int = 1) -> Chain:
     data = {"x": authors().generate(seed=2)["x"] + 2}
-    return Chain(authors(), data, 0, threads=threads)
+    return Chain(authors(), data, 0, threads=threads, layer1="general")
 
 
 def alike(name: str) -> bool:
@@ -59,7 +59,7 @@ def test_it_serves_sums_over_topics_only() -> None:
     assert module.shared_rows(chain.program, DataCounts(network["x"])) is None
 
 
-@pytest.mark.parametrize("layer1", ["blocked", "composed"])
+@pytest.mark.parametrize("layer1", ["general", "composed"])
 def test_both_pass_the_joint_distribution_test(layer1: str) -> None:
     assert geweke(authors(), replicates=1500, sweeps=4, seed=5, layer1=layer1).worst < 4
 

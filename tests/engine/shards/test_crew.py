@@ -23,7 +23,7 @@ CASES: dict[str, tuple[pgbn.Network, str, dict[str, Any]]] = {
     "blocked": (zoo.pgbn([12, 6, 4]), "blocked", {"x": X}),
     "bernoulli": (zoo.pgbn([12, 6], link="bernoulli"), "auto", {"x": np.minimum(X, 1)}),
     "lda": (zoo.lda(12), "partial", {"x": X}),
-    "author_topic": (zoo.author_topic(12), "auto", {"x": X, "author": AUTHORS}),
+    "author_topic": (zoo.author_topic(12), "general", {"x": X, "author": AUTHORS}),
 }
 
 
@@ -154,6 +154,13 @@ def test_collapsed_is_refused_and_partial_named() -> None:
     for layer1 in ("collapsed", "auto"):
         with pytest.raises(pgbn.NetworkError, match=r"'collapsed'.*use layer1='partial'"):
             network.chain(data, layer1=layer1, executor=Spread(2))
+
+
+@pytest.mark.parametrize("layer1", ["auto", "partial"])
+def test_rows_that_share_scores_are_refused_and_the_rules_named(layer1: str) -> None:
+    network, _, data = CASES["author_topic"]
+    with pytest.raises(pgbn.NetworkError, match=r"share theta.*use layer1='general'"):
+        network.chain(data, layer1=layer1, executor=Spread(2))
 
 
 def test_of_a_corpus_auto_is_partial(tmp_path: Path) -> None:
