@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from pgbn.errors import DataError
 from pgbn.evaluation.layer_quality import layer_quality
 from pgbn.evaluation.projection import topics
 from pgbn.evaluation.untwinning import LEAST_TERMS
@@ -48,6 +49,10 @@ _FEWER_BELOW = (
 def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
     """Sentences of warning about a training, and about the documents × terms ``X`` that it is of;
     none if all is well."""
+    if not hasattr(training, "networks"):
+        raise DataError(f"training={training!r:.60}: give the result of pgbn.train_layerwise")
+    if X is not None and len(getattr(X, "shape", ())) != 2:
+        raise DataError(f"X={X!r:.60}: give the documents × terms of the training")
     deepest = trained_network(training)
     found = [_falling(network) for network in training.networks]
     found.append(_too_many(deepest, X))

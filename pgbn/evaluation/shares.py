@@ -10,14 +10,14 @@ say how well the shares of *these* documents are known, not how other documents 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, is_finite_number
+from pgbn.checks import check_integer, check_seed, is_finite_number, listed, numbers
 from pgbn.errors import DataError, PgbnWarning
 from pgbn.storage.memory import check_bytes
 from pgbn.training.kept_draws import each_draw
@@ -50,7 +50,7 @@ def share_draws(
     """(draws, documents, K): posterior draws of θ/θ_· of a layer, for documents × terms ``X``."""
     model = trained_network(model)
     layer, draws = check_layer(model, layer), check_integer("draws", draws, 2)
-    networks, out = each_draw(model), []
+    networks, out, seed = each_draw(model), [], check_seed(seed)
     for number in range(draws):
         with warnings.catch_warnings():
             if number:  # said once
@@ -114,12 +114,16 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
     """The mean shares of documents with the same entry of ``groups``, in the order of their names;
     documents whose entry is None or NaN are left out."""
     interval_of(interval)
-    entries = plain_list(groups)
-    if draws.ndim != 3 or len(entries) != draws.shape[1]:
+    entries, draws = plain_list(groups, "groups"), numbers("draws", draws).astype(np.float64)
+    if draws.ndim != 3 or not draws.size:
+        raise DataError(f"draws of shape {draws.shape}: give shares of (draws, documents, topics)")
+    if len(entries) != draws.shape[1]:
         raise DataError(
             f"{len(entries)} entries for {draws.shape[1]} documents; give one for each of them"
         )
     known = [entry for entry in entries if not _is_missing(entry)]
+    if not all(isinstance(entry, Hashable) for entry in known):
+        raise DataError("groups: give one name, number or date for each document")
     if not known:
         raise DataError("all documents are without a group; give a class or a date for some")
     names = sorted(set(known), key=lambda name: (str(type(name)), name))
@@ -132,13 +136,17 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
     return GroupShares(tuple(names), sizes, *middle_and_ends(means, interval))
 
 
-def plain_list(values: Any) -> list[Any]:
+def plain_list(values: Any, name: str = "dates") -> list[Any]:
     """A column as a list; of a column of Arrow the values, not its boxes around them."""
-    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)
+    plain = values.to_pylist() if hasattr(values, "to_pylist") else values
+    return listed(name, plain, "give one entry for each document")
 
 
 def _is_missing(entry: Any) -> bool:
-    return entry is None or entry != entry  # NaN and NaT are not themselves
+    try:
+        return entry is None or bool(entry != entry)  # NaN and NaT are not themselves
+    except (TypeError, ValueError):  # pandas' NA does not say; of an array each entry does
+        return np.ndim(entry) == 0
 
 
 def time_bins(dates: Any, bins: int = 10) -> list[Any]:
