@@ -23,9 +23,11 @@ __all__ = [
     "check_choice",
     "check_flag",
     "check_integer",
+    "check_mapping",
     "check_names",
     "check_path",
     "check_seed",
+    "check_text",
     "check_unmasked",
     "in_order",
     "is_finite_number",
@@ -83,6 +85,20 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise DataError(f"{name}={value!r:.60} is not known.{did_you_mean(value, known)}")
     return str(value)
+
+
+def check_text(name: str, value: Any) -> str:
+    """A text, or an empty one for None."""
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"{name}={value!r:.60}: give a text")
+    return value or ""
+
+
+def check_mapping(name: str, value: Any) -> dict[Any, Any]:
+    """A dict, or an empty one for None."""
+    if value is not None and not isinstance(value, Mapping):
+        raise DataError(f"{name}={value!r:.60}: give a dict")
+    return dict(value or {})
 
 
 def listed(name: str, value: Any, remedy: str) -> list[Any]:

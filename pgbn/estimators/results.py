@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from pgbn.checks import check_integer, is_integral
+from pgbn.checks import check_integer, is_integral, listed
 from pgbn.errors import DataError
 from pgbn.estimators.arguments import read_executor, validate_documents
 from pgbn.estimators.frames import data_frame
@@ -164,7 +164,10 @@ class TopicResults:
         ``interval``, such as 0.9, a line for each document and topic: document, topic, share, low
         and high, all of the same posterior draws."""
         own: Any = self
-        index = getattr(X, "index", None) if names is None else names
+        index = getattr(X, "index", None)
+        index = None if callable(index) else index  # of a list, its method
+        if names is not None:
+            index = listed("names", names, "give one name for each document")
         shares, *ends = self._shares(X, layer, interval, draws)
         if index is not None and len(index) != len(shares):
             raise DataError(f"names: {len(index)} of them for {len(shares)} documents")

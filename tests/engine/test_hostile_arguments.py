@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +30,10 @@ WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
     "progress of a training": lambda a: pgbn.train_layerwise(X, 3, 1, progress=a),
     "progress of minibatches": lambda a: pgbn.train_minibatch(X, 3, steps=1, progress=a),
     "revise of a schedule": lambda a: NETWORK.schedule_with(a),
+    "network of a chain": lambda a: pgbn.Chain(a, {"x": X}),
+    "network of timing": lambda a: pgbn.time_samplers(a, {"x": X}),
+    "prune": lambda a: pgbn.prune(NETWORK, {}, a, [0]),
+    "minutes of a run": lambda a: pgbn.resume("nowhere", minutes=a),
 }
 
 
@@ -81,3 +86,8 @@ def test_sweeps_without_end(sweeps: object) -> None:
     for argument in ("burn_in", "collect"):
         with pytest.raises(pgbn.PgbnError, match=f"{argument}=.*below 2"):
             pgbn.train_layerwise(X, 3, 1, progress=False, **{argument: sweeps})
+
+
+def test_minutes_that_no_float_holds(tmp_path: Path) -> None:
+    with pytest.raises(pgbn.PgbnError, match="minutes=1000"):
+        pgbn.checkpoint.train(X, tmp_path / "m", max_width=3, depth=1, minutes=10**400)

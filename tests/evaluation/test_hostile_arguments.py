@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.helpers.trained import model_of
 
 X = np.random.default_rng(0).poisson(1.0, (12, 5))
 MODEL = model_of(terms=5)
+PFA = pgbn.zoo.pfa(2)
 LEADING = np.array([[0, 1, 2], [2, 3, 4]])
 SHARES = np.full((3, 12, 2), 0.5)
 DESIGN = np.column_stack([np.ones(12), np.arange(12.0)])
@@ -41,8 +43,22 @@ CALLS: dict[str, Callable[[object], object]] = {
     "burn_in": lambda v: ev.completion_perplexity(MODEL, X, burn_in=v),
     "samples": lambda v: ev.completion_perplexity(MODEL, X, samples=v),
     "units": lambda v: pgbn.infer(MODEL, X, units=v if isinstance(v, np.ndarray) else "all"),
+    "network of held-out data": lambda v: ev.HeldOut(v, "x", X),
+    "name of held-out data": lambda v: ev.HeldOut(PFA, v, X),
+    "by": lambda v: ev.HeldOut(PFA, "x", X, v),
+    "draws of rows": lambda v: ev.row_log_likelihood(v, "x"),
+    "name of rows": lambda v: ev.row_log_likelihood(drawn(), v),
+    "rows": lambda v: ev.row_log_likelihood(drawn(), "x", rows=v),
+    "data of rows": lambda v: ev.row_log_likelihood(drawn(), "x", data=v),
+    "draws of one number": lambda v: pgbn.diagnostics.bulk_ess(v if isinstance(v, int) else "a"),
+    "record": lambda v: pgbn.save(PFA, "nowhere/n", record=v if not isinstance(v, dict) else 3),
     "dtype": lambda v: pgbn.transform_to(MODEL, X, "nowhere.npy", dtype=v),
 }
+
+
+@cache
+def drawn() -> pgbn.Draws:
+    return PFA.sample({"x": X}, burn_in=1, draws=2, chains=1, threads=1, progress=False)
 
 
 @pytest.mark.parametrize("case", CALLS)

@@ -253,7 +253,7 @@ class Chain(ChainVerbs):
 
     def select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
-        wanted = [names] if isinstance(names, str) else listed("select: names", names, "give names")
+        wanted = [names] if isinstance(names, str) else listed("names", names, "give a list")
         for name in wanted:
             if not isinstance(name, str) or name not in self.network.latent:
                 known = did_you_mean(name, self.network.latent)
