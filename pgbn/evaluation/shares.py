@@ -153,15 +153,21 @@ def time_bins(dates: Any, bins: int = 10) -> list[Any]:
     """The beginning of the period of each of ``dates``, of ``bins`` equally long ones; None where
     there is no date. Dates are numbers (years), datetimes, or texts such as "2019-03-01"."""
     bins = check_integer("bins", bins, 1)
+    check_bytes(f"bins={bins}", 24 * bins, "ask for fewer")
     dates = plain_list(dates) if hasattr(dates, "to_pylist") else dates
-    given = np.asarray(dates)
+    try:
+        given = np.asarray(dates)
+    except ValueError:  # entries that are lists
+        given = np.empty((0, 0))
+    if given.ndim != 1:
+        raise DataError("dates: give one year, datetime or text (2019-03-01) for each document")
     if given.dtype.kind in "OUS":
         try:
             given = np.array([None if _is_missing(d) else d for d in dates], "datetime64[s]")
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise DataError(f"dates: {error}; give years, datetimes or texts: 2019-03-01") from None
     is_time = given.dtype.kind == "M"
-    if given.ndim != 1 or not (is_time or given.dtype.kind in "iuf"):
+    if not is_time and given.dtype.kind not in "iuf":
         raise DataError("dates: give one year, datetime or text (2019-03-01) for each document")
     numbers = given.astype("datetime64[s]").astype(np.int64) if is_time else given
     there = ~np.isnat(given) if is_time else np.isfinite(given)

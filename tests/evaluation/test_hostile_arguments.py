@@ -77,6 +77,14 @@ def test_what_was_taken_in_silence() -> None:
         ev.word_coherence(np.array([[-1, 2]]), X, 5)
 
 
+def test_periods() -> None:
+    for dates in ([[1], [2, 3]], [10**30], 3, None, "2019"):
+        with pytest.raises(pgbn.PgbnError, match="dates"):
+            ev.time_bins(dates)
+    with pytest.raises(pgbn.PgbnError, match=r"bins=.* memory"):
+        ev.time_bins([1, 2], 2**62)
+
+
 def test_what_is_meant_all_the_same() -> None:
     assert ev.split_tokens(X, Fraction(1, 2))[0].sum() == ev.split_tokens(X, 0.5)[0].sum()
     assert ev.word_coherence(LEADING.tolist(), X, 5).shape == (2,)
