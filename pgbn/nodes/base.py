@@ -58,7 +58,7 @@ class Node(Expression):
 
     def __init__(self, name: str = "", /, *args: Any, **fields: Any) -> None:
         cls = type(self)
-        if name != "" and "name" in fields:
+        if "name" in fields and not (isinstance(name, str) and name == ""):
             raise NetworkError(
                 f"{cls.__name__}({name!r}): name is given twice, also as {fields['name']!r}"
             )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.testing import check_conjugacy, geweke
+from pgbn.testing import check_conjugacy, geweke, z_counts, z_mean
 
 X = np.random.default_rng(0).poisson(1.0, (12, 9))
 ARRAYS = [np.array([1, 2]), np.array(["poisson", "gamma"]), np.zeros((2, 0)), np.array([None, {}])]
@@ -32,6 +32,12 @@ WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
     "revise of a schedule": lambda a: NETWORK.schedule_with(a),
     "network of a chain": lambda a: pgbn.Chain(a, {"x": X}),
     "network of timing": lambda a: pgbn.time_samplers(a, {"x": X}),
+    "keep of draws": lambda a: NETWORK.sample({"x": X}, 1, 1, keep=a),
+    "mean of a score": lambda a: z_mean([1, 2], a),
+    "pmf of a score": lambda a: z_counts([1, 2], a),
+    "top of a score": lambda a: z_counts([1, 2], np.ones_like, a),
+    "ordered pairs": lambda a: pgbn.distinct(pgbn.Gamma("g", 1, 1, dims="i"), "i", "j", ordered=a),
+    "name of a node": lambda a: pgbn.Gamma(a, 1.0, 1.0),
     "prune": lambda a: pgbn.prune(NETWORK, {}, a, [0]),
     "minutes of a run": lambda a: pgbn.resume("nowhere", minutes=a),
 }
