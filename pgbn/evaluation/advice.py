@@ -108,7 +108,10 @@ def looks_like_noise(X: Any) -> bool:
     """Whether counts are what independence of documents and terms gives, within four standard
     deviations. Counts of one document, of one term, or none at all cannot tell; nor can those that
     repeat less than by chance, as in short texts, where hardly a word comes twice."""
-    counts = sp.csr_array(X).astype(np.float64)
+    try:
+        counts = sp.csr_array(X).astype(np.float64)
+    except ValueError as error:
+        raise DataError(f"X: {error}") from None
     rows, columns = _totals(counts, 1), _totals(counts, 0)
     total, documents, terms = rows.sum(), (rows > 0).sum(), (columns > 0).sum()
     if documents < 2 or terms < 2:

@@ -11,6 +11,7 @@ import pytest
 
 import pgbn
 from pgbn import evaluation as ev
+from pgbn.evaluation.advice import looks_like_noise
 from tests.helpers.trained import model_of
 
 X = np.random.default_rng(0).poisson(1.0, (12, 5))
@@ -75,6 +76,12 @@ def test_what_was_taken_in_silence() -> None:
         ev.word_coherence(LEADING, X, 5, "npm")
     with pytest.raises(pgbn.PgbnError, match="leading: terms -1 to 2, but X has 5"):
         ev.word_coherence(np.array([[-1, 2]]), X, 5)
+
+
+def test_counts_that_no_sparse_matrix_holds() -> None:
+    for odd in (X.astype(np.float16), X.astype(object)):
+        with pytest.raises(pgbn.PgbnError, match="X: "):
+            looks_like_noise(odd)
 
 
 def test_periods() -> None:
