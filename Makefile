@@ -18,6 +18,9 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 endif
 STAMP := $(VENV)/.installed
+# Some containers forbid Python to keep its bytecode: then each of the processes that tests start
+# compiles all of pgbn anew, about a second each.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test check install-check docs long clean
 

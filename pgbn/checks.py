@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -13,22 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.errors import DataError
+from pgbn.errors import DataError, did_you_mean
 
 __all__ = [
     "DEPTH",
     "MOST_LAYERS",
     "MOST_THREADS",
     "WIDTHS",
+    "check_choice",
     "check_flag",
     "check_integer",
+    "check_mapping",
     "check_names",
     "check_path",
     "check_seed",
+    "check_text",
     "check_unmasked",
     "in_order",
     "is_finite_number",
     "is_integral",
+    "listed",
     "numbers",
     "term_names",
     "thread_count",
@@ -73,6 +77,38 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)) and not is_integral(value) and value is not None:
         raise DataError(f"{name}={value!r}: give True or False")
     return bool(value)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    """One of some words, or an error that lists them; an array is none, whatever it holds."""
+    known = list(choices)
+    if not isinstance(value, str) or value not in known:
+        raise DataError(f"{name}={value!r:.60} is not known.{did_you_mean(value, known)}")
+    return str(value)
+
+
+def check_text(name: str, value: Any) -> str:
+    """A text, or an empty one for None."""
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"{name}={value!r:.60}: give a text")
+    return value or ""
+
+
+def check_mapping(name: str, value: Any) -> dict[Any, Any]:
+    """A dict, or an empty one for None."""
+    if value is not None and not isinstance(value, Mapping):
+        raise DataError(f"{name}={value!r:.60}: give a dict")
+    return dict(value or {})
+
+
+def listed(name: str, value: Any, remedy: str) -> list[Any]:
+    """The entries of a list, an array or an iterator; a text is none of them."""
+    try:
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError
+        return list(value)
+    except TypeError:
+        raise DataError(f"{name}={value!r:.60}: {remedy}") from None
 
 
 def thread_count(threads: int | None) -> int:
@@ -128,8 +164,8 @@ def check_names(
     A dict from names to numbers, such as ``CountVectorizer.vocabulary_``, has an order of its own:
     its names are sorted by the numbers, which must be 0, 1, …
     """
-    listed = hasattr(names, "__len__") and hasattr(names, "__getitem__")
-    listed = listed and getattr(names, "ndim", 1) == 1  # of arrays
+    in_a_row = hasattr(names, "__len__") and hasattr(names, "__getitem__")
+    in_a_row = in_a_row and getattr(names, "ndim", 1) == 1 and not isinstance(names, type)
     if isinstance(names, Mapping):
         numbers = list(names.values())
         whole = all(is_integral(number) for number in numbers)
@@ -139,7 +175,7 @@ def check_names(
                 "each once; or give a list of the names in the order of the columns"
             )
         names = sorted(names, key=names.__getitem__)
-    elif isinstance(names, (str, bytes, bytearray, Set)) or not listed:
+    elif isinstance(names, (str, bytes, bytearray, Set)) or not in_a_row:
         kind = "a string" if isinstance(names, str) else f"a {type(names).__name__}"
         raise DataError(f"{argument}: {kind}; give a list of the names, in their order")
     if size is not None and len(names) != size:

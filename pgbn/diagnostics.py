@@ -60,7 +60,7 @@ def bulk_ess(draws: Any) -> float:
 def _chains(draws: Any) -> NDArray[np.float64]:
     try:
         chains = np.asarray(draws, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"draws={draws!r:.60}: give numbers, an array (chains, draws)") from None
     if chains.ndim == 1:
         chains = chains[None]

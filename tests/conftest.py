@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ settings.register_profile(
 def pytest_configure() -> None:
     """What the developer's own shell says must not decide a test."""
     settings.load_profile("pgbn")
+    gc.disable()  # until all tests are collected: nothing of them goes away
     os.environ.pop("PGBN_THREADS", None)  # tests that are about it set it
     os.environ["MPLBACKEND"] = "Agg"  # no windows
     # A shell that starts the tests in the background, or nohup, has them ignore signals that tests
@@ -44,6 +46,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         found = words_of_posix(item.function) if isinstance(item, pytest.Function) else []
         if found:
             item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(found)}"))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: no need to look for cycles among 700,000 objects again
+    and again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

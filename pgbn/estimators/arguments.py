@@ -144,8 +144,8 @@ def check_settings(estimator: Any) -> None:
         raise DataError("eta=None: give a positive number, or one for each layer")
     check_flag("warm_start", estimator.warm_start)
     check_flag("merge_twins", estimator.merge_twins)
-    if estimator.learning not in ("gibbs", "minibatch"):
-        raise DataError(f"learning={estimator.learning!r} must be 'gibbs' or 'minibatch'")
+    if not isinstance(estimator.learning, str) or estimator.learning not in ("gibbs", "minibatch"):
+        raise DataError(f"learning={estimator.learning!r:.60} must be 'gibbs' or 'minibatch'")
     check_integer("batch_size", estimator.batch_size, 1)
     depth = read_depth(estimator)
     if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
@@ -191,7 +191,7 @@ def blaming(name: str) -> Iterator[None]:
     """Errors of scikit-learn say "X", or do not say which argument is wrong: they get its name."""
     try:
         yield
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         text = re.sub(r"\bX\b", name, str(error))
         if text == str(error) and name in text:
             raise

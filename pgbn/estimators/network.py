@@ -134,7 +134,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
                 "data of one; use its own verbs, net.sample and net.infer"
             )
         axes = network[network.observed[0]].axes
-        if len(axes) != 2 or self.rows not in axes:
+        if len(axes) != 2 or not isinstance(self.rows, str) or self.rows not in axes:
             raise DataError(
                 f"rows={self.rows!r}: X is a matrix, and {network.observed[0]} has the dims "
                 f"{axes}; give rows= one of two dims"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from pgbn.checks import check_integer, is_integral
+from pgbn.checks import check_integer, is_integral, listed
 from pgbn.errors import DataError
 from pgbn.estimators.arguments import read_executor, validate_documents
 from pgbn.estimators.frames import data_frame
@@ -164,7 +164,12 @@ class TopicResults:
         ``interval``, such as 0.9, a line for each document and topic: document, topic, share, low
         and high, all of the same posterior draws."""
         own: Any = self
-        index = getattr(X, "index", None) if names is None else names
+        index = getattr(X, "index", None)
+        index = None if callable(index) else index  # of a list, its method
+        if names is not None:
+            if getattr(names, "ndim", 1) != 1:
+                raise DataError(f"names={names!r:.60}: give one name for each document")
+            index = listed("names", names, "give one name for each document")
         shares, *ends = self._shares(X, layer, interval, draws)
         if index is not None and len(index) != len(shares):
             raise DataError(f"names: {len(index)} of them for {len(shares)} documents")
@@ -197,13 +202,13 @@ class TopicResults:
         shares, *ends = self._shares(X, layer, interval, draws)
         if not is_integral(topic) or not 0 <= topic < shares.shape[1]:
             raise DataError(f"topic={topic!r}: layer {layer} has topics 0 to {shares.shape[1] - 1}")
-        if texts is not None and len(texts) != len(shares):
-            raise DataError(f"texts: {len(texts)} of them for {len(shares)} documents")
+        every = None if texts is None else plain_list(texts, "texts")
+        if every is not None and len(every) != len(shares):
+            raise DataError(f"texts: {len(every)} of them for {len(shares)} documents")
         order = np.argsort(-shares[:, topic], kind="stable")[:n]
         table: dict[str, Any] = {"document": order, "share": shares[order, topic]}
         table |= dict(zip(("low", "high"), (end[order, topic] for end in ends), strict=False))
-        if texts is not None:
-            every = plain_list(texts)
+        if every is not None:
             table["text"] = [every[j] for j in order]
         return data_frame(table)
 

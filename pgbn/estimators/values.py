@@ -40,7 +40,7 @@ def feature_node(network: Network, rows: str, features: str | None) -> str:
                 f"features=None: no layer of scores was found; give one of {', '.join(known)}"
             )
         return layers[0].scores
-    if features not in known:
+    if not isinstance(features, str) or features not in known:
         raise DataError(
             f"features={features!r}: no latent node of this name has the dim {rows!r}."
             f"{did_you_mean(str(features), known)}"

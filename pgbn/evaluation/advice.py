@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from pgbn.errors import DataError
 from pgbn.evaluation.layer_quality import layer_quality
 from pgbn.evaluation.projection import topics
 from pgbn.evaluation.untwinning import LEAST_TERMS
@@ -48,6 +49,10 @@ _FEWER_BELOW = (
 def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
     """Sentences of warning about a training, and about the documents × terms ``X`` that it is of;
     none if all is well."""
+    if not hasattr(training, "networks"):
+        raise DataError(f"training={training!r:.60}: give the result of pgbn.train_layerwise")
+    if X is not None and len(getattr(X, "shape", ())) != 2:
+        raise DataError(f"X={X!r:.60}: give the documents × terms of the training")
     deepest = trained_network(training)
     found = [_falling(network) for network in training.networks]
     found.append(_too_many(deepest, X))
@@ -103,7 +108,10 @@ def looks_like_noise(X: Any) -> bool:
     """Whether counts are what independence of documents and terms gives, within four standard
     deviations. Counts of one document, of one term, or none at all cannot tell; nor can those that
     repeat less than by chance, as in short texts, where hardly a word comes twice."""
-    counts = sp.csr_array(X).astype(np.float64)
+    try:
+        counts = sp.csr_array(X).astype(np.float64)
+    except ValueError as error:
+        raise DataError(f"X: {error}") from None
     rows, columns = _totals(counts, 1), _totals(counts, 0)
     total, documents, terms = rows.sum(), (rows > 0).sum(), (columns > 0).sum()
     if documents < 2 or terms < 2:

@@ -18,12 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from pgbn.checks import check_integer
+from pgbn.checks import check_choice, check_integer
 from pgbn.engine.data.cells import read_array
 from pgbn.errors import DataError
 from pgbn.zoo.links import REALS
 
 __all__ = ["coherence", "diversity", "leading_terms", "word_coherence"]
+
+MEASURES = ("npmi", "umass")
 
 
 def leading_terms(phi: ArrayLike, top: int = 10) -> NDArray[np.int64]:
@@ -37,8 +39,7 @@ def leading_terms(phi: ArrayLike, top: int = 10) -> NDArray[np.int64]:
 
 def coherence(phi: ArrayLike, X: Any, measure: str = "npmi", top: int = 10) -> NDArray[np.float64]:
     """The coherence of every topic; ``measure`` is "npmi" or "umass"."""
-    if measure not in ("npmi", "umass"):
-        raise DataError(f"measure={measure!r} must be 'npmi' or 'umass'")
+    check_choice("measure", measure, MEASURES)
     topics = _topics(phi)
     return word_coherence(leading_terms(topics, top), X, topics.shape[1], measure)
 
@@ -48,6 +49,9 @@ def word_coherence(
 ) -> NDArray[np.float64]:
     """The same for words that are chosen already: ``leading`` (K, top) are columns of X, which has
     ``terms`` of them. So the words that `pgbn.evaluation.topics` shows can be judged."""
+    check_choice("measure", measure, MEASURES)
+    terms = check_integer("terms", terms, 1)
+    leading = _columns(leading, terms)
     cells = read_array(REALS.data_node(), X, imputed=False)  # any number from 0 on
     if cells.columns != terms:
         raise DataError(f"X has {cells.columns} columns, but the topics {terms} terms")
@@ -73,6 +77,19 @@ def diversity(phi: ArrayLike, top: int = 25) -> float:
     topics = _topics(phi)
     leading = leading_terms(topics, min(check_integer("top", top, 2), topics.shape[1]))
     return float(np.unique(leading).size / leading.size)
+
+
+def _columns(leading: Any, terms: int) -> NDArray[np.int64]:
+    """Numbers of terms, one row for each topic."""
+    try:
+        found = np.asarray(leading)
+    except ValueError:  # rows of unequal length
+        found = np.empty(0, object)
+    if found.ndim != 2 or found.dtype.kind not in "iu" or found.shape[1] < 2:
+        raise DataError("leading: give the numbers of two terms or more, topics in rows")
+    if found.size and not 0 <= found.min() <= found.max() < terms:
+        raise DataError(f"leading: terms {found.min()} to {found.max()}, but X has {terms} of them")
+    return found.astype(np.int64)
 
 
 def _topics(phi: ArrayLike) -> NDArray[np.float64]:

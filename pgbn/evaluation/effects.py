@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_seed
+from pgbn.checks import check_names, check_seed, numbers
 from pgbn.errors import DataError, did_you_mean
 from pgbn.evaluation.shares import interval_of
 
@@ -47,12 +47,19 @@ def compose(
     K)."""
     low, high = interval_of(interval)
     rng = np.random.default_rng(check_seed(seed))
+    draws, design = _finite("draws", draws, 3), _finite("design", design, 2)
     documents, columns = design.shape
+    names = check_names("terms", terms, columns)
+    if not draws.size or draws.shape[1] != documents:
+        raise DataError(
+            f"draws of shape {draws.shape} for a design of {documents} documents; give shares of "
+            "(draws, documents, topics), as pgbn.evaluation.share_draws does"
+        )
     if documents <= columns:
         raise DataError(f"{documents} documents for {columns} effects; give more documents")
     if np.linalg.matrix_rank(design) < columns:
         raise DataError(
-            f"the effects {', '.join(terms)} cannot be told apart: a column is the sum of others, "
+            f"the effects {', '.join(names)} cannot be told apart: a column is the sum of others, "
             "or constant; leave one out"
         )
     inverse = np.linalg.inv(design.T @ design)
@@ -63,8 +70,15 @@ def compose(
         noise = rng.standard_normal((EACH, columns, share.shape[1]))
         found.append(mean + (root @ noise) * sigma)
     every = np.concatenate(found)
-    return Effects(tuple(terms), every.mean(axis=0), every.std(axis=0),
+    return Effects(tuple(names), every.mean(axis=0), every.std(axis=0),
                    np.quantile(every, low, axis=0), np.quantile(every, high, axis=0))  # fmt: skip
+
+
+def _finite(what: str, value: Any, dims: int) -> Matrix:
+    array = numbers(what, value).astype(np.float64)
+    if array.ndim != dims or not np.isfinite(array).all():
+        raise DataError(f"{what} of shape {array.shape}: give finite numbers in {dims} dimensions")
+    return array
 
 
 def design_matrix(formula: str, columns: Mapping[str, Any]) -> tuple[Matrix, list[str]]:
@@ -77,9 +91,14 @@ def design_matrix(formula: str, columns: Mapping[str, Any]) -> tuple[Matrix, lis
         columns = {name: np.asarray(columns[name]) for name in columns.column_names}
     elif hasattr(columns, "get_columns"):  # a data frame of polars
         columns = {column.name: column.to_numpy() for column in columns.get_columns()}
+    if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
+        raise DataError(f"columns={columns!r:.60}: give a data frame or a dict of columns")
     known = [str(column) for column in columns]  # of a dict, or of a data frame of pandas
     if not known:
         raise DataError("formula: there are no columns; give a data frame or a dict of columns")
+    for name in columns:
+        if np.ndim(columns[name]) != 1:
+            raise DataError(f"columns: {name!r} is no column; give one entry for each document")
     size = len(columns[next(iter(columns))])
     parts: list[tuple[str, Matrix]] = [("(intercept)", np.ones(size))]
     for term in terms:

@@ -9,11 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import is_finite_number, term_names
+from pgbn.engine.data.cells import read_array
 from pgbn.errors import DataError, did_you_mean
 from pgbn.evaluation.projection import project, topics
 from pgbn.storage.blocks import Corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import trained_network
+from pgbn.zoo.links import REALS
 
 __all__ = ["all_topics_graph", "from_anndata", "to_anndata", "to_pyldavis"]
 
@@ -46,7 +48,9 @@ def to_pyldavis(model: Any, X: Any, layer: int = 1, **sampling: Any) -> dict[str
     ``X``; documents without tokens are left out, since it knows none. ``sampling`` is for
     `pgbn.infer`."""
     model = trained_network(model)
-    counts = sp.csr_array(X)
+    cells = read_array(REALS.data_node(), X, imputed=False)
+    parts = (cells.values, cells.indices, cells.indptr)
+    counts = sp.csr_array(parts, shape=(cells.rows, cells.columns))
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     some = np.flatnonzero(lengths > 0)
     if not some.size:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from pgbn.checks import check_integer, term_names
+from pgbn.checks import check_integer, listed, term_names
 from pgbn.errors import DataError, did_you_mean
 from pgbn.evaluation.projection import Topic, project, topic_weights, topics
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
@@ -69,7 +69,8 @@ def topic_stability(models: Sequence[Any], layer: int = 1) -> Matrix:
     """(others, K): the affinity of each topic of the first model with the topic of each other one
     that is matched with it, one to one, so that the sum is largest. Models are chains with other
     seeds on the same data; what is far below 1 comes and goes with the seed."""
-    networks = [trained_network(each, "models") for each in models]
+    given = listed("models", models, "give a list of models, fitted with different seeds")
+    networks = [trained_network(each, "models") for each in given]
     if len(networks) < 2:
         raise DataError("models: give at least two, fitted with different seeds")
     sizes = {network.vocabulary_size for network in networks}
@@ -93,12 +94,12 @@ def _shares(model: TrainedNetwork, layer: int, columns: list[int]) -> Matrix:
 def _columns(model: TrainedNetwork, words: Any, vocabulary: Any) -> list[int]:
     names = term_names(model.vocabulary if vocabulary is None else vocabulary,
                        model.vocabulary_size)  # fmt: skip
-    given = [words] if isinstance(words, str) else list(words)
+    given = [words] if isinstance(words, str) else listed("words", words, "give a list of words")
     if not given:
         raise DataError("words: give at least one word")
     number = {name: column for column, name in enumerate(names)}
     for word in given:
-        if word not in number:
+        if not isinstance(word, str) or word not in number:
             raise DataError(f"{word!r} is no term of the model.{_near(str(word), names)}")
     return [number[word] for word in given]
 

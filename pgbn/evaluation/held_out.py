@@ -65,16 +65,18 @@ class HeldOut:
     """
 
     def __init__(self, network: Network, name: str, held_out: Any, by: str = "tokens") -> None:
-        if name not in network.observed:
+        if not isinstance(network, Network):
+            raise DataError(f"HeldOut: network={network!r:.60} is no pgbn.Network")
+        if not isinstance(name, str) or name not in network.observed:
             raise DataError(
                 f"HeldOut: {name!r} is not an observed node.{did_you_mean(name, network.observed)}"
             )
         node = network.nodes[name]
         assert isinstance(node, Observed)
-        if not isinstance(node, _TYPES) or by not in _WAYS:
+        if not isinstance(node, _TYPES) or not isinstance(by, str) or by not in _WAYS:
             kinds = ", ".join(kind.__name__ for kind in _TYPES)
             raise DataError(
-                f"HeldOut: {name!r} is a {type(node).__name__}, by={by!r}: nodes of the types "
+                f"HeldOut: {name!r} is a {type(node).__name__}, by={by!r:.60}: nodes of the types "
                 f"{kinds} are scored by='tokens', 'cells' or 'rows'"
             )
         if by == "tokens" and isinstance(node, BernoulliPoisson):

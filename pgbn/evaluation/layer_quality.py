@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer
+from pgbn.checks import check_integer, listed
 from pgbn.errors import DataError
 from pgbn.evaluation.projection import leading_words, topic_weights
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
@@ -104,7 +104,8 @@ def layer_quality(
 ) -> list[LayerQuality]:
     """How each layer reads, or those in ``layers``, by their ten leading words."""
     model = trained_network(model)
-    chosen = range(1, model.depth + 1) if layers is None else layers
+    every = range(1, model.depth + 1)
+    chosen = every if layers is None else listed("layers", layers, "give a list of layers: [1, 2]")
     return [_quality(model, check_layer(model, t, "layers"), relevance) for t in chosen]
 
 

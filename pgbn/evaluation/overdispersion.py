@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, is_finite_number
+from pgbn.checks import check_integer, is_finite_number, numbers
 from pgbn.errors import DataError
 from pgbn.training.trained import TrainedNetwork, trained_network
 
@@ -46,7 +46,7 @@ def predicted_overdispersion(
     model = trained_network(model)
     try:
         rates = np.asarray(model.c if c is None else c, np.float64)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise DataError(f"c={c!r}: give {model.depth} numbers, one for each layer") from None
     if rates.shape != (model.depth,):
         raise DataError(f"c: {rates.size} rates for {model.depth} layers")
@@ -64,7 +64,8 @@ def predicted_overdispersion(
 
 def variance_to_mean(counts: Any) -> NDArray[np.float64]:
     """The empirical ratio of each column over documents; NaN for a column of zeros."""
-    array = np.asarray(counts.toarray() if sp.issparse(counts) else counts, np.float64)
+    array = numbers("counts", counts.toarray() if sp.issparse(counts) else counts)
+    array = array.astype(np.float64)
     if array.ndim != 2 or array.shape[0] < 2:
         raise DataError(f"counts of shape {array.shape}: give at least two documents × factors")
     mean = array.mean(axis=0)

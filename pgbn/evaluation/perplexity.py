@@ -43,6 +43,7 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
     The split of a document depends on its counts and the seed only.
     """
     _check_fraction(fraction)
+    fraction = float(fraction)
     cells = read_array(COUNTS.data_node(), X, imputed=False)
     counts = cells.values
     total = int(counts.sum())
@@ -137,9 +138,9 @@ class HeldOutPerplexity:
             )
         latent = chain.network.latent
         for argument, name in (("phi", phi), ("theta", theta)):
-            if name not in latent:
+            if not isinstance(name, str) or name not in latent:
                 raise DataError(
-                    f"{argument}={name!r}: the chain has no such latent node, but "
+                    f"{argument}={name!r:.60}: the chain has no such latent node, but "
                     f"{', '.join(latent)}; name its topics × terms and documents × topics, such as "
                     'add_chain(chain, phi="phi", theta="theta")'
                 )
@@ -237,9 +238,9 @@ def completion_perplexity(
         out = HeldOutPerplexity(read_new_documents(model, held_out, name="held_out")[0], threads)
         if out.shape[0] != seen.rows:
             raise DataError(f"held_out has {out.shape[0]} documents, but X has {seen.rows}")
+    burn_in = check_integer("burn_in", burn_in, 0)
+    samples = check_integer("samples", samples, 1)
     if before is not None:
-        check_integer("burn_in", burn_in, 0)
-        check_integer("samples", samples, 1)
         executor = executor_of(threads)
         for sample in joint_samples(model, before, seen, burn_in, samples, seed, executor):
             out.add(*sample)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from pgbn.checks import check_integer, check_seed
+from pgbn.checks import check_integer, check_mapping, check_seed
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.posterior import posterior_of
 from pgbn.engine.compile.program import Program
@@ -96,13 +96,13 @@ def row_log_likelihood(
     """
     network = _network(draws, name, data is not None)
     plate = network.nodes[name].axes[0] if rows is None and network.nodes[name].axes else rows
-    if plate not in network.nodes[name].axes:
-        raise DataError(f"rows={rows!r}: {name!r} has the dims {network.nodes[name].axes}")
+    if not isinstance(plate, str) or plate not in network.nodes[name].axes:
+        raise DataError(f"rows={rows!r:.60}: {name!r} has the dims {network.nodes[name].axes}")
     _check_independent(network, plate)
     check_integer("particles", particles, 1)
     cells = dict(draws.data)
     if data is not None:
-        told = set(data)
+        told = set(check_mapping("data", data))
         network, data = bind_indexes(network, data)
         whole = row_network(network, plate)
         known = known_data(network, whole, data)
@@ -130,15 +130,17 @@ def row_log_likelihood(
 
 
 def _network(draws: Draws, name: str, new: bool) -> Network:
-    if draws.network is None:
+    network: Network | None = getattr(draws, "network", None)
+    if network is None:
         raise PgbnError(
             "log_likelihood: these draws do not know their network; take those that "
             "Network.sample returned"
         )
-    if name not in draws.network.observed or not (new or name in draws.data):
-        known = did_you_mean(name, draws.network.observed)
-        raise DataError(f"log_likelihood: {name!r} is not an observed node.{known}")
-    return draws.network
+    known = isinstance(name, str) and name in network.observed
+    if not known or not (new or name in draws.data):
+        near = did_you_mean(name, network.observed)
+        raise DataError(f"log_likelihood: {name!r:.60} is not an observed node.{near}")
+    return network
 
 
 def _check_independent(network: Network, plate: str) -> None:

@@ -10,14 +10,14 @@ say how well the shares of *these* documents are known, not how other documents 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, is_finite_number
+from pgbn.checks import check_integer, check_seed, is_finite_number, listed, numbers
 from pgbn.errors import DataError, PgbnWarning
 from pgbn.storage.memory import check_bytes
 from pgbn.training.kept_draws import each_draw
@@ -50,7 +50,7 @@ def share_draws(
     """(draws, documents, K): posterior draws of θ/θ_· of a layer, for documents × terms ``X``."""
     model = trained_network(model)
     layer, draws = check_layer(model, layer), check_integer("draws", draws, 2)
-    networks, out = each_draw(model), []
+    networks, out, seed = each_draw(model), [], check_seed(seed)
     for number in range(draws):
         with warnings.catch_warnings():
             if number:  # said once
@@ -114,12 +114,16 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
     """The mean shares of documents with the same entry of ``groups``, in the order of their names;
     documents whose entry is None or NaN are left out."""
     interval_of(interval)
-    entries = plain_list(groups)
-    if draws.ndim != 3 or len(entries) != draws.shape[1]:
+    entries, draws = plain_list(groups, "groups"), numbers("draws", draws).astype(np.float64)
+    if draws.ndim != 3 or not draws.size:
+        raise DataError(f"draws of shape {draws.shape}: give shares of (draws, documents, topics)")
+    if len(entries) != draws.shape[1]:
         raise DataError(
             f"{len(entries)} entries for {draws.shape[1]} documents; give one for each of them"
         )
     known = [entry for entry in entries if not _is_missing(entry)]
+    if not all(isinstance(entry, Hashable) for entry in known):
+        raise DataError("groups: give one name, number or date for each document")
     if not known:
         raise DataError("all documents are without a group; give a class or a date for some")
     names = sorted(set(known), key=lambda name: (str(type(name)), name))
@@ -132,28 +136,38 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
     return GroupShares(tuple(names), sizes, *middle_and_ends(means, interval))
 
 
-def plain_list(values: Any) -> list[Any]:
+def plain_list(values: Any, name: str = "dates") -> list[Any]:
     """A column as a list; of a column of Arrow the values, not its boxes around them."""
-    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)
+    plain = values.to_pylist() if hasattr(values, "to_pylist") else values
+    return listed(name, plain, "give one entry for each document")
 
 
 def _is_missing(entry: Any) -> bool:
-    return entry is None or entry != entry  # NaN and NaT are not themselves
+    try:
+        return entry is None or bool(entry != entry)  # NaN and NaT are not themselves
+    except (TypeError, ValueError):  # pandas' NA does not say; of an array each entry does
+        return np.ndim(entry) == 0
 
 
 def time_bins(dates: Any, bins: int = 10) -> list[Any]:
     """The beginning of the period of each of ``dates``, of ``bins`` equally long ones; None where
     there is no date. Dates are numbers (years), datetimes, or texts such as "2019-03-01"."""
     bins = check_integer("bins", bins, 1)
+    check_bytes(f"bins={bins}", 24 * bins, "ask for fewer")
     dates = plain_list(dates) if hasattr(dates, "to_pylist") else dates
-    given = np.asarray(dates)
+    try:
+        given = np.asarray(dates)
+    except ValueError:  # entries that are lists
+        given = np.empty((0, 0))
+    if given.ndim != 1:
+        raise DataError("dates: give one year, datetime or text (2019-03-01) for each document")
     if given.dtype.kind in "OUS":
         try:
             given = np.array([None if _is_missing(d) else d for d in dates], "datetime64[s]")
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise DataError(f"dates: {error}; give years, datetimes or texts: 2019-03-01") from None
     is_time = given.dtype.kind == "M"
-    if given.ndim != 1 or not (is_time or given.dtype.kind in "iuf"):
+    if not is_time and given.dtype.kind not in "iuf":
         raise DataError("dates: give one year, datetime or text (2019-03-01) for each document")
     numbers = given.astype("datetime64[s]").astype(np.int64) if is_time else given
     there = ~np.isnat(given) if is_time else np.isfinite(given)

@@ -122,13 +122,13 @@ class Network(Verbs):
 
     def role(self, name: str) -> str:
         """What a node is here: "observed", "given" or "latent"."""
-        if name in self.held:
+        if self[name].name in self.held:
             return "given"
         return "observed" if name in self.observed else "latent"
 
     def __getitem__(self, name: str) -> Node:
-        if name not in self.nodes:
-            raise NetworkError(f"there is no node {name!r}.{did_you_mean(name, self.nodes)}")
+        if not isinstance(name, str) or name not in self.nodes:
+            raise NetworkError(f"there is no node {name!r:.60}.{did_you_mean(name, self.nodes)}")
         return self.nodes[name]
 
     def __contains__(self, item: object) -> bool:
@@ -165,6 +165,8 @@ class Network(Verbs):
 
     def schedule_with(self, revise: Revise | None) -> Schedule:
         """The schedule in which ``revise(wiring, step)`` stands for a step, see `steps_of`."""
+        if revise is not None and not callable(revise):
+            raise NetworkError(f"revise={revise!r:.60}: give a function of (wiring, step), or None")
         steps = steps_of(self.wiring, revise)
         return Schedule(
             derive(steps) if self.order is None else reorder(steps, self.order), self.held

@@ -35,6 +35,7 @@ Array = NDArray[Any]
 
 _types: dict[str, type[Node]] = {}
 _definitions: dict[tuple[str, str], list[type[Node]]] = {}
+_slots: dict[type[Node], tuple[str, ...]] = {}
 
 
 class Node(Expression):
@@ -57,7 +58,7 @@ class Node(Expression):
 
     def __init__(self, name: str = "", /, *args: Any, **fields: Any) -> None:
         cls = type(self)
-        if name != "" and "name" in fields:
+        if "name" in fields and not (isinstance(name, str) and name == ""):
             raise NetworkError(
                 f"{cls.__name__}({name!r}): name is given twice, also as {fields['name']!r}"
             )
@@ -107,11 +108,18 @@ class Node(Expression):
     @classmethod
     def slots(cls) -> tuple[str, ...]:
         """The names of the fields that take expressions, in order."""
-        return tuple(
+        if cls in _slots:
+            return _slots[cls]
+        found = tuple(
             name
             for name, field in cls.model_fields.items()
             if isinstance(field.annotation, type) and issubclass(field.annotation, Expression)
         )
+        if getattr(
+            cls, "__pydantic_complete__", False
+        ):  # kept, since every network asks a hundred times
+            _slots[cls] = found
+        return found
 
     @property
     def axes(self) -> tuple[str, ...]:

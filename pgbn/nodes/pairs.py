@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
+from pgbn.checks import check_flag
 from pgbn.nodes.expression import Expression, Slot, to_expression
 
 __all__ = ["Pairs", "distinct", "same"]
@@ -57,7 +58,7 @@ def distinct(expression: Any, first: str, second: str, *, ordered: bool = False)
 
     A graph: ``distinct(phi.rename(vertex="i") @ phi.rename(vertex="j"), "i", "j")``.
     """
-    relation = "distinct" if ordered else "upper"
+    relation = "distinct" if check_flag("ordered", ordered) else "upper"
     return Pairs(of=to_expression(expression), first=first, second=second, relation=relation)
 
 

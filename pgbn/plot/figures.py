@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError, PgbnError
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
@@ -43,7 +44,8 @@ def topic_graph(
 
     The top layer is at the left; topics linked to each other lie at similar heights.
     """
-    data = report_data(model, **options)
+    topics, links = check_integer("topics", topics, 1), check_integer("links", links, 0)
+    words, data = check_integer("words", words, 1), report_data(model, **options)
     shown = [_heaviest(weight, topics) for weight in data.weights]
     order = _arrange(data, shown)
     rows = max(len(layer) for layer in order)
@@ -163,11 +165,12 @@ def top_words(
     **options: Any,
 ) -> Axes:
     """The probabilities of the words that stand for a topic, projected to the vocabulary."""
-    data = report_data(model, **options)
+    top, data = check_integer("top", top, 1), report_data(model, **options)
     psi = data.project(layer)
-    if topic not in range(psi.shape[0]):
-        raise DataError(f"topic={topic!r}: topics of layer {layer} are 0 to {psi.shape[0] - 1}")
-    order = data.ranked(layer, top)[topic]
+    if not is_integral(topic) or not 0 <= topic < psi.shape[0]:
+        raise DataError(f"topic={topic!r:.60}: topics of layer {layer} are 0 to {psi.shape[0] - 1}")
+    topic = int(topic)
+    order = data.ranked(int(layer), top)[topic]
     ax = _axes(ax, (3.6, 0.24 * len(order) + 0.7))
     ax.barh(np.arange(len(order)), psi[topic, order], 0.7, color=_COLOURS[0])
     ax.set_yticks(np.arange(len(order)), [_plain(data.vocabulary[v]) for v in order], fontsize=8)
@@ -181,6 +184,8 @@ def top_words(
 
 
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    if ax is not None and not hasattr(ax, "add_patch"):
+        raise DataError(f"ax={ax!r:.60}: give the Axes of matplotlib, or None")
     if ax is not None:
         return ax
     return _matplotlib("pyplot").subplots(figsize=size, layout="constrained")[1]

@@ -10,7 +10,14 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import term_names
+from pgbn.checks import (
+    check_integer,
+    check_mapping,
+    check_text,
+    is_integral,
+    listed,
+    term_names,
+)
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.evaluation import completion_perplexity, topic_weights
@@ -76,7 +83,7 @@ def report_data(
     vocabulary = trained.vocabulary if vocabulary is None else vocabulary
     given = getattr(models[0], "max_width", None) if max_width is None else max_width
     cells = None if X is None else read_array(observed_node(trained.link), X, imputed=False)
-    facts = trained_facts(trained, cells) | dict(settings or {})
+    facts = trained_facts(trained, cells) | check_mapping("settings", settings)
     stopped = getattr(getattr(models[0], "training_", models[0]), "stopped", None)
     if stopped:
         facts.setdefault("training stopped", stopped)
@@ -93,14 +100,14 @@ def report_data(
         texts=texts,
         dates=dates,
         classes=classes,
-        columns=dict(columns or {}),
-        token_pattern=token_pattern or TOKEN,
+        columns=check_mapping("columns", columns),
+        token_pattern=check_text("token_pattern", token_pattern) or TOKEN,
         held_out=_held_out(chains[0], held_out, seed),
         series=_series(chains),
         stages=_borders(chains[0]),
         derivation=derivation(trained.network()),
         settings=facts,
-        repeat=repeat or code_to_repeat(facts),
+        repeat=check_text("repeat", repeat) or code_to_repeat(facts),
         title=title,
         seed=seed,
         labels=trained.labels,
@@ -110,7 +117,13 @@ def report_data(
 
 def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> tuple[int, ...]:
     """The width that each layer was given: its own budget, and no more than the layer below has."""
-    each = [int(number) for number in np.ravel(0 if max_width is None else max_width)]
+    given = [max_width or 0] if max_width is None or is_integral(max_width) else max_width
+    each = [
+        check_integer("max_width", number, 0)
+        for number in listed("max_width", given, "give a number, or one for each layer")
+    ]
+    if not 0 < len(each) <= len(widths):
+        raise DataError(f"max_width: {len(each)} numbers for {len(widths)} layers")
     below = (each[0], *widths[:-1])
     return tuple(map(min, (*each, *below[len(each) :]), below))
 

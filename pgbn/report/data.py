@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_names
+from pgbn.checks import check_names, check_text, is_integral
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
 from pgbn.evaluation.relevance import rank_words, relevance_of
@@ -123,9 +123,17 @@ class ReportData:
         for name in ("titles", "texts"):
             if getattr(self, name) is not None and self.theta:
                 self._check_names(name, self.size)
+        for name in ("title", "repeat", "token_pattern"):
+            check_text(name, getattr(self, name))
         for name in ("dates", "classes"):
             entries = getattr(self, name)
-            if entries is not None and self.theta and len(entries) != self.size:
+            if entries is None:
+                continue
+            odd = isinstance(entries, (str, bytes, Mapping, Set, type))
+            odd = odd or not hasattr(entries, "__len__") or getattr(entries, "ndim", 1) != 1
+            if odd or any(isinstance(entry, (list, tuple)) for entry in entries):
+                raise DataError(f"{name}={entries!r:.60}: give one entry for each document")
+            if self.theta and len(entries) != self.size:
                 raise DataError(f"{name}: {len(entries)} entries, but {self.size} documents")
         if self.dates is not None:
             check_dates(self.dates)
@@ -154,8 +162,9 @@ class ReportData:
 
     def project(self, layer: int) -> Matrix:
         """Ψ = Φ^(layer) ⋯ Φ^(1), (K, V): the topics of a layer as distributions over terms."""
-        if layer not in range(1, self.depth + 1):
-            raise DataError(f"layer={layer!r}: layers are numbered from 1 to {self.depth}")
+        if not is_integral(layer) or not 1 <= layer <= self.depth:
+            raise DataError(f"layer={layer!r:.60}: layers are numbered from 1 to {self.depth}")
+        layer = int(layer)
         psi = self.phi[layer - 1]
         for t in range(layer - 2, -1, -1):
             psi = psi @ self.phi[t]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgbn.checks import term_names
+from pgbn.checks import check_mapping, term_names
 from pgbn.errors import DataError
 from pgbn.explain import derivation
 from pgbn.report.data import ReportData, Series, proportions
@@ -40,6 +40,8 @@ def report_data_from_draws(
     Topics are means over the draws of the first chain. The traces are the scalar nodes, the total
     of r and the mean total of every θ, for all chains.
     """
+    if not hasattr(draws, "attributes") or not hasattr(network, "nodes"):
+        raise DataError("give a pgbn.Network, and draws of it that Network.sample returned")
     depth = sum(layers.phi(t) in draws.values for t in range(1, len(draws.values) + 1))
     if not depth or any(layers.theta(t) not in draws.values for t in range(1, depth + 1)):
         names = f"{layers.phi(1)}, {layers.theta(1)}, {layers.phi(2)}, …"
@@ -74,7 +76,7 @@ def report_data_from_draws(
             "draws": shape[1],
             **kept,
             **used_versions(),
-            **(settings or {}),
+            **check_mapping("settings", settings),
         },
         repeat=repeat,
         title=title,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pgbn.checks import check_mapping, check_text
 from pgbn.errors import DataError
 from pgbn.explain import derivation
 from pgbn.explain.document import Block
@@ -73,12 +74,16 @@ def run_data(
     """What the report shows of ``draws``. ``network`` is what was drawn from, ``coords`` are the
     names of the places of dims; the draws of `Network.sample` have both. ``picture`` is the network
     as `Network.plot` draws it."""
+    if not hasattr(draws, "attributes") or not (network is None or hasattr(network, "nodes")):
+        raise DataError("give draws that Network.sample returned, and their pgbn.Network or None")
+    for name, text in (("title", title), ("repeat", repeat), ("picture", picture)):
+        check_text(name, text)
     network = _known_network(draws, network)
     kept = {name: value for name, value in draws.attributes.items() if value is not None}
     chains, number = _drawn(draws)
     if draws.interrupted:
         kept["unfinished"] = "the run was stopped or still goes on; these are the draws so far"
-    names = {**draws.coords, **(coords or {})}
+    names = {**draws.coords, **check_mapping("coords", coords)}
     found = _summaries(network, draws)
     return RunData(
         title=title,
@@ -87,7 +92,7 @@ def run_data(
         series=_series(draws, found),
         derivation=derivation(network),
         settings={"chains": chains, "draws of each": number, **_data_sizes(draws), **kept,
-                  **used_versions(), **(settings or {})},
+                  **used_versions(), **check_mapping("settings", settings)},
         repeat=repeat,
         picture=picture,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pgbn.checks import check_integer
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
 from pgbn.report.text import clean_text
@@ -21,6 +22,7 @@ def summary_html(model: Any, topics: int = 5, words: int = 8, **options: Any) ->
 
     ``model`` and the options are those of `report_data`.
     """
+    topics, words = check_integer("topics", topics, 1), check_integer("words", words, 1)
     data = report_data(model, **options)
     widths = " – ".join(map(str, data.widths))
     terms = f"{len(data.vocabulary)} terms" + (f", {data.size} documents" if data.size else "")

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import check_path
-from pgbn.errors import DataError, did_you_mean
+from pgbn.checks import check_choice, check_path, listed
+from pgbn.errors import DataError
 from pgbn.storage.archive import is_archive
 from pgbn.storage.blocks import Corpus
 from pgbn.storage.bounded import check_source
@@ -92,7 +92,11 @@ def column_names(
     path: Path, columns: int, terms: Any, encoding: str, inside: list[str] | None = None
 ) -> list[str] | None:
     """The names of the columns of a matrix: the lines of a file, or those that are ``inside``."""
-    names = list(text_lines(Path(terms), encoding)) if terms is not None else inside
+    names = inside
+    if terms is not None:
+        named = check_path("terms", terms)
+        check_source(named)
+        names = list(text_lines(named, encoding))
     if names is not None and len(names) != columns:
         raise DataError(
             f"{terms or path}: {len(names)} names of terms, but the matrix has {columns} columns"
@@ -106,6 +110,9 @@ def column_names(
 def check_reading(path: Path, kind: str, column: str, label: Any, terms: Any) -> None:
     """Refuse what would be ignored: the user expects it to do something."""
     fields = kind in TABLES
+    for argument, name in (("column", column), ("label", label)):
+        if not isinstance(name, str) and (argument == "column" or name is not None):
+            raise DataError(f"{argument}={name!r:.60}: give the name of a column")
     if label is not None and not fields:
         raise DataError(f"label={label!r}: {path} ({kind}) has no columns; leave it out")
     if column != "text" and not fields:
@@ -141,11 +148,14 @@ def count_terms(
     named = _named(texts)
     chosen = {name: value for name, value in options.items() if value is not None}
     if "ngram_range" in chosen:
-        chosen["ngram_range"] = tuple(chosen["ngram_range"])
+        chosen["ngram_range"] = tuple(
+            listed("ngram_range", chosen["ngram_range"], "give two numbers, such as (1, 2)")
+        )
     chosen.setdefault("token_pattern", TOKEN)
     settings = with_stop_words(chosen)
-    if chosen.get("stop_words") != "english":  # what reads other documents needs no package
-        chosen = settings
+    language = chosen.get("stop_words")
+    if not isinstance(language, str) or language != "english":
+        chosen = settings  # what reads other documents needs no package
     try:
         if vocabulary is not None:
             fixed = {
@@ -172,7 +182,11 @@ def _named(texts: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
     """Texts by name, every one of them a string."""
     if isinstance(texts, str):
         raise DataError(f"texts={texts[:40]!r} is one text; give a list of texts")
-    named = texts if isinstance(texts, Mapping) else {str(n): text for n, text in enumerate(texts)}
+    if isinstance(texts, Mapping):
+        named = texts
+    else:
+        every = listed("texts", texts, "give a list of texts")
+        named = {str(n): text for n, text in enumerate(every)}
     for name, text in named.items():
         if not isinstance(text, str):
             raise DataError(f"texts: document {name!r} is {text!r}, which is not a string")
@@ -183,9 +197,7 @@ def file_format(path: Path, format: str | None) -> str:
     """What kind of file or folder it is, by its name unless it is given."""
     known = sorted({*FORMATS.values(), "folder"})
     if format is not None:
-        if format not in known:
-            raise DataError(f"format={format!r} is not known.{did_you_mean(format, known)}")
-        return format
+        return check_choice("format", format, known)
     if path.is_dir():
         return "folder"
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
+from pgbn.checks import check_integer, listed
+from pgbn.errors import DataError
+
 __all__ = ["docstrings"]
 
 _SKIP = (
@@ -28,6 +31,8 @@ _SKIP = (
 def docstrings(packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200) -> dict[str, str]:
     """From "scipy.linalg.svd" to its docstring, for the public functions, classes and methods of
     some packages; each text once, and none below ``shortest`` characters."""
+    packages = listed("packages", packages, 'give a list of names, such as ("numpy", "scipy")')
+    shortest = check_integer("shortest", shortest, 0)
     found: dict[str, str] = {}
     seen: set[str] = set()
     with warnings.catch_warnings():
@@ -44,9 +49,14 @@ def docstrings(packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200
 
 def _modules(package: str) -> Iterator[ModuleType]:
     """The package and its public modules, in order of their names."""
-    root = importlib.import_module(package)
+    try:
+        root = importlib.import_module(package)
+    except (ImportError, AttributeError, TypeError, ValueError):
+        raise DataError(f"packages: {package!r:.60} is no package that is installed") from None
     yield root
-    for info in sorted(pkgutil.iter_modules(root.__path__, package + "."), key=lambda i: i.name):
+    for info in sorted(
+        pkgutil.iter_modules(getattr(root, "__path__", ()), package + "."), key=lambda i: i.name
+    ):
         last = info.name.rpartition(".")[2]
         if last.startswith("_") or last in _SKIP:
             continue

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pgbn.checks import check_names, check_path
+from pgbn.checks import check_mapping, check_names, check_path
 from pgbn.errors import PgbnError, StorageError
 from pgbn.storage.archive import MANIFEST, read_arrays, read_manifest
 from pgbn.storage.codecs import Group, check_loadable, decode, encode, encode_documents
@@ -65,13 +65,14 @@ def save(
     them: {"text": …, "date": …, "class": …}. What was at ``path`` before stays whole until all of
     the new is on the disk.
     """
+    notes = check_mapping("record", record)
     kind, parts = encode(value)
     names = parts.names if vocabulary is None else vocabulary
     content = {
         "object": parts.content,
         "vocabulary": None if names is None else check_names("vocabulary", names, parts.terms),
         "labels": None if labels is None else check_names("labels", labels),
-        "record": dict(record or {}),
+        "record": notes,
     }
     arrays: dict[str, Group | InParts] = dict(parts.arrays)
     if data is not None:

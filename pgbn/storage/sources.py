@@ -166,7 +166,10 @@ class _Given(DocumentSource):
 
     def documents(self, skip: int) -> Iterator[Batch]:
         done = 0
-        for item in self.given() if callable(self.given) else self.given:
+        given = self.given() if callable(self.given) else self.given
+        if not isinstance(given, Iterable):
+            raise DataError(f"source: {given!r:.60} is no iterable of texts or of matrices")
+        for item in given:
             if isinstance(item, str) or _is_texts(item):
                 texts = [item] if isinstance(item, str) else list(item)
                 new = texts[max(skip - done, 0) :]

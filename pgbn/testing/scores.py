@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from pgbn.checks import check_integer, is_finite_number, numbers
 from pgbn.errors import DataError
 
 __all__ = ["z_counts", "z_mean"]
@@ -22,7 +23,9 @@ __all__ = ["z_counts", "z_mean"]
 
 def z_mean(sample: ArrayLike, mean: float) -> float:
     """The distance of the mean of independent draws from ``mean``, in standard errors."""
-    values = np.asarray(sample, np.float64).ravel()
+    values = numbers("sample", sample).astype(np.float64).ravel()
+    if not is_finite_number(mean):
+        raise DataError(f"mean={mean!r:.60}: give a finite number")
     if values.size < 2:
         raise DataError(f"sample has {values.size} values; give at least 2")
     error = values.std(ddof=1) / np.sqrt(values.size)
@@ -36,7 +39,9 @@ def z_counts(
 ) -> float:
     """How badly counts fit probabilities ``pmf(0), pmf(1), …``; those above ``top`` are one class,
     and classes that expect fewer than five draws are left out. Large positive is bad."""
-    values = np.asarray(sample).ravel()
+    if not callable(pmf):
+        raise DataError(f"pmf={pmf!r:.60}: give a function from counts to probabilities")
+    values, top = numbers("sample", sample).ravel(), check_integer("top", top, 1)
     if values.size < 2 or (values < 0).any() or (values != np.floor(values)).any():
         raise DataError("sample: give at least 2 counts, whole numbers from 0 on")
     capped = np.minimum(values.astype(np.int64), top)

@@ -21,7 +21,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import is_integral
+from pgbn.checks import is_integral, listed
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.training.surgery import State
@@ -100,7 +100,7 @@ def read_groups(groups: Any, width: int, layer: int) -> NDArray[np.int64]:
     graph.add_nodes_from(range(width))
     if isinstance(groups, (str, Mapping)) or not isinstance(groups, Iterable):
         raise DataError(f"groups={groups!r:.60}: give lists of topics, such as [(3, 7), (1, 4)]")
-    for group in groups:
+    for group in listed("groups", groups, "give lists of topics, such as [(3, 7), (1, 4)]"):
         pair = (group.first, group.second) if hasattr(group, "first") else group
         if getattr(group, "layer", layer) != layer:
             raise DataError(f"groups: {group} are of layer {group.layer}, but layer={layer}")

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_names, check_seed, is_integral
+from pgbn.checks import check_flag, check_integer, check_names, check_seed, is_integral
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.engine.rows.gamma_chain import GammaChain
 from pgbn.errors import DataError, notify
@@ -99,14 +99,14 @@ def infer(
     check_integer("samples", samples, 1)
     if max(burn_in, samples) >= 2**63:
         raise DataError("burn_in, samples: give numbers below 2^63")
-    chosen = _layers(model, layers)
+    chosen, with_units = _layers(model, layers), check_flag("units", units)
     cells, unknown_terms, unknown_tokens = read_new_documents(model, X, terms, vocabulary)
     rows = cells.rows
     column, places = np.full(model.depth, -1, np.int64), 0
     for t in chosen:
         column[t - 1], places = places, places + model.widths[t - 1]
     share = [np.zeros((rows, places)) for _ in range(2)]
-    unit = [np.zeros((rows, places if units else 0)) for _ in range(2)]
+    unit = [np.zeros((rows, places if with_units else 0)) for _ in range(2)]
     moments = Moments(column, share[0], share[1], unit[0], unit[1])
     networks = each_draw(model)
     sweeps = Sweeps(*sweeps_each(int(burn_in), int(samples), len(networks)))

@@ -62,6 +62,8 @@ def integers(name: str, value: Any, depth: int, least: int = 1) -> tuple[int, ..
         raise DataError(
             f"{name}={value!r} must be an integer of at least {least}, or one such for each layer"
         )
+    if any(number >= 2**63 for number in each):  # what no array or loop can have
+        raise DataError(f"{name}={value!r:.60}: give numbers below 2^63")
     return tuple(int(number) for number in each)
 
 

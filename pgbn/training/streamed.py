@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_path, check_seed
+from pgbn.checks import check_choice, check_integer, check_path, check_seed
 from pgbn.errors import DataError, PgbnWarning, StorageError
 from pgbn.samplers.disk import reserve
 from pgbn.samplers.executor import Executor
@@ -61,8 +61,7 @@ def transform_to(
     chosen = None if layer is None else check_layer(trained, layer, "layer")
     check_integer("burn_in", burn_in, 0)
     check_integer("samples", samples, 1)
-    if dtype not in TYPES:
-        raise DataError(f"dtype={dtype!r}: give one of {', '.join(TYPES)}")
+    check_choice("dtype", dtype, TYPES)
     if target.suffix != ".npy":
         raise DataError(f"path={str(path)!r}: the name must end in .npy")
     if progress is not None and not callable(progress):

@@ -39,8 +39,8 @@ def prune(
     γ0 / K of every remaining factor as it was.
     """
     _check_network("prune", network, state=state)
-    if dim not in network.dims:
-        raise DataError(f"prune: no node has a dim {dim!r}.{did_you_mean(dim, network.dims)}")
+    if not isinstance(dim, str) or dim not in network.dims:
+        raise DataError(f"prune: no node has a dim {dim!r:.60}.{did_you_mean(dim, network.dims)}")
     chosen = _read_choice(keep, dim)
     index = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
     if index.size == 0:

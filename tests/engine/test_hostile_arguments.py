@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pgbn
-from pgbn.testing import check_conjugacy, geweke
+from pgbn.testing import check_conjugacy, geweke, z_counts, z_mean
 
 X = np.random.default_rng(0).poisson(1.0, (12, 9))
 ARRAYS = [np.array([1, 2]), np.array(["poisson", "gamma"]), np.zeros((2, 0)), np.array([None, {}])]
@@ -26,6 +27,19 @@ WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
     "sizes of replicates": lambda a: pgbn.Chain.replicated(NETWORK, a, 3),
     "sizes of geweke": lambda a: geweke(NETWORK, a, 10, 1),
     "sizes of check_conjugacy": lambda a: check_conjugacy(NETWORK, a),
+    "progress of a training": lambda a: pgbn.train_layerwise(X, 3, 1, progress=a),
+    "progress of minibatches": lambda a: pgbn.train_minibatch(X, 3, steps=1, progress=a),
+    "revise of a schedule": lambda a: NETWORK.schedule_with(a),
+    "network of a chain": lambda a: pgbn.Chain(a, {"x": X}),
+    "network of timing": lambda a: pgbn.time_samplers(a, {"x": X}),
+    "keep of draws": lambda a: NETWORK.sample({"x": X}, 1, 1, keep=a),
+    "mean of a score": lambda a: z_mean([1, 2], a),
+    "pmf of a score": lambda a: z_counts([1, 2], a),
+    "top of a score": lambda a: z_counts([1, 2], np.ones_like, a),
+    "ordered pairs": lambda a: pgbn.distinct(pgbn.Gamma("g", 1, 1, dims="i"), "i", "j", ordered=a),
+    "name of a node": lambda a: pgbn.Gamma(a, 1.0, 1.0),
+    "prune": lambda a: pgbn.prune(NETWORK, {}, a, [0]),
+    "minutes of a run": lambda a: pgbn.resume("nowhere", minutes=a),
 }
 
 
@@ -48,3 +62,38 @@ def test_numbers_that_no_float_holds(number: int) -> None:
         with pytest.raises(pgbn.PgbnError, match=r"100000") as caught:
             operation()
         assert len(str(caught.value)) < 400
+
+
+def odd_names() -> list[object]:
+    return [np.array([1, 2]), {"a": 1}, 3, None, "nosuch", pgbn.zoo, int]
+
+
+def test_names_that_are_none() -> None:
+    """A node is asked for by its name; "latent" was the role of whatever is not there."""
+    chain = NETWORK.chain({"x": X}, threads=1)
+    for odd in odd_names():
+        for ask in (NETWORK.role, NETWORK.__getitem__, chain.imputed):
+            with pytest.raises(pgbn.PgbnError, match=r"there is no node|not an observed node"):
+                ask(odd)
+        with pytest.raises(pgbn.PgbnError, match="there is no node"):
+            chain.redraw(odd, 1)
+        with pytest.raises(pgbn.PgbnError, match="select: "):
+            chain.select([odd])
+    with pytest.raises(pgbn.PgbnError, match="'theta1' is not observed"):
+        chain.redraw("theta1", 1)
+    with pytest.raises(pgbn.PgbnError, match="redraw: key='a'"):
+        chain.redraw("x", "a")
+    with pytest.raises(pgbn.PgbnError, match="refresh: names=3"):
+        chain.refresh(3)
+
+
+@pytest.mark.parametrize("sweeps", [10**400, 1e300, [10**30]])
+def test_sweeps_without_end(sweeps: object) -> None:
+    for argument in ("burn_in", "collect"):
+        with pytest.raises(pgbn.PgbnError, match=f"{argument}=.*below 2"):
+            pgbn.train_layerwise(X, 3, 1, progress=False, **{argument: sweeps})
+
+
+def test_minutes_that_no_float_holds(tmp_path: Path) -> None:
+    with pytest.raises(pgbn.PgbnError, match="minutes=1000"):
+        pgbn.checkpoint.train(X, tmp_path / "m", max_width=3, depth=1, minutes=10**400)

@@ -68,13 +68,20 @@ def test_parameters(sizes: dict[str, Any], others: dict[str, Any]) -> None:
     assert attempt(run, [f"{name}=" for name in (*sizes, *others)]) in (True, None)
 
 
-@pytest.mark.parametrize("name", ["warm_start", "link", "layer1", "verbose"])
+@pytest.mark.parametrize("name", ["warm_start", "link", "layer1", "verbose", "learning"])
 @pytest.mark.parametrize(
     "array", [np.array([1, 2]), np.array(["auto", "b"])], ids=["whole", "text"]
 )
 def test_arrays_as_parameters(name: str, array: Any) -> None:
     with pytest.raises(pgbn.PgbnError, match=f"^{name}="):
         pgbn.PGBN(3, 1, **FAST, **{name: array}).fit(X)
+
+
+@pytest.mark.parametrize("name", ["rows", "features"])
+@pytest.mark.parametrize("odd", [np.array(["doc", "b"]), 3, {"a": 1}], ids=repr)
+def test_names_of_a_network_transformer(name: str, odd: Any) -> None:
+    with pytest.raises(pgbn.PgbnError, match=f"^{name}="):
+        pgbn.NetworkTransformer(pgbn.zoo.pfa(3), **{name: odd}).fit(X)
 
 
 @pytest.mark.parametrize("name", ["transform_samples", "transform_burn_in"])
@@ -164,7 +171,18 @@ def test_arrays(data: Any, link: str, sparse: bool) -> None:
     assert attempt(run, ["X", "x:", "array"]) in (True, None)
 
 
-OBJECTS = (None, "text", ["a b", "c"], [[1, 2], [3]], {"a": 1}, 3, object(), np.matrix(X), iter(X))
+OBJECTS = (
+    None,
+    "text",
+    ["a b", "c"],
+    [[1, 2], [3]],
+    {"a": 1},
+    3,
+    10**400,
+    object(),
+    np.matrix(X),
+    iter(X),
+)
 
 
 @pytest.mark.parametrize("data", OBJECTS, ids=lambda data: type(data).__name__)

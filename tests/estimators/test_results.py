@@ -49,6 +49,11 @@ def test_documents_as_a_table(model, documents):
     assert named.index.tolist() == ["a", "b"]
     with pytest.raises(DataError, match="names: 1 of them for 2 documents"):
         model.document_topics_frame(X[:2], names=["a"])
+    with pytest.raises(pgbn.DataError, match="names=3: give"):
+        model.document_topics_frame(X[:2], names=3)
+    with pytest.raises(pgbn.DataError, match="texts=3: give"):
+        model.top_documents(X[:2], 0, texts=3)
+    assert model.document_topics_frame(X[:2].tolist()).shape == named.shape  # a list has an index()
 
 
 def test_tables_have_intervals_from_the_posterior(model, documents):

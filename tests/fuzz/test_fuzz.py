@@ -90,4 +90,4 @@ def _by_coverage(target: str, place: Path, seconds: int) -> None:
     limits = [f"-max_total_time={seconds}", "-timeout=30", "-rss_limit_mb=4096"]
     prefix = f"-artifact_prefix={place}/"
     run("tests.fuzz.harness", target, str(place), str(FOUND / target), prefix, *limits,
-        seconds=60 + 2 * seconds)  # fmt: skip
+        seconds=300 + 2 * seconds)  # fmt: skip

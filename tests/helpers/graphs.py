@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from pgbn import Categories, Gamma, Mix, Network, Poisson, distinct, zoo
 from tests.helpers.models import MILD
 
@@ -48,6 +50,7 @@ def edges() -> Network:
     return Network(Poisson("x", rate, dims="edge"), sizes={"part": 2})
 
 
+@cache
 def graphs() -> dict[str, tuple[Network, dict[str, int]]]:
     """The networks and tiny sizes for them."""
     return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from pgbn import Network, zoo
 
 MILD = (4.0, 4.0)
@@ -47,6 +49,7 @@ def interleaved(depth: int) -> list[str]:
     return [*order, "p2", "theta1"]
 
 
+@cache
 def zoo_models() -> dict[str, Network]:
     """Every model of the zoo."""
     return {

@@ -3,6 +3,8 @@ sizes for what a network does not fix itself."""
 
 from __future__ import annotations
 
+from functools import cache
+
 from pgbn import Network, zoo
 from tests.helpers.graphs import graphs
 from tests.helpers.models import MILD
@@ -13,6 +15,7 @@ FEATURES = ((1.0, -0.5), (0.0, 1.0), (-1.0, 0.5), (0.5, 0.0))
 WINDOWS = zoo.phrase_windows([[0, 1, 2], [2, 0]], 2, terms=3)
 
 
+@cache
 def wider_models() -> dict[str, tuple[Network, dict[str, int]]]:
     """Every model of the zoo that `tests.helpers.models` leaves out."""
     edges = {

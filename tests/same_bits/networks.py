@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,7 @@ def _mild(depth: int, link: str) -> pg.Network:
     return zoo.pgbn([2] * depth, 0.5, BETA, MILD, MILD, MILD, link, MILD)
 
 
+@cache
 def small_zoo() -> dict[str, pg.Network]:
     """Every model of the zoo, tiny and with mild priors."""
     deep = {f"pgbn {link} {depth}": _mild(depth, link)
@@ -41,6 +44,7 @@ def small_zoo() -> dict[str, pg.Network]:
     }
 
 
+@cache
 def large_zoo() -> dict[str, pg.Network]:
     """Every model of the zoo with the priors it has by default, in sizes of a small corpus."""
     widths = [12, 8, 5]

@@ -264,3 +264,8 @@ def test_empty_rows_come_in_batches_of_bounded_length(tmp_path, monkeypatch) -> 
     batches = list(sources.source_of(X, sources.FileReading()).documents(0))
     assert max(len(batch.names) for batch in batches) == 7
     assert [name for batch in batches for name in batch.names] == [str(row) for row in range(50)]
+
+
+def test_a_function_that_gives_no_documents(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="source: 1 is no iterable"):
+        pgbn.Corpus.build(lambda: 1, tmp_path / "corpus")

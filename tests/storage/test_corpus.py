@@ -247,3 +247,24 @@ def test_a_list_of_texts_is_numbered() -> None:
 def test_what_is_no_list_of_texts_is_refused(given_texts: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         count_terms(given_texts)
+
+
+@pytest.mark.parametrize(
+    "value", [np.array(["text", "b"]), {"a": 1}, 3, [None], int, b"x"], ids=repr
+)
+def test_arguments_of_another_kind(value: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,id\nhello world,1\nworld again,2\n")
+    (tmp_path / "a.mtx").write_text(
+        "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 2\n"
+    )
+    for argument in ("format", "column", "label", "ngram_range", "stop_words"):
+        given = {argument: value}
+        if argument == "stop_words" and isinstance(value, (np.ndarray, list)):
+            continue  # a list, after all
+        with pytest.raises(DataError, match=rf"\b{argument}\b"):
+            read_corpus(tmp_path / "a.csv", **given)
+    with pytest.raises(DataError, match="terms="):
+        read_corpus(tmp_path / "a.mtx", terms=value)
+    if not isinstance(value, np.ndarray):
+        with pytest.raises(DataError, match="texts"):
+            count_terms(value)

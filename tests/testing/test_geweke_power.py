@@ -132,7 +132,7 @@ def test_tokens_redrawn_in_topic_order(layer1, record_property):
     right = geweke(network, sizes, 20_000, 6, 1, layer1)
     assert right.worst < 4, right
     result = geweke(
-        network, sizes, 40_000, 6, 1, layer1, broken=mutants(network)["tokens in topic order"]
+        network, sizes, 12_000, 6, 1, layer1, broken=mutants(network)["tokens in topic order"]
     )
     seen(result, record_property)
 

@@ -74,7 +74,7 @@ def _counts_without_a_scale(chain: Chain) -> None:
     [
         ("background and size", "collapsed", _weights_without_the_rate, 6000),
         ("background of documents", "partial", _weights_without_the_rate, 6000),
-        ("two kinds of data", "collapsed", _counts_of_one_node, 60_000),
+        ("two kinds of data", "collapsed", _counts_of_one_node, 36_000),
         ("inferred eta", "collapsed", _old_eta, 6000),
         ("binary data, background", "blocked", _counts_without_a_scale, 60_000),
     ],

@@ -27,7 +27,7 @@ def imputed(program: Program, name: str) -> NDArray[np.int64]:
 def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
     """Refuse a node that is not observed, has no missing cells, or whose cells are not imputed."""
     network = program.network
-    if name not in network.observed:
+    if not isinstance(name, str) or name not in network.observed:
         raise DataError(
             f"{caller}: {name!r} is not an observed node.{did_you_mean(name, network.observed)}"
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pgbn.checks import in_order
+from pgbn.errors import DataError
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
@@ -18,6 +19,8 @@ def bind_indexes(network: Network, data: Any) -> tuple[Network, Any]:
 
     Whatever is saved with the network, or made of it, has them then.
     """
+    if not hasattr(network, "categories"):
+        raise DataError(f"network={network!r:.60} is no pgbn.Network")
     if not isinstance(data, Mapping):
         return network, data
     found = {

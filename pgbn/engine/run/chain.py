@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed
+from pgbn.checks import check_integer, check_seed, listed
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
@@ -140,9 +140,10 @@ class Chain(ChainVerbs):
 
     def redraw(self, name: str, key: int) -> None:
         """Replace the data of an observed node by new ones, given the current values."""
+        node, key = self.network[name], check_seed(key, "redraw: key")
+        if not isinstance(node, Observed):
+            raise DataError(f"redraw: {name!r} is not observed: only data are drawn anew")
         self.refresh()
-        node = self.network.nodes[name]
-        assert isinstance(node, Observed)
         if name not in self._redraws:
             self._redraws[name] = prior_step(self.program, name)
         program, value = self.program, self._redraws[name](key)
@@ -214,7 +215,8 @@ class Chain(ChainVerbs):
     def refresh(self, names: Iterable[str] | None = None) -> None:
         """Draw the nodes that no step reads (or those among ``names``), so that their values
         belong to this sweep. Their streams are their own: looking does not change the chain."""
-        names = None if names is None else set(names)
+        if names is not None:
+            names = [*map(str, listed("refresh: names", names, "give a list of names"))]
         wanted = self.pending if names is None else self.pending.intersection(names)
         for name in [name for name in self._later if name in wanted]:
             self._later[name](self.sweeps)
@@ -251,11 +253,9 @@ class Chain(ChainVerbs):
 
     def select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
-        if not isinstance(names, Iterable):
-            raise DataError(f"select: names={names!r}: give a list of names of latent nodes")
-        wanted = [names] if isinstance(names, str) else list(names)
+        wanted = [names] if isinstance(names, str) else listed("names", names, "give a list")
         for name in wanted:
-            if name not in self.network.latent:
+            if not isinstance(name, str) or name not in self.network.latent:
                 known = did_you_mean(name, self.network.latent)
                 raise DataError(f"select: {name!r} is not a latent node.{known}")
         self.refresh(wanted)

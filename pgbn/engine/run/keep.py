@@ -93,8 +93,9 @@ def read_keep(network: Network, keep: Any) -> Keep:
         return Keep(network, tuple(keep), expressions)
     kept = network.free if keep is None else [keep] if isinstance(keep, str) else list(keep)
     for name in kept:
-        if name not in network.latent and name not in network.observed:
+        known = isinstance(name, str) and (name in network.latent or name in network.observed)
+        if not known:
             raise DataError(
-                f"keep: {name!r} is not a latent node.{did_you_mean(name, network.latent)}"
+                f"keep: {name!r:.60} is not a latent node.{did_you_mean(name, network.latent)}"
             )
     return Keep(network, tuple(kept))

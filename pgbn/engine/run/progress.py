@@ -23,6 +23,7 @@ from functools import cached_property
 from types import FrameType
 from typing import Any, Protocol
 
+from pgbn.checks import check_flag
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.compiling import compiling
 from pgbn.engine.run.meters import Silent, choose_meter
@@ -224,7 +225,7 @@ def _say(text: str) -> None:
 def live(show: bool = True, kernels: int = 0) -> Iterator[Callback]:
     """A callback that shows where a run stands, or does nothing where nobody would see it; a first
     run compiles about so many ``kernels``."""
-    meter = choose_meter() if show else Silent()
+    meter = choose_meter() if check_flag("progress", show) else Silent()
     meter.put("preparing", 0.0)
     try:
         with compiling(lambda text: meter.put(text, 0.0), kernels):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 
 from pgbn.checks import check_integer, is_finite_number
 from pgbn.errors import DataError, StorageError, notify
@@ -27,11 +26,11 @@ class Timing:
 
     def __post_init__(self) -> None:
         minutes = self.minutes
-        number = isinstance(minutes, Real) and not isinstance(minutes, bool)
+        number = is_finite_number(minutes) or (isinstance(minutes, float) and minutes > 0)
         if minutes is not None and not (number and float(minutes) >= 0.0):
             raise DataError(
-                f"minutes={minutes!r}: give a number of at least 0, or None for no checkpoints by "
-                "time"
+                f"minutes={minutes!r:.60}: give a number of at least 0, or None for no checkpoints "
+                "by time"
             )
         if self.sweeps is not None:
             check_integer("sweeps", self.sweeps, 1)

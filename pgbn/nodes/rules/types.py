@@ -1,7 +1,8 @@
 """What a rule is: how evidence is made, how a node is drawn, which counts stand behind data.
 
 A rule names, by the parameters of its functions, what it reads; the schedule check and
-`Network.explain` are made from that. Names a rule may use:
+`Network.explain` are made from that. It is looked up once, since every network asks for it many
+times. Names a rule may use:
 
 ``stream``    the keyed random stream (counts only): the count is drawn on the way up and kept
 ``value``     the node's own value (data, for an observed node)
@@ -20,6 +21,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,17 +73,17 @@ class EvidenceRule:
     reference: str
     log_probability: Function | None
 
-    @property
+    @cached_property
     def count_reads(self) -> tuple[str, ...]:
         """Names that the count is made from."""
         return names_read(self.count)
 
-    @property
+    @cached_property
     def exposure_reads(self) -> tuple[str, ...]:
         """Names that the exposure is made from, when it is read."""
         return () if self.drawn else names_read(self.exposure)
 
-    @property
+    @cached_property
     def is_random(self) -> bool:
         """Whether the count is drawn on the way up and kept."""
         return callable(self.count) and "stream" in inspect.signature(self.count).parameters
@@ -128,17 +130,17 @@ class DrawRule:
     kernel: bool = False
     name: str = ""
 
-    @property
+    @cached_property
     def reads(self) -> tuple[str, ...]:
         """Names that the draw is made from."""
         return tuple(name for name in names_read(self.posterior) if name != DENSITY)
 
-    @property
+    @cached_property
     def reads_value(self) -> bool:
         """Whether the draw begins from the node's own value, which must then be current."""
         return "value" in self.reads
 
-    @property
+    @cached_property
     def hears(self) -> bool:
         """Whether it is made from evidence. Else it is made from log densities, and what depends on
         the node is held."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import check_integer
+from pgbn.checks import check_flag, check_integer
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.run.progress import check_callback, stop_gently
 from pgbn.errors import DataError, notify
@@ -140,7 +140,7 @@ class _Watch:
     """The perplexity of documents that are not trained on, now and then."""
 
     def __init__(self, held_out: Any, every: int, shown: bool) -> None:
-        self.held_out, self.every, self.shown = held_out, every, shown
+        self.held_out, self.every, self.shown = held_out, every, check_flag("progress", shown)
         self.rows: list[tuple[float, float]] = []
 
     def __call__(self, step: int, steps: int, make: Callable[[], TrainedNetwork]) -> float | None:

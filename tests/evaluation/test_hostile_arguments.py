@@ -1,0 +1,98 @@
+"""Things of another kind in the place of arguments: the error names the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn import evaluation as ev
+from pgbn.evaluation.advice import looks_like_noise
+from tests.helpers.trained import model_of
+
+X = np.random.default_rng(0).poisson(1.0, (12, 5))
+MODEL = model_of(terms=5)
+PFA = pgbn.zoo.pfa(2)
+LEADING = np.array([[0, 1, 2], [2, 3, 4]])
+SHARES = np.full((3, 12, 2), 0.5)
+DESIGN = np.column_stack([np.ones(12), np.arange(12.0)])
+KINDS: list[object] = [
+    -(10**400), "nosuch", b"x", {"a": 1}, {1, "a"}, np.array([7, 2, 9]), np.ones((2, 2, 2)),
+    np.array(["a"]), [None], [[1], [2, 3], 4], object(), int, 2.5,
+]  # fmt: skip
+CALLS: dict[str, Callable[[object], object]] = {
+    "measure": lambda v: ev.coherence(MODEL.phi[0], X, v, 2),
+    "measure of words": lambda v: ev.word_coherence(LEADING, X, 5, v),
+    "leading": lambda v: ev.word_coherence(v, X, 5),
+    "draws": lambda v: ev.compose(v, DESIGN, ["one", "year"]),
+    "design": lambda v: ev.compose(SHARES, v, ["one", "year"]),
+    "terms": lambda v: ev.compose(SHARES, DESIGN, v),
+    "columns": lambda v: ev.design_matrix("~ year", v),
+    "draws of groups": lambda v: ev.group_shares(v, list("ababababcccc")),
+    "groups": lambda v: ev.group_shares(SHARES, v),
+    "seed": lambda v: ev.share_draws(MODEL, X, draws=2, seed=v),
+    "models": lambda v: ev.topic_stability(v),
+    "words": lambda v: ev.find_topics(MODEL, v),
+    "layers": lambda v: ev.layer_quality(MODEL, v),
+    "counts": lambda v: ev.variance_to_mean(v),
+    "X": lambda v: ev.to_pyldavis(MODEL, v),
+    "training": lambda v: ev.training_advice(v),
+    "burn_in": lambda v: ev.completion_perplexity(MODEL, X, burn_in=v),
+    "samples": lambda v: ev.completion_perplexity(MODEL, X, samples=v),
+    "units": lambda v: pgbn.infer(MODEL, X, units=v if isinstance(v, np.ndarray) else "all"),
+    "network of held-out data": lambda v: ev.HeldOut(v, "x", X),
+    "name of held-out data": lambda v: ev.HeldOut(PFA, v, X),
+    "by": lambda v: ev.HeldOut(PFA, "x", X, v),
+    "draws of rows": lambda v: ev.row_log_likelihood(v, "x"),
+    "name of rows": lambda v: ev.row_log_likelihood(drawn(), v),
+    "rows": lambda v: ev.row_log_likelihood(drawn(), "x", rows=v),
+    "data of rows": lambda v: ev.row_log_likelihood(drawn(), "x", data=v),
+    "draws of one number": lambda v: pgbn.diagnostics.bulk_ess(v if isinstance(v, int) else "a"),
+    "record": lambda v: pgbn.save(PFA, "nowhere/n", record=v if not isinstance(v, dict) else 3),
+    "dtype": lambda v: pgbn.transform_to(MODEL, X, "nowhere.npy", dtype=v),
+}
+
+
+@cache
+def drawn() -> pgbn.Draws:
+    return PFA.sample({"x": X}, burn_in=1, draws=2, chains=1, threads=1, progress=False)
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_things_of_another_kind(case: str) -> None:
+    for value in KINDS:
+        with pytest.raises(pgbn.PgbnError) as caught:
+            CALLS[case](value)
+        assert len(str(caught.value)) < 1000
+
+
+def test_what_was_taken_in_silence() -> None:
+    """An unknown measure was NPMI, a term before the first one the last."""
+    with pytest.raises(pgbn.PgbnError, match=r"measure='npm' is not known\. Did you mean 'npmi'"):
+        ev.word_coherence(LEADING, X, 5, "npm")
+    with pytest.raises(pgbn.PgbnError, match="leading: terms -1 to 2, but X has 5"):
+        ev.word_coherence(np.array([[-1, 2]]), X, 5)
+
+
+def test_counts_that_no_sparse_matrix_holds() -> None:
+    for odd in (X.astype(np.float16), X.astype(object)):
+        with pytest.raises(pgbn.PgbnError, match="X: "):
+            looks_like_noise(odd)
+
+
+def test_periods() -> None:
+    for dates in ([[1], [2, 3]], [10**30], 3, None, "2019"):
+        with pytest.raises(pgbn.PgbnError, match="dates"):
+            ev.time_bins(dates)
+    with pytest.raises(pgbn.PgbnError, match=r"bins=.* memory"):
+        ev.time_bins([1, 2], 2**62)
+
+
+def test_what_is_meant_all_the_same() -> None:
+    assert ev.split_tokens(X, Fraction(1, 2))[0].sum() == ev.split_tokens(X, 0.5)[0].sum()
+    assert ev.word_coherence(LEADING.tolist(), X, 5).shape == (2,)
+    assert ev.compose(SHARES.tolist(), DESIGN, ("one", "year")).terms == ("one", "year")
