@@ -25,7 +25,12 @@ _said: list[str] = []
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit`, whose ``cache=True`` is a wish: nothing fails for want of a cache."""
+    """`numba.njit`, whose ``cache=True`` is a wish: nothing fails for want of a cache.
+
+    A division by 0 is that of numpy unless ``error_model`` says otherwise. All kernels have the
+    same, or numba would compile its own functions (`np.empty`, `min`) for each kind of them.
+    """
+    options = {"error_model": "numpy", **options}
 
     def kernel_of(function: Callable[..., Any]) -> Any:
         plain: Any = numba.njit(**{**options, "cache": False})(function)

@@ -83,7 +83,7 @@ def fused(typing_context, a, b, c):
     return c(c, c, c), code
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _log_near_one(f):
     """ln(1 + f), -0.3 < f < 0.42."""
     s = f / (2.0 + f)
@@ -95,7 +95,7 @@ def _log_near_one(f):
     return f - s * (f - t * (low + high * t4))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _exp_near_zero(r):
     """r + r² Q(r) = exp(r) - 1, |r| < 0.35."""
     r2 = r * r
@@ -106,7 +106,7 @@ def _exp_near_zero(r):
     return r + r2 * (low + r4 * (middle + r4 * high))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def log(x):
     """ln x; -inf at 0, NaN below."""
     if not x > 0.0:
@@ -122,19 +122,19 @@ def log(x):
     return exponent * _LN_2_HIGH + (exponent * _LN_2_LOW + part)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def log1p(x):
     """ln(1 + x); -inf at -1, NaN below."""
     return _log_near_one(x) if -0.29 < x < _NEAR else log(1.0 + x)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def log1p_quotient(x, y):
     """ln(1 + x / y), also where x / y is more than a number can be."""
     return log1p(x / y) if x / y < math.inf else log(x) - log(y)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def exp(x):
     """exp x; 0 far below 0 and inf above 709.78."""
     if not -746.0 < x < 710.0:
@@ -147,13 +147,13 @@ def exp(x):
     return (1.0 + part) * first * number_of(np.uint64(exponent - half + 1023) << _52)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def expm1(x):
     """exp(x) - 1."""
     return _exp_near_zero(x) if -_NEAR < x < _NEAR else exp(x) - 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def log_factorial(n):
     """ln n! of a whole number, by Stirling's series from 10 on: to 4e-15 of its value."""
     if n < 10.0:

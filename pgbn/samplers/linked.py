@@ -5,6 +5,7 @@ linked in, so that a function five calls deep is optimised five times; and it wr
 callers in Python. Here a function that a kernel calls is translated once, to LLVM's intermediate
 code, and left at that: the kernel that Python calls links all of it in, and is optimised once.
 Inlining is LLVM's choice as before, and so are the bits: neither reorders floating-point sums.
+Steps of numba's that have nothing to do in a function are left out.
 
 The function itself can still be called from Python; it is then compiled as usual, as a kernel.
 """
@@ -13,13 +14,14 @@ from __future__ import annotations
 
 import gc
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
-from numba.core import registry, types
+from numba.core import ir, registry, types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 
 __all__ = ["Kernel"]
 
@@ -32,6 +34,9 @@ class Kernel(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
     """
 
     forceinline = False
+
+    def __init__(self, function: Any, local_types: Any = None, targetoptions: Any = None) -> None:
+        super().__init__(function, local_types, targetoptions, pipeline_class=_Compiler)
 
     def compile(self, sig: Any) -> Any:
         """As numba does, without Python's search for cycles: the compiler makes millions of objects
@@ -51,7 +56,7 @@ class Kernel(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
     @cached_property
     def linked(self) -> Any:
         """The same function for kernels: no wrapper, no machine code, nothing on disk."""
-        compiler = _Inlined if self.forceinline else _Compiler
+        compiler = _InlinedCompiler if self.forceinline else _LinkedCompiler
         return _Linked(self.py_func, targetoptions=self.targetoptions, pipeline_class=compiler)
 
 
@@ -70,7 +75,7 @@ def _general(kind: Any) -> Any:
     return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral) else kind
 
 
-class _Library(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
+class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
     """Intermediate code with what it calls, to be linked into the library of a kernel."""
 
     def finalize(self) -> None:
@@ -83,12 +88,44 @@ class _Library(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
         self._finalized = True
 
 
+def _results(state: Any, *operations: str) -> list[str]:
+    """The names of what a function gets by some operations."""
+    return [
+        each.target.name
+        for block in state.func_ir.blocks.values()
+        for each in block.find_insts(ir.Assign)
+        if isinstance(each.value, ir.Expr) and each.value.op in operations
+    ]
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
+class _Closures(InlineClosureLikes):  # type: ignore[misc, unused-ignore]
+    """Functions within a function, where there are any: numba takes long to find that out."""
+
+    _name = "linked_closures"
+
+    def run_pass(self, state: Any) -> bool:
+        return bool(_results(state, "make_function")) and bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
+    """Loops for sums and products of arrays, where there are any."""
+
+    _name = "linked_rewrites"
+
+    def run_pass(self, state: Any) -> bool:
+        found = _results(state, "binop", "inplace_binop", "unary")
+        arrays = any(isinstance(state.typemap[name], types.Array) for name in found)
+        return arrays and bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LinkedLowering(NativeLowering):  # type: ignore[misc, unused-ignore]
     _name = "linked_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags = state.flags.copy()
         state.flags.no_compile = state.flags.no_cpython_wrapper = True
         state.flags.forceinline = state.pipeline.forceinline
@@ -99,25 +136,50 @@ class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
         return True
 
 
+class _Flags(Flags):  # type: ignore[misc, unused-ignore]
+    """Options that are compared by those that were set. numba looks at all forty of both sides, for
+    every operator and every function of its own that a kernel uses."""
+
+    _hash = hash(Flags())  # numba's is the same for all
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> Any:
+        alike = isinstance(other, Flags) and self._values == other._values
+        return alike or super().__eq__(other)
+
+
 class _Compiler(CompilerBase):  # type: ignore[misc, unused-ignore]
-    forceinline = False
+    """numba's steps, with some of them replaced."""
+
+    replaced: ClassVar[dict[Any, Any]] = {
+        InlineClosureLikes: _Closures,
+        NopythonRewrites: _Rewrites,
+    }
+
+    def __init__(
+        self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, local: Any
+    ) -> None:
+        super().__init__(typing, target, library, args, result, _Flags(flags), local)
 
     def define_pipelines(self) -> list[Any]:
-        steps = [
-            step
-            for part in (
-                DefaultPassBuilder.define_untyped_pipeline(self.state),
-                DefaultPassBuilder.define_typed_pipeline(self.state),
-                DefaultPassBuilder.define_nopython_lowering_pipeline(self.state),
-            )
-            for step in part.passes
-        ]
-        manager = PassManager("linked")
-        for step, description in steps:
-            manager.add_pass(_Lowering if step is NativeLowering else step, description)
+        manager = PassManager("kernel")
+        for part in (
+            DefaultPassBuilder.define_untyped_pipeline(self.state),
+            DefaultPassBuilder.define_typed_pipeline(self.state),
+            DefaultPassBuilder.define_nopython_lowering_pipeline(self.state),
+        ):
+            for step, description in part.passes:
+                manager.add_pass(self.replaced.get(step, step), description)
         manager.finalize()
         return [manager]
 
 
-class _Inlined(_Compiler):
+class _LinkedCompiler(_Compiler):
+    forceinline = False
+    replaced: ClassVar[dict[Any, Any]] = {**_Compiler.replaced, NativeLowering: _LinkedLowering}
+
+
+class _InlinedCompiler(_LinkedCompiler):
     forceinline = True

@@ -76,7 +76,7 @@ def exponential_rows(key, start, stop, out):
             x[i] = exponential(rng)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def gamma_rows(key, start, stop, shape, rate, out):
     """x ~ Gam(shape, rate)."""
     size = out.shape[3]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.compiler import Flags
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import log1p
+from pgbn.samplers.linked import _Flags
 
 
 @njit(nogil=True, forceinline=True)
@@ -17,7 +20,7 @@ def square(x):
     return x * x
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(nogil=True)
 def half_square(x):
     if x < 0.0:
         raise ValueError("below zero")
@@ -66,3 +69,36 @@ def test_bits_are_those_of_the_function_alone() -> None:
 def test_a_kernel_goes_to_another_process() -> None:
     again = pickle.loads(pickle.dumps(sum_of))
     assert again(np.array([2.0])) == 2.0
+
+
+def test_functions_within_and_sums_of_arrays() -> None:
+    """numba's steps for these are left out only where there are none."""
+
+    @njit(nogil=True)
+    def total(a: Any) -> Any:
+        def twice(x: Any) -> Any:
+            return 2.0 * x
+
+        added = a + a * a
+        return added[0] + twice(added[1])
+
+    assert total(np.array([1.0, 2.0])) == 14.0
+
+
+def test_division_is_numpys_unless_asked() -> None:
+    def over(x: Any) -> Any:
+        return 1.0 / x
+
+    assert njit(nogil=True)(over)(0.0) == np.inf
+    with pytest.raises(ZeroDivisionError):
+        njit(nogil=True, error_model="python")(over)(0.0)
+
+
+def test_options_are_equal_where_numba_says_so() -> None:
+    default, same, other = Flags(), Flags(), Flags()
+    same.release_gil, other.release_gil = False, True  # the former is the default, said aloud
+    for a, b in itertools.product((default, same, other), repeat=2):
+        assert (_Flags(a) == b) == (a == _Flags(b)) == (_Flags(a) == _Flags(b)) == (a == b)
+        assert hash(_Flags(a)) == hash(a)
+    assert _Flags(other) != default
+    assert _Flags(same) == default != 3

@@ -59,7 +59,7 @@ def count_law(latent: str | Callable[..., int] | None, noise: float) -> CountLaw
 @cache
 def _compiled(function: Callable[..., int]) -> Any:
     """The function with a plain address; it stays in memory as long as the process."""
-    inner = function if is_jitted(function) else njit(nogil=True)(function)
+    inner = function if is_jitted(function) else njit(nogil=True, error_model="python")(function)
 
     def outer(words, value, rate, noise):
         return np.int64(inner(carray(words, 2), value, rate, noise))

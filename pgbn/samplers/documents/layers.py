@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.units import TILE
-from pgbn.samplers.elementwise import matrix_product
-from pgbn.samplers.simd.lanes import aligned
 
 __all__ = ["Layers", "loadings_down", "loadings_up", "pack_layers"]
 
@@ -45,7 +43,7 @@ def pack_layers(phi: Sequence[Matrix], r: Matrix, prior: Sequence[float]) -> Lay
     expected, mean = np.zeros(at[-1]), r
     for t in range(len(phi) - 1, -1, -1):
         expected[at[t] : at[t] + mean.size] = mean
-        mean = matrix_product(mean[None], phi[t])[0]
+        mean = _weighted(mean, phi[t]) if t else mean
     return Layers(
         width=np.array(widths, np.int64),
         at=at,
@@ -59,6 +57,14 @@ def pack_layers(phi: Sequence[Matrix], r: Matrix, prior: Sequence[float]) -> Lay
     )
 
 
+def _weighted(weights: Matrix, lines: Matrix) -> Matrix:
+    """Σ_k weight_k line_k, in the order of the lines."""
+    total = np.zeros(lines.shape[1])
+    for weight, line in zip(weights, lines, strict=True):
+        total += weight * line
+    return total
+
+
 def _fill(matrices: Sequence[Matrix]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Matrices one after another, with columns of zeros up to a multiple of 32, and their edges.
 
@@ -66,7 +72,9 @@ def _fill(matrices: Sequence[Matrix]) -> tuple[NDArray[np.float32], NDArray[np.i
     """
     shapes = [(len(matrix), -(-matrix.shape[1] // TILE) * TILE) for matrix in matrices]
     edges = _edges([rows * columns for rows, columns in shapes])
-    out: NDArray[np.float32] = aligned(int(edges[-1]))
+    room = np.zeros(int(edges[-1]) + 16, np.float32)
+    first = -room.ctypes.data % 64 // 4  # where a line of the cache begins: see `aligned`
+    out = room[first : first + int(edges[-1])]
     for matrix, shape, start, stop in zip(matrices, shapes, edges, edges[1:], strict=False):
         out[start:stop].reshape(shape)[:, : matrix.shape[1]] = np.where(matrix < 1e-20, 0, matrix)
     return out, edges

@@ -45,7 +45,7 @@ def _add(a, m, first, second, mean, square):
         square[k] += second * alpha * (alpha + 1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def add_moments(row, layers, moments, state, scale):
     """Add the conditional moments of every layer that is asked for, times ``scale``."""
     for t in range(layers.width.size):

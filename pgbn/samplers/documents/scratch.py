@@ -148,7 +148,7 @@ def scratch_for(start, stop, documents, law, layers):
     for row in range(start, stop):
         first, last = documents.indptr[row], documents.indptr[row + 1]
         tokens = token_number(documents.data, first, last)
-        if has_labels(law.kind, tokens, last - first, topics):
+        if law is None or has_labels(law.kind, tokens, last - first, topics):
             longest = max(longest, np.int64(tokens))
         distinct = max(distinct, last - first)
     for t in range(depth):

@@ -38,7 +38,8 @@ __all__ = ["infer_documents"]
 
 @njit(cache=True, nogil=True)
 def infer_documents(key, start, stop, documents, law, network, sweeps, moments):
-    """All sweeps of documents start..stop; their moments are written to their rows."""
+    """All sweeps of documents start..stop; their moments are written to their rows. ``law`` is None
+    where every document has labels (`all_labelled`): what splits need is then not compiled."""
     documents, network, moments = uncounted(documents), uncounted(network), uncounted(moments)
     layers = network.layers
     room = scratch_for(start, stop, documents, law, layers)
@@ -67,7 +68,7 @@ def _open(row, documents, law, layers, work):
     """The document of a row; no token has a label, no unit a count."""
     first, last = documents.indptr[row], documents.indptr[row + 1]
     tokens = token_number(documents.data, first, last)
-    labelled = has_labels(law.kind, tokens, last - first, layers.width[0])
+    labelled = law is None or has_labels(law.kind, tokens, last - first, layers.width[0])
     z, place, m, used = work.labels.z, work.labels.place, work.state.m, work.state.used
     for i in range(np.int64(tokens) if labelled else 0):
         z[i] = -1
@@ -135,7 +136,7 @@ def _draw_counts(document, data, law, layers, work, least):
     """m^(1) of the document, by labels or by splits; their sum."""
     m, used, topics = work.state.m, work.state.used[0], layers.width[0]
     expected = layers.expected[:topics]
-    if document.labelled:
+    if law is None or document.labelled:
         label_tokens(document, data, work, least, expected)
         for k in range(layers.at[1]):
             m[k] = 0.0

@@ -7,6 +7,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.units import expected_weights
+from pgbn.samplers.filled import filled
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import aligned
 from pgbn.samplers.simd.pick import ROOM, pick, weigh
@@ -80,7 +81,7 @@ def pass_up(rng, m_below, seated_below, a_below, phi, theta, expected, m, seated
 @njit(cache=True, nogil=True)
 def _split(rng, tables, line, theta, expected, m, seated, found):
     width, total = expected.size, 0.0
-    product, parts = np.zeros(width), np.zeros(width, np.int64)
+    product, parts = np.empty(width), filled(np.empty(width, np.int64), 0)
     for i in range(width):
         product[i] = line[i] * theta[i]
         total += product[i]

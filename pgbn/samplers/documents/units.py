@@ -88,7 +88,7 @@ def active_units(width):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _propose(state, step, a, m, base, margin, ceiling):
     """base_k = u_k (1 + a_k / e), and ceiling_k = 1 - v_k rounded down to 12 bits; margin_k > 0
     where the unit may matter. u and v are the high and the low bits of a word of the stream."""
@@ -126,14 +126,14 @@ def _list_candidates(a, m, active):
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _powers(size, base, shape):
     """base_p = base_p^(1 / shape_p)."""
     for p in range(size):
         base[p] = exp2(log2(base[p]) / shape[p])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _settle(rng, a, x, ceiling):
     """The proposal x if it is accepted, else another draw of Gam(a, 1), a < 1."""
     v = 1.0 - ceiling - uniform(rng) * 2.0**-12  # uniform on its 2^-12 below 1 - ceiling
@@ -147,7 +147,7 @@ def _settle(rng, a, x, ceiling):
     return draw_gamma_from_one(rng, a + 1.0) * exp(-exponential(rng) / a)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _accept(rng, active, found):
     """Turn proposals into draws of Gam(shape, 1); their sum."""
     x, shape, top = active.x, active.shape, active.top
@@ -171,7 +171,7 @@ def _accept(rng, active, found):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _draw_rest(a, active, found):
     """Append the units that were thought to be too small; the new number of units."""
     for k in range(a.size):
@@ -198,7 +198,7 @@ def likeliest(rng, a):
     return np.uint64(chosen)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def draw_units(rng, a, m, rate, theta, active):
     """θ_k ~ Gam(a_k + m_k, rate): Σ_k θ_k, the parts ``theta`` = θ_k / θ_·, 0 where negligible,
     and the list of the others.

@@ -70,7 +70,7 @@ def smoothing_of(eta, replicates: int, vocabulary: int) -> Smoothing:
     return Smoothing(word, total)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _pick(lists, begin, length, weights, list_sum, total, eta, beyond, u):
     """k with probability ∝ (n_wk + η) q_k for a uniform u, and its place in the list or the end of
     it; `BEYOND` with that of the weight ``beyond``; ``weights.size`` if all are 0. The weights are
@@ -105,7 +105,7 @@ def _list_new(lists, begin, length, left, from_topic, place, new):
     return place, join_list(lists, begin, length, place, new)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def allocate_rows(key, low, high, tokens, labelling, priors, smoothing, pseudo=None):
     """One sweep over the tokens of rows low..high, all of one replicate; the labels and their
     counts change in place."""
@@ -124,7 +124,7 @@ def allocate_rows(key, low, high, tokens, labelling, priors, smoothing, pseudo=N
                       weight)  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _allocate_row(
     rng, row, replicate, tokens, labelling, shape, smoothing, pseudo, inverse, weight
 ):

@@ -45,30 +45,44 @@ def _as_array(eta):
 
 
 @njit(cache=True, nogil=True)
-def _fill_block(rng, first, last, own, quick, equal, different, ones, out):
-    """Gammas of the prior shapes η for the words first..last, into ``out`` (V, K); ``quick``: see
-    `draw_loadings`."""
-    topics, lines, columns = out.shape[1], own.shape[0], own.shape[1]  # 1 where η does not vary
-    flat = out.reshape(-1)
-    if quick and lines == columns == 1 and EQUAL_SHAPES[0] <= own[0, 0] <= EQUAL_SHAPES[1]:
-        fill_equal(rng, equal, own[0, 0], last - first, first * topics, flat)
-        return
-    for line in range(min(lines, last - first)):
-        for k in range(topics):
-            different.shape[line, k] = own[min(first + line, lines - 1), min(k, columns - 1)]
-    fill_rows(rng, different, last - first, ones, 0.0, first * topics, flat)
+def _fill_equal(rng, first, last, shape, equal, out):
+    """Gammas of one shape η for the words first..last, into ``out`` (V, K)."""
+    fill_equal(rng, equal, shape, last - first, first * out.shape[1], out.reshape(-1))
 
 
 @njit(cache=True, nogil=True)
-def _draw_words(key, start, stop, n_wk, eta, blocks, quick, sums, loadings, varied=True):
-    """Gammas and lists of the words of blocks start..stop, and the blocks' column sums; ``varied``
-    is None where every η is a number that `fill_equal` serves: the rest is then not compiled."""
+def _fill_varied(rng, first, last, own, different, ones, out):
+    """Gammas of the shapes η for the words first..last, into ``out`` (V, K)."""
+    topics, lines, columns = out.shape[1], own.shape[0], own.shape[1]  # 1 where η does not vary
+    for line in range(min(lines, last - first)):
+        for k in range(topics):
+            different.shape[line, k] = own[min(first + line, lines - 1), min(k, columns - 1)]
+    fill_rows(rng, different, last - first, ones, 0.0, first * topics, out.reshape(-1))
+
+
+@njit(cache=True, nogil=True)
+def _is_equal(own):
+    """Whether `fill_equal` serves the shapes."""
+    return own.size == 1 and EQUAL_SHAPES[0] <= own[0, 0] <= EQUAL_SHAPES[1]
+
+
+@njit(cache=True, nogil=True)
+def _draw_words(
+    key, start, stop, n_wk, eta, blocks, sums, loadings, quick=True, varied=True, listed=True
+):
+    """Gammas and lists of the words of blocks start..stop, and the blocks' column sums.
+
+    ``quick``, see `draw_loadings`, is None where gammas are not; ``varied`` where every η is a
+    number that `fill_equal` serves; ``listed`` where there are no lists. What is None is not
+    compiled.
+    """
     loadings = uncounted(loadings)
     _, vocabulary, topics = n_wk.shape
     lines, columns = eta.shape[1], eta.shape[2]
     rng = np.empty(2, np.uint64)
-    room = workspace(1, topics, np.float32)
-    equal = uncounted(room)
+    if quick is not None:
+        room = workspace(1, topics, np.float32)
+        equal = uncounted(room)
     if varied is not None:
         room_varied = workspace(min(lines, _BLOCK), topics, np.float64)
         different, ones = uncounted(room_varied), filled(np.empty(_BLOCK), 1.0)
@@ -82,11 +96,10 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, quick, sums, loadings, vari
         values = loadings.value[replicate]
         own = eta[min(replicate, eta.shape[0] - 1)]
         restart(rng, key, block)
-        if varied is None:
-            flat = values.reshape(-1)
-            fill_equal(rng, equal, own[0, 0], last - first, first * topics, flat)
-        else:
-            _fill_block(rng, first, last, own, quick, equal, different, ones, values)
+        if quick is not None and (varied is None or _is_equal(own)):
+            _fill_equal(rng, first, last, own[0, 0], equal, values)
+        if varied is not None and (quick is None or not _is_equal(own)):
+            _fill_varied(rng, first, last, own, different, ones, values)
         for w in range(first, last):
             counts, row = n_wk[replicate, w], values[w]
             prior = own[min(w, lines - 1)]
@@ -99,30 +112,31 @@ def _draw_words(key, start, stop, n_wk, eta, blocks, quick, sums, loadings, vari
                 squares += np.int64(counts[k]) * np.int64(counts[k])
             for k in range(topics):
                 total[k] += row[k]
-            if loadings.topic.size:
+            if listed is not None:
                 typical = max(1.0, squares / max(1.0, tokens))
                 slot = replicate * vocabulary + w
+                cut, top = (CUT if quick is None else CUT_QUICK) * typical, 0.0
+                if quick is not None and tokens >= OFTEN:
+                    cut, top = CUT_OFTEN * typical, CUT_TOP * typical
                 if loadings.head.size:
                     pack_large(row, CUT * typical, slot, loadings)
-                    continue
-                if quick and tokens >= OFTEN:
-                    cut, top = CUT_OFTEN * typical, CUT_TOP * typical
                 else:
-                    cut, top = (CUT_QUICK if quick else CUT) * typical, 0.0
-                list_large(row, cut, top, slot, loadings, places)
-    keep(room)
+                    list_large(row, cut, top, slot, loadings, places)
+    if quick is not None:
+        keep(room)
     if varied is not None:
         keep(room_varied)
 
 
-def _draw(key, n_wk, eta, out, executor, quick):
-    """Fill ``out.value`` and ``out.scale``, and the lists where there is room for any."""
+def _draw(key, n_wk, eta, out, executor, quick, listed):
+    """Fill ``out.value`` and ``out.scale``, and the lists if they are asked for."""
     replicates, vocabulary, topics = n_wk.shape
     blocks = -(-vocabulary // _BLOCK)
     sums = np.empty((replicates * blocks, topics))
     alike = quick and eta.shape[1:] == (1, 1)
     alike = alike and bool(np.all((EQUAL_SHAPES[0] <= eta) & (eta <= EQUAL_SHAPES[1])))
-    given = (n_wk, eta, blocks, quick, sums, out, None if alike else True)
+    wanted = (True if asked else None for asked in (quick, not alike, listed))
+    given = (n_wk, eta, blocks, sums, out, *wanted)
     executor.rows(_draw_words, replicates * blocks, key, *given)
     np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
 
@@ -138,7 +152,7 @@ def draw_loadings(
         out.scale[...] = 1.0
         executor.rows(list_words, out.length.size, key, out)
     else:
-        _draw(key, n_wk, eta, out, executor, quick)
+        _draw(key, n_wk, eta, out, executor, quick, out.topic.size > 0)
     return out
 
 
@@ -150,7 +164,7 @@ def draw_phi(key, n_wk, eta, out, executor: Executor = SERIAL):
         return out
     words = n_wk.shape[0] * n_wk.shape[1]
     without_lists = blank_loadings(out, np.zeros(words + 1, np.int64))
-    _draw(key, n_wk, eta, without_lists, executor, False)
+    _draw(key, n_wk, eta, without_lists, executor, False, False)
     out *= without_lists.scale[:, None, :]
     return out
 

@@ -174,7 +174,7 @@ def _draw_below_top(rng, values, slot, weights, total, beyond, top_sum, target):
     return draw_topic(rng, values, word, weights, total, beyond)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _draw_beyond_list(rng, values, word, weights, total, beyond, target):
     """`draw_topic` for a ``target`` that lies between the sum of the list and what is beyond.
 

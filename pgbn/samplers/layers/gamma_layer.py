@@ -39,7 +39,7 @@ class _Layer(NamedTuple):
     sums: np.ndarray
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _draw_rows(rng, work, first, rows, prior, factor, layer, scale):
     """Rows first … first + rows of a layer; row i has the prior shapes factor_i · prior_i, or
     those of the only line. Their sums are taken while they are in the cache; ``scale`` is scratch.
@@ -66,7 +66,7 @@ def _draw_rows(rng, work, first, rows, prior, factor, layer, scale):
     sum_rows(rng[0], first, first + rows, out, layer.sums)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _fill_certain(first, rows, prior, factor, layer, scale):
     """The gammas of rows first … first + rows that equal their shapes."""
     for i in range(rows):

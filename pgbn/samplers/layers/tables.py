@@ -29,7 +29,7 @@ _MANY = 64  # from this many tables on, a cell is split by binomials
 _0, _ROOM = np.uint64(0), np.uint64(ROOM)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _split(rng, tables, phi, begin, score, split):
     """Share out many tables, or tables that no unit can have caused: then any may have."""
     weight = np.empty(split.size)
@@ -85,7 +85,7 @@ def _scratch(sizes):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _share_rows(key, start, stop, coefficient, sizes, arrays, scratch):
     """The work of `share_tables`, with given scratch."""
     m, theta, phi = arrays.m, arrays.theta, arrays.phi

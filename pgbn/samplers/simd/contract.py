@@ -122,7 +122,7 @@ def _add_up(tiles, weight, row, place, first, last, out, at):
     store_lanes(out, at + _3 * _LANES, d)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def contract_rows(a, first, rows, work):
     """work.out[i] · work.sums[i] = Σ_k a[first + i, k] b[:, k] for i < rows <= BLOCK."""
     count, inner = np.uint64(work.tiles.shape[0]), np.uint64(work.tiles.shape[1])

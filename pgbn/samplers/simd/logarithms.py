@@ -22,7 +22,7 @@ _E1, _E2, _E3, _E4, _E5, _E6, _E7, _E8, _E9, _E10, _E11, _E12, _E13 = (
 )
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def log2(x):
     """log2 of a positive normal double."""
     word = bits_of(x) + _SHIFT
@@ -36,7 +36,7 @@ def log2(x):
     return fused(p, s, whole)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def exp2(y):
     """2^y; 0 below the normal doubles, and 2^1000 at most."""
     clipped = min(max(y, -1080.0), 1000.0)
@@ -62,7 +62,7 @@ _D1, _D2, _D3, _D4, _D5, _D6, _D7 = (np.float32(c) for c in (_E1, _E2, _E3, _E4,
 _HALF, _ONE, _LEAST, _MOST = (np.float32(c) for c in (0.5, 1.0, -127.0, 126.0))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def log2_single(x):
     """log2 of a positive normal single; the rest of the series is below 1e-8."""
     word = np.uint32(bits_of(x) + _SHIFT_1)
@@ -74,7 +74,7 @@ def log2_single(x):
     return fused(p, s, whole)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def exp2_single(y):
     """2^y; 0 below the normal singles, and 2^126 at most."""
     clipped = min(max(y, _LEAST), _MOST)

@@ -29,7 +29,7 @@ _0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
 _NOTHING = np.float32(0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def weigh(phi, begin, theta, size, reached, at, lanes, first):
     """Σ_k φ_k θ_k, φ at the places from ``begin`` on.
 
@@ -47,7 +47,7 @@ def weigh(phi, begin, theta, size, reached, at, lanes, first):
     return np.float64(last(total))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def pick(rng, size, reached, at, lanes, first, weight):
     """The unit where the running sum, lane after lane, passes a random target; see `weigh`.
 

@@ -13,8 +13,9 @@ __all__ = ["draw_log_beta_odds", "draw_neg_log_beta"]
 @njit(cache=True, nogil=True, forceinline=True)
 def draw_log_beta_odds(rng, a, b):
     """ln((1 - p) / p), p ~ Beta(a, b), as ln Gam(b) - ln Gam(a): p is never formed."""
-    log_a = draw_log_gamma(rng, a)
-    log_b = draw_log_gamma(rng, b)
+    log_a = log_b = 0.0
+    for second in range(2):  # a loop, as what it draws is inlined: two copies take long to compile
+        log_a, log_b = log_b, draw_log_gamma(rng, b if second else a)
     if log_a == -math.inf and log_b == -math.inf:
         # Shapes below about 1e-306: p is 1 with probability a / (a + b), else 0. The shapes
         # are compared at a scale where their sum does not underflow.

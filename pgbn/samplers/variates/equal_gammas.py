@@ -34,7 +34,7 @@ _SMALL = 2.0**-120
 _ROOM = np.uint64(512)  # proposals that wait, and one row more: that of `workspace`
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _propose_two(state, step, half, shape, x, ceiling):
     """x_k = (u_k (1 + a / e))^(1 / a), and ceiling_k = 1 - v_k rounded down to 9 bits, for
     k < 2 half: word i of the stream serves k = i and k = half + i."""
@@ -50,7 +50,7 @@ def _propose_two(state, step, half, shape, x, ceiling):
         ceiling[half + i] = _ONE - (np.float32(np.uint32(high & _LOW)) + _ONE) * _CELL
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _draw_small(rng, shape, number, places, values, out):
     """Draw the variates at ``places`` from their law below ε; ``values`` is scratch."""
     state, step = rng[0], rng[1]
@@ -62,7 +62,7 @@ def _draw_small(rng, shape, number, places, values, out):
         out[places[p]] = values[p]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _refine(rng, work, shape, rows, place, out):
     """Draw what is below ε in some rows again, in double precision."""
     columns, begin = np.uint64(work.columns), np.uint64(place)
@@ -82,7 +82,7 @@ def _refine(rng, work, shape, rows, place, out):
     small[0] = 0.0  # used after its pointer, which does not keep it
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def fill_equal(rng, work, shape, rows, place, out):
     """out[place + i · columns + k] ~ Gam(shape, 1) for i < rows; ``work`` is a `workspace` of
     single precision, ``out`` flat and of double."""

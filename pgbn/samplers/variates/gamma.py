@@ -1,7 +1,7 @@
 """Gamma variates, and their logarithms, at any shape.
 
-Division is that of numpy (x / 0 is inf): the test of each divisor, for Python's exception, would
-take a fifth of the time.
+Division is that of numpy (x / 0 is inf), as in all kernels: the test of each divisor, for Python's
+exception, would take a fifth of the time.
 """
 
 import math
@@ -13,7 +13,7 @@ from pgbn.samplers.random import exponential, normal, uniform
 __all__ = ["draw_gamma", "draw_gamma_from_one", "draw_gamma_rate", "draw_log_gamma"]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def draw_gamma_from_one(rng, shape):
     """x ~ Gam(a, 1) for a >= 1: Marsaglia and Tsang, "A simple method..." (2000).
 
@@ -37,7 +37,7 @@ def draw_gamma_from_one(rng, shape):
             return d * cube
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def draw_log_gamma(rng, shape):
     """ln x, x ~ Gam(a, 1), as ln Gam(a + 1) - E / a with E ~ Exp(1) where a < 1.
 
@@ -50,7 +50,7 @@ def draw_log_gamma(rng, shape):
     return log_x - exponential(rng) / shape if small else log_x
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def draw_gamma_rate(rng, shape, rate):
     """x ~ Gam(a, rate c); 0 at a = 0, inf at c = 0.
 
@@ -59,19 +59,21 @@ def draw_gamma_rate(rng, shape, rate):
     """
     if not shape > 0.0:  # a NaN is handed on: the rejection loop would never end
         return math.nan if math.isnan(shape) else 0.0
-    if shape >= 1.0:
-        return draw_gamma_from_one(rng, shape) / rate
-    decay = exponential(rng) / shape
-    # Most gammas of tiny shape are below the smallest double: seen before anything else is drawn.
-    if decay > 760.0 and (rate >= 1.0 or decay + log(rate) > 760.0):
-        return 0.0
-    x = draw_gamma_from_one(rng, shape + 1.0) / rate
+    decay, small = 0.0, shape < 1.0
+    if small:
+        decay = exponential(rng) / shape
+        # Most gammas of tiny shape are below the smallest double: seen before the rest is drawn.
+        if decay > 760.0 and (rate >= 1.0 or decay + log(rate) > 760.0):
+            return 0.0
+    x = draw_gamma_from_one(rng, shape + 1.0 if small else shape) / rate  # inlined, so only once
+    if not small:
+        return x
     if decay < 600.0:
         return x * exp(-decay)
     return exp(log(x) - decay)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def draw_gamma(rng, shape):
     """x ~ Gam(a, 1); 0 at a = 0. See `draw_gamma_rate`."""
     return draw_gamma_rate(rng, shape, 1.0)

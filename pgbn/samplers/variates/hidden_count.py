@@ -11,7 +11,7 @@ from pgbn.samplers.rows import row_of
 __all__ = ["draw_hidden_count", "hidden_count_rows"]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _ratio(h, w, offset, count):
     """P(h + 1) / P(h); a count below 0 means that the gamma itself is known."""
     if count == 0:
@@ -20,7 +20,7 @@ def _ratio(h, w, offset, count):
     return w * more / ((h + 1.0) * (offset + h))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def draw_hidden_count(rng, w, offset, count):
     """h with P(h) proportional to w^h Γ(a0 + h + m) / (h! Γ(a0 + h)), by inversion from the mode;
     given the gamma itself (m < 0), to w^h / (h! Γ(a0 + h)), the Bessel law of order a0 - 1.

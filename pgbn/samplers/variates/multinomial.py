@@ -4,6 +4,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import expm1
+from pgbn.samplers.filled import filled
 from pgbn.samplers.random import exponential, restart
 from pgbn.samplers.rows import entry
 from pgbn.samplers.variates.binomial import draw_binomial
@@ -67,7 +68,7 @@ def draw_multinomial(rng, count, weights, out):
     for k in range(weights.size):
         total += weights[k]
     if total == 0.0:
-        weights = np.ones(weights.size)
+        weights = filled(np.empty(weights.size), 1.0)
         total = float(weights.size)
     # One binomial for each entry costs about as much as one step of the search for each unit.
     if count <= weights.size:

@@ -115,7 +115,7 @@ def _choose_proposal(word, shape):
     return _single if shape == types.float32 else _double
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _propose(state, step, size, shape, first, ceiling, out):
     """out_k = (u_k (1 + a_k / e))^(1 / a_k), and ceiling_k = 1 - v_k rounded down to 12 bits: u
     and v are the high and the low bits of the next words of the stream."""
@@ -125,7 +125,7 @@ def _propose(state, step, size, shape, first, ceiling, out):
         out[k] = _proposal(word, shape[first + k])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _judge(state, step, size, fine, shape, x, ceiling):
     """Replace the proposals above 1, and ceiling_p by a number that is positive where x_p is
     refused: v less the probability of accepting it.
@@ -145,7 +145,7 @@ def _judge(state, step, size, fine, shape, x, ceiling):
         x[p] = x[p] if below else beyond
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def settle(rng, work, left, least, fine, out):
     """Accept the ``left`` proposals that wait, or propose anew until they are; ``out`` is flat, and
     ``fine`` · 2^32 what their ceilings were rounded to."""
@@ -176,7 +176,7 @@ def settle(rng, work, left, least, fine, out):
         fine = _FINE
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def fill_rows(rng, work, rows, scale, least, place, out):
     """out[place + i · columns + k] = scale_i · x_ik, x_ik ~ Gam(shape_ik, 1), or ``least`` where
     that is more, and `HUGE` at most; the shape where it is 0 or NaN. Row i has the line i of

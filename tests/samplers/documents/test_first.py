@@ -1,5 +1,6 @@
 """Very large counts: cells are split with θ^(1) drawn, where labels of tokens would take for ever."""
 
+import itertools
 import time
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.special import betaln
 from scipy.stats import binom
 
 from pgbn.samplers.documents.counts import DATUM
-from pgbn.samplers.documents.first import has_labels
+from pgbn.samplers.documents.first import all_labelled, has_labels
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
 
@@ -164,3 +165,26 @@ def test_long_documents_of_many_terms_have_labels():
     assert has_labels(DATUM, 500_000, 20_000, 100)
     assert not has_labels(DATUM, 500_000, 20, 100)
     assert not has_labels(DATUM, 10**9, 10**6, 10**6)
+
+
+def test_all_documents_have_labels_where_each_has():
+    """`all_labelled`, for numpy, says what `has_labels`, for kernels, says of every document."""
+    rng = np.random.default_rng(3)
+    for topics, cells in itertools.product((1, 30, 400), (1, 3)):
+        for factor in (
+            1,
+            4,
+            4 * (topics + 16) - 1,
+            4 * (topics + 16),
+            4 * (topics + 16) + 1,
+            10**9,
+        ):
+            indptr = np.array([0, cells, cells, 2 * cells])
+            data = rng.integers(1, 3, 2 * cells)
+            data[:cells] = factor
+            tokens = [data[first:last].sum() for first, last in itertools.pairwise(indptr)]
+            each = [
+                has_labels(DATUM, float(total), size, topics)
+                for total, size in zip(tokens, np.diff(indptr), strict=True)
+            ]
+            assert all_labelled(indptr, data, topics) == all(each)
