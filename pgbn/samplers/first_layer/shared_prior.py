@@ -97,7 +97,7 @@ def _smooth(scale, shape, room):
         room[k] = shape[k] * scale[k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _draw_elsewhere(rng, values, slot, row, size, smooth, sums, target):
     """A topic for a ``target`` that is not below the sum of the row's topics.
 
