@@ -12,10 +12,11 @@ and `let_go`.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -39,12 +40,16 @@ __all__ = [
     "numbers_rows",
     "row_word",
     "rows_array",
+    "share_rows",
+    "shrinking",
 ]
 
 # Rows are numbered in blocks of so many, wherever they are worked on: shards begin with a block,
 # and what draws several rows or cells from one stream begins a new one with each.
 ROW_BLOCK = 256
-_BLOCKS_PER_THREAD = 4  # rows differ in cost: a thread that finishes early takes another block
+# Rows differ in cost. A thread that is ready takes a part of what is left, so that blocks shrink
+# and all end at nearly the same time; a block is no less than a part of all: a call has its cost.
+_OF_WHAT_IS_LEFT, _OF_ALL = 2, 32
 
 
 class Executor(Protocol):
@@ -82,23 +87,45 @@ class Threads:
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
         word = np.uint64(key)
-        blocks = min(rows, self.workers * _BLOCKS_PER_THREAD)
-        if self.workers <= 1 or blocks <= 1:
+        if self.workers <= 1 or rows <= 1:
             kernel(word, 0, rows, *args)
             return
-        edges = [rows * block // blocks for block in range(blocks + 1)]
-        pool = _pool(self.workers)
-        futures = [pool.submit(kernel, word, start, stop, *args) for start, stop in pairwise(edges)]
-        wait(futures)  # all of them, also if one fails: none may write to the arrays afterwards
-        for future in futures:
-            future.result()
+        ranges = shrinking(rows, self.workers)
+        self.calls([partial(kernel, word, start, stop, *args) for start, stop in ranges])
 
     def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        """This thread takes calls too, so that nothing waits for others to wake up. All calls are
+        made, also if one fails: none may write to the arrays afterwards."""
         if self.workers <= 1 or len(calls) <= 1:
             return [call() for call in calls]
-        futures = [_pool(self.workers).submit(call) for call in calls]
-        wait(futures)
-        return [future.result() for future in futures]
+        waiting, results, failures = deque(enumerate(calls)), [None] * len(calls), {}
+
+        def work() -> None:
+            while waiting:
+                try:
+                    number, call = waiting.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                try:
+                    results[number] = call()
+                except Exception as error:
+                    failures[number] = error
+
+        pool = _pool(self.workers - 1)
+        helpers = [pool.submit(work) for _ in range(min(self.workers, len(calls)) - 1)]
+        try:
+            work()
+        finally:  # after Ctrl-C too
+            waiting.clear()
+            begun = [helper for helper in helpers if not helper.cancel()]
+            wait(begun)
+        for helper in begun:
+            helper.result()
+        if failures:
+            first = failures[min(failures)]
+            failures.clear()  # an error that is kept must not keep the arrays
+            raise first
+        return results
 
     def behind(
         self,
@@ -193,6 +220,23 @@ def cut_rows(executor: Executor, rows: int, *arrays: Any) -> list[tuple[int, int
     if cut is not None:
         return list(cut(rows, *arrays))
     return list(pairwise(rows * i // executor.workers for i in range(executor.workers + 1)))
+
+
+def shrinking(rows: int, workers: int) -> list[tuple[int, int]]:
+    """``range(rows)`` in ranges for workers that take one after another: shorter and shorter."""
+    least, ranges, start = max(1, rows // (_OF_ALL * workers)), [], 0
+    while start < rows:
+        stop = min(rows, start + max(least, (rows - start) // (_OF_WHAT_IS_LEFT * workers)))
+        ranges.append((start, stop))
+        start = stop
+    return ranges
+
+
+def share_rows(executor: Executor, rows: int, *arrays: Any) -> list[tuple[int, int]]:
+    """``range(rows)`` in ranges for `Executor.calls`: see `cut_rows` and `shrinking`."""
+    if getattr(executor, "cut", None) is not None:
+        return cut_rows(executor, rows, *arrays)
+    return shrinking(rows, executor.workers) if executor.workers > 1 else [(0, rows)]
 
 
 def row_word(executor: Executor, key: int, rows: int) -> np.uint64:

@@ -23,6 +23,7 @@ from pgbn.samplers.hands import WorkerLost
 __all__ = ["Ray"]
 
 _CORES = os.cpu_count() or 1
+_STARTS = 3  # Ray gives up after 30 s, of which a busy machine may need more
 _LONGEST = 1e9  # seconds; Ray counts thousandths in 64 bits
 
 
@@ -156,15 +157,21 @@ class RayHands:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_worker_niceness", "0")  # else they give way to everybody
         cores = {} if address else {"num_cpus": max(_CORES, self.number * self.threads)}
-        try:
-            with _own_signals():
-                # "local": else Ray joins whatever of another program it finds on this machine
-                self.ray.init(address or "local", include_dashboard=None if address else False,
-                              log_to_driver=False, logging_level=logging.ERROR,
-                              **cores)  # fmt: skip
-        except Exception as error:
-            where = f"address={address!r}: no cluster there" if address else "it did not start"
-            raise DataError(f"Ray: {where} ({error})") from error
+        for left in range(_STARTS - 1 if address is None else 0, -1, -1):
+            try:
+                with _own_signals():
+                    # "local": else Ray joins whatever of another program it finds on this machine
+                    self.ray.init(address or "local", include_dashboard=None if address else False,
+                                  log_to_driver=False, logging_level=logging.ERROR,
+                                  **cores)  # fmt: skip
+                return
+            except Exception as error:
+                if left and "timed out" in str(error):
+                    with suppress(Exception):
+                        self.ray.shutdown()
+                    continue
+                where = f"address={address!r}: no cluster there" if address else "it did not start"
+                raise DataError(f"Ray: {where} ({error})") from error
 
     def _check_cores(self) -> None:
         if self.settings.address is None:

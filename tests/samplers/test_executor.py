@@ -1,6 +1,9 @@
 """Kernels on blocks of rows, in threads."""
 
 import os
+import threading
+import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgbn.errors import DataError
 from pgbn.samplers import Stream, Threads, vectorised
-from pgbn.samplers.executor import executor_of
+from pgbn.samplers.executor import executor_of, shrinking
 from tests.helpers.own_executor import Backwards
 
 KEY = 0xFEDC_BA98_7654_3210  # above 2^63, where signed integers would fail
@@ -57,6 +60,67 @@ def test_work_behind_runs_in_order_and_passes_errors_on():
         assert seen.index(("a", i)) < seen.index(("b", i)) < seen.index(("c", i))
     with pytest.raises(ZeroDivisionError):
         Threads(2).behind(lambda i: None, lambda i: None, lambda i: 1 // 0, 2)
+
+
+def test_blocks_shrink_and_cover_all_rows() -> None:
+    for rows, workers in ((1, 2), (7, 2), (11_314, 2), (1000, 3), (10**8, 16)):
+        ranges = shrinking(rows, workers)
+        assert [start for start, _ in ranges] == [0, *(stop for _, stop in ranges[:-1])]
+        assert ranges[-1][1] == rows
+        sizes = [stop - start for start, stop in ranges]
+        assert sizes == sorted(sizes, reverse=True)
+        assert sizes[0] <= max(1, rows // (2 * workers))  # no thread is left without
+        assert len(ranges) <= 32 * workers + 1
+
+
+def test_an_uneven_load_ends_at_the_same_time() -> None:
+    """The last rows cost most: no thread has much more than its share, whoever takes which."""
+    cost = np.concatenate([np.ones(9000), np.full(1000, 9.0)])
+    loads = [0.0, 0.0]
+    for start, stop in shrinking(cost.size, 2):  # as two threads take them, one after another
+        loads[int(loads[1] < loads[0])] += cost[start:stop].sum()
+    assert max(loads) < 0.51 * cost.sum()
+
+
+def test_all_calls_are_made_though_one_fails() -> None:
+    made: list[int] = []
+
+    def call(i: int) -> None:
+        made.append(i)
+        if i in (3, 7):
+            raise ValueError(f"call {i}")
+
+    with pytest.raises(ValueError, match="call 3"):
+        Threads(2).calls([partial(call, i) for i in range(20)])
+    assert sorted(made) == list(range(20))
+
+
+def test_ctrl_c_leaves_no_call_behind() -> None:
+    """The thread that asked is interrupted: others end what they have begun, and begin no more."""
+    begun: list[int] = []
+    other = threading.Event()
+
+    def call(i: int) -> None:
+        begun.append(i)
+        if threading.current_thread() is threading.main_thread():
+            other.wait(10)
+            raise KeyboardInterrupt
+        other.set()
+        time.sleep(0.05)
+        begun.append(-i)
+
+    with pytest.raises(KeyboardInterrupt):
+        Threads(2).calls([partial(call, i) for i in range(1, 100)])
+    now = list(begun)
+    time.sleep(0.1)
+    assert begun == now  # nothing was still at work
+    assert len(begun) < 20
+
+
+def test_calls_within_calls_do_not_wait_for_each_other() -> None:
+    inner = [partial(int, i) for i in range(5)]
+    found = Threads(2).calls([partial(Threads(2).calls, inner)] * 6)
+    assert found == [[0, 1, 2, 3, 4]] * 6
 
 
 def test_calls_keep_their_order() -> None:

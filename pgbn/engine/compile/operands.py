@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, singledispatch
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled, labelled_number
 from pgbn.engine.compile.pairs import mask_of
+from pgbn.network.reads import Read
 from pgbn.network.sumproduct import (
     ConstantArray,
     HeardCount,
@@ -111,4 +113,22 @@ def _count(operand: RuleCount, program: Program) -> Labelled:
 
 @read_operand.register(RuleExposure)
 def _exposure(operand: RuleExposure, program: Program) -> Labelled:
-    return program.rule_exposure(program.network.nodes[operand.name], operand.slot)
+    """What is passed on is kept until one of the nodes that it is made of is drawn again: that of
+    a layer is asked for by all layers above it."""
+    child, values = program.network.nodes[operand.name], program.values
+    found = program.rule_exposure(child, operand.slot)
+    reads = program.wiring.reads.of_exposure(child, operand.slot)
+    plain = all(type(each) is Read and each.name in program.network.latent for each in reads)
+    if found.value is not None or not plain or child.name in program.cells:
+        return found
+    names, get = sorted({each.name for each in reads}), found.get
+    last: list[Any] = [(), None]
+
+    def kept() -> NDArray[Any]:
+        # values are replaced, never changed in place
+        now = [values[name] for name in names]
+        if not last[0] or any(r() is not value for r, value in zip(last[0], now, strict=True)):
+            last[:] = [ref(value) for value in now], get()
+        return np.asarray(last[1])
+
+    return replace(found, get=kept)

@@ -14,7 +14,7 @@ from pgbn.engine.compile.layout import Labelled, PartSizes, labelled_number
 from pgbn.engine.compile.pairs import without_pairs
 from pgbn.engine.compile.weighted import weighted_product
 from pgbn.network.sumproduct import Operand, PairMask, SparseConstant, SumProduct
-from pgbn.samplers.executor import SERIAL, Executor, cut_rows, keeps_rows, let_go, rows_array
+from pgbn.samplers.executor import SERIAL, Executor, keeps_rows, rows_array, share_rows
 from pgbn.samplers.linear import signed_rows
 from pgbn.samplers.simd.contract import contract
 from pgbn.samplers.simd.sums import sum_rows
@@ -23,6 +23,7 @@ __all__ = ["compile_product"]
 
 Reader = Callable[[Operand], Labelled]
 SMALL = 2**16  # products below which the order of sums does not matter
+_MANY = 500_000  # summands from which on threads pay
 
 
 def compile_product(
@@ -157,19 +158,24 @@ def _sum_out(part: Labelled, summed: tuple[str, ...], executor: Executor) -> Lab
 
 
 def _row_sums(value: Any, executor: Executor) -> Any:
-    """Σ over the last axis; block by block where rows are not to be in memory all at once."""
+    """Σ over the last axis: many rows on all threads, and block by block where they are not to be
+    in memory all at once."""
     lines = value.reshape(-1, value.shape[-1]) if value.flags.c_contiguous and value.size else None
-    if lines is None or (value.dtype != np.float64 and not keeps_rows(executor)):
+    if lines is None or (value.dtype != np.float64 and value.dtype.kind != "i"):
         return value.sum(axis=-1)
     kind = np.float64 if value.dtype == np.float64 else np.int64
     out = np.empty(value.shape[:-1], kind)
     flat = out.reshape(-1)
-    for start, stop in cut_rows(executor, len(lines), lines):
+
+    def add(start: int, stop: int) -> None:
         if kind is np.float64:
             sum_rows(np.uint64(0), start, stop, lines, flat)
         else:
             lines[start:stop].sum(axis=-1, out=flat[start:stop])
-        let_go(executor)
+
+    large = lines.size >= _MANY or keeps_rows(executor)
+    ranges = share_rows(executor, len(lines), lines) if large else [(0, len(lines))]
+    executor.calls([partial(add, start, stop) for start, stop in ranges])
     return out
 
 

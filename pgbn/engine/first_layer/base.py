@@ -15,7 +15,7 @@ from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.first_layer.further import FurtherTerms, RowScale
 from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.first_layer.shared import SharedRows
-from pgbn.engine.fused.gamma_layers import LayerTables
+from pgbn.engine.fused.gamma_layers import LayerTables, draw_tables
 from pgbn.errors import DataError
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
@@ -125,14 +125,15 @@ class FirstLayer(ABC):
     def step_before(self, key: int, tables: Sequence[tuple[LayerTables, int]]) -> None:
         """Draw the counts and, as the next steps, the tables of the layers above, with keys."""
         self.step(key)
-        for part, own_key in tables:
-            part(own_key)
+        if tables:
+            draw_tables(tables)
 
     def joins(self, part: LayerTables) -> bool:
-        """Whether tables have the rows of the scores, which hear of these counts alone, so that
-        they can follow row by row."""
+        """Whether tables have the rows of the scores, and the scores and the node of the tables
+        hear of one child alone, so that they can follow row by row."""
         stored, scores = self.program.storage, self.pattern.scores
-        alone = len(self.program.wiring.sources[scores]) == 1
+        sources = self.program.wiring.sources
+        alone = len(sources[scores]) == len(sources[part.node]) == 1
         return alone and stored[part.node][:-1] == stored[scores][:-1]
 
     @abstractmethod

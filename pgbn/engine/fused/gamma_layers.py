@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -18,7 +19,7 @@ from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.nodes.rules.registry import is_own, is_own_rule
 from pgbn.samplers.content import key_for
-from pgbn.samplers.executor import SERIAL, by_blocks, cut_rows, numbers_rows
+from pgbn.samplers.executor import SERIAL, by_blocks, numbers_rows, share_rows
 from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
 from pgbn.samplers.layers.tables import count_tables, share_tables
 from pgbn.samplers.rows import PARALLEL
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LayerMix",
     "LayerTables",
+    "draw_tables",
     "draws_as",
     "find_mix",
     "fused_draw",
@@ -97,14 +99,7 @@ class LayerTables(ABC):
         self._heard = program.heard_count(node.name).get
 
     def __call__(self, key: int) -> None:
-        executor = self.program.executor
-        self.begin(key)
-        rows = len(self._m)
-        blocks = (
-            cut_rows(executor, rows, *self.arrays()) if self._m.size > PARALLEL else [(0, rows)]
-        )
-        executor.calls([partial(self.rows, start, stop) for start, stop in blocks])
-        self.end()
+        draw_tables([(self, key)])
 
     def begin(self, key: int) -> None:
         """Find the arrays; the counts that are read need not be there yet."""
@@ -139,6 +134,25 @@ class LayerTables(ABC):
         for share in self._shares:
             total += share
         self.program.counts[self.node, self.parent] = total
+
+
+def draw_tables(tables: Sequence[tuple[LayerTables, int]]) -> None:
+    """The tables of layers with the same rows, with their keys: in each block of rows those of one
+    layer after the other, each of which hears of the one before alone."""
+    for part, key in tables:
+        part.begin(key)
+    arrays = [array for part, _ in tables for array in part.arrays()]
+    executor, rows = tables[0][0].program.executor, len(arrays[0])
+    large = sum(array.size for array in arrays) > PARALLEL
+    blocks = share_rows(executor, rows, *arrays) if large else [(0, rows)]
+
+    def draw(start: int, stop: int) -> None:
+        for part, _ in tables:
+            part.rows(start, stop)
+
+    executor.calls([partial(draw, start, stop) for start, stop in blocks])
+    for part, _ in tables:
+        part.end()
 
 
 class SplitTables(LayerTables):

@@ -84,6 +84,22 @@ def test_the_exposure_of_a_rule(program: Program) -> None:
     assert found.value == pytest.approx(np.log1p(1 / 2))
 
 
+def test_an_exposure_is_kept_until_what_it_is_made_of_is_drawn_again() -> None:
+    """ln(1 + 1/c_j): computed once for all that ask, and anew once c has another value."""
+    rate = pg.Gamma("c", 1, 1, dims="doc")
+    theta = pg.Gamma("theta", pg.Gamma("r", 1, 1, dims="topic"), rate, dims=("doc", "topic"))
+    phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
+    network = pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
+    program = network.chain({"x": X}, layer1="composed").program
+    found = read_operand(RuleExposure(name="theta", dims=("doc",), slot="shape"), program)
+    first = found.get()
+    np.testing.assert_allclose(first, np.log1p(1 / program.values["c"]))
+    assert found.get() is first
+    for value in (3.0, 5.0):
+        program.values["c"] = np.full_like(program.values["c"], value)
+        np.testing.assert_allclose(found.get(), np.log1p(1 / value))
+
+
 def test_the_count_of_a_rule_that_draws_nothing() -> None:
     """A normal mean hears value / variance."""
 

@@ -9,7 +9,7 @@ from pgbn.engine.compile import products
 from pgbn.engine.compile.layout import Labelled, labelled_number
 from pgbn.engine.compile.products import compile_product
 from pgbn.network.sumproduct import Operand, reduce_product
-from pgbn.samplers.executor import SERIAL
+from pgbn.samplers.executor import SERIAL, Threads
 
 SIZES = {"d": 5, "k": 3, "v": 4, "t": 2}
 LETTERS = dict(zip(SIZES, "dkvt", strict=True))
@@ -103,3 +103,15 @@ def test_sums_in_order_are_those_at_once(replicates: int) -> None:
         in_order = products._in_order(labelled, summed, sizes, SERIAL)
         order = [0, *(in_order.dims.index(dim) + 1 for dim in at_once.dims)]
         np.testing.assert_allclose(in_order.get().transpose(order), at_once.get(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float64])
+def test_sums_of_rows_have_the_same_bits_on_threads(
+    kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "_MANY", 100)
+    value = (np.random.default_rng(0).random((1, 50, 7)) * 1e9).astype(kind)
+    one, two = (products._row_sums(value, executor) for executor in (SERIAL, Threads(2)))
+    assert one.dtype == two.dtype == value.sum(axis=-1).dtype  # of int32, too, 64 bits
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_allclose(one, value.sum(axis=-1), rtol=1e-14)

@@ -108,6 +108,35 @@ def test_only_tables_with_the_rows_of_the_scores_follow() -> None:
     assert joins == {"theta1": True, "phi2": False}
 
 
+def two_views() -> pgbn.Network:
+    """Two kinds of data of each document, whose layers meet in θ2."""
+    r = pgbn.Gamma("r", 1.0, 1.0, dims="theme")
+    top = pgbn.Gamma("theta2", shape=r, rate=1.0, dims=("doc", "theme"))
+
+    def view(name: str) -> pgbn.Poisson:
+        topic, term = f"topic_{name}", f"term_{name}"
+        above = pgbn.Dirichlet(f"w_{name}", 0.5, over=topic, dims="theme")
+        theta = pgbn.Gamma(f"theta_{name}", shape=above @ top, rate=1.0, dims=("doc", topic))
+        phi = pgbn.Dirichlet(f"phi_{name}", 0.5, over=term, dims=topic)
+        return pgbn.Poisson(name, rate=phi @ theta, dims=("doc", term))
+
+    return pgbn.Network(view("x"), view("y"), sizes={"topic_x": 4, "topic_y": 3, "theme": 2})
+
+
+@pytest.mark.parametrize("layer1", ["collapsed", "partial"])
+def test_tables_that_hear_of_two_data_wait_for_both(layer1: str) -> None:
+    """θ2 hears of θ_x and θ_y: its tables can follow neither row by row. In `trace` each step comes
+    by itself."""
+    rng = np.random.default_rng(0)
+    data = {"x": rng.poisson(0.7, (60, 12)), "y": rng.poisson(0.7, (60, 9))}
+    one, other = (two_views().chain(data, seed=1, layer1=layer1, threads=1) for _ in range(2))
+    one.sweep(3)
+    for _ in range(3):
+        assert list(other.trace())
+    for name, value in one.values.items():
+        np.testing.assert_array_equal(value, other.values[name])
+
+
 def test_what_a_sampler_need_not_say() -> None:
     step = steps_of(pgbn.zoo.pfa(2).wiring)["counts(x)"]
     assert (
