@@ -77,6 +77,18 @@ def test_the_slider_brings_distinctive_words(page, data) -> None:
     assert content(page, "#words bdi")[0] == readable(first)
 
 
+def test_page_and_library_rank_words_alike(page, data) -> None:
+    """Topics of a few tokens, too: their ratios are drawn towards 1 in both."""
+    assert data.tokens > 0
+    script = "return [...document.querySelectorAll('#words bdi')].map((e) => e.textContent)"
+    click(page, "#all-topics")
+    for layer in (2, 3):
+        for topic in range(data.widths[layer - 1]):
+            click(page, f'.node[data-topic="{layer}/{topic}"]')
+            expected = [readable(word) for word in data.words(layer, topic, 15)]
+            assert page.execute_script(script) == expected, (layer, topic)
+
+
 def test_search_filters_the_table(page, data) -> None:
     rows = sum(data.widths)
     assert content(page, "#found") == ["5 of 5 topics"], "one layer at a time"

@@ -28,13 +28,13 @@ const plain = (text) => text.normalize("NFKC").toLowerCase();
 const wantedIn = (field) => plain(field.value).split(/\s+/).filter(Boolean);
 
 // The words of a topic by relevance λ ln p + (1 − λ) ln(p / share in the corpus); each layer has a λ
-// of its own by which it is read.
+// of its own by which it is read. The ratios of topics of a few tokens are drawn towards 1.
 const relevanceOf = (layer) => data.layers[layer - 1].relevance;
 function wordsOf(layer, topic, relevance = relevanceOf(layer), count = data.shown) {
-  const [numbers, shares] = data.layers[layer - 1].topics[topic];
+  const [numbers, shares] = data.layers[layer - 1].topics[topic], draw = data.layers[layer - 1].draw[topic];
   const rows = numbers.map((number, i) => ({ word: data.words[number], share: shares[i], common: data.common[number] }));
   if (relevance < 1) {
-    const score = (row) => Math.log(row.share) - (1 - relevance) * Math.log(row.common);
+    const score = (row) => relevance * Math.log(row.share) + (1 - relevance) * Math.log(row.share / row.common + draw);
     rows.sort((a, b) => score(b) - score(a));
   }
   return rows.slice(0, count);
