@@ -24,9 +24,9 @@ __all__ = [
     "corpus_shares",
     "leading_words",
     "project",
+    "token_count",
     "topic_dag",
     "topic_weights",
-    "token_count",
     "topics",
     "usual_length",
 ]
