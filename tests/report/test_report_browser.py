@@ -230,6 +230,12 @@ def test_small_screens(page, width) -> None:
         const text = node.querySelector('text').getBBox(), box = node.querySelector('.box').getBBox();
         return text.width > box.width - 8 || text.height > box.height + 2; }).length"""
     assert page.execute_script(overlapping) == 0, "labels stay inside their boxes"
+    broken = """
+      return [...document.querySelectorAll('.settings td:first-child')].filter((cell) => {
+        const words = cell.textContent.trim().split(/\\s+/), line = parseFloat(getComputedStyle(cell).lineHeight);
+        const inner = cell.clientHeight - parseFloat(getComputedStyle(cell).paddingTop) * 2;
+        return cell.parentElement.clientHeight === cell.clientHeight && inner > (words.length + 0.5) * line; }).length"""
+    assert page.execute_script(broken) == 0, "names of settings are not broken within words"
     picture(page, f"phone-{width}")
     click(page, '.node[data-topic="3/1"]')
     place = page.find_element(By.ID, "detail").rect
