@@ -242,7 +242,7 @@ def write_page(page, path):
     text = page.read_text("utf-8")
     before, rest = text.split(begin)
     _, after = rest.split(end)
-    page.write_text(f"{before}{begin}\n{table(kept(path))}\n{end}{after}", "utf-8")
+    page.write_text(f"{before}{begin}\n\n{table(kept(path))}\n\n{end}{after}", "utf-8")
 
 
 def budget(text):
