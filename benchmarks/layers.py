@@ -17,13 +17,16 @@ as many sweeps follow as were collected before, so that perplexities average ove
 
 Beside it one layer of scikit-learn, tomotopy and topica (`--programs`), with as many topics as
 our first layer may have, scored with the same tokens and the same functions. With `--json` every
-line is kept when it is done, and takes the place of an earlier one of the same corpus and name.
+line is kept when it is done, and takes the place of an earlier one of the same corpus, name and
+seed; `--page docs/howto/layers.md` then writes all of them into the page. `--save` keeps networks,
+and `--read-again` describes those by the words that are shown today, without training.
 """
 
 import argparse
+import datetime
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +45,10 @@ from pgbn.evaluation.layer_quality import effective_width, twins_and_diversity
 from pgbn.evaluation.untwinning import without_twins
 
 SEEN, THIN, TOP = 0.8, 10, 10
+CORPORA = ("demo", "fortunes", "20newsgroups", "NIPS12")
+SWEEPS = (300, 200)  # burn-in and collection of each layer: the defaults of the estimator
+TITLES = ("corpus", "budgets", "widths", "effective", "twins", "diversity", "NPMI shown",
+          "NPMI probable", "perplexity", "CPU s", "seed", "date")  # fmt: skip
 
 
 # ---- corpora --------------------------------------------------------------------------
@@ -95,6 +102,9 @@ class Line:
     perplexity: float
     seconds: float
     layers: list
+    seed: int = 0
+    sweeps: list = field(default_factory=lambda: list(SWEEPS))
+    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
 
 
 def describe(leading, probable, X, effective):
@@ -138,12 +148,29 @@ def ours(corpus, X, seen, held, max_width, settings, save=None):
     seconds = time.process_time() - clock
     if save:
         pgbn.save(model, save / f"{corpus} {shown}")
-    layers = [
+    sweeps = [settings["burn_in"], settings["collect"]]
+    return Line(corpus, f"pgbn {shown}", score.perplexity(), seconds, read(model, X),
+                settings["seed"], sweeps)  # fmt: skip
+
+
+def read(model, X):
+    """How each layer of a network reads."""
+    return [
         describe(leading_words(model, each.layer, TOP),
                  leading_words(model, each.layer, TOP, relevance=1.0), X, each.effective)
         for each in pgbn.evaluation.layer_quality(model)
     ]  # fmt: skip
-    return Line(corpus, f"pgbn {shown}", score.perplexity(), seconds, layers)
+
+
+def read_again(line, X, folder):
+    """A line by the words that are shown today. A merged network that has twins by these would have
+    been merged further: it must be trained again."""
+    name = line.name.removeprefix("pgbn ")
+    layers = read(pgbn.load(folder / f"{line.corpus} {name}"), X)
+    if "," in name and any(layer.twins for layer in layers[1:]):
+        raise SystemExit(f"{line.corpus} {name}: twins by today's words; train it again")
+    line.layers = layers
+    return line
 
 
 def peer(corpus, name, X, seen, held, topics, sweeps):
@@ -167,25 +194,55 @@ def show(line):
     """A line of a Markdown table."""
 
     def each(form):
-        return " / ".join(form(layer) for layer in line.layers)
+        return " / ".join(form(layer) for layer in line.layers).replace("-", "−")
 
     cells = [
         line.corpus, line.name, each(lambda l: f"{l.width}"),
         each(lambda l: f"{l.effective:.0f}"), each(lambda l: f"{l.twins:.0%}"),
         each(lambda l: f"{l.diversity:.2f}"), each(lambda l: f"{l.npmi:.3f}"),
         each(lambda l: f"{l.npmi_probable:.3f}"), f"{line.perplexity:.1f}", f"{line.seconds:.0f}",
+        f"{line.seed}", line.date,
     ]  # fmt: skip
-    print(f"| {' | '.join(cells)} |", flush=True)
+    return f"| {' | '.join(cells)} |"
+
+
+def kept(path):
+    """The lines of a file of results."""
+    lines = json.loads(path.read_text("utf-8")) if path and path.exists() else []
+    return [
+        Line(**{**line, "layers": [Layer(**each) for each in line["layers"]]}) for line in lines
+    ]
 
 
 def keep(line, path):
     """Show a line, and put it into the file of results."""
-    show(line)
+    print(show(line), flush=True)
     if path:
-        lines = json.loads(path.read_text("utf-8")) if path.exists() else []
-        new = {**vars(line), "layers": [vars(layer) for layer in line.layers]}
-        lines = [old for old in lines if (old["corpus"], old["name"]) != (line.corpus, line.name)]
-        path.write_text(json.dumps([*lines, new], indent=1) + "\n", "utf-8")
+        same = (line.corpus, line.name, line.seed)
+        lines = [old for old in kept(path) if (old.corpus, old.name, old.seed) != same]
+        lines = sorted([*lines, line], key=order)
+        path.write_text(json.dumps([asdict(each) for each in lines], indent=1) + "\n", "utf-8")
+
+
+def order(line):
+    """By corpus, our own lines first, the paper's rule before budgets."""
+    ours_first = ("pgbn", *one_layer.PROGRAMS).index(line.name.split(" ")[0])
+    return CORPORA.index(line.corpus), line.seed, ours_first, "," in line.name, line.name
+
+
+def table(lines):
+    """All lines as a Markdown table."""
+    head = [f"| {' | '.join(TITLES)} |", "|" + "---|" * len(TITLES)]
+    return "\n".join([*head, *map(show, lines)])
+
+
+def write_page(page, path):
+    """Put the table of a file of results between its markers in a page."""
+    begin, end = "<!-- begin layers -->", "<!-- end layers -->"
+    text = page.read_text("utf-8")
+    before, rest = text.split(begin)
+    _, after = rest.split(end)
+    page.write_text(f"{before}{begin}\n\n{table(kept(path))}\n\n{end}{after}", "utf-8")
 
 
 def budget(text):
@@ -198,34 +255,43 @@ def main():
     parser.add_argument("--newsgroups", type=Path, help="20newsgroups.npz")
     parser.add_argument("--nips", type=Path, help="nips12.npz")
     parser.add_argument("--fortunes", type=Path, help="the folder of the package fortunes")
-    parser.add_argument("--corpora", nargs="*",
-                        default=["demo", "fortunes", "20newsgroups", "NIPS12"])  # fmt: skip
+    parser.add_argument("--corpora", nargs="*", default=CORPORA)
     parser.add_argument("--budgets", type=budget, nargs="*", default=[WIDTHS[0], WIDTHS])
     parser.add_argument("--depth", type=int, default=3)
-    parser.add_argument("--sweeps", type=int, nargs=2, default=[300, 200], help="burn-in, collect")
+    parser.add_argument("--sweeps", type=int, nargs=2, default=list(SWEEPS),
+                        help="burn-in, collect")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--programs", nargs="*", default=["pgbn", *one_layer.PROGRAMS])
     parser.add_argument("--save", type=Path, help="a folder for the trained networks")
+    parser.add_argument("--read-again", type=Path, help="a folder that --save wrote")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path, help="write the lines of --json into this page")
     arguments = parser.parse_args()
     settings = {"depth": arguments.depth, "burn_in": arguments.sweeps[0],
                 "collect": arguments.sweeps[1], "seed": arguments.seed}  # fmt: skip
     print(machine(), flush=True)
-    titles = ["corpus", "budgets", "widths", "effective", "twins", "diversity", "NPMI shown",
-              "NPMI probable", "perplexity", "CPU s"]  # fmt: skip
-    print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}", flush=True)
-    for name, read in corpora(arguments).items():
-        X = sp.csr_array(read())
+    print(table([]), flush=True)
+    for name, open_corpus in corpora(arguments).items():
+        X = sp.csr_array(open_corpus())
+        if arguments.read_again:
+            for line in kept(arguments.json):
+                if (line.corpus, line.seed) == (name, arguments.seed) and "pgbn" in line.name:
+                    keep(read_again(line, X, arguments.read_again), arguments.json)
+            continue
         seen, held = split_tokens(X, SEEN, seed=0)
-        few = {**settings, "burn_in": 2, "collect": THIN}
-        ours(name, X[:200], seen[:200], held[:200], 9, few)  # compiles the kernels
-        for widths in arguments.budgets if "pgbn" in arguments.programs else ():
+        budgets = arguments.budgets if "pgbn" in arguments.programs else ()
+        if budgets:  # compile the kernels
+            few = {**settings, "burn_in": 2, "collect": THIN}
+            ours(name, X[:200], seen[:200], held[:200], 9, few)
+        for widths in budgets:
             keep(ours(name, X, seen, held, widths, settings, arguments.save), arguments.json)
         topics = np.atleast_1d(arguments.budgets[-1])[0].item()
         for program in one_layer.PROGRAMS:
             if program in arguments.programs:
                 line = peer(name, program, X, seen, held, topics, sum(arguments.sweeps))
                 keep(line, arguments.json)
+    if arguments.page:
+        write_page(arguments.page, arguments.json)
 
 
 if __name__ == "__main__":

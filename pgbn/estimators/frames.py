@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pgbn.errors import DataError
+from pgbn.evaluation.shares import GroupShares
 
-__all__ = ["data_frame"]
+__all__ = ["data_frame", "long_frame"]
 
 
 def data_frame(table: Any, columns: Any = None, index: Any = None) -> Any:
@@ -29,3 +30,13 @@ def data_frame(table: Any, columns: Any = None, index: Any = None) -> Any:
 
 def _whole(cell: Any) -> Any:
     return cell.encode("utf-8", "replace").decode("utf-8") if isinstance(cell, str) else cell
+
+
+def long_frame(found: GroupShares, name: str) -> Any:
+    """A line for each group and topic."""
+    rows = [
+        (group, int(found.documents[g]), k, found.share[g, k], found.low[g, k], found.high[g, k])
+        for g, group in enumerate(found.groups)
+        for k in range(found.share.shape[1])
+    ]
+    return data_frame(rows, [name, "documents", "topic", "share", "low", "high"])

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgbn.checks import check_integer, is_integral, listed
 from pgbn.errors import DataError
 from pgbn.estimators.arguments import read_executor, validate_documents
-from pgbn.estimators.frames import data_frame
+from pgbn.estimators.frames import data_frame, long_frame
 from pgbn.evaluation import Topic, Twins, similar_topics, topics
 from pgbn.evaluation.effects import compose, design_matrix
 from pgbn.evaluation.exchange import all_topics_graph, to_pyldavis
@@ -25,7 +25,6 @@ from pgbn.evaluation.finding import (
     topic_stability,
 )
 from pgbn.evaluation.shares import (
-    GroupShares,
     group_shares,
     interval_of,
     middle_and_ends,
@@ -42,8 +41,7 @@ __all__ = ["TopicResults"]
 class TopicResults:
     """The methods of an estimator that show what was found, and how it goes with other columns.
 
-    Where intervals are given, they are those of posterior draws of the documents' shares, see
-    `pgbn.evaluation.share_draws`.
+    Intervals are those of posterior draws of the documents' shares, `pgbn.evaluation.share_draws`.
     """
 
     training_: LayerwiseTraining
@@ -101,11 +99,15 @@ class TopicResults:
         return similar_topics(self.training_.deepest, layer, shared, top)
 
     def find_topics(
-        self, words: str | Sequence[str], layer: int = 1, n: int = 5
+        self,
+        words: str | Sequence[str],
+        layer: int = 1,
+        n: int = 5,
+        vocabulary: Sequence[str] | None = None,
     ) -> list[tuple[Topic, float]]:
         """The topics that have most of the occurrences of some words, with their shares of them."""
         check_is_fitted(self)
-        return find_topics(self.training_.deepest, words, layer, n)
+        return find_topics(self.training_.deepest, words, layer, n, vocabulary)
 
     def similarity(self, layer: int = 1) -> NDArray[np.float64]:
         """(K, K): the affinity Σ_v √(ψ_kv ψ_lv) of each two topics of a layer."""
@@ -131,11 +133,14 @@ class TopicResults:
         return self
 
     def label_by_keywords(
-        self, keywords: Mapping[str, str | Sequence[str]], layer: int = 1
+        self,
+        keywords: Mapping[str, str | Sequence[str]],
+        layer: int = 1,
+        vocabulary: Sequence[str] | None = None,
     ) -> Self:
         """Name the topic that has most of some words: ``{"weather": ["rain", "sun"]}``."""
         check_is_fitted(self)
-        return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer))
+        return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer, vocabulary))
 
     def to_networkx(self, threshold: float = 0.05, top: int = 5) -> Any:
         """All topics as a directed graph, see `pgbn.evaluation.all_topics_graph`."""
@@ -187,7 +192,7 @@ class TopicResults:
     def top_documents(
         self,
         X: Any,
-        topic: int,
+        topic: int | None = None,
         n: int = 5,
         layer: int = 1,
         texts: Sequence[str] | None = None,
@@ -198,6 +203,7 @@ class TopicResults:
         """The ``n`` documents in which a topic has its largest shares, as a data frame: the number
         of the document, the share, low and high if an ``interval`` such as 0.9 is asked for, and
         its text where ``texts`` are given."""
+        topic = _beside(None if is_integral(X) else topic, "top_documents(X, topic)")
         check_integer("n", n, 1)
         shares, *ends = self._shares(X, layer, interval, draws)
         if not is_integral(topic) or not 0 <= topic < shares.shape[1]:
@@ -215,25 +221,31 @@ class TopicResults:
     # ---- classes, time, covariates ----------------------------------------------------
 
     def topics_per_class(
-        self, X: Any, y: Sequence[Any], layer: int = 1, draws: int = 20, interval: float = 0.9
+        self,
+        X: Any,
+        y: Sequence[Any] | None = None,
+        layer: int = 1,
+        draws: int = 20,
+        interval: float = 0.9,
     ) -> Any:
         """The mean share of each topic in the documents of each class of ``y``, with an interval:
         a data frame of class, documents, topic, share, low and high."""
+        y = _beside(y, "topics_per_class(X, y)")
         found = group_shares(self._share_draws(X, layer, draws, interval), y, interval)
-        return _long(found, "class")
+        return long_frame(found, "class")
 
     def topics_over_time(
         self,
         X: Any,
-        dates: Sequence[Any],
+        dates: Sequence[Any] | None = None,
         layer: int = 1,
         bins: int = 10,
         draws: int = 20,
         interval: float = 0.9,
     ) -> Any:
         """The same for ``bins`` equally long periods of ``dates``, each called by its beginning."""
-        periods = time_bins(dates, bins)
-        return _long(
+        periods = time_bins(_beside(dates, "topics_over_time(X, dates)"), bins)
+        return long_frame(
             group_shares(self._share_draws(X, layer, draws, interval), periods, interval), "time"
         )
 
@@ -241,13 +253,14 @@ class TopicResults:
         self,
         formula: str,
         frame: Any,
-        X: Any,
+        X: Any = None,
         layer: int = 1,
         draws: int = 20,
         interval: float = 0.9,
     ) -> Any:
         """How the shares of topics depend on columns of ``frame``, ``"~ treatment + year"``, by
         the method of composition: a data frame of term, topic, effect, sd, low and high."""
+        X = _beside(X, "effects(formula, frame, X)")
         design, terms = design_matrix(formula, frame)
         own: Any = self
         shares = self._share_draws(X, layer, draws, interval)
@@ -281,11 +294,8 @@ class TopicResults:
                            seed=own._seed, threads=read_executor(own).workers)  # fmt: skip
 
 
-def _long(found: GroupShares, name: str) -> Any:
-    """A line for each group and topic."""
-    rows = [
-        (group, int(found.documents[g]), k, found.share[g, k], found.low[g, k], found.high[g, k])
-        for g, group in enumerate(found.groups)
-        for k in range(found.share.shape[1])
-    ]
-    return data_frame(rows, [name, "documents", "topic", "share", "low", "high"])
+def _beside(value: Any, call: str) -> Any:
+    """What is asked for beside the documents, or they themselves, refused if it is left out."""
+    if value is None:
+        raise DataError(f"{call}: give all of these; an estimator does not keep its documents X")
+    return value

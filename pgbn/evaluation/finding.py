@@ -98,8 +98,15 @@ def _columns(model: TrainedNetwork, words: Any, vocabulary: Any) -> list[int]:
     if not given:
         raise DataError("words: give at least one word")
     number = {name: column for column, name in enumerate(names)}
+    unnamed = model.vocabulary is None and vocabulary is None
     for word in given:
-        if not isinstance(word, str) or word not in number:
+        is_known = isinstance(word, str) and word in number
+        if not is_known and unnamed:
+            raise DataError(
+                f"{word!r}: the model does not know the names of its terms; give them as "
+                "vocabulary=, or fit it to a data frame that has them as its columns"
+            )
+        if not is_known:
             raise DataError(f"{word!r} is no term of the model.{_near(str(word), names)}")
     return [number[word] for word in given]
 

@@ -24,6 +24,7 @@ __all__ = [
     "corpus_shares",
     "leading_words",
     "project",
+    "token_count",
     "topic_dag",
     "topic_weights",
     "topics",
@@ -92,6 +93,13 @@ def usual_length(model: TrainedNetwork) -> float:
     return float(model.r.sum()) / rates if rates > 0 else 0.0
 
 
+def token_count(model: TrainedNetwork) -> float:
+    """Σ_kj θ^(1)_kj, the expected number of tokens in what the model was trained on; 0 if it is not
+    known."""
+    model = trained_network(model)
+    return float(model.weights[0].sum()) if model.weights else 0.0
+
+
 def leading_words(
     model: TrainedNetwork, layer: int, top: int = 10, relevance: float | None = None
 ) -> NDArray[np.int64]:
@@ -99,8 +107,9 @@ def leading_words(
     model = trained_network(model)
     layer, top = check_layer(model, layer), check_integer("top", top, 1)
     lam = relevance_of(layer, relevance)
-    shares, length = corpus_shares(model), usual_length(model)
-    return rank_words(project(model, layer), shares, lam, top, length)
+    shares, length, tokens = corpus_shares(model), usual_length(model), token_count(model)
+    held = tokens * topic_weights(model, layer) if tokens else None
+    return rank_words(project(model, layer), shares, lam, top, length, held)
 
 
 def topics(

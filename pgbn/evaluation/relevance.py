@@ -12,6 +12,11 @@ floor, that of words which a text of usual length L has every fiftieth time, 0.0
 above it lose by being common everywhere; all others are ranked by their probability. The floor is
 kept between the shares of the words at which a tenth and a half of all tokens are reached, the
 commonest first; where L is not known, it is the former.
+
+Nor does a topic of a few tokens say much about what it has more of than the corpus. So the ratio is
+drawn towards 1 as if s = 2000 more tokens of the topic, spread as in the corpus, had been seen:
+
+    (n_k ψ_kv / p_v + s) / (n_k + s),   n_k = the tokens that the topic holds
 """
 
 from __future__ import annotations
@@ -24,11 +29,12 @@ from numpy.typing import NDArray
 from pgbn.checks import is_finite_number
 from pgbn.errors import DataError
 
-__all__ = ["UPPER_RELEVANCE", "rank_words", "relevance_of", "with_floor"]
+__all__ = ["UPPER_RELEVANCE", "draw_of", "rank_words", "relevance_of", "with_floor"]
 
 UPPER_RELEVANCE = 0.3  # λ of the layers above the first
 _FEW, _MANY = 0.1, 0.5  # of all tokens: at least and at most, words that may lose by being common
 _SELDOM = 0.02  # times in a text of usual length: what is rarer has no merit by it
+_UNSURE = 2000.0  # tokens, s: what topics of fewer have above the corpus counts for little
 _LEAST = 1e-6  # a word that a topic hardly has does not stand for it, however rare it is elsewhere
 
 Matrix = NDArray[np.float64]
@@ -61,16 +67,28 @@ def with_floor(common: Matrix, length: float = 0.0) -> Matrix:
     return np.asarray(np.maximum(common, least), np.float64)
 
 
+def draw_of(held: Matrix | None) -> Matrix | float:
+    """s / n_k: how far the ratios of topics that hold so many tokens are drawn towards 1; 0 where
+    these are not known."""
+    return 0.0 if held is None else _UNSURE / np.maximum(np.asarray(held, np.float64), 1e-9)
+
+
 def rank_words(
-    psi: Matrix, common: Matrix, relevance: float, top: int, length: float = 0.0
+    psi: Matrix,
+    common: Matrix,
+    relevance: float,
+    top: int,
+    length: float = 0.0,
+    held: Matrix | None = None,
 ) -> NDArray[np.int64]:
     """The ``top`` words of each topic of ``psi`` (K, V), the most relevant first; equal ones in the
     order of the vocabulary. ``common`` are the shares of the words in the corpus, whose texts have
-    a usual ``length`` (0 if it is not known)."""
+    a usual ``length`` (0 if it is not known), and ``held`` are the tokens of each topic."""
     if relevance == 1.0:
         return np.argsort(-psi, axis=1, kind="stable")[:, :top]
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.log(psi) - (1.0 - relevance) * np.log(with_floor(common, length))
+        ratio = psi / with_floor(common, length) + np.reshape(draw_of(held), (-1, 1))
+        score = relevance * np.log(psi) + (1.0 - relevance) * np.log(ratio)
     # Words below the least come last, by probability: their ln ψ is below that of all others.
     rare = (psi < _LEAST) | np.isnan(score)
     score = np.where(rare, np.log(np.maximum(psi, 1e-300)) - 1e4, score)

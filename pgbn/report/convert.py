@@ -21,7 +21,7 @@ from pgbn.checks import (
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.evaluation import completion_perplexity, topic_weights
-from pgbn.evaluation.projection import usual_length
+from pgbn.evaluation.projection import token_count, usual_length
 from pgbn.explain import derivation
 from pgbn.report.data import Matrix, ReportData, Series, proportions
 from pgbn.report.facts import code_to_repeat, trained_facts
@@ -112,6 +112,7 @@ def report_data(
         seed=seed,
         labels=trained.labels,
         length=usual_length(trained),
+        tokens=token_count(trained),
     )
 
 

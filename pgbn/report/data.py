@@ -73,7 +73,7 @@ class ReportData:
     perplexity of held-out documents with so many layers. ``seed`` is that of the map. ``stages``
     are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks
     of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number);
-    ``length`` is the usual one of a document, 0 if it is not known.
+    ``length`` is the usual one of a document, and ``tokens`` the number in all, 0 if not known.
     """
 
     phi: tuple[Matrix, ...]
@@ -99,6 +99,7 @@ class ReportData:
     active_means: str = "topics that hold at least one count"
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     length: float = 0.0
+    tokens: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.phi:
@@ -175,9 +176,15 @@ class ReportData:
         """The share of every term in the corpus, as the first layer has it."""
         return np.asarray(self.weights[0] @ self.phi[0])
 
+    def held(self, layer: int) -> Matrix | None:
+        """The tokens that each topic of a layer holds, if their number is known."""
+        return self.tokens * self.weights[layer - 1] if self.tokens else None
+
     def ranked(self, layer: int, top: int) -> NDArray[np.int64]:
         """(K, top): the columns of the terms that stand for each topic of a layer, by relevance."""
-        return rank_words(self.project(layer), self.common, relevance_of(layer), top, self.length)
+        held = self.held(layer)
+        psi, lam = self.project(layer), relevance_of(layer)
+        return rank_words(psi, self.common, lam, top, self.length, held)
 
     def words(self, layer: int, topic: int, top: int = 10) -> list[str]:
         """The terms that stand for a topic; equal ones in the order of the vocabulary."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.evaluation.relevance import UPPER_RELEVANCE, rank_words, relevance_of, with_floor
+from pgbn.evaluation.relevance import UPPER_RELEVANCE, draw_of, rank_words, relevance_of, with_floor
 from pgbn.report.compact import script_json, short_number
 from pgbn.report.data import Matrix, ReportData
 from pgbn.report.parts.papers import papers_payload
@@ -61,16 +61,16 @@ class _Numbering:
 
 
 def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[str, Any]:
-    psi = data.project(t)
+    found = _candidates(data, t, common)
     topics = []
-    for row in psi:
-        chosen = _candidates(row, common, data.length)
+    for row, chosen in zip(data.project(t), found, strict=True):
         topics.append([[words(int(v)) for v in chosen], [short_number(row[v], 5) for v in chosen]])
     out: dict[str, Any] = {
         "weights": [short_number(weight) for weight in data.weights[t - 1]],
         "active": [int(flag) for flag in data.active[t - 1]],
         "budget": data.budget[t - 1],
         "relevance": relevance_of(t),
+        "draw": [short_number(draw) for draw in np.broadcast_to(draw_of(data.held(t)), len(found))],
         "topics": topics,
         "documents": [],
     }
@@ -88,8 +88,12 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
     return out
 
 
-def _candidates(row: Matrix, common: Matrix, length: float) -> NDArray[np.int64]:
-    """The words that are in the first places for some relevance that the page can show."""
-    found = [rank_words(row[None], common, lam, _WORDS, length)[0] for lam in _RELEVANCE]
-    union = np.unique(found)
-    return np.asarray(union[np.argsort(-row[union], kind="stable")])
+def _candidates(data: ReportData, t: int, common: Matrix) -> list[NDArray[np.int64]]:
+    """Of each topic, the words that are in the first places for some relevance that the page can
+    show."""
+    psi, held = data.project(t), data.held(t)
+    ranked = [rank_words(psi, common, lam, _WORDS, data.length, held) for lam in _RELEVANCE]
+    every = [np.unique(row) for row in np.concatenate(ranked, axis=1)]
+    return [
+        words[np.argsort(-row[words], kind="stable")] for row, words in zip(psi, every, strict=True)
+    ]

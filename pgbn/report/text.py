@@ -23,8 +23,8 @@ def html_text(value: object) -> str:
 
 
 def grouped(number: int) -> str:
-    """12 345, with thin spaces."""
-    return f"{number:,}".replace(",", "\u2009").replace("-", "\u2212")
+    """12 345, with narrow spaces at which no line is broken."""
+    return f"{number:,}".replace(",", "\u202f").replace("-", "\u2212")
 
 
 def several(number: int, thing: str) -> str:

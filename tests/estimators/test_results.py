@@ -146,3 +146,22 @@ def test_frames_need_pandas(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(DataError, match="pip install pandas"):
         model.topics_frame()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda model: model.top_documents(0, 2), r"top_documents\(X, topic\): give all"),
+        (lambda model: model.topics_per_class(["a", "b"]), r"topics_per_class\(X, y\)"),
+        (lambda model: model.topics_over_time([1999, 2000]), r"topics_over_time\(X, dates\)"),
+        (lambda model: model.effects("~ year", {"year": [1]}), r"effects\(formula, frame, X\)"),
+        (lambda model: model.find_topics("rain"), r"'rain': the model does not know the names"),
+    ],
+)
+def test_what_is_left_out_is_asked_for(call, message):
+    model = pgbn.PGBN((3, 2), burn_in=1, collect=1).fit(np.ones((4, 5), int))
+    with pytest.raises(DataError, match=message):
+        call(model)
+    names = ["rain", "sun", "sea", "sand", "wind"]
+    assert len(model.find_topics("rain", vocabulary=names)) == 3
+    assert model.label_by_keywords({"weather": "rain"}, vocabulary=names) is model

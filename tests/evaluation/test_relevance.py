@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.relevance import rank_words, relevance_of, with_floor
+from pgbn.evaluation.relevance import draw_of, rank_words, relevance_of, with_floor
 
 COMMON = np.array([0.09, 0.06, 0.05, 0.02, *[0.01] * 78])
 FLOOR = np.maximum(COMMON, 0.06)  # a tenth of all tokens is reached at the second word
@@ -57,3 +57,20 @@ def test_the_floor_falls_as_texts_get_longer():
     psi[0, [0, 3]] = [0.6, 0.35]
     assert rank_words(psi, common, 0.0, 1).tolist() == [[0]], "equally common"
     assert rank_words(psi, common, 0.0, 1, 100.0).tolist() == [[3]], "0.35 / 0.08 above 0.6 / 0.2"
+
+
+def test_a_topic_of_a_few_tokens_is_read_by_its_probable_words():
+    """(n ψ / p + s) / (n + s) in place of ψ / p: the same for large n, 1 for small."""
+    psi, common = np.zeros((1, 45)), np.array([0.2, 0.15, 0.1, 0.08, 0.07, *[0.01] * 40])
+    psi[0, [0, 3]] = [0.6, 0.35]  # 3 and 4.4 times as often as in the corpus
+    for tokens, first in ((1e9, 3), (4000.0, 3), (1.0, 0)):
+        found = rank_words(psi, common, 0.2, 1, 100.0, np.array([tokens]))
+        assert found.tolist() == [[first]], tokens
+    score = 0.2 * np.log(psi[0, [0, 3]]) + 0.8 * np.log(
+        (100 * np.array([3.0, 4.375]) + 2000) / 2100
+    )
+    assert score[0] > score[1], "so with 100 tokens the frequent word leads"
+    assert rank_words(psi, common, 0.2, 1, 100.0, np.array([100.0])).tolist() == [[0]]
+    assert draw_of(None) == 0.0
+    np.testing.assert_allclose(draw_of(np.array([2000.0, 500.0])), [1.0, 4.0])
+    assert np.isfinite(draw_of(np.zeros(1))).all()

@@ -77,6 +77,18 @@ def test_the_slider_brings_distinctive_words(page, data) -> None:
     assert content(page, "#words bdi")[0] == readable(first)
 
 
+def test_page_and_library_rank_words_alike(page, data) -> None:
+    """Topics of a few tokens, too: their ratios are drawn towards 1 in both."""
+    assert data.tokens > 0
+    script = "return [...document.querySelectorAll('#words bdi')].map((e) => e.textContent)"
+    click(page, "#all-topics")
+    for layer in (2, 3):
+        for topic in range(data.widths[layer - 1]):
+            click(page, f'.node[data-topic="{layer}/{topic}"]')
+            expected = [readable(word) for word in data.words(layer, topic, 15)]
+            assert page.execute_script(script) == expected, (layer, topic)
+
+
 def test_search_filters_the_table(page, data) -> None:
     rows = sum(data.widths)
     assert content(page, "#found") == ["5 of 5 topics"], "one layer at a time"
@@ -218,6 +230,12 @@ def test_small_screens(page, width) -> None:
         const text = node.querySelector('text').getBBox(), box = node.querySelector('.box').getBBox();
         return text.width > box.width - 8 || text.height > box.height + 2; }).length"""
     assert page.execute_script(overlapping) == 0, "labels stay inside their boxes"
+    broken = """
+      return [...document.querySelectorAll('.settings td:first-child')].filter((cell) => {
+        const words = cell.textContent.trim().split(/\\s+/), line = parseFloat(getComputedStyle(cell).lineHeight);
+        const inner = cell.clientHeight - parseFloat(getComputedStyle(cell).paddingTop) * 2;
+        return cell.parentElement.clientHeight === cell.clientHeight && inner > (words.length + 0.5) * line; }).length"""
+    assert page.execute_script(broken) == 0, "names of settings are not broken within words"
     picture(page, f"phone-{width}")
     click(page, '.node[data-topic="3/1"]')
     place = page.find_element(By.ID, "detail").rect

@@ -21,20 +21,20 @@ const percent = (share) => {
   const value = 100 * share;
   return (value >= 10 ? value.toFixed(0) : value >= 0.1 ? value.toFixed(1) : value > 0 ? "<0.1" : "0") + " %";
 };
-const grouped = (number) => Number(number).toLocaleString("en").replaceAll(",", "\u2009");
+const grouped = (number) => Number(number).toLocaleString("en").replaceAll(",", "\u202f");
 
 // Text as people type it, for searching.
 const plain = (text) => text.normalize("NFKC").toLowerCase();
 const wantedIn = (field) => plain(field.value).split(/\s+/).filter(Boolean);
 
 // The words of a topic by relevance λ ln p + (1 − λ) ln(p / share in the corpus); each layer has a λ
-// of its own by which it is read.
+// of its own by which it is read. The ratios of topics of a few tokens are drawn towards 1.
 const relevanceOf = (layer) => data.layers[layer - 1].relevance;
 function wordsOf(layer, topic, relevance = relevanceOf(layer), count = data.shown) {
-  const [numbers, shares] = data.layers[layer - 1].topics[topic];
+  const [numbers, shares] = data.layers[layer - 1].topics[topic], draw = data.layers[layer - 1].draw[topic];
   const rows = numbers.map((number, i) => ({ word: data.words[number], share: shares[i], common: data.common[number] }));
   if (relevance < 1) {
-    const score = (row) => Math.log(row.share) - (1 - relevance) * Math.log(row.common);
+    const score = (row) => relevance * Math.log(row.share) + (1 - relevance) * Math.log(row.share / row.common + draw);
     rows.sort((a, b) => score(b) - score(a));
   }
   return rows.slice(0, count);

@@ -105,6 +105,6 @@ function paperRow(number, share, length = 150) {
   if (share !== undefined) row.append(make("span", { class: "number" }, percent(share)));
   const item = make("li", { "data-document": number }, row);
   const text = paper ? paper.text.slice(0, length).replace(/\s+/g, " ") : "";
-  if (text && !title.startsWith(text.slice(0, 40))) item.append(make("p", { dir: "auto" }, text + (paper.text.length > length ? " …" : "")));
+  if (text && !title.startsWith(text.slice(0, 40))) item.append(make("p", { dir: "auto" }, text + (paper.cut || paper.text.length > length ? " …" : "")));
   return item;
 }

@@ -39,8 +39,25 @@
     if (document.activeElement === canvas) ring(pen, style.getPropertyValue("--accent").trim(), cursor, 10);
   }
 
-  // The names of the coloured topics, or of the chosen one, in the middle of their documents, where
-  // there is room.
+  // Where most documents of a topic lie among fewest others, own² / all of a cell: the middle of
+  // those in the best cell. Topics that are spread over the map have their middles in its middle.
+  function crowded(topic) {
+    const cells = new Map();
+    for (let i = 0; i < count; i++) {
+      const [x, y] = spot(i), key = `${Math.floor(x / 48)} ${Math.floor(y / 32)}`;
+      if (!cells.has(key)) cells.set(key, { all: 0, own: 0, x: 0, y: 0 });
+      const cell = cells.get(key), is = leading[layer - 1][i] === topic ? 1 : 0;
+      cell.all += 1;
+      cell.own += is;
+      cell.x += is * x;
+      cell.y += is * y;
+    }
+    const worth = (cell) => (cell.own * cell.own) / cell.all;
+    const best = [...cells.values()].reduce((a, b) => (worth(b) > worth(a) ? b : a), { all: 1, own: 0 });
+    return best.own ? [best.x / best.own, best.y / best.own] : null;
+  }
+
+  // The names of the coloured topics, or of the chosen one, by their documents, where there is room.
   function labels(pen, ink, halo) {
     const taken = [], every = lit >= 0 ? [lit] : top;
     // Two words, or as many as tell a topic from the others.
@@ -53,13 +70,10 @@
     pen.lineWidth = 4;
     pen.lineJoin = "round";
     for (const topic of every) {
-      const xs = [], ys = [];
-      for (let i = 0; i < count; i++)
-        if (leading[layer - 1][i] === topic) { const [x, y] = spot(i); xs.push(x); ys.push(y); }
-      if (!xs.length) continue;
-      const middle = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
+      const home = crowded(topic);
+      if (!home) continue;
       const text = told(topic), half = pen.measureText(text).width / 2 + 3;
-      const x = Math.max(half, Math.min(canvas.clientWidth - half, middle(xs))), wanted = middle(ys);
+      const x = Math.max(half, Math.min(canvas.clientWidth - half, home[0])), wanted = home[1];
       const free = [0, 16, -16, 32, -32].map((step) => wanted + step).find((y) => y > 14 && y < canvas.clientHeight - 6 &&
         taken.every((box) => Math.abs(box.x - x) > box.half + half || Math.abs(box.y - y) > 15));
       if (free === undefined) continue;
