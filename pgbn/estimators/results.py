@@ -18,12 +18,7 @@ from pgbn.estimators.frames import data_frame, long_frame
 from pgbn.evaluation import Topic, Twins, similar_topics, topics
 from pgbn.evaluation.effects import compose, design_matrix
 from pgbn.evaluation.exchange import all_topics_graph, to_pyldavis
-from pgbn.evaluation.finding import (
-    find_topics,
-    keyword_labels,
-    topic_similarity,
-    topic_stability,
-)
+from pgbn.evaluation.finding import find_topics, keyword_labels, topic_similarity, topic_stability
 from pgbn.evaluation.shares import (
     group_shares,
     interval_of,
