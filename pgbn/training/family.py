@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from inspect import signature
 from typing import Any
 
 from pgbn import zoo
@@ -23,6 +24,17 @@ __all__ = ["Build", "Family", "read_family"]
 Build = Callable[[tuple[int, ...]], Network]
 
 
+def _takes_one(build: Callable[..., Any]) -> bool:
+    """Whether a function can be called with the widths alone, as far as Python can tell."""
+    try:
+        signature(build).bind(())
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        pass
+    return True
+
+
 class Family:
     """The networks that a function makes of widths, each made once.
 
@@ -30,7 +42,7 @@ class Family:
     """
 
     def __init__(self, build: Build) -> None:
-        if not callable(build):
+        if not callable(build) or not _takes_one(build):
             raise DataError(
                 f"family={build!r:.60}: give a function from widths to a pgbn.Network, such as "
                 "pgbn.zoo.pgbn or lambda widths: pgbn.zoo.multimodal(widths, modalities)"

@@ -234,6 +234,7 @@ def renamed(widths: Sequence[int]) -> pg.Network:
     ("family", "data", "message"),
     [
         (3, DATA, "family=3: give a function from widths"),
+        (lambda: pg.zoo.pgbn([2]), DATA, "family=.*lambda.*: give a function from widths"),
         (lambda widths: "net", DATA, "family: .*lambda> gave a str for the widths"),
         (lambda widths: pg.zoo.pgbn([5]), WORDS, "family: .*no dim is longer"),
         (lambda widths: pg.zoo.pgbn(widths[:1]), WORDS, "family: .*no dim is longer"),
