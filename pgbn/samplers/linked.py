@@ -36,7 +36,9 @@ class Kernel(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
     forceinline = False
 
     def __init__(self, function: Any, local_types: Any = None, targetoptions: Any = None) -> None:
-        super().__init__(function, local_types, targetoptions, pipeline_class=_Compiler)
+        # numba 0.60 takes no None here.
+        given = (local_types or {}, targetoptions or {})
+        super().__init__(function, *given, pipeline_class=_Compiler)
 
     def compile(self, sig: Any) -> Any:
         """As numba does, without Python's search for cycles: the compiler makes millions of objects
