@@ -91,7 +91,6 @@ TOGETHER = {
         f"report/parts/{name}.py": "report/test_sections.py"
         for name in ("graph", "map", "settings", "topics", "tree")
     },
-    "report/text.py": "report/test_page.py",
     "cli/corpora.py": "cli/test_train.py",
     "cli/models.py": "cli/test_use.py",
 }  # fmt: skip

@@ -145,7 +145,7 @@ def _match(wiring: Wiring, node: Node, slot: str, term: Term, number: int) -> Pa
     if loadings is None or not others:
         return f"the {slot} of {node.name} is not a Dirichlet times a Gamma or Dirichlet"
     read = {f.name: (*_rows_read(f, rows), *f.dims[-1:]) for f in term.factors}
-    fits = [n for n in others if n.axes == read[n.name] and n.axes[-1] in term.contracted]
+    fits = [n for n in others if n.axes == read[n.name] and {*n.axes[-1:]} & {*term.contracted}]
     scores = fits[0] if fits else others[0]
     if len(scores.sums_over) > 1:
         return f"{scores.name} sums to one over several dims"
