@@ -225,3 +225,10 @@ REASONS: dict[str, tuple[Callable[[], Network], str]] = {
 def test_reasons(name: str) -> None:
     build, reason = REASONS[name]
     assert find_patterns(build().wiring) == reason
+
+
+def test_a_number_beside_the_loadings_is_no_score() -> None:
+    phi, amount = pgbn.Dirichlet("phi", 0.5, over="term"), pgbn.Gamma("amount", 1, 1)
+    net = pgbn.Network(pgbn.Poisson("x", phi * amount, dims="term"))
+    assert "not summed over one dim" in str(find_patterns(net.wiring))
+    assert net.chain({"x": np.array([3, 0, 2])}, threads=1).sweep(2).values["amount"] > 0
