@@ -22,7 +22,7 @@ from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, smoothing_of
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.shared_prior import allocate_shared, prior_sums
+from pgbn.samplers.first_layer.shared_prior import allocate_shared, many_topics, prior_sums
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     count_rows,
@@ -162,6 +162,7 @@ class Partial(State):
             self.m,
             self.priors,
             prior_sums(self.loadings, self.priors, self.documents, self.executor),
+            many_topics(self.loadings),
         )
 
     def sweep(self):

@@ -13,7 +13,7 @@ from pgbn.samplers.first_layer.collapsed import (
     smoothing_of,
 )
 from pgbn.samplers.first_layer.partial import allocate_partial
-from pgbn.samplers.first_layer.shared_prior import allocate_shared, prior_sums
+from pgbn.samplers.first_layer.shared_prior import allocate_shared, many_topics, prior_sums
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     Tokens,
@@ -119,13 +119,14 @@ class Corpus:
             smoothing_of(eta, self.replicates, self.vocabulary),
         )
 
-    def partial(self, key, loadings, prior, share, threads=1):
+    def partial(self, key, loadings, prior, share, threads=1, most=None):
         """By the kernel for heads, where there are any: then rows share the prior."""
         priors, executor = RowPriors(prior, share), Threads(threads)
         given = (self.tokens, self.z, loadings, self.m, priors)
         if loadings.head.size:
             known = prior_sums(loadings, priors, self.documents, executor)
-            executor.rows(allocate_shared, self.rows, key, *given, known)
+            most = many_topics(loadings) if most is None else most
+            executor.rows(allocate_shared, self.rows, key, *given, known, most)
         else:
             executor.rows(allocate_partial, self.rows, key, *given)
 

@@ -19,7 +19,7 @@ from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.samplers.content import ByContent
 from pgbn.samplers.first_layer.partial import allocate_partial
-from pgbn.samplers.first_layer.shared_prior import allocate_shared, prior_sums
+from pgbn.samplers.first_layer.shared_prior import allocate_shared, many_topics, prior_sums
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.simd.contract import contract
 
@@ -94,7 +94,8 @@ class Partial(FirstLayer):
         pseudo = self.pseudo(held=False)
         if loadings.head.size:
             known = prior_sums(loadings, prior, self.documents, self.executor)
-            self.executor.rows(allocate_shared, self.rows, key, *given, known, pseudo)
+            most = many_topics(loadings)
+            self.executor.rows(allocate_shared, self.rows, key, *given, known, most, pseudo)
         else:
             self.executor.rows(allocate_partial, self.rows, key, *given, pseudo)
         self._count_words()

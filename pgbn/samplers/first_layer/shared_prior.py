@@ -8,7 +8,8 @@ With φ_wk = value_wk scale_k this is the sum of
     value_wk · a_k scale_k   over all topics that are listed for the word: known before the sweep,
     what is not listed       at most bound_w · (m_jk + a_k) scale_k, by rejection.
 
-A row has few topics, so that few values of a word are read.
+A row has few topics, so that few values of a word are read. Where it has many, as when a chain
+begins, whole lists are read instead (`partial`).
 """
 
 from typing import NamedTuple
@@ -17,6 +18,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
+from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.row_topics import (
     change_weight,
@@ -46,7 +48,7 @@ from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.uncounted import keep
 
-__all__ = ["allocate_shared", "prior_sums"]
+__all__ = ["allocate_shared", "many_topics", "prior_sums"]
 
 _0, _1, _6, _8, _12, _16 = (np.uint64(i) for i in (0, 1, 6, 8, 12, 16))
 _32, _80 = np.uint64(32), np.uint64(80)
@@ -61,6 +63,12 @@ class _Sums(NamedTuple):
     weights: float
     smooth: float
     beyond: float
+
+
+def many_topics(loadings: Loadings) -> int:
+    """So many topics of a row cost more than a word's whole list: a value that is looked up takes
+    about as long as two that are read one after another."""
+    return int(loadings.length.sum()) // (2 * loadings.length.size) + 1
 
 
 def prior_sums(
@@ -159,9 +167,9 @@ def _prefetch(values, soon, later):
 
 
 @njit(cache=True, nogil=True)
-def allocate_shared(key, start, stop, tokens, z, loadings, m, priors, known, pseudo=None):
+def allocate_shared(key, start, stop, tokens, z, loadings, m, priors, known, most, pseudo=None):
     """One sweep over the tokens of rows start..stop; z and m change in place. ``known`` are the
-    `prior_sums`.
+    `prior_sums`, ``most`` the topics of a row from which on its words' lists are read.
 
     Tokens of one word and topic that follow each other have the same law until one of them leaves.
     """
@@ -182,6 +190,10 @@ def allocate_shared(key, start, stop, tokens, z, loadings, m, priors, known, pse
         for k in range(topics):
             if counts[k] > 0:
                 size = count_on(own, size, k, counts[k] * scale[k])
+        if size >= np.uint64(most):
+            allocate_partial(key, row, row + 1, tokens, z, loadings, m, priors, pseudo)
+            clear_row(own, size)
+            continue
         restart(rng, key, row)
         base = np.uint64(replicate * vocabulary)
         size = _allocate_row(pointer(rng), row, base, last, tokens, z, values, scale, counts, own,

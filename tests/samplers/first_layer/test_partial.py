@@ -60,8 +60,9 @@ def test_first_label_of_a_wide_case():
     check_first_labels(corpus.z.reshape(replicates, -1), expected)
 
 
+@pytest.mark.parametrize("most", [1, 99], ids=["whole lists", "topics of the row"])
 @pytest.mark.parametrize("cut", [0.0, 0.2, 2.0], ids=["all listed", "some listed", "none listed"])
-def test_first_label_where_rows_share_the_prior(cut):
+def test_first_label_where_rows_share_the_prior(cut, most):
     """The law of the first label drawn, whatever is listed of the word."""
     word, row, z, prior = wide_case(topics=37)  # two heads for each word
     replicates, topics, shared = 20_000, prior.shape[1], prior[:1]
@@ -70,7 +71,7 @@ def test_first_label_where_rows_share_the_prior(cut):
     bound = np.tile(cut * phi.mean(axis=1), replicates)
     loadings = rebuild_loadings(np.tile(phi, (replicates, 1, 1)), 1.0, bound, heads=True)
     assert (loadings.length[word[0]] == topics) == (cut == 0.0)
-    corpus.partial(12, loadings, shared, 3 * replicates)
+    corpus.partial(12, loadings, shared, 3 * replicates, most=most)
     corpus.check(False)
     rows = np.tile(shared, (3, 1))
     expected = dense_conditional("partial", 0, z, word, row, rows, phi, topics, 6)

@@ -68,7 +68,7 @@ def test_the_first_token_of_a_row_given_topics_alone(heads: bool) -> None:
     loadings = loadings_of(PHI.copy(), heads=heads)
     given = (np.uint64(4), 0, 2 * ROWS, tokens, labels, loadings, m, prior)
     if heads:
-        allocate_shared(*given, prior_sums(loadings, prior, 2 * ROWS), pseudo)
+        allocate_shared(*given, prior_sums(loadings, prior, 2 * ROWS), 9, pseudo)
     else:
         allocate_partial(*given, pseudo)
     for row in (0, 1):
