@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -59,7 +59,7 @@ class TokenLabels:
 
     def count_words(self, n: NDArray[Any]) -> None:
         """The counts n_vk of the labels: word by word or, where blocks of labels are read from
-        files, or there are too many tokens to keep them in another order too, block by block."""
+        files, or there are too many tokens to keep them in another order too, row by row."""
         layer, executor = self.layer, self.layer.executor
         words = layer.replicates * layer.vocabulary
         in_order = self.labels.size < _MANY or executor.workers > _FEW
@@ -67,11 +67,22 @@ class TokenLabels:
             executor.rows(count_words, words, 0, *self.order, self.labels, n)
             return
         n[...] = 0
-        for low, high in cut_rows(executor, layer.rows, self.tokens, self.labels):
-            executor.calls([
-                partial(add_words, low, high, *range_, layer.documents, self.tokens, self.labels, n)
-                for range_ in blocks_of(words, executor.workers)
-            ])  # fmt: skip
+        ranges = cut_rows(executor, layer.rows, self.tokens, self.labels)
+        if n.nbytes * (executor.workers - 1) > self.labels.nbytes or keeps_rows(executor):
+            for rows in ranges:
+                self._add([(rows, part, n) for part in blocks_of(words, executor.workers)])
+            return
+        apart = [n, *(np.zeros_like(n) for _ in ranges[1:])]  # every thread has counts of its own
+        self._add([(rows, (0, words), own) for rows, own in zip(ranges, apart, strict=True)])
+        for own in apart[1:]:
+            n += own
+
+    def _add(self, parts: Sequence[tuple[tuple[int, int], tuple[int, int], NDArray[Any]]]) -> None:
+        """Add ranges of rows, as far as their words are in a range, to counts."""
+        self.layer.executor.calls([
+            partial(add_words, *rows, *words, self.layer.documents, self.tokens, self.labels, n)
+            for rows, words, n in parts
+        ])  # fmt: skip
 
     def count_further(self) -> None:
         """The counts of the further terms."""

@@ -29,7 +29,7 @@ from pgbn.samplers.random import restart
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.places import find_nonzero
 from pgbn.samplers.uncounted import keep, uncounted
-from pgbn.samplers.variates.equal_gammas import EQUAL_SHAPES, fill_equal
+from pgbn.samplers.variates.equal_gammas import EQUAL_SHAPES, equal_room, fill_equal
 from pgbn.samplers.variates.gamma import draw_gamma, draw_log_gamma
 from pgbn.samplers.variates.row_gammas import fill_rows, workspace
 
@@ -81,7 +81,7 @@ def _draw_words(
     lines, columns = eta.shape[1], eta.shape[2]
     rng = np.empty(2, np.uint64)
     if quick is not None:
-        room = workspace(1, topics, np.float32)
+        room = equal_room(topics)
         equal = uncounted(room)
     if varied is not None:
         room_varied = workspace(min(lines, _BLOCK), topics, np.float64)

@@ -12,6 +12,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor, rows_array
+from pgbn.samplers.simd.lanes import pointer
 
 __all__ = [
     "RowPriors",
@@ -129,14 +130,16 @@ def count_words(key, start, stop, word_start, token, z, n_wk):
 @njit(cache=True, nogil=True)
 def add_words(low, high, start, stop, documents, tokens, z, n_wk):
     """Add the tokens of rows low..high to n_wk, those of words start..stop of replicates × V: for
-    labels that are read in their order, since they are not all in memory."""
-    vocabulary, topics = n_wk.shape[1], n_wk.shape[2]
+    labels that are read in their order, since they are too many to be kept in another one too."""
+    vocabulary, topics = n_wk.shape[1], np.uint64(n_wk.shape[2])
+    word, counts = tokens.word, pointer(n_wk)
+    first, size = np.uint64(start), np.uint64(stop - start)
     for row in range(low, high):
-        base = (row // documents) * vocabulary
-        for token in range(tokens.row_start[row], tokens.row_start[row + 1]):
-            slot = base + tokens.word[token]
-            if start <= slot < stop and z[token] < topics:
-                n_wk[slot // vocabulary, slot % vocabulary, z[token]] += 1
+        base = np.uint64(row // documents * vocabulary)
+        for token in range(np.uint64(tokens.row_start[row]), np.uint64(tokens.row_start[row + 1])):
+            slot, k = base + np.uint64(word[token]), np.uint64(z[token])
+            if slot - first < size and k < topics:  # what is below the first wraps to far above
+                counts[slot * topics + k] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ import numpy as np
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.simd.lanes import LANES, above, load_lanes, lowest_bit, nonzero
 
-__all__ = ["find_above", "find_below", "find_nonzero"]
+__all__ = ["find_above", "find_nonzero", "find_outside"]
 
 _0, _1, _16, _64 = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(4 * LANES)
 _SHIFTS = (np.uint64(0), np.uint64(16), np.uint64(32), np.uint64(48))
@@ -70,22 +70,24 @@ def find_above(a, begin, b, first, step, size, places, at):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def find_below(a, begin, most, size, places):
-    """Write the k < size with a[begin + k] < most[0] to ``places``; how many there are. ``most``
-    holds the same number sixteen times."""
-    bound = load_lanes(most, _0)
+def find_outside(a, bounds, size, places):
+    """Write the k < size with a[k] < bounds[0] or a[k] > bounds[16] to ``places``; how many there
+    are. ``bounds`` holds each of the two sixteen times."""
+    least, most = load_lanes(bounds, _0), load_lanes(bounds, _16)
     found, k = _0, _0
     while k + _64 <= size:
         word = _0
         for shift in _SHIFTS:
-            word |= above(bound, load_lanes(a, begin + k + shift)) << shift
+            lanes = load_lanes(a, k + shift)
+            word |= (above(least, lanes) | above(lanes, most)) << shift
         found = _take(word, k, places, found)
         k += _64
     while k + _16 <= size:
-        found = _take(above(bound, load_lanes(a, begin + k)), k, places, found)
+        lanes = load_lanes(a, k)
+        found = _take(above(least, lanes) | above(lanes, most), k, places, found)
         k += _16
     while k < size:
         places[found] = k
-        found += np.uint64(a[begin + k] < most[_0])
+        found += np.uint64(a[k] < bounds[_0] or a[k] > bounds[_16])
         k += _1
     return found

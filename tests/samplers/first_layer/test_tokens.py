@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from pgbn.samplers.first_layer.tokens import count_rows, count_words, expand, word_order
+from pgbn.samplers.first_layer.tokens import (
+    add_words,
+    count_rows,
+    count_words,
+    expand,
+    word_order,
+)
 
 
 def test_a_row_is_written_out_in_the_order_of_the_matrix():
@@ -36,3 +42,7 @@ def test_labels_are_counted_by_row_and_by_word():
         np.testing.assert_array_equal(m[:, k], np.bincount(rows[z == k], minlength=4))
         words = (rows // 2 * 5 + tokens.word)[z == k]
         np.testing.assert_array_equal(n_wk[:, :, k].ravel(), np.bincount(words, minlength=10))
+    by_rows = np.zeros_like(n_wk)
+    for rows, part in (((0, 4), (0, 7)), ((0, 1), (7, 10)), ((1, 4), (7, 10))):
+        add_words(*rows, *part, 2, tokens, z, by_rows)
+    np.testing.assert_array_equal(by_rows, n_wk)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from pgbn.samplers.simd.places import find_above, find_below, find_nonzero
+from pgbn.samplers.simd.places import find_above, find_nonzero, find_outside
 
 SIZES = [0, 1, 15, 16, 17, 63, 64, 65, 150]
 
@@ -23,17 +23,18 @@ def _above(a, begin, b, first, step, size, places, at):
 
 
 @njit
-def _below(a, begin, most, size, places):
-    return find_below(a, np.uint64(begin), most, np.uint64(size), places)
+def _outside(a, bounds, size, places):
+    return find_outside(a, bounds, np.uint64(size), places)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_numbers_below_a_bound(size):
-    a = np.random.default_rng(size).random(size + 3)
-    a[3:][::5] = 0.4  # equal is not below
+def test_numbers_outside_two_bounds(size):
+    a = np.random.default_rng(size).random(size).astype(np.float32)
+    a[::5], a[1::7] = 0.25, 0.75  # equal is not outside
     places = np.full(size + 1, 999, np.uint64)
-    found = _below(a, 3, np.full(16, 0.4), size, places)
-    np.testing.assert_array_equal(places[:found], np.flatnonzero(a[3:] < 0.4))
+    bounds = np.repeat(np.array([0.25, 0.75], np.float32), 16)
+    found = _outside(a, bounds, size, places)
+    np.testing.assert_array_equal(places[:found], np.flatnonzero((a < 0.25) | (a > 0.75)))
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -6,15 +6,14 @@ from numba import njit
 from scipy import stats
 
 from pgbn.samplers.random import restart
-from pgbn.samplers.variates.equal_gammas import EQUAL_SHAPES, fill_equal
-from pgbn.samplers.variates.row_gammas import workspace
+from pgbn.samplers.variates.equal_gammas import EQUAL_SHAPES, equal_room, fill_equal
 
 
 @njit
 def _fill(key, shape, rows, columns, out):
     rng = np.empty(2, np.uint64)
     restart(rng, key, 0)
-    fill_equal(rng, workspace(1, columns, np.float32), shape, rows, 3, out)
+    fill_equal(rng, equal_room(columns), shape, rows, 3, out)
 
 
 def gammas(shape, rows, columns, key=5):
