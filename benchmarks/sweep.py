@@ -22,7 +22,7 @@ from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, smoothing_of
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.shared_prior import allocate_shared, many_topics, prior_sums
+from pgbn.samplers.first_layer.shared_prior import allocate_shared
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     count_rows,
@@ -30,6 +30,7 @@ from pgbn.samplers.first_layer.tokens import (
     expand,
     word_order,
 )
+from pgbn.samplers.first_layer.value_codes import prior_sums
 from pgbn.samplers.first_layer.value_lists import empty_loadings
 from pgbn.samplers.first_layer.word_topics import word_topics
 from pgbn.samplers.random import stream_key
@@ -139,12 +140,12 @@ class Collapsed(State):
 
 
 class Partial(State):
-    heads = True
+    coded = True
 
     def __init__(self, counts, topics, z, threads):
         super().__init__(counts, topics, z)
         self.executor = Threads(threads)
-        self.loadings = empty_loadings(self.n_wk.sum(axis=2), topics, ETA, heads=self.heads)
+        self.loadings = empty_loadings(self.n_wk.sum(axis=2), topics, ETA, coded=self.coded)
 
     def draw_phi(self):
         words = (*self.order, self.z, self.n_wk)
@@ -162,7 +163,6 @@ class Partial(State):
             self.m,
             self.priors,
             prior_sums(self.loadings, self.priors, self.documents, self.executor),
-            many_topics(self.loadings),
         )
 
     def sweep(self):
@@ -173,7 +173,7 @@ class Partial(State):
 class Blocked(Partial):
     """θ is drawn outside the clock: it is a step of the network, not of these kernels."""
 
-    heads = False
+    coded = False
 
     def prepare(self):
         self.theta = np.random.default_rng(self.sweeps).standard_gamma(self.m + self.prior)

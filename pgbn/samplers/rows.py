@@ -16,7 +16,7 @@ __all__ = ["COUNT", "PARALLEL", "REAL", "blank", "entry", "folded", "operand", "
 
 REAL = np.dtype(np.float64)
 COUNT = np.dtype(np.int64)
-PARALLEL = 20_000  # elements; below it, threads cost more than they save
+PARALLEL = 8_000  # elements; below it, threads cost more than they save
 
 
 def folded(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from pgbn.samplers.first_layer.collapsed import (
     smoothing_of,
 )
 from pgbn.samplers.first_layer.partial import allocate_partial
-from pgbn.samplers.first_layer.shared_prior import allocate_shared, many_topics, prior_sums
+from pgbn.samplers.first_layer.shared_prior import allocate_shared
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     Tokens,
@@ -21,6 +21,7 @@ from pgbn.samplers.first_layer.tokens import (
     count_words,
     word_order,
 )
+from pgbn.samplers.first_layer.value_codes import prior_sums
 from pgbn.samplers.first_layer.value_lists import loadings_of
 from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
 from pgbn.samplers.random import stream_key
@@ -119,14 +120,13 @@ class Corpus:
             smoothing_of(eta, self.replicates, self.vocabulary),
         )
 
-    def partial(self, key, loadings, prior, share, threads=1, most=None):
-        """By the kernel for heads, where there are any: then rows share the prior."""
+    def partial(self, key, loadings, prior, share, threads=1):
+        """By the kernel for codes, where there are any: then rows share the prior."""
         priors, executor = RowPriors(prior, share), Threads(threads)
         given = (self.tokens, self.z, loadings, self.m, priors)
-        if loadings.head.size:
+        if loadings.byte.size:
             known = prior_sums(loadings, priors, self.documents, executor)
-            most = many_topics(loadings) if most is None else most
-            executor.rows(allocate_shared, self.rows, key, *given, known, most)
+            executor.rows(allocate_shared, self.rows, key, *given, known)
         else:
             executor.rows(allocate_partial, self.rows, key, *given)
 

@@ -19,8 +19,9 @@ from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.samplers.content import ByContent
 from pgbn.samplers.first_layer.partial import allocate_partial
-from pgbn.samplers.first_layer.shared_prior import allocate_shared, many_topics, prior_sums
+from pgbn.samplers.first_layer.shared_prior import allocate_shared
 from pgbn.samplers.first_layer.tokens import RowPriors
+from pgbn.samplers.first_layer.value_codes import prior_sums
 from pgbn.samplers.simd.contract import contract
 
 __all__ = ["Partial"]
@@ -58,7 +59,7 @@ class Partial(FirstLayer):
         self.deliver()
 
     def hold(self, begun: bool = True) -> None:
-        self.topics_held = HeldTopics(self, quick=True, begun=begun, heads=self.shares_prior())
+        self.topics_held = HeldTopics(self, quick=True, begun=begun, coded=self.shares_prior())
 
     def make_room(self) -> None:
         self.tokens = TokenLabels(self)
@@ -92,10 +93,9 @@ class Partial(FirstLayer):
         loadings, prior, tokens = self.topics_held.loadings, self.prior(), self.tokens
         given = (tokens.tokens, tokens.labels, loadings, self.m, prior)
         pseudo = self.pseudo(held=False)
-        if loadings.head.size:
+        if loadings.byte.size:
             known = prior_sums(loadings, prior, self.documents, self.executor)
-            most = many_topics(loadings)
-            self.executor.rows(allocate_shared, self.rows, key, *given, known, most, pseudo)
+            self.executor.rows(allocate_shared, self.rows, key, *given, known, pseudo)
         else:
             self.executor.rows(allocate_partial, self.rows, key, *given, pseudo)
         self._count_words()

@@ -27,11 +27,11 @@ class HeldTopics:
     _key: int | None
 
     def __init__(
-        self, layer: FirstLayer, quick: bool = False, begun: bool = True, heads: bool = False
+        self, layer: FirstLayer, quick: bool = False, begun: bool = True, coded: bool = False
     ) -> None:
-        """``quick``: see `draw_loadings`, ``heads``: `Loadings`; unless it has ``begun``, φ will be
+        """``quick``: see `draw_loadings`, ``coded``: `Loadings`; unless it has ``begun``, φ will be
         handed over."""
-        self.layer, self.quick, self.heads = layer, quick, heads
+        self.layer, self.quick, self.coded = layer, quick, coded
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
         self.n = np.zeros(self.shape, layer.count_type)
         if begun:
@@ -42,12 +42,12 @@ class HeldTopics:
         """Where φ is drawn to."""
         layer = self.layer
         words = layer.cells.totals().astype(np.int64)
-        return empty_loadings(words, layer.topics, layer.typical_eta, self.quick, self.heads)
+        return empty_loadings(words, layer.topics, layer.typical_eta, self.quick, self.coded)
 
     def take(self) -> None:
         """φ as the program has it."""
         value = self.layer.program.values[self.layer.pattern.loadings]
-        self.loadings, self._key = loadings_of(value, self.layer.executor, self.heads), None
+        self.loadings, self._key = loadings_of(value, self.layer.executor, self.coded), None
 
     def hand_over(self, loadings: Loadings) -> None:
         """φ as it was drawn elsewhere."""
@@ -82,7 +82,7 @@ class HeldTopics:
             read_state(state, "value", self.shape),
             read_state(state, "scale", (self.shape[0], self.shape[2])),
             read_state(state, "bound", (self.shape[0] * self.shape[1],)),
-            self.heads,
+            self.coded,
         )
 
     def show(self) -> None:

@@ -10,9 +10,10 @@ import math
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.elementary import exp
+from pgbn.samplers.elementary import exp, log
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.filled import filled
+from pgbn.samplers.first_layer.value_codes import encode
 from pgbn.samplers.first_layer.value_lists import (
     CUT,
     CUT_OFTEN,
@@ -21,11 +22,11 @@ from pgbn.samplers.first_layer.value_lists import (
     OFTEN,
     Loadings,
     blank_loadings,
+    code_words,
     list_large,
     list_words,
-    pack_large,
 )
-from pgbn.samplers.random import restart
+from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.simd.places import find_nonzero
 from pgbn.samplers.uncounted import keep, uncounted
@@ -35,6 +36,7 @@ from pgbn.samplers.variates.row_gammas import fill_rows, workspace
 
 __all__ = ["draw_loadings", "draw_phi"]
 
+_FEW = 4  # counts that are added as exponentials
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
 _0 = np.uint64(0)
 
@@ -66,15 +68,28 @@ def _is_equal(own):
     return own.size == 1 and EQUAL_SHAPES[0] <= own[0, 0] <= EQUAL_SHAPES[1]
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def _with_count(rng, value, shape, count):
+    """Gam(shape + count), given a ``value`` from Gam(shape): a few exponentials are added to it,
+    -ln u_1 - … - ln u_n; with more of them another draw is quicker."""
+    if count > _FEW:
+        return draw_gamma(rng, shape + count)
+    product = uniform(rng)
+    for _ in range(count - 1):
+        product *= uniform(rng)
+    return value - log(product)
+
+
 @njit(cache=True, nogil=True)
 def _draw_words(
-    key, start, stop, n_wk, eta, blocks, sums, loadings, quick=True, varied=True, listed=True
-):
-    """Gammas and lists of the words of blocks start..stop, and the blocks' column sums.
+    key, start, stop, n_wk, eta, blocks, sums, loadings,
+    quick=True, varied=True, listed=True, coded=None,
+):  # fmt: skip
+    """Gammas and lists, or codes, of the words of blocks start..stop, and the blocks' column sums.
 
     ``quick``, see `draw_loadings`, is None where gammas are not; ``varied`` where every η is a
-    number that `fill_equal` serves; ``listed`` where there are no lists. What is None is not
-    compiled.
+    number that `fill_equal` serves; ``listed`` where there are no lists, ``coded`` where there are
+    no codes. What is None is not compiled.
     """
     loadings = uncounted(loadings)
     _, vocabulary, topics = n_wk.shape
@@ -86,6 +101,8 @@ def _draw_words(
     if varied is not None:
         room_varied = workspace(min(lines, _BLOCK), topics, np.float64)
         different, ones = uncounted(room_varied), filled(np.empty(_BLOCK), 1.0)
+    if coded is not None:
+        bits, first_bits = loadings.value.view(np.uint64), np.empty(topics, np.int16)
     places = np.empty(topics + 1, np.uint64)
     for block in range(start, stop):
         replicate = block // blocks
@@ -107,35 +124,35 @@ def _draw_words(
             number = find_nonzero(pointer(counts), _0, np.uint64(topics), pointer(places))
             for place in range(number):
                 k = np.int64(places[place])
-                row[k] = draw_gamma(rng, prior[min(k, columns - 1)] + counts[k])
+                row[k] = _with_count(rng, row[k], prior[min(k, columns - 1)], counts[k])
                 tokens += counts[k]
                 squares += np.int64(counts[k]) * np.int64(counts[k])
             for k in range(topics):
                 total[k] += row[k]
+            slot = replicate * vocabulary + w
+            if coded is not None:
+                encode(bits, slot, loadings, first_bits)
             if listed is not None:
                 typical = max(1.0, squares / max(1.0, tokens))
-                slot = replicate * vocabulary + w
                 cut, top = (CUT if quick is None else CUT_QUICK) * typical, 0.0
                 if quick is not None and tokens >= OFTEN:
                     cut, top = CUT_OFTEN * typical, CUT_TOP * typical
-                if loadings.head.size:
-                    pack_large(row, CUT * typical, slot, loadings)
-                else:
-                    list_large(row, cut, top, slot, loadings, places)
+                list_large(row, cut, top, slot, loadings, places)
     if quick is not None:
         keep(room)
     if varied is not None:
         keep(room_varied)
 
 
-def _draw(key, n_wk, eta, out, executor, quick, listed):
-    """Fill ``out.value`` and ``out.scale``, and the lists if they are asked for."""
+def _draw(key, n_wk, eta, out, executor, quick):
+    """Fill ``out.value`` and ``out.scale``, and lists or codes where there is room for them."""
     replicates, vocabulary, topics = n_wk.shape
     blocks = -(-vocabulary // _BLOCK)
     sums = np.empty((replicates * blocks, topics))
     alike = quick and eta.shape[1:] == (1, 1)
     alike = alike and bool(np.all((EQUAL_SHAPES[0] <= eta) & (eta <= EQUAL_SHAPES[1])))
-    wanted = (True if asked else None for asked in (quick, not alike, listed))
+    asked = (quick, not alike, out.topic.size > 0, out.byte.size > 0)
+    wanted = (True if each else None for each in asked)
     given = (n_wk, eta, blocks, sums, out, *wanted)
     executor.rows(_draw_words, replicates * blocks, key, *given)
     np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
@@ -150,9 +167,9 @@ def draw_loadings(
     if _underflows(n_wk, eta):
         executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, eta, out.value)
         out.scale[...] = 1.0
-        executor.rows(list_words, out.length.size, key, out)
+        executor.rows(code_words if out.byte.size else list_words, out.length.size, key, out)
     else:
-        _draw(key, n_wk, eta, out, executor, quick, out.topic.size > 0)
+        _draw(key, n_wk, eta, out, executor, quick)
     return out
 
 
@@ -164,7 +181,7 @@ def draw_phi(key, n_wk, eta, out, executor: Executor = SERIAL):
         return out
     words = n_wk.shape[0] * n_wk.shape[1]
     without_lists = blank_loadings(out, np.zeros(words + 1, np.int64))
-    _draw(key, n_wk, eta, without_lists, executor, False, False)
+    _draw(key, n_wk, eta, without_lists, executor, False)
     out *= without_lists.scale[:, None, :]
     return out
 

@@ -1,9 +1,9 @@
 """The topics of a row, k with m_jk > 0, as a list that is kept up to date while labels are drawn:
 
-    Σ_k value_wk · m_jk scale_k
+    Σ_k u_wk · m_jk scale_k
 
-over the large values of a word w (`value_lists`). A row has few topics, whatever their number, and
-a word's value of a topic is found by the bits of its head; no other value is read.
+with the bounds u of the values of a word w (`value_codes`). A row has few topics, whatever their
+number, and no other value of the word is read.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.filled import filled
 from pgbn.samplers.first_layer.topic_lists import Pointer
-from pgbn.samplers.simd.lanes import number_of_bits, pointer
+from pgbn.samplers.simd.lanes import pointer
 
 __all__ = [
     "RowRoom",
@@ -22,17 +22,13 @@ __all__ = [
     "clear_row",
     "count_off",
     "count_on",
-    "pick_of_row",
-    "pick_weight_of_row",
+    "place_in_row",
     "row_room",
     "row_topics",
     "sum_of_row",
-    "sum_row_weights",
 ]
 
-_0, _1, _2, _3, _4, _5 = (np.uint64(i) for i in range(6))
-_31, _32 = np.uint64(31), np.uint64(32)
-_NONE = np.uint64(2**32)  # no topic has this number
+_0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
 
 
 class RowRoom(NamedTuple):
@@ -45,8 +41,9 @@ class RowRoom(NamedTuple):
 
 
 class RowTopics(NamedTuple):
-    """Entry i < size is the topic ``topic[i]`` with the weight m_jk scale_k at ``weight[i + 1]``;
-    ``place[k]`` is i. All other weights are 0, ``weight[0]`` too. ``running`` is scratch."""
+    """Entry i < size is the topic ``topic[i]`` with the weight m_jk scale_k; ``place[k]`` is i. All
+    other weights are 0. ``running[i]`` is the sum before entry i, of the last word that was asked
+    for."""
 
     topic: Pointer
     weight: Pointer
@@ -59,9 +56,9 @@ def row_room(topics):
     """Room for a row without tokens."""
     return RowRoom(
         filled(np.empty(topics + 4, np.uint16), 0),
-        filled(np.empty(topics + 5), 0.0),
-        filled(np.empty(topics, np.uint16), 0),
         filled(np.empty(topics + 4), 0.0),
+        filled(np.empty(topics, np.uint16), 0),
+        filled(np.empty(topics + 5), 0.0),
     )
 
 
@@ -77,13 +74,13 @@ def row_topics(room):
 def clear_row(row, size):
     """Empty the list."""
     for i in range(_0, size):
-        row.weight[i + _1] = 0.0
+        row.weight[i] = 0.0
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def count_on(row, size, k, weight):
     """Append a topic that has its first token; the size of the list."""
-    row.topic[size], row.weight[size + _1], row.place[k] = k, weight, size
+    row.topic[size], row.weight[size], row.place[k] = k, weight, size
     return size + _1
 
 
@@ -92,75 +89,48 @@ def count_off(row, size, k):
     """Take a topic without tokens off: the last one gets its place; the size of the list."""
     size -= _1
     i, moved = np.uint64(row.place[k]), row.topic[size]
-    row.topic[i], row.weight[i + _1], row.place[moved] = moved, row.weight[size + _1], i
-    row.weight[size + _1] = 0.0
+    row.topic[i], row.weight[i], row.place[moved] = moved, row.weight[size], i
+    row.weight[size] = 0.0
     return size
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def change_weight(row, k, weight):
     """Set the weight of a listed topic; returns the old one."""
-    i = np.uint64(row.place[k]) + _1
+    i = np.uint64(row.place[k])
     before = row.weight[i]
     row.weight[i] = weight
     return before
 
 
-@njit(cache=True, nogil=True)
-def sum_row_weights(row, size):
-    """Σ_k m_jk scale_k."""
-    total = 0.0
-    for i in range(_0, size):
-        total += row.weight[i + _1]
-    return total
-
-
 @njit(cache=True, nogil=True, forceinline=True)
-def _product(values, heads, row, i):
-    """value_wk · m_jk scale_k for entry i; 0 where k is not listed for the word, by the weight at
-    place 0: a branch would be guessed wrongly every other time."""
-    k = np.uint64(row.topic[i])
-    head, bit = values.head[heads + (k >> _5)], k & _31
-    place = (head >> _32) + number_of_bits(head & ((_1 << bit) - _1))
-    return values.value[place] * row.weight[(i + _1) * ((head >> bit) & _1)]
+def _product(values, begin, row, i):
+    """u_wk · m_jk scale_k for entry i."""
+    c = np.uint64(values.byte[begin + np.uint64(row.topic[i])])
+    return values.bound[c + _1] * row.weight[i]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def sum_of_row(values, slot, row, size):
-    """Σ value · weight over the topics of the row that are listed for a word; the running sums are
-    kept for `pick_of_row`. Four at a time, since each sum waits for the one before."""
-    heads, total = slot * values.groups, 0.0
+    """Σ u · weight over the topics of the row; the running sums are kept for `place_in_row`. Four
+    at a time, since each sum waits for the one before."""
+    begin, total = slot * values.stride, 0.0
     for i in range(_0, size, _4):
-        first = _product(values, heads, row, i)
-        second = first + _product(values, heads, row, i + _1)
-        third = _product(values, heads, row, i + _2)
-        row.running[i] = total + first
-        row.running[i + _1] = total + second
-        row.running[i + _2] = total + (second + third)
-        total += second + (third + _product(values, heads, row, i + _3))
-        row.running[i + _3] = total
+        first = _product(values, begin, row, i)
+        second = first + _product(values, begin, row, i + _1)
+        third = _product(values, begin, row, i + _2)
+        row.running[i + _1] = total + first
+        row.running[i + _2] = total + second
+        row.running[i + _3] = total + (second + third)
+        total += second + (third + _product(values, begin, row, i + _3))
+        row.running[i + _4] = total
     return total
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def pick_of_row(row, size, target):
-    """The topic where the running sum passes ``target`` < `sum_of_row`."""
+def place_in_row(row, size, target):
+    """The entry where the running sum passes ``target`` < `sum_of_row`."""
     i = _0
-    for j in range(_0, size - _1):
+    for j in range(_1, size):
         i += np.uint64(row.running[j] <= target)
-    return np.uint64(row.topic[i])
-
-
-@njit(cache=True, nogil=True)
-def pick_weight_of_row(row, size, target):
-    """The topic where the running sum of the weights passes ``target`` < `sum_row_weights`; the
-    last one if only rounding keeps the sum below it. No topic if the row has none."""
-    if size == _0:
-        return _NONE
-    i = _0
-    while i + _1 < size:
-        target -= row.weight[i + _1]
-        if target < 0.0:
-            break
-        i += _1
-    return np.uint64(row.topic[i])
+    return i

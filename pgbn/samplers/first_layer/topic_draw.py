@@ -44,8 +44,7 @@ BEYOND = np.uint64(2**32)  # no topic has this number
 
 
 class HeldValues(NamedTuple):
-    """`Loadings` by pointers: the lists of the large values, and all of them, ``dense``; a word has
-    ``groups`` heads, if there are any."""
+    """`Loadings` by pointers: the lists of the large values, and all of them, ``dense``."""
 
     start: Pointer
     length: Pointer
@@ -56,8 +55,6 @@ class HeldValues(NamedTuple):
     value: Pointer
     dense: Pointer
     topics: np.uint64
-    head: Pointer
-    groups: np.uint64
 
 
 class ListedWord(NamedTuple):
@@ -84,8 +81,6 @@ def held_values(loadings):
         pointer(loadings.large),
         pointer(loadings.value),
         np.uint64(loadings.value.shape[2]),
-        pointer(loadings.head),
-        np.uint64(loadings.head.shape[1]),
     )
 
 

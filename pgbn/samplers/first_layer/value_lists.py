@@ -3,8 +3,8 @@
     φ_wk = value_wk · scale_k
 
 A word has few large values; lists of these are short enough for the caches, where Φ is not. Lists
-are read one value after another; where values are looked up by their topics, there are heads too:
-bits that say which topics a list has, and where.
+are read one value after another; where values are looked up by their topics, all of them are coded
+in their place (`value_codes`).
 """
 
 import math
@@ -17,7 +17,8 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.filled import filled
 from pgbn.samplers.first_layer.topic_lists import padded
-from pgbn.samplers.simd.lanes import LANES, above, load_lanes, lowest_bit, number_of_bits, pointer
+from pgbn.samplers.first_layer.value_codes import Codes, blank_codes, encode
+from pgbn.samplers.simd.lanes import LANES, pointer
 from pgbn.samplers.simd.places import find_above
 from pgbn.samplers.uncounted import uncounted
 
@@ -29,16 +30,16 @@ __all__ = [
     "OFTEN",
     "Loadings",
     "blank_loadings",
+    "code_words",
+    "coded_loadings",
     "empty_loadings",
     "list_large",
     "list_words",
     "loadings_of",
-    "pack_large",
     "rebuild_loadings",
 ]
 
-_0, _1, _5, _7, _8 = (np.uint64(i) for i in (0, 1, 5, 7, 8))
-_16, _32 = np.uint64(LANES), np.uint64(2 * LANES)
+_0 = np.uint64(0)
 _WORDS = 4096  # whose lists are measured at a time
 # Entries below these parts of a word's typical entry are not listed: of quick draws, of others.
 CUT_QUICK, CUT = 0.004, 0.0015
@@ -55,9 +56,7 @@ class Loadings(NamedTuple):
     above high[w], which most draws need alone, and the others begin at the next block of eight; a
     list that is not divided so has all of its places at the top, and high[w] = 0.
 
-    With heads, lists are not divided and their topics ascend: ``head[w, g]`` says by its low 32
-    bits which of the topics 32 g … 32 g + 31 are listed, and by the high ones where they begin.
-    Without, ``head`` is empty.
+    Coded loadings have no lists but ``byte`` and ``unit`` (see `Codes`), which others do not have.
     """
 
     value: np.ndarray
@@ -69,11 +68,12 @@ class Loadings(NamedTuple):
     top: np.ndarray
     topic: np.ndarray
     large: np.ndarray
-    head: np.ndarray
+    byte: np.ndarray
+    unit: np.ndarray
 
 
 def empty_loadings(
-    word_counts, topics: int, eta: float, quick: bool = True, heads: bool = False
+    word_counts, topics: int, eta: float, quick: bool = True, coded: bool = False
 ) -> Loadings:
     """Loadings with room for words that occur ``word_counts`` (R, V) times, to be filled; ``eta``
     is a typical number, or ∞ for room for all topics.
@@ -82,15 +82,16 @@ def empty_loadings(
     speed only. It suffices for the topics with counts and nearly always for the others.
     """
     replicates, vocabulary = word_counts.shape
-    words = word_counts.ravel()
-    others = np.full(words.size, _others(topics, eta, CUT_QUICK if quick and not heads else CUT))
-    if quick and not heads:
+    words, value = word_counts.ravel(), np.empty((replicates, vocabulary, topics))
+    if coded:
+        return coded_loadings(value)
+    others = np.full(words.size, _others(topics, eta, CUT_QUICK if quick else CUT))
+    if quick:
         others[words >= OFTEN] = _others(topics, eta, CUT_OFTEN)
     room = padded(np.minimum(topics, np.minimum(words, topics) + others))
-    if quick and not heads:
+    if quick:
         room[words >= OFTEN] += 8  # between the parts of a list
-    value = np.empty((replicates, vocabulary, topics))
-    return blank_loadings(value, np.concatenate(([0], np.cumsum(room))), heads)
+    return blank_loadings(value, np.concatenate(([0], np.cumsum(room))))
 
 
 def _others(topics, eta, cut):
@@ -99,24 +100,29 @@ def _others(topics, eta, cut):
     return int(mean + 4.0 * math.sqrt(mean) + 8.0)
 
 
-def blank_loadings(value, start, heads=False):
+def blank_loadings(value, start, codes: Codes | None = None) -> Loadings:
     """Loadings with empty lists, whose rooms begin at ``start``."""
     replicates, vocabulary, topics = value.shape
-    if heads and start[-1] >= 2**32:  # a head has 32 bits for a place
-        raise ValueError(f"{vocabulary} words with {topics} topics have more than 2^32 large "
-                         "values in all: use fewer topics")  # fmt: skip
+    words = replicates * vocabulary
     return Loadings(
         value,
         np.empty((replicates, topics)),
-        np.empty(replicates * vocabulary),
+        np.zeros(words),
         start,
-        np.zeros(replicates * vocabulary, np.int32),
-        np.zeros(replicates * vocabulary),
-        np.zeros(replicates * vocabulary, np.int32),
+        np.zeros(words, np.int32),
+        np.zeros(words),
+        np.zeros(words, np.int32),
         np.zeros(start[-1], np.uint16),
-        np.zeros(start[-1] + 1, np.float32),  # what the head of an empty list says may be read
-        np.zeros((replicates * vocabulary if heads else 0, -(-topics // 32)), np.uint64),
+        np.zeros(start[-1], np.float32),
+        *(codes or blank_codes(0, topics)),
     )
+
+
+def coded_loadings(value) -> Loadings:
+    """Loadings whose codes are to be filled."""
+    replicates, vocabulary, topics = value.shape
+    words = replicates * vocabulary
+    return blank_loadings(value, np.zeros(words + 1, np.int64), blank_codes(words, topics))
 
 
 @njit(cache=True, nogil=True)
@@ -163,53 +169,16 @@ def list_large(row, cut, high, slot, loadings, places):
     loadings.top[slot] = top
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _bits_above(row, first, topics, bound):
-    """Which of row[first : first + 32] are above the bound, which is given sixteen times."""
-    if first + _32 <= topics:
-        low = above(load_lanes(row, first), load_lanes(bound, _0))
-        return low | above(load_lanes(row, first + _16), load_lanes(bound, _0)) << _16
-    bits = _0
-    for k in range(first, topics):
-        bits |= np.uint64(row[k] > bound[_0]) << (k - first)
-    return bits
-
-
-@njit(cache=True, nogil=True)
-def pack_large(row, cut, slot, loadings):
-    """List the entries of ``row`` above ``cut``, or above a higher bound that leaves room, with
-    heads."""
-    begin, topics, here = np.uint64(loadings.start[slot]), np.uint64(row.size), pointer(row)
-    topic, large, head = pointer(loadings.topic), pointer(loadings.large), loadings.head[slot]
-    end, bound = np.uint64(loadings.start[slot + 1]), filled(np.empty(LANES), cut)
-    first, place = _0, begin
-    while first < topics:
-        bits = _bits_above(here, first, topics, pointer(bound))
-        if place + number_of_bits(bits) > end:
-            most = 0.0
-            for k in range(first, topics):
-                most = max(most, here[k])
-            filled(bound, most)  # then there is room, or the bound rises again
-            first, place = _0, begin
-            continue
-        head[first >> _5] = place << _32 | bits
-        while bits:
-            k = first + lowest_bit(bits)
-            topic[place], large[place] = k, here[k]
-            bits &= bits - _1
-            place += _1
-        first += _32
-    loadings.bound[slot], loadings.high[slot] = bound[0], 0.0
-    loadings.length[slot] = loadings.top[slot] = place - begin
-    for after in range(place, (place + _7) // _8 * _8):
-        large[after] = 0.0
-
-
-def loadings_of(phi, executor: Executor = SERIAL, heads: bool = False) -> Loadings:
+def loadings_of(phi, executor: Executor = SERIAL, coded: bool = False) -> Loadings:
     """The loadings of a given Φ (R, V, K), which is kept, not copied, unless a kernel could not
     take it."""
     if not phi.flags.carray:
         phi = phi.copy()
+    if coded:
+        out = coded_loadings(phi)
+        out.scale[...] = 1.0
+        executor.rows(code_words, out.unit.size, 0, out)
+        return out
     replicates, vocabulary, _ = phi.shape
     room = np.empty((replicates, vocabulary), np.int64)
     for first in range(0, vocabulary, _WORDS):  # some at a time: Φ may take much of the memory
@@ -217,18 +186,24 @@ def loadings_of(phi, executor: Executor = SERIAL, heads: bool = False) -> Loadin
         cut = CUT * (part * part).sum(axis=2) / np.maximum(part.sum(axis=2), 1e-300)
         room[:, first : first + _WORDS] = (part > cut[:, :, None]).sum(axis=2)
     room = padded(room.ravel())
-    out = blank_loadings(phi, np.concatenate(([0], np.cumsum(room))), heads)
+    out = blank_loadings(phi, np.concatenate(([0], np.cumsum(room))))
     out.scale[...] = 1.0
     executor.rows(list_words, out.length.size, 0, out)
     return out
 
 
-def rebuild_loadings(value, scale, bound, heads: bool = False) -> Loadings:
-    """Loadings (see there) from their values, scales and bounds: the lists follow from these."""
-    length = (value.reshape(-1, value.shape[2]) > bound[:, None]).sum(axis=1)
-    out = blank_loadings(value, np.concatenate(([0], np.cumsum(padded(length)))), heads)
-    out.scale[...], out.bound[...] = scale, bound
-    _list_again(out)
+def rebuild_loadings(value, scale, bound, coded: bool = False) -> Loadings:
+    """Loadings (see there) from their values, scales and bounds: lists and codes follow from
+    these."""
+    if coded:
+        out = coded_loadings(value)
+        code_words(np.uint64(0), 0, out.unit.size, out)
+    else:
+        length = (value.reshape(-1, value.shape[2]) > bound[:, None]).sum(axis=1)
+        out = blank_loadings(value, np.concatenate(([0], np.cumsum(padded(length)))))
+        out.bound[...] = bound
+        _list_again(out)
+    out.scale[...] = scale
     return out
 
 
@@ -238,10 +213,7 @@ def _list_again(loadings):
     vocabulary, places = loadings.value.shape[1], np.empty(loadings.value.shape[2] + 1, np.uint64)
     for slot in range(loadings.length.size):
         row = loadings.value[slot // vocabulary, slot % vocabulary]
-        if loadings.head.size:
-            pack_large(row, loadings.bound[slot], slot, loadings)
-        else:
-            list_large(row, loadings.bound[slot], 0.0, slot, loadings, places)
+        list_large(row, loadings.bound[slot], 0.0, slot, loadings, places)
 
 
 @njit(cache=True, nogil=True)
@@ -257,7 +229,13 @@ def list_words(key, start, stop, loadings):
         for k in range(row.size):
             squares += row[k] * row[k]
             total += row[k]
-        if loadings.head.size:
-            pack_large(row, CUT * squares / total, slot, loadings)
-        else:
-            list_large(row, CUT * squares / total, 0.0, slot, loadings, places)
+        list_large(row, CUT * squares / total, 0.0, slot, loadings, places)
+
+
+@njit(cache=True, nogil=True)
+def code_words(key, start, stop, loadings):
+    """The codes of words start..stop of replicates × V, from the values."""
+    bits = loadings.value.view(np.uint64)
+    first_bits = np.empty(bits.shape[2], np.int16)
+    for slot in range(start, stop):
+        encode(bits, slot, loadings, first_bits)

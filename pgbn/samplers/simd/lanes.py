@@ -21,6 +21,7 @@ __all__ = [
     "add_product",
     "aligned",
     "broadcast",
+    "lanes_of",
     "last",
     "load_lanes",
     "lowest_bit",
@@ -45,6 +46,11 @@ class _Lanes(types.Type):
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
         super().__init__(manager, kind, _vector(kind.element))
+
+
+def lanes_of(element):
+    """The type of sixteen elements, for further intrinsics."""
+    return _Lanes(element)
 
 
 def _vector(element):

@@ -3,8 +3,8 @@
     P(g < y) = y^a M(y) / Γ(1 + a),   g ~ Gam(a, 1),  0 < a < 1
     M(y) = a ∫_0^1 t^(a-1) e^(-yt) dt = 1 - a y / (a + 1) + a y² / (2 (a + 2)) - …
 
-For a uniform u, x = (u Γ(1 + a))^(1/a) = y M(y)^(1/a) is y itself where y is small, as it mostly is.
-Up to y = 1/2 a polynomial of the shape takes x to y; the few variates above, g > 1/2, are drawn from
+For a uniform u, x = (u Γ(1 + a))^(1/a) = y M(y)^(1/a) is y itself where y is small, as it mostly
+is. Up to y = 1/2 a polynomial of the shape takes x to y; the few variates above are drawn from
 their own law. A word of 64 random bits serves two variates, 23 bits each, and the power is taken in
 single precision: errors of 1e-7 / a in x. What single precision cannot hold is drawn again in
 double, from its law given that it is small:
@@ -94,7 +94,7 @@ def _log_m(shape, y):
 
 @njit(cache=True, nogil=True)
 def _value_at(shape, x):
-    """The y with y M(y)^(1/a) = x, by Newton's method; d ln(y M(y)^(1/a)) / dy = e^-y / (y M(y))."""
+    """The y with y M(y)^(1/a) = x, by Newton's method: d ln(y M(y)^(1/a)) / dy = e^-y / (y M)."""
     y = x
     for _ in range(8):
         log_m = _log_m(shape, y)

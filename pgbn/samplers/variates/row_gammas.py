@@ -89,14 +89,15 @@ def workspace(rows, columns, kind):
     )
 
 
-def _proposal(word, shape):
-    """(u (1 + a / e))^(1 / a), u from the high bits of a word, in the precision of the shape."""
+def _log_proposal(word, shape):
+    """log2 of (u (1 + a / e))^(1 / a), u from the high bits of a word, in the precision of the
+    shape."""
     raise NotImplementedError
 
 
 def _double(word, shape):
     u = (np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52
-    return exp2(log2(fused(u * shape, 1.0 / math.e, u)) / shape)
+    return log2(fused(u * shape, 1.0 / math.e, u)) / shape
 
 
 def _single(word, shape):
@@ -107,12 +108,30 @@ def _single(word, shape):
     log_u = fused((_ONE - u) - rest, _LOG2_E, log2_single(u))
     t = shape * _OVER_E  # log2(1 + t), t < 0.37
     p = fused(fused(fused(fused(fused(_T6, t, _T5), t, _T4), t, _T3), t, _T2), t, _T1)
-    return exp2_single(fused(p, t, log_u) / shape)
+    return fused(p, t, log_u) / shape
 
 
-@overload(_proposal, inline="always")
+@overload(_log_proposal, inline="always")
 def _choose_proposal(word, shape):
     return _single if shape == types.float32 else _double
+
+
+def _power(logarithm):
+    """2^logarithm, in its precision."""
+    raise NotImplementedError
+
+
+def _power_double(logarithm):
+    return exp2(logarithm)
+
+
+def _power_single(logarithm):
+    return exp2_single(logarithm)
+
+
+@overload(_power, inline="always")
+def _choose_power(logarithm):
+    return _power_single if logarithm == types.float32 else _power_double
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -122,7 +141,9 @@ def _propose(state, step, size, shape, first, ceiling, out):
     for k in range(size):
         word = mix(state + step * np.uint64(k + 1))
         ceiling[k] = _ONE - (np.float32(np.uint32(word & _LOW)) + _ONE) * _CELL
-        out[k] = _proposal(word, shape[first + k])
+        out[k] = _log_proposal(word, shape[first + k])
+    for k in range(size):  # apart: in one long loop every number waits for the steps before
+        out[k] = _power(out[k])
 
 
 @njit(cache=True, nogil=True, forceinline=True)

@@ -92,6 +92,6 @@ def test_many_tokens_of_a_word_have_the_joint_law(is_shared: bool) -> None:
     chain = net.chain({"x": np.full((3, 3), 15)}, layer1="partial", threads=1).sweep(2)
     loadings = chain.sampler.topics_held.loadings
     assert (loadings.length < 24).any() if is_shared else (loadings.high > 0.0).any()
-    assert bool(loadings.head.size) == is_shared
+    assert bool(loadings.byte.size) == is_shared
     sizes = {"doc": 3, "term": 3}
     assert geweke(net, sizes, 3000, 4, seed=2, layer1="partial", threads=1).worst < 4

@@ -7,7 +7,7 @@ from scipy import stats
 from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.loadings import draw_loadings, draw_phi
 from pgbn.samplers.first_layer.tokens import count_words
-from pgbn.samplers.first_layer.value_lists import empty_loadings, loadings_of, rebuild_loadings
+from pgbn.samplers.first_layer.value_lists import empty_loadings, loadings_of
 from pgbn.samplers.random import stream_key
 from tests.helpers.label_corpus import (
     ETA,
@@ -30,12 +30,12 @@ def test_one_sweep_has_the_exact_law(prior):
     check_one_sweep("partial", PRIORS[prior])
 
 
-@pytest.mark.parametrize("heads", [False, True])
-def test_long_chain_reaches_the_exact_posterior(heads):
+@pytest.mark.parametrize("coded", [False, True])
+def test_long_chain_reaches_the_exact_posterior(coded):
     """Φ given the labels and the labels given Φ, in turn."""
     prior = np.array([[0.4, 0.9]])
     corpus = Corpus(WORD, ROW, 2, 2, 2, [0, 1, 0, 1])
-    loadings = empty_loadings(np.array([[3, 1]]), 2, ETA, heads=heads)
+    loadings = empty_loadings(np.array([[3, 1]]), 2, ETA, coded=coded)
     samples = []
     for sweep in range(24_000):
         count_words(0, 0, 2, *corpus.order, corpus.z, corpus.n_wk)
@@ -60,87 +60,86 @@ def test_first_label_of_a_wide_case():
     check_first_labels(corpus.z.reshape(replicates, -1), expected)
 
 
-@pytest.mark.parametrize("most", [1, 99], ids=["whole lists", "topics of the row"])
-@pytest.mark.parametrize("cut", [0.0, 0.2, 2.0], ids=["all listed", "some listed", "none listed"])
-def test_first_label_where_rows_share_the_prior(cut, most):
-    """The law of the first label drawn, whatever is listed of the word."""
-    word, row, z, prior = wide_case(topics=37)  # two heads for each word
+@pytest.mark.parametrize("spread", [1.0, 8.0, 30.0], ids=["alike", "apart", "beyond the codes"])
+def test_first_label_where_rows_share_the_prior(spread):
+    """The law of the first label drawn, whether bounds are close to the values or far above."""
+    word, row, z, prior = wide_case(topics=37)  # two groups of prior sums
     replicates, topics, shared = 20_000, prior.shape[1], prior[:1]
-    phi = wide_phi(topics)
+    phi = np.exp(np.random.default_rng(2).normal(0.0, spread, (6, topics)))
+    prior = shared / phi[word[0]] ** 0.7  # small values have large weights: they are drawn too
     corpus = Corpus(word, row, 3, 6, topics, np.tile(z, replicates), replicates)
-    bound = np.tile(cut * phi.mean(axis=1), replicates)
-    loadings = rebuild_loadings(np.tile(phi, (replicates, 1, 1)), 1.0, bound, heads=True)
-    assert (loadings.length[word[0]] == topics) == (cut == 0.0)
-    corpus.partial(12, loadings, shared, 3 * replicates, most=most)
+    loadings = loadings_of(np.tile(phi, (replicates, 1, 1)), coded=True)
+    assert (loadings.byte[word[0], :topics] == 0).any() == (spread > 1.0)
+    corpus.partial(12, loadings, prior, 3 * replicates)
     corpus.check(False)
-    rows = np.tile(shared, (3, 1))
+    rows = np.tile(prior, (3, 1))
     expected = dense_conditional("partial", 0, z, word, row, rows, phi, topics, 6)
     check_first_labels(corpus.z.reshape(replicates, -1), expected)
 
 
-@pytest.mark.parametrize("heads", [False, True])
-def test_counts_follow_the_labels_sweep_after_sweep(heads):
+@pytest.mark.parametrize("coded", [False, True])
+def test_counts_follow_the_labels_sweep_after_sweep(coded):
     word, row, z, prior = wide_case()
-    prior = prior[:1] if heads else prior
+    prior = prior[:1] if coded else prior
     corpus = Corpus(word, row, 3, 6, prior.shape[1], z)
     words = np.bincount(word, minlength=6)[None]
-    loadings = empty_loadings(words, prior.shape[1], 0.05, heads=heads)
+    loadings = empty_loadings(words, prior.shape[1], 0.05, coded=coded)
     for sweep in range(50):
         count_words(0, 0, 6, *corpus.order, corpus.z, corpus.n_wk)
         draw_loadings(stream_key(21, sweep), corpus.n_wk, 0.05, loadings)
-        corpus.partial(stream_key(22, sweep), loadings, prior, 3 if heads else 1)
+        corpus.partial(stream_key(22, sweep), loadings, prior, 3 if coded else 1)
         corpus.check(False)
 
 
-@pytest.mark.parametrize("heads", [False, True])
+@pytest.mark.parametrize("coded", [False, True])
 @pytest.mark.parametrize("threads", [2, 3])
-def test_threads_change_no_bit(threads, heads):
+def test_threads_change_no_bit(threads, coded):
     word, row, z, prior = wide_case()
     replicates = 30
-    prior, share = (prior[:1], 3 * replicates) if heads else (np.tile(prior, (replicates, 1)), 1)
+    prior, share = (prior[:1], 3 * replicates) if coded else (np.tile(prior, (replicates, 1)), 1)
     labels = []
     for number in (1, threads):
         corpus = Corpus(word, row, 3, 6, prior.shape[1], np.tile(z, replicates), replicates)
         words = np.tile(np.bincount(word, minlength=6), (replicates, 1))
-        loadings = empty_loadings(words, prior.shape[1], 0.05, heads=heads)
+        loadings = empty_loadings(words, prior.shape[1], 0.05, coded=coded)
         draw_loadings(30, corpus.n_wk, 0.05, loadings, Threads(number))
         corpus.partial(32, loadings, prior, share, number)
         labels.append(corpus.z)
     np.testing.assert_array_equal(*labels)
 
 
-@pytest.mark.parametrize("heads", [False, True])
+@pytest.mark.parametrize("coded", [False, True])
 @pytest.mark.parametrize("topics", [1, 2, 9])
-def test_rows_and_words_may_be_empty(topics, heads):
+def test_rows_and_words_may_be_empty(topics, coded):
     corpus = Corpus([4, 4, 1], np.array([1, 1, 1]), 3, 5, topics, [0, 0, 0])
     phi = draw_phi(2, corpus.n_wk, 0.05, np.empty(corpus.n_wk.shape))
-    corpus.partial(3, loadings_of(phi, heads=heads), np.full((1, topics), 0.1), 3)
+    corpus.partial(3, loadings_of(phi, coded=coded), np.full((1, topics), 0.1), 3)
     corpus.check(False)
 
 
-@pytest.mark.parametrize("heads", [False, True])
-def test_a_token_stays_where_no_other_topic_is_possible(heads):
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_token_stays_where_no_other_topic_is_possible(coded):
     corpus = Corpus([0], np.array([0]), 1, 1, 3, [2])
-    corpus.partial(1, loadings_of(np.ones((1, 1, 3)), heads=heads), np.zeros((1, 3)), 1)
+    corpus.partial(1, loadings_of(np.ones((1, 1, 3)), coded=coded), np.zeros((1, 3)), 1)
     assert corpus.z[0] == 2
     # Φ is 0 where the prior is not: the label stays.
     phi = np.array([[[1.0, 0.0, 1.0]]])
-    corpus.partial(3, loadings_of(phi, heads=heads), np.array([[0.0, 1e-300, 0.0]]), 1)
+    corpus.partial(3, loadings_of(phi, coded=coded), np.array([[0.0, 1e-300, 0.0]]), 1)
     assert corpus.z[0] == 2
     corpus.check(True)
 
 
-@pytest.mark.parametrize("heads", [False, True])
-def test_tiny_priors_are_not_lost_to_rounding(heads):
+@pytest.mark.parametrize("coded", [False, True])
+def test_tiny_priors_are_not_lost_to_rounding(coded):
     """With m = 0 left, weights of 1e-30 decide, although 1 + 1e-30 = 1."""
     replicates = 4000
     corpus = Corpus([0], np.array([0]), 1, 1, 2, np.zeros(replicates), replicates)
     prior = np.array([[1e-30, 3e-30]])
-    corpus.partial(6, loadings_of(np.ones((replicates, 1, 2)), heads=heads), prior, replicates)
+    corpus.partial(6, loadings_of(np.ones((replicates, 1, 2)), coded=coded), prior, replicates)
     assert stats.binomtest(int(corpus.z.sum()), replicates, 0.75).pvalue > 1e-3
     # The same for a topic that is not listed: φ a = 2e-30 against 1e-30.
-    loadings = loadings_of(np.tile([[1.0, 1e-3]], (replicates, 1, 1)), heads=heads)
-    assert (loadings.length == 1).all()
+    loadings = loadings_of(np.tile([[1.0, 1e-3]], (replicates, 1, 1)), coded=coded)
+    assert coded or (loadings.length == 1).all()
     corpus = Corpus([0], np.array([0]), 1, 1, 2, np.zeros(replicates), replicates)
     corpus.partial(7, loadings, np.array([[1e-30, 2e-27]]), replicates)
     assert stats.binomtest(int(corpus.z.sum()), replicates, 2 / 3).pvalue > 1e-3

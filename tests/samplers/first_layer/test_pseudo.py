@@ -13,8 +13,9 @@ from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, s
 from pgbn.samplers.first_layer.known_sums import cell_sums, padded_topics
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.pseudo import PseudoTopics, count_pseudo, pseudo_weight
-from pgbn.samplers.first_layer.shared_prior import allocate_shared, prior_sums
+from pgbn.samplers.first_layer.shared_prior import allocate_shared
 from pgbn.samplers.first_layer.tokens import RowPriors, Tokens, count_rows
+from pgbn.samplers.first_layer.value_codes import prior_sums
 from pgbn.samplers.first_layer.value_lists import loadings_of
 from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
 from pgbn.samplers.sparse import SparseCounts
@@ -56,8 +57,8 @@ def test_labels_given_topics_and_scores(row: int, word: int) -> None:
     check(labels, row, word, expected(row, word, THETA[row]))
 
 
-@pytest.mark.parametrize("heads", [False, True])
-def test_the_first_token_of_a_row_given_topics_alone(heads: bool) -> None:
+@pytest.mark.parametrize("coded", [False, True])
+def test_the_first_token_of_a_row_given_topics_alone(coded: bool) -> None:
     """The label of word 0 given that word 1 has the topic 1: P(k) ∝ φ_k (m_k + a_k)."""
     tokens, pseudo, _ = many()
     labels = np.tile(np.array([3, 1], np.uint16), 2 * ROWS)
@@ -65,10 +66,10 @@ def test_the_first_token_of_a_row_given_topics_alone(heads: bool) -> None:
     count_rows(np.uint64(0), 0, 2 * ROWS, tokens.row_start, labels, m)
     assert m.sum() == 2 * ROWS
     prior = RowPriors(np.array([[0.3, 0.6]]), 2 * ROWS)
-    loadings = loadings_of(PHI.copy(), heads=heads)
+    loadings = loadings_of(PHI.copy(), coded=coded)
     given = (np.uint64(4), 0, 2 * ROWS, tokens, labels, loadings, m, prior)
-    if heads:
-        allocate_shared(*given, prior_sums(loadings, prior, 2 * ROWS), 9, pseudo)
+    if coded:
+        allocate_shared(*given, prior_sums(loadings, prior, 2 * ROWS), pseudo)
     else:
         allocate_partial(*given, pseudo)
     for row in (0, 1):

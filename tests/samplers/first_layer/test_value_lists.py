@@ -43,41 +43,9 @@ def test_lists_hold_exactly_the_values_above_the_bound():
     assert 0 < (loadings.high > 0.0).sum() < 100
 
 
-@pytest.mark.parametrize("topics", [30, 32, 75])
-def test_heads_say_what_is_listed(topics: int) -> None:
-    rng = np.random.default_rng(6)
-    n_wk = rng.poisson(0.5, size=(2, 50, topics)).astype(np.int32)
-    small = n_wk.sum(axis=2)
-    small[:, ::2] = 0  # less room than the words need: the bound must rise
-    bounds = []
-    for counts in (n_wk.sum(axis=2), small):
-        room = empty_loadings(counts, topics, 0.05, heads=True)
-        loadings = draw_loadings(60, n_wk, 0.9, room)
-        for slot in range(100):
-            row = loadings.value.reshape(100, topics)[slot]
-            begin, length = loadings.start[slot], loadings.length[slot]
-            listed = loadings.topic[begin : begin + length]
-            np.testing.assert_array_equal(listed, np.flatnonzero(row > loadings.bound[slot]))
-            values = loadings.large[begin : begin + length + -length % 8]
-            np.testing.assert_allclose(values[:length], row[listed], rtol=1e-6)
-            assert not values[length:].any()
-            for group, head in enumerate(loadings.head[slot].tolist()):
-                here = listed[listed // 32 == group]
-                assert head % 2**32 == sum(1 << int(k) % 32 for k in here)
-                assert head >> 32 == begin + np.searchsorted(listed, 32 * group)
-        bounds.append(loadings.bound.copy())
-    assert (bounds[1] > bounds[0]).any() == (topics == 75)
-
-
-def test_more_places_than_a_head_can_say_are_refused() -> None:
-    with pytest.raises(ValueError, match="use fewer topics"):
-        blank_loadings(np.empty((1, 2, 3)), np.array([0, 2**31, 2**32]), heads=True)
-
-
-@pytest.mark.parametrize("heads", [False, True])
-def test_lists_forget_what_was_there_before(heads: bool) -> None:
+def test_lists_forget_what_was_there_before() -> None:
     many, few = np.full((1, 20, 30), 3, np.int32), np.zeros((1, 20, 30), np.int32)
-    room = empty_loadings(many.sum(axis=2), 30, 0.05, heads=heads)
+    room = empty_loadings(many.sum(axis=2), 30, 0.05)
     for key, counts in enumerate((many, few)):
         loadings = draw_loadings(key, counts, 0.05, room)
     for start, length in zip(loadings.start, loadings.length, strict=False):
@@ -85,12 +53,11 @@ def test_lists_forget_what_was_there_before(heads: bool) -> None:
         assert not rest.any()
 
 
-@pytest.mark.parametrize("heads", [False, True])
-def test_lists_follow_from_values_and_bounds(heads):
+def test_lists_follow_from_values_and_bounds():
     n_wk = np.random.default_rng(7).poisson(0.5, size=(2, 50, 30)).astype(np.int32)
-    room = empty_loadings(n_wk.sum(axis=2), 30, 0.9, heads=heads)
+    room = empty_loadings(n_wk.sum(axis=2), 30, 0.9)
     drawn = draw_loadings(61, n_wk, 0.9, room, quick=False)
-    again = rebuild_loadings(drawn.value, drawn.scale, drawn.bound, heads)
+    again = rebuild_loadings(drawn.value, drawn.scale, drawn.bound)
     for slot in range(100):
         rooms = [loadings.start[slot] for loadings in (drawn, again)]
         length = drawn.length[slot]
