@@ -36,7 +36,7 @@ from pgbn.samplers.variates.row_gammas import fill_rows, workspace
 
 __all__ = ["draw_loadings", "draw_phi"]
 
-_FEW = 4  # counts that are added as exponentials
+_FEW = 4  # counts for which exponentials are quicker than another gamma
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
 _0 = np.uint64(0)
 
@@ -69,11 +69,8 @@ def _is_equal(own):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _with_count(rng, value, shape, count):
-    """Gam(shape + count), given a ``value`` from Gam(shape): a few exponentials are added to it,
-    -ln u_1 - … - ln u_n; with more of them another draw is quicker."""
-    if count > _FEW:
-        return draw_gamma(rng, shape + count)
+def _add_exponentials(rng, value, count):
+    """Gam(a + n), given a ``value`` from Gam(a): value - ln u_1 - … - ln u_n."""
     product = uniform(rng)
     for _ in range(count - 1):
         product *= uniform(rng)
@@ -124,7 +121,11 @@ def _draw_words(
             number = find_nonzero(pointer(counts), _0, np.uint64(topics), pointer(places))
             for place in range(number):
                 k = np.int64(places[place])
-                row[k] = _with_count(rng, row[k], prior[min(k, columns - 1)], counts[k])
+                shape = prior[min(k, columns - 1)]
+                if quick is not None and counts[k] <= _FEW:
+                    row[k] = _add_exponentials(rng, row[k], counts[k])
+                else:
+                    row[k] = draw_gamma(rng, shape + counts[k])
                 tokens += counts[k]
                 squares += np.int64(counts[k]) * np.int64(counts[k])
             for k in range(topics):
