@@ -31,7 +31,7 @@ from pgbn.samplers.simd.lanes import (
     zeros,
 )
 
-__all__ = ["GROUP", "Codes", "blank_codes", "bounds_table", "encode", "prior_sums"]
+__all__ = ["GROUP", "Codes", "blank_codes", "bounds_of", "bounds_table", "encode", "prior_sums"]
 
 GROUP = 32  # topics whose prior weights are summed together
 _0, _1, _16, _32 = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(GROUP)
@@ -86,7 +86,7 @@ def bounds_table():
 
 
 @intrinsic
-def _bounds_of(typing_context, byte, index):
+def bounds_of(typing_context, byte, index):
     """u(byte[index]), … u(byte[index + 15]), as singles."""
 
     def code(context, builder, signature, arguments):
@@ -131,7 +131,7 @@ def _sum_priors(key, start, stop, byte, scale, priors, documents, out):
             lanes = zeros(smooth)
             end = min(k + _32, size)
             while k < end:
-                lanes = add_product(lanes, _bounds_of(here, begin + k), load_lanes(weights, k))
+                lanes = add_product(lanes, bounds_of(here, begin + k), load_lanes(weights, k))
                 k += _16
             total += last(running_sum(lanes))
             out[slot, group] = total

@@ -60,10 +60,14 @@ def test_first_label_of_a_wide_case():
     check_first_labels(corpus.z.reshape(replicates, -1), expected)
 
 
+@pytest.mark.parametrize("own", [6, 37], ids=["few topics", "many topics"])
 @pytest.mark.parametrize("spread", [1.0, 8.0, 30.0], ids=["alike", "apart", "beyond the codes"])
-def test_first_label_where_rows_share_the_prior(spread):
-    """The law of the first label drawn, whether bounds are close to the values or far above."""
+def test_first_label_where_rows_share_the_prior(spread, own):
+    """The law of the first label drawn, whether bounds are close to the values or far above, and
+    whether the row's topics are read or all of them."""
     word, row, z, prior = wide_case(topics=37)  # two groups of prior sums
+    z %= own
+    assert (np.unique(z[row == 0]).size > 37 // 8 + 13) == (own == 37)
     replicates, topics, shared = 20_000, prior.shape[1], prior[:1]
     phi = np.exp(np.random.default_rng(2).normal(0.0, spread, (6, topics)))
     prior = shared / phi[word[0]] ** 0.7  # small values have large weights: they are drawn too
