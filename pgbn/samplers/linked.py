@@ -77,17 +77,42 @@ def _general(kind: Any) -> Any:
     return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral) else kind
 
 
-class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
-    """Intermediate code with what it calls, to be linked into the library of a kernel."""
+class _Library(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
+    """numba's library, which optimises the functions of a module that have a body, not the names of
+    those that they call: numba prepares all of its steps anew for each."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        super()._optimize_functions(_Bodies(ll_module))
+
+
+class _Bodies:
+    """A module whose functions are those that it defines."""
+
+    def __init__(self, module: Any) -> None:
+        self.__dict__["module"] = module
+
+    @property
+    def functions(self) -> list[Any]:
+        return [each for each in self.module.functions if not each.is_declaration]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.module, name, value)
+
+
+class _LinkedLibrary(_Library):
+    """Intermediate code of a function, to be linked into the library of a kernel, and beside it, not
+    in it, the libraries of what it calls."""
 
     def finalize(self) -> None:
-        begin: set[Any] = getattr(self, "_reload_init", set())  # numba 0.60 keeps it elsewhere
-        for library in dict.fromkeys(self._linking_libraries):
-            begin.update(getattr(library, "_reload_init", ()))
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
         self._finalized = True
+
+    @property
+    def all_linked(self) -> list[Any]:
+        """This library and those of all that it calls, directly or not, each once."""
+        return list(dict.fromkeys([self, *self._linking_libraries]))
 
 
 def _results(state: Any, *operations: str) -> list[str]:
@@ -123,6 +148,16 @@ class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
+    _name = "kernel_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
 class _LinkedLowering(NativeLowering):  # type: ignore[misc, unused-ignore]
     _name = "linked_lowering"
 
@@ -134,7 +169,7 @@ class _LinkedLowering(NativeLowering):  # type: ignore[misc, unused-ignore]
         super().run_pass(state)
         lowered, name = state["cr"], object()  # by which callers find it
         state["cr"] = lowered._replace(cfunc=name)
-        state.targetctx.insert_user_function(name, lowered.fndesc, [state.library])
+        state.targetctx.insert_user_function(name, lowered.fndesc, state.library.all_linked)
         return True
 
 
@@ -158,6 +193,7 @@ class _Compiler(CompilerBase):  # type: ignore[misc, unused-ignore]
     replaced: ClassVar[dict[Any, Any]] = {
         InlineClosureLikes: _Closures,
         NopythonRewrites: _Rewrites,
+        NativeLowering: _Lowering,
     }
 
     def __init__(
