@@ -20,7 +20,8 @@ from numba.core import ir, registry, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
 __all__ = ["Kernel"]
@@ -135,6 +136,45 @@ class _Closures(InlineClosureLikes):  # type: ignore[misc, unused-ignore]
         return bool(_results(state, "make_function")) and bool(super().run_pass(state))
 
 
+def _are_two_numbers(kinds: Any) -> bool:
+    return len(kinds) == 2 and all(isinstance(each, types.Number) for each in kinds)
+
+
+class _Typing:
+    """numba's rules of types, asked once for each operation on two numbers: every time it would try
+    those of arrays, strings and sets before those of numbers."""
+
+    known: ClassVar[dict[Any, Any]] = {}
+
+    def __init__(self, rules: Any) -> None:
+        self.rules = rules
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rules, name)
+
+    def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
+        key = getattr(function, "typing_key", None)
+        if kws or not _are_two_numbers(args) or getattr(key, "__module__", "") != "_operator":
+            return self.rules.resolve_function_type(function, args, kws)
+        asked = function, tuple(args)
+        if asked not in self.known:
+            self.known[asked] = self.rules.resolve_function_type(function, args, kws)
+        return self.known[asked]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Types(NopythonTypeInference):  # type: ignore[misc, unused-ignore]
+    _name = "linked_types"
+
+    def run_pass(self, state: Any) -> bool:
+        rules = state.typingctx
+        state.typingctx = _Typing(rules)
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            state.typingctx = rules
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
     """Loops for sums and products of arrays, where there are any."""
@@ -147,9 +187,29 @@ class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
         return arrays and bool(super().run_pass(state))
 
 
+class _Lower(Lower):  # type: ignore[misc, unused-ignore]
+    """Translates as numba does, which asks for the types of each operation again."""
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        signature, sides = self.fndesc.calltypes[expr], (expr.lhs, expr.rhs)
+        written = {expr.static_lhs, expr.static_rhs} != {ir.UNDEFINED}  # as the 2 of x**2
+        if written or not _are_two_numbers(signature.args):
+            return super().lower_binop(resty, expr, op)
+        rules = self.context.typing_context
+        function = rules.resolve_value_type(op)
+        exact = _Typing(rules).resolve_function_type(function, signature.args, {})
+        values = [
+            self.context.cast(self.builder, self.loadvar(side.name), self.typeof(side.name), kind)
+            for side, kind in zip(sides, signature.args, strict=True)
+        ]
+        result = self.context.get_function(function, exact)(self.builder, values)
+        return self.context.cast(self.builder, result, signature.return_type, resty)
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
     _name = "kernel_lowering"
+    lowering_class = _Lower
 
     def run_pass(self, state: Any) -> bool:
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -160,6 +220,7 @@ class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _LinkedLowering(NativeLowering):  # type: ignore[misc, unused-ignore]
     _name = "linked_lowering"
+    lowering_class = _Lower
 
     def run_pass(self, state: Any) -> bool:
         state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -192,6 +253,7 @@ class _Compiler(CompilerBase):  # type: ignore[misc, unused-ignore]
 
     replaced: ClassVar[dict[Any, Any]] = {
         InlineClosureLikes: _Closures,
+        NopythonTypeInference: _Types,
         NopythonRewrites: _Rewrites,
         NativeLowering: _Lowering,
     }
