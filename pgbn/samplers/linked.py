@@ -20,7 +20,8 @@ from numba.core import ir, registry, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
 __all__ = ["Kernel"]
@@ -77,17 +78,42 @@ def _general(kind: Any) -> Any:
     return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral) else kind
 
 
-class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
-    """Intermediate code with what it calls, to be linked into the library of a kernel."""
+class _Library(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
+    """numba's library, which optimises the functions of a module that have a body, not the names of
+    those that they call: numba prepares all of its steps anew for each."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        super()._optimize_functions(_Bodies(ll_module))
+
+
+class _Bodies:
+    """A module whose functions are those that it defines."""
+
+    def __init__(self, module: Any) -> None:
+        self.__dict__["module"] = module
+
+    @property
+    def functions(self) -> list[Any]:
+        return [each for each in self.module.functions if not each.is_declaration]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.module, name, value)
+
+
+class _LinkedLibrary(_Library):
+    """Intermediate code of a function, to be linked into the library of a kernel, and beside it, not
+    in it, the libraries of what it calls."""
 
     def finalize(self) -> None:
-        begin: set[Any] = getattr(self, "_reload_init", set())  # numba 0.60 keeps it elsewhere
-        for library in dict.fromkeys(self._linking_libraries):
-            begin.update(getattr(library, "_reload_init", ()))
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
         self._finalized = True
+
+    @property
+    def all_linked(self) -> list[Any]:
+        """This library and those of all that it calls, directly or not, each once."""
+        return list(dict.fromkeys([self, *self._linking_libraries]))
 
 
 def _results(state: Any, *operations: str) -> list[str]:
@@ -110,6 +136,45 @@ class _Closures(InlineClosureLikes):  # type: ignore[misc, unused-ignore]
         return bool(_results(state, "make_function")) and bool(super().run_pass(state))
 
 
+def _are_two_numbers(kinds: Any) -> bool:
+    return len(kinds) == 2 and all(isinstance(each, types.Number) for each in kinds)
+
+
+class _Typing:
+    """numba's rules of types, asked once for each operation on two numbers: every time it would try
+    those of arrays, strings and sets before those of numbers."""
+
+    known: ClassVar[dict[Any, Any]] = {}
+
+    def __init__(self, rules: Any) -> None:
+        self.rules = rules
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rules, name)
+
+    def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
+        key = getattr(function, "typing_key", None)
+        if kws or not _are_two_numbers(args) or getattr(key, "__module__", "") != "_operator":
+            return self.rules.resolve_function_type(function, args, kws)
+        asked = function, tuple(args)
+        if asked not in self.known:
+            self.known[asked] = self.rules.resolve_function_type(function, args, kws)
+        return self.known[asked]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Types(NopythonTypeInference):  # type: ignore[misc, unused-ignore]
+    _name = "linked_types"
+
+    def run_pass(self, state: Any) -> bool:
+        rules = state.typingctx
+        state.typingctx = _Typing(rules)
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            state.typingctx = rules
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
     """Loops for sums and products of arrays, where there are any."""
@@ -122,9 +187,40 @@ class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
         return arrays and bool(super().run_pass(state))
 
 
+class _Lower(Lower):  # type: ignore[misc, unused-ignore]
+    """Translates as numba does, which asks for the types of each operation again."""
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        signature, sides = self.fndesc.calltypes[expr], (expr.lhs, expr.rhs)
+        written = {expr.static_lhs, expr.static_rhs} != {ir.UNDEFINED}  # as the 2 of x**2
+        if written or not _are_two_numbers(signature.args):
+            return super().lower_binop(resty, expr, op)
+        rules = self.context.typing_context
+        function = rules.resolve_value_type(op)
+        exact = _Typing(rules).resolve_function_type(function, signature.args, {})
+        values = [
+            self.context.cast(self.builder, self.loadvar(side.name), self.typeof(side.name), kind)
+            for side, kind in zip(sides, signature.args, strict=True)
+        ]
+        result = self.context.get_function(function, exact)(self.builder, values)
+        return self.context.cast(self.builder, result, signature.return_type, resty)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
+    _name = "kernel_lowering"
+    lowering_class = _Lower
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _LinkedLowering(NativeLowering):  # type: ignore[misc, unused-ignore]
     _name = "linked_lowering"
+    lowering_class = _Lower
 
     def run_pass(self, state: Any) -> bool:
         state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -134,7 +230,7 @@ class _LinkedLowering(NativeLowering):  # type: ignore[misc, unused-ignore]
         super().run_pass(state)
         lowered, name = state["cr"], object()  # by which callers find it
         state["cr"] = lowered._replace(cfunc=name)
-        state.targetctx.insert_user_function(name, lowered.fndesc, [state.library])
+        state.targetctx.insert_user_function(name, lowered.fndesc, state.library.all_linked)
         return True
 
 
@@ -157,7 +253,9 @@ class _Compiler(CompilerBase):  # type: ignore[misc, unused-ignore]
 
     replaced: ClassVar[dict[Any, Any]] = {
         InlineClosureLikes: _Closures,
+        NopythonTypeInference: _Types,
         NopythonRewrites: _Rewrites,
+        NativeLowering: _Lowering,
     }
 
     def __init__(

@@ -31,10 +31,10 @@ print(json.dumps([fit, {name: both[name] - fit.get(name, 0) for name in both}]))
 """
 
 _FIT = {
-    "_draw_words", "_fill", "_log1p", "_row_totals", "_word_order", "_write_words",
-    "allocate_collapsed", "allocate_rows", "beta_odds_rows", "contract", "count_rows",
-    "count_tables", "crt_rows", "dense_counts", "draw_labels", "draw_layer", "draw_top",
-    "gamma_rows", "list_words", "share_tables", "sum_rows",
+    "_allocate_rows", "_draw_blocks", "_draw_words", "_fill", "_log1p", "_row_totals",
+    "_word_order", "_write_words", "beta_odds_rows", "contract", "count_rows", "count_tables",
+    "crt_rows", "dense_counts", "draw_labels", "gamma_rows", "list_words", "share_tables",
+    "sum_rows",
 }  # fmt: skip
 _TRANSFORM = {"hash_documents", "infer_documents", "project_terms"}
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
+from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.first_layer.topic_draw import BEYOND
 from pgbn.samplers.first_layer.topic_lists import (
     TopicLists,
@@ -105,21 +106,55 @@ def _list_new(lists, begin, length, left, from_topic, place, new):
     return place, join_list(lists, begin, length, place, new)
 
 
-@njit(cache=True, nogil=True)
+class _Lines(NamedTuple):
+    """`RowPriors` in single or double precision, the other array is empty: the kernel takes either,
+    since two kinds of it would take twice as long to compile."""
+
+    single: np.ndarray
+    double: np.ndarray
+    share: int
+
+
+def _lines_of(priors: RowPriors) -> _Lines:
+    shape = priors.shape.view()
+    shape.flags.writeable = False
+    none = np.empty((1, 0), np.float64 if shape.dtype == np.float32 else np.float32)
+    none.flags.writeable = False
+    given = (shape, none) if shape.dtype == np.float32 else (none, shape)
+    return _Lines(*given, priors.share)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _read_line(lines, row, out):
+    """The prior shapes of a row."""
+    at = row // lines.share
+    if lines.single.size > 0:
+        for k in range(out.size):
+            out[k] = lines.single[at, k]
+    else:
+        for k in range(out.size):
+            out[k] = lines.double[at, k]
+
+
 def allocate_rows(key, low, high, tokens, labelling, priors, smoothing, pseudo=None):
     """One sweep over the tokens of rows low..high, all of one replicate; the labels and their
     counts change in place."""
+    _allocate_rows(key, low, high, tokens, labelling, _lines_of(priors), smoothing, pseudo)
+
+
+@njit(cache=True, nogil=True)
+def _allocate_rows(key, low, high, tokens, labelling, lines, smoothing, pseudo):
     replicates, topics = labelling.n_k.shape
     replicate = low // (labelling.m.shape[0] // replicates)
     rng, inverse, weight = np.empty(2, np.uint64), np.empty(topics), weights_room(topics)
-    totals = labelling.n_k[replicate]
+    totals, shape = labelling.n_k[replicate], np.empty(topics)
     for k in range(topics):
         inverse[k] = 1.0 / (smoothing.total[replicate] + totals[k])
     for row in range(low, high):
         if tokens.row_start[row] == tokens.row_start[row + 1]:
             continue
         restart(rng, key, row)
-        shape = priors.shape[row // priors.share]
+        _read_line(lines, row, shape)
         _allocate_row(rng, row, replicate, tokens, labelling, shape, smoothing, pseudo, inverse,
                       weight)  # fmt: skip
 
@@ -206,7 +241,6 @@ def _allocate_row(
         token += _1
 
 
-@njit(cache=True, nogil=True)
 def allocate_collapsed(key, start, stop, tokens, labelling, priors, smoothing, pseudo=None):
     """`allocate_rows` for all rows of replicates start..stop.
 
