@@ -1,6 +1,7 @@
 """The report in headless Chromium: what a reader sees, clicks, types and hears."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -236,6 +237,12 @@ def test_small_screens(page, width) -> None:
         const inner = cell.clientHeight - parseFloat(getComputedStyle(cell).paddingTop) * 2;
         return cell.parentElement.clientHeight === cell.clientHeight && inner > (words.length + 0.5) * line; }).length"""
     assert page.execute_script(broken) == 0, "names of settings are not broken within words"
+    ticks = """return [...document.querySelectorAll('#trace-place > figure > div > svg')].map((svg) =>
+      [...svg.querySelectorAll(':scope > text')].filter((text) => text.getAttribute('y') == svg.getAttribute('height') - 6)
+        .map((text) => text.getBoundingClientRect()))"""
+    for line in page.execute_script(ticks):
+        assert len(line) >= 2, "sweeps can be read off"
+        assert all(a["right"] + 8 < b["left"] for a, b in pairwise(line)), "and their numbers too"
     picture(page, f"phone-{width}")
     click(page, '.node[data-topic="3/1"]')
     place = page.find_element(By.ID, "detail").rect
