@@ -11,6 +11,7 @@ from tests.helpers.browser import (
     CONTRAST,
     By,
     Keys,
+    WebDriverWait,
     choose_option,
     click,
     content,
@@ -248,6 +249,9 @@ def test_small_screens(page, width) -> None:
     place = page.find_element(By.ID, "detail").rect
     assert place["width"] == width
     assert place["height"] <= 0.53 * 844, "the sheet leaves the graph in sight"
+    covered = """const sheet = document.getElementById('detail').getBoundingClientRect();
+      return document.querySelector('.node.chosen').getBoundingClientRect().bottom > sheet.top"""
+    WebDriverWait(page, 5).until(lambda driver: not driver.execute_script(covered))
     picture(page, f"phone-{width}-topic")
     click(page, ".close")
     assert not page.find_element(By.ID, "detail").is_displayed()
