@@ -65,7 +65,7 @@ _TOPICS = ("--k", "-k", "--topics", "--num-topics", "--n-topics", "--n-component
 
 
 def _run(words: Sequence[str]) -> Any:
-    asked = next((word for word in words if word.partition("=")[0] in _TOPICS), None)
+    asked = next((w for w in words if w.partition("=")[0].replace("_", "-") in _TOPICS), None)
     if asked is not None and words[0] in ("fit", "demo"):
         raise typer.BadParameter(
             f"{asked.partition('=')[0]} is no option of pgbn {words[0]}; the number of topics, at "

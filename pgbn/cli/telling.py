@@ -21,7 +21,7 @@ __all__ = ["as_options", "describe", "finished", "foretell", "hierarchy"]
 
 FEW_TERMS = 20
 _CHILDREN = 3  # that are shown of a theme; one less of each topic below
-_LONG = 1000  # sweeps of burn-in, as in the paper
+_LONG = 1000, 500  # sweeps of each layer, burn-in (as in the paper) and collection
 
 
 def finished(folder: Path) -> None:
@@ -71,11 +71,14 @@ def describe(corpus: Corpus) -> None:
 
 
 def foretell(settings: Settings) -> None:
-    """How long the training is, and what a longer one is for."""
+    """How long the training is, what a longer one is for, and how long that takes."""
     sweeps = sum(settings.burn_in) + sum(settings.collect)
-    more = "" if min(settings.burn_in) >= _LONG else (
-        f", enough to explore; for results to rely on, --burn-in {_LONG} --collect 500; compare "
-        "several seeds")  # fmt: skip
+    burn_in, collect = _LONG
+    times = round((burn_in + collect) * len(settings.burn_in) / max(sweeps, 1))
+    longer = f" (about {times} times as long)" if times > 1 else ""
+    more = "" if min(settings.burn_in) >= burn_in else (
+        f", enough to explore; for results to rely on, --burn-in {burn_in} --collect {collect}"
+        f"{longer}; compare several seeds")  # fmt: skip
     output.note(f"sweeps: {sweeps}{more}")
 
 

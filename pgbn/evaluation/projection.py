@@ -36,8 +36,8 @@ Names = Sequence[str] | Mapping[str, int]
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic of a layer: its number, its share of the layer's weight, its leading terms, and
-    the label that somebody gave it, if any."""
+    """A topic of a layer: its number, its share of the corpus, its leading terms, and the
+    label that somebody gave it, if any."""
 
     layer: int
     index: int
@@ -62,10 +62,10 @@ def project(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
 
 
 def topic_weights(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
-    """The weight of each topic of a layer, summing to one.
+    """The share of the corpus that each topic of a layer accounts for, summing to one.
 
-    Σ_j θ^(t)_kj over the training documents where it is known, else what r implies,
-    Φ^(t+1) ⋯ Φ^(T) r.
+    That of the tokens of the training documents where it is known (`pgbn.training.shares`), else
+    what r implies, Φ^(t+1) ⋯ Φ^(T) r.
     """
     model = trained_network(model)
     layer = check_layer(model, layer)

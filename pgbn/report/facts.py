@@ -41,13 +41,16 @@ def trained_facts(trained: TrainedNetwork, cells: Cells | None) -> dict[str, Any
 
 
 def code_to_repeat(settings: Mapping[str, Any]) -> str:
-    """The call of `train_layerwise` with these settings, where enough of them are known."""
+    """The call of `train_layerwise` with these settings, where enough of them are known; and what
+    was done after it."""
     if not {"max_width", "depth", "seed"} <= settings.keys():
         return ""
     given = {name: settings[name] for name in _ARGUMENTS if name in settings}
     rows = [f"    {name}={_literal(value)}," for name, value in given.items()]
-    return "\n".join(["from pgbn.training.layerwise import train_layerwise", "",
-                      "model = train_layerwise(", "    X,", *rows, ")"])  # fmt: skip
+    merged = "twins were merged" in str(settings.get("training stopped", ""))
+    after = ["# then twins were merged, as pgbn fit", "# and pgbn.PGBN do by themselves"]
+    return "\n".join(["import pgbn", "", "model = pgbn.train_layerwise(", "    X,", *rows, ")",
+                      *(after if merged else [])])  # fmt: skip
 
 
 def _literal(value: Any) -> str:

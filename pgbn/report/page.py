@@ -8,6 +8,7 @@ from typing import Any
 
 from pgbn.checks import check_path
 from pgbn.errors import PgbnError
+from pgbn.evaluation.layer_quality import effective_width
 from pgbn.report.compact import script_json
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
@@ -66,9 +67,10 @@ def report_html(model: Any, X: Any = None, **options: Any) -> str:
 
 
 def _lead(data: ReportData) -> str:
-    """The size of the model in a line."""
+    """The size of the model in a line: how many topics each layer has, and effectively."""
     widths = " – ".join(map(str, data.widths))
-    parts = [f"{several(data.depth, 'layer')} of {widths} topics"]
+    effective = " – ".join(f"{effective_width(weight):.0f}" for weight in data.weights)
+    parts = [f"{several(data.depth, 'layer')} of {widths} topics, effectively {effective}"]
     parts.append(several(len(data.vocabulary), "term"))
     if data.size:
         parts.append(several(data.size, "document"))

@@ -10,7 +10,7 @@ import csv
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -85,6 +85,12 @@ def marked(encoding: str) -> str:
     return "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
 
 
+def _remedy(wanted: str, known: Iterable[str], column: str) -> str:
+    """Which columns there are, and how to name the one that is meant."""
+    argument = "column" if wanted == column else "label"
+    return f"{did_you_mean(wanted, known)} Name it with --{argument}, in Python {argument}=."
+
+
 def _read_table(path: Path, column: str, label: str | None, encoding: str, kept: bool) -> Texts:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
@@ -93,7 +99,7 @@ def _read_table(path: Path, column: str, label: str | None, encoding: str, kept:
         known = [name for name in reader.fieldnames or [] if name]
         for wanted in (column, label):
             if wanted is not None and wanted not in known:
-                raise DataError(f"{path}: no column {wanted!r}.{did_you_mean(wanted, known)}")
+                raise DataError(f"{path}: no column {wanted!r}.{_remedy(wanted, known, column)}")
         for number, row in enumerate(reader, 1):
             yield str(row[label] if label else number), row[column] or ""
             if not kept:
@@ -115,7 +121,7 @@ def _read_json(path: Path, column: str, label: str | None, encoding: str, kept: 
             if not isinstance(row, dict) or column not in row:
                 known = row if isinstance(row, dict) else ()
                 raise DataError(
-                    f"{path}: line {number} has no text {column!r}.{did_you_mean(column, known)}"
+                    f"{path}: line {number} has no text {column!r}.{_remedy(column, known, column)}"
                 )
             yield str(row.get(label, number)) if label else str(number), row[column]
             if not kept:
@@ -132,7 +138,7 @@ def _read_parquet(path: Path, column: str, label: str | None) -> Texts:
         known = list(file.schema_arrow.names)
         for wanted in (column, label):
             if wanted is not None and wanted not in known:
-                raise DataError(f"{path}: no column {wanted!r}.{did_you_mean(wanted, known)}")
+                raise DataError(f"{path}: no column {wanted!r}.{_remedy(wanted, known, column)}")
         number = 0
         columns = [column, *([label] if label and label != column else [])]
         for batch in file.iter_batches(batch_size=1024, columns=columns):

@@ -13,6 +13,7 @@ from pgbn.training.averages import Means, Trace
 from pgbn.training.family import Family
 from pgbn.training.kept_draws import stacked
 from pgbn.training.settings import Settings
+from pgbn.training.shares import tokens_of_topics
 from pgbn.training.trained import TrainedNetwork, make_network
 
 __all__ = ["belief_family", "belief_network", "family_of", "kept_nodes"]
@@ -64,7 +65,7 @@ def belief_network(
         link=settings.link,
         noise=float(noise),
         priors=settings.priors,
-        weights=tuple(state[name].sum(axis=0) for name in scores),
+        weights=tokens_of_topics(state[name] for name in scores),
         traces=trace.arrays(),
         state=state,
         sweeps=chain.number + chain.sweeps,

@@ -8,7 +8,9 @@ With the topics of a group g of layer t taken together,
 r_g = Σ r_k in the top layer, and w_k = Σ_j θ_kj. So three things are what they were: the units θ_·j
 of every document, the expected total Σ_j (Φθ)_vj of everything below, and what every topic above
 gives to a group; γ0, the mass that all topics share, stays too. It is a state of the narrower
-network like any other, and the sweeps that follow have that network's posterior.
+network like any other, and the sweeps that follow have that network's posterior. Of Φ and draws
+that are kept for readers, w_k are the tokens of a topic, so that every term is expected as often as
+before.
 """
 
 from __future__ import annotations
@@ -139,7 +141,7 @@ def _weighted(array: Matrix, joined: NDArray[np.int64], weights: Matrix, axis: i
 
 
 def _weights(model: TrainedNetwork, layer: int) -> Matrix:
-    """Σ_j θ_kj of a layer; of a model that does not tell, what r implies."""
+    """The tokens of each topic of a layer; of a model that does not tell, what r implies."""
     if model.weights:
         return model.weights[layer - 1]
     weight = model.r

@@ -157,7 +157,8 @@ def test_a_table_in_a_pipe_has_a_line_for_each_row(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == "\nkey  value\n"
 
 
-@pytest.mark.parametrize("words", ["fit d.txt -o m --k 5", "fit d.txt --num-topics=5", "demo -k 5"])
+@pytest.mark.parametrize("words", ["fit d.txt -o m --k 5", "fit d.txt --num-topics=5", "demo -k 5",
+                                   "fit d.txt --n_components 5"])  # fmt: skip
 def test_the_number_of_topics_by_other_names(
     words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

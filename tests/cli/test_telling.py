@@ -41,7 +41,9 @@ def test_what_the_sweeps_are_good_for_is_said_before(capsys: pytest.CaptureFixtu
     foretell(Settings.of((20, 5), 2, burn_in=300, collect=200))
     said = capsys.readouterr().err
     assert "sweeps: 1000, enough to explore" in said
-    assert "--burn-in 1000 --collect 500" in said
+    assert "--burn-in 1000 --collect 500 (about 3 times as long)" in said
+    foretell(Settings.of(20, 1, burn_in=900, collect=500))
+    assert "--collect 500; compare several seeds" in capsys.readouterr().err
     foretell(Settings.of(20, 1, burn_in=1000, collect=500))
     assert capsys.readouterr().err == "sweeps: 1500\n"
 

@@ -18,8 +18,8 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
-__all__ = ["CONTRAST", "By", "Keys", "choose_option", "click", "content", "look", "needs_browser",
-           "picture", "readable", "start_browser"]  # fmt: skip
+__all__ = ["CONTRAST", "By", "Keys", "WebDriverWait", "choose_option", "click", "content", "look",
+           "needs_browser", "picture", "readable", "start_browser"]  # fmt: skip
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None

@@ -20,3 +20,11 @@ def test_the_settings_repeat_the_run() -> None:
         np.testing.assert_array_equal(a, b)
     assert report_data(trained()).repeat == ""
     assert report_data(trained(), settings=arguments, repeat="mine").repeat == "mine"
+
+
+def test_what_was_done_after_training_is_said() -> None:
+    arguments = {"max_width": [9, 4], "depth": 2, "seed": 5}
+    stopped = "depth 2 reached; twins were merged, 9-4 to 9-3"
+    code = report_data(trained(), settings={**arguments, "training stopped": stopped}).repeat
+    assert code.endswith("# then twins were merged, as pgbn fit\n# and pgbn.PGBN do by themselves")
+    assert "twins" not in report_data(trained(), settings=arguments).repeat

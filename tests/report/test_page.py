@@ -1,6 +1,7 @@
 """The page as a file: its size, its escaping, and that it is written whole or not at all."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,6 +40,18 @@ def test_the_page_is_repeatable_and_encodable() -> None:
     assert page.count("</script>") == 2
     assert "http:" not in page.replace("http://www.w3.org/", "")
     assert "https:" not in page
+
+
+def test_the_first_line_has_the_effective_widths() -> None:
+    model = trained((4, 2)).deepest
+    uneven = replace(model, weights=(np.array([97.0, 1.0, 1.0, 1.0]), np.array([5.0, 5.0])))
+    lead = re.search(r'<p class="lead">(.*?)</p>', report_html(uneven))[1]
+    assert "2 layers of 4 – 2 topics, effectively 1 – 2 · 60 terms · 80 documents" in lead
+
+
+def test_the_tree_says_why_a_topic_may_be_larger_than_its_theme() -> None:
+    page = " ".join(report_html(trained()).split())
+    assert "in common may be larger than the one it stands under" in page
 
 
 def test_writing_is_all_or_nothing(tmp_path) -> None:

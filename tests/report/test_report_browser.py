@@ -1,6 +1,7 @@
 """The report in headless Chromium: what a reader sees, clicks, types and hears."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from tests.helpers.browser import (
     CONTRAST,
     By,
     Keys,
+    WebDriverWait,
     choose_option,
     click,
     content,
@@ -236,11 +238,20 @@ def test_small_screens(page, width) -> None:
         const inner = cell.clientHeight - parseFloat(getComputedStyle(cell).paddingTop) * 2;
         return cell.parentElement.clientHeight === cell.clientHeight && inner > (words.length + 0.5) * line; }).length"""
     assert page.execute_script(broken) == 0, "names of settings are not broken within words"
+    ticks = """return [...document.querySelectorAll('#trace-place > figure > div > svg')].map((svg) =>
+      [...svg.querySelectorAll(':scope > text')].filter((text) => text.getAttribute('y') == svg.getAttribute('height') - 6)
+        .map((text) => text.getBoundingClientRect()))"""
+    for line in page.execute_script(ticks):
+        assert len(line) >= 2, "sweeps can be read off"
+        assert all(a["right"] + 8 < b["left"] for a, b in pairwise(line)), "and their numbers too"
     picture(page, f"phone-{width}")
     click(page, '.node[data-topic="3/1"]')
     place = page.find_element(By.ID, "detail").rect
     assert place["width"] == width
     assert place["height"] <= 0.53 * 844, "the sheet leaves the graph in sight"
+    covered = """const sheet = document.getElementById('detail').getBoundingClientRect();
+      return document.querySelector('.node.chosen').getBoundingClientRect().bottom > sheet.top"""
+    WebDriverWait(page, 5).until(lambda driver: not driver.execute_script(covered))
     picture(page, f"phone-{width}-topic")
     click(page, ".close")
     assert not page.find_element(By.ID, "detail").is_displayed()

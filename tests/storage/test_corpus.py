@@ -65,6 +65,9 @@ def test_bad_data(tmp_path: Path) -> None:
             read_corpus(tmp_path / name, **options)
 
     wrong("a.csv", b"id,txt\n1,hello", r"no column 'text'.*mean 'txt'")
+    wrong("a.csv", b"id,txt\n1,hello", r"Name it with --column, in Python column=\.")
+    wrong("a.csv", b"id,text\n1,hello", r"no column 'name'.*Known: id, text.*--label", label="name")
+    wrong("a.jsonl", b'{"txt": "a b"}', r"no text 'text'.*mean 'txt'.*--column")
     wrong("b.csv", b"", "no column 'text'")
     wrong("c.csv", b"text\n\xff\xfe", "not utf-8 at byte.*latin-1")
     wrong("d.jsonl", b'{"text": "a b"}\n{oops', "line 2 is not JSON")

@@ -6,6 +6,14 @@ side.show = () => {
   side.panel.classList.toggle("empty", view === "nothing");
   side.panel.replaceChildren(...side.views[view]());
   side.panel.scrollTop = 0;
+  if (view !== "nothing") requestAnimationFrame(side.uncover);
+};
+// On a phone the panel lies over the lower half of the screen: what was touched moves above it.
+side.uncover = () => {
+  if (getComputedStyle(side.panel).position !== "fixed" || !side.opener || !side.opener.isConnected) return;
+  const place = side.opener.getBoundingClientRect(), below = side.panel.getBoundingClientRect().top - 8;
+  const shift = Math.min(place.bottom - below, place.top - 60);
+  if (shift > 0) window.scrollBy(0, shift);
 };
 // A document is closed first, then the topic; then the focus goes back to where it came from.
 side.close = () => {

@@ -44,7 +44,7 @@
     for (const value of ticks(low, high, 4, whole))
       svg.append(make("line", { class: "axis", x1: left, x2: width - 8, y1: y(value), y2: y(value) }),
         make("text", { class: "soft", x: left - 7, y: y(value) + 4, "text-anchor": "end" }, short(value)));
-    for (const sweep of ticks(first, last, Math.max(2, width / 130)))
+    for (const sweep of ticks(first, last, Math.max(5, width / 130)))
       svg.append(make("text", { class: "soft", x: x(sweep), y: height - 6, "text-anchor": x(sweep) > width - 40 ? "end" : "middle" }, short(sweep)));
     let named = -Infinity; // where the last name of a layer stands: one that would run into it is left out
     for (const [sweep, label] of data.stages.filter(([start]) => start > first && start < last)) {
