@@ -26,7 +26,6 @@ __all__ = [
     "load_lanes",
     "lowest_bit",
     "nonzero",
-    "number_of_bits",
     "pointer",
     "running_sum",
     "store_lanes",
@@ -184,16 +183,6 @@ def lowest_bit(typing_context, word):
 
     def code(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.IntType(1)(1))
-
-    return types.uint64(types.uint64), code
-
-
-@intrinsic
-def number_of_bits(typing_context, word):
-    """How many bits of a word are set."""
-
-    def code(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), code
 
