@@ -41,7 +41,7 @@ from pgbn.samplers.simd.lanes import (
 )
 
 __all__ = [
-    "HUGE",
+    "MOST_BEYOND",
     "CodedValues",
     "LaneRoom",
     "accepts",
@@ -51,7 +51,7 @@ __all__ = [
     "prefetch_codes",
 ]
 
-HUGE = 1e300  # a weight beyond the topics, in units of a word whose values are all 0
+MOST_BEYOND = 1e300  # a weight beyond the topics, in units of a word whose values are all 0
 _0, _1, _4, _64, _LANES = (np.uint64(i) for i in (0, 1, 4, 64, LANES))
 _NOTHING, _LEAST, _MOST = np.float32(0.0), 1e-25, 1e30
 
@@ -179,7 +179,7 @@ def allocate_all(rng, row, base, last_token, tokens, z, values, scale, counts, r
         if is_topic:
             counts[old] -= 1
             weight[old] = counts[old] * scale[old] + smooth[old]
-        beyond = min(pseudo_weight(pseudo, row, slot) / values.unit[slot], HUGE)
+        beyond = min(pseudo_weight(pseudo, row, slot) / values.unit[slot], MOST_BEYOND)
         total = _weigh(values, slot, room)
         new, same = old, True
         while same:

@@ -13,7 +13,7 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, log
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.filled import filled
-from pgbn.samplers.first_layer.value_codes import encode
+from pgbn.samplers.first_layer.value_codes import encode_word
 from pgbn.samplers.first_layer.value_lists import (
     CUT,
     CUT_OFTEN,
@@ -132,7 +132,7 @@ def _draw_words(
                 total[k] += row[k]
             slot = replicate * vocabulary + w
             if coded is not None:
-                encode(bits, slot, loadings, first_bits)
+                encode_word(bits, slot, loadings, first_bits)
             if listed is not None:
                 typical = max(1.0, squares / max(1.0, tokens))
                 cut, top = (CUT if quick is None else CUT_QUICK) * typical, 0.0

@@ -16,7 +16,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.all_topics import (
-    HUGE,
+    MOST_BEYOND,
     CodedValues,
     accepts,
     allocate_all,
@@ -185,7 +185,7 @@ def _allocate_row(rng, row, base, last, tokens, z, values, known, scale, counts,
         if is_topic:
             counts[old] -= 1
             change_weight(own, old, counts[old] * scale[old])
-        beyond = min(pseudo_weight(pseudo, row, slot) / values.unit[slot], HUGE)
+        beyond = min(pseudo_weight(pseudo, row, slot) / values.unit[slot], MOST_BEYOND)
         prior = np.float64(known.sums[slot * known.groups + known.groups - _1])
         sums = _Sums(sum_of_row(values, slot, own, size), prior, beyond)
         whole = sums.row + sums.prior + beyond

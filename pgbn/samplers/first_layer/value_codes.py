@@ -31,7 +31,15 @@ from pgbn.samplers.simd.lanes import (
     zeros,
 )
 
-__all__ = ["GROUP", "Codes", "blank_codes", "bounds_of", "bounds_table", "encode", "prior_sums"]
+__all__ = [
+    "GROUP",
+    "Codes",
+    "blank_codes",
+    "bounds_of",
+    "bounds_table",
+    "encode_word",
+    "prior_sums",
+]
 
 GROUP = 32  # topics whose prior weights are summed together
 _0, _1, _16, _32 = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(GROUP)
@@ -57,7 +65,7 @@ def blank_codes(words: int, topics: int) -> Codes:
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def encode(bits, slot, codes, first_bits):
+def encode_word(bits, slot, codes, first_bits):
     """The codes of a word, from the ``bits`` of the values of all words; ``first_bits`` is scratch
     for as many numbers of 16 bits as there are topics."""
     topics, size = np.uint64(first_bits.size), np.uint64(codes.byte.shape[1])

@@ -17,7 +17,7 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.filled import filled
 from pgbn.samplers.first_layer.topic_lists import padded
-from pgbn.samplers.first_layer.value_codes import Codes, blank_codes, encode
+from pgbn.samplers.first_layer.value_codes import Codes, blank_codes, encode_word
 from pgbn.samplers.simd.lanes import LANES, pointer
 from pgbn.samplers.simd.places import find_above
 from pgbn.samplers.uncounted import uncounted
@@ -238,4 +238,4 @@ def code_words(key, start, stop, loadings):
     bits = loadings.value.view(np.uint64)
     first_bits = np.empty(bits.shape[2], np.int16)
     for slot in range(start, stop):
-        encode(bits, slot, loadings, first_bits)
+        encode_word(bits, slot, loadings, first_bits)
