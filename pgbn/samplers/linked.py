@@ -104,8 +104,8 @@ class _Bodies:
 
 
 class _LinkedLibrary(_Library):
-    """Intermediate code of a function, to be linked into the library of a kernel, and beside it, not
-    in it, the libraries of what it calls."""
+    """Intermediate code of a function, to be linked into the library of a kernel; the libraries of
+    what it calls are beside it, not in it."""
 
     def finalize(self) -> None:
         self._finalized = True

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
-from pgbn.samplers.first_layer.tokens import RowPriors
+from pgbn.samplers.first_layer.pseudo import PseudoTopics, draw_pseudo, pseudo_weight
+from pgbn.samplers.first_layer.tokens import RowPriors, Tokens
 from pgbn.samplers.first_layer.topic_draw import BEYOND
 from pgbn.samplers.first_layer.topic_lists import (
     TopicLists,
@@ -116,12 +116,10 @@ class _Lines(NamedTuple):
 
 
 def _lines_of(priors: RowPriors) -> _Lines:
-    shape = priors.shape.view()
-    shape.flags.writeable = False
-    none = np.empty((1, 0), np.float64 if shape.dtype == np.float32 else np.float32)
-    none.flags.writeable = False
-    given = (shape, none) if shape.dtype == np.float32 else (none, shape)
-    return _Lines(*given, priors.share)
+    shape, single = priors.shape.view(), priors.shape.dtype == np.float32
+    none = np.empty((1, 0), np.float64 if single else np.float32)
+    shape.flags.writeable = none.flags.writeable = False
+    return _Lines(shape if single else none, none if single else shape, priors.share)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -136,7 +134,16 @@ def _read_line(lines, row, out):
             out[k] = lines.double[at, k]
 
 
-def allocate_rows(key, low, high, tokens, labelling, priors, smoothing, pseudo=None):
+def allocate_rows(
+    key: np.uint64,
+    low: int,
+    high: int,
+    tokens: Tokens,
+    labelling: Labelling,
+    priors: RowPriors,
+    smoothing: Smoothing,
+    pseudo: PseudoTopics | None = None,
+) -> None:
     """One sweep over the tokens of rows low..high, all of one replicate; the labels and their
     counts change in place."""
     _allocate_rows(key, low, high, tokens, labelling, _lines_of(priors), smoothing, pseudo)
