@@ -108,7 +108,7 @@ def _list_new(lists, begin, length, left, from_topic, place, new):
 
 class _Lines(NamedTuple):
     """`RowPriors` in single or double precision, the other array is empty: the kernel takes either,
-    since two kinds of it would take twice as long to compile."""
+    since two kinds of it would each be compiled."""
 
     single: np.ndarray
     double: np.ndarray

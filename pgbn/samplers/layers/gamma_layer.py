@@ -106,8 +106,8 @@ def _bound(shape, size):
 
 @njit(cache=True, nogil=True)
 def _draw_blocks(key, start, stop, coefficient, theta, phi, shared, m, rate, out, sums):
-    """`draw_layer`, or `draw_top` where ``theta`` and ``phi`` are empty: one kernel for both takes
-    half as long to compile."""
+    """`draw_layer`, or `draw_top` where ``theta`` and ``phi`` are empty: two kernels would
+    compile most of it twice."""
     _, size, columns = out.shape
     blocks, mixes = (size + BLOCK - 1) // BLOCK, phi.size > 0
     tiles = contraction(columns if mixes else 0, theta.shape[2], np.float32)
