@@ -16,7 +16,8 @@ __all__ = ["COUNT", "PARALLEL", "REAL", "blank", "entry", "folded", "operand", "
 
 REAL = np.dtype(np.float64)
 COUNT = np.dtype(np.int64)
-PARALLEL = 8_000  # elements; below it, threads cost more than they save
+PARALLEL = 20_000  # elements; below it, threads cost more than they save
+_DRAWS = 8_000  # draws from which on threads pay, which take longer than other elements
 
 
 def folded(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -84,8 +85,8 @@ def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDA
             flat, given, in_blocks = _in_blocks(out), tuple(map(_in_blocks, operands)), True
     replicates, first, second, third = flat.shape
     rows = replicates * first * second
-    several = executor.workers > 1 or keeps_rows(executor)
-    if several and rows * third >= PARALLEL:
+    apart = keeps_rows(executor)
+    if (apart or executor.workers > 1) and rows * third >= (PARALLEL if apart else _DRAWS):
         executor.rows(kernel, rows, stream.key, *given, flat)
     elif rows * third:
         kernel(key_for(executor, stream.key, rows), 0, rows, *given, flat)
