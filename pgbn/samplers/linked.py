@@ -13,6 +13,7 @@ The function itself can still be called from Python; it is then compiled as usua
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -20,9 +21,12 @@ from numba.core import ir, registry, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.lowering import Lower
+from numba.core.errors import NumbaError
 from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
+
+from pgbn.samplers.borrowing import borrows, without_counters
+from pgbn.samplers.typed_once import Lowering, Types
 
 __all__ = ["Kernel"]
 
@@ -136,45 +140,6 @@ class _Closures(InlineClosureLikes):  # type: ignore[misc, unused-ignore]
         return bool(_results(state, "make_function")) and bool(super().run_pass(state))
 
 
-def _are_two_numbers(kinds: Any) -> bool:
-    return len(kinds) == 2 and all(isinstance(each, types.Number) for each in kinds)
-
-
-class _Typing:
-    """numba's rules of types, asked once for each operation on two numbers: every time it would try
-    those of arrays, strings and sets before those of numbers."""
-
-    known: ClassVar[dict[Any, Any]] = {}
-
-    def __init__(self, rules: Any) -> None:
-        self.rules = rules
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.rules, name)
-
-    def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
-        key = getattr(function, "typing_key", None)
-        if kws or not _are_two_numbers(args) or getattr(key, "__module__", "") != "_operator":
-            return self.rules.resolve_function_type(function, args, kws)
-        asked = function, tuple(args)
-        if asked not in self.known:
-            self.known[asked] = self.rules.resolve_function_type(function, args, kws)
-        return self.known[asked]
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Types(NopythonTypeInference):  # type: ignore[misc, unused-ignore]
-    _name = "linked_types"
-
-    def run_pass(self, state: Any) -> bool:
-        rules = state.typingctx
-        state.typingctx = _Typing(rules)
-        try:
-            return bool(super().run_pass(state))
-        finally:
-            state.typingctx = rules
-
-
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
     """Loops for sums and products of arrays, where there are any."""
@@ -187,23 +152,12 @@ class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
         return arrays and bool(super().run_pass(state))
 
 
-class _Lower(Lower):  # type: ignore[misc, unused-ignore]
-    """Translates as numba does, which asks for the types of each operation again."""
-
-    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
-        signature, sides = self.fndesc.calltypes[expr], (expr.lhs, expr.rhs)
-        written = {expr.static_lhs, expr.static_rhs} != {ir.UNDEFINED}  # as the 2 of x**2
-        if written or not _are_two_numbers(signature.args):
-            return super().lower_binop(resty, expr, op)
-        rules = self.context.typing_context
-        function = rules.resolve_value_type(op)
-        exact = _Typing(rules).resolve_function_type(function, signature.args, {})
-        values = [
-            self.context.cast(self.builder, self.loadvar(side.name), self.typeof(side.name), kind)
-            for side, kind in zip(sides, signature.args, strict=True)
-        ]
-        result = self.context.get_function(function, exact)(self.builder, values)
-        return self.context.cast(self.builder, result, signature.return_type, resty)
+class _Lower(Lowering):
+    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        """As numba does: what Python gives is counted until the function returns."""
+        own, self.context = self.context, getattr(self.context, "counting", self.context)
+        super().create_cpython_wrapper(release_gil)
+        self.context = own
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -211,19 +165,31 @@ class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
     _name = "kernel_lowering"
     lowering_class = _Lower
 
+    library: ClassVar[Any] = _Library
+
     def run_pass(self, state: Any) -> bool:
-        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        target = state.targetctx
+        if borrows(state):
+            with suppress(NumbaError):  # what it is about is told below, if it is still there
+                return self._lower(state, without_counters(target))
+        return self._lower(state, target)
+
+    def _lower(self, state: Any, target: Any) -> bool:
+        own, state.targetctx = state.targetctx, target
+        state.library = self.library(target.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        return bool(super().run_pass(state))
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            state.targetctx = own
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _LinkedLowering(NativeLowering):  # type: ignore[misc, unused-ignore]
+class _LinkedLowering(_Lowering):
     _name = "linked_lowering"
-    lowering_class = _Lower
+    library = _LinkedLibrary
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags = state.flags.copy()
         state.flags.no_compile = state.flags.no_cpython_wrapper = True
         state.flags.forceinline = state.pipeline.forceinline
@@ -244,8 +210,13 @@ class _Flags(Flags):  # type: ignore[misc, unused-ignore]
         return self._hash
 
     def __eq__(self, other: object) -> Any:
-        alike = isinstance(other, Flags) and self._values == other._values
-        return alike or super().__eq__(other)
+        return isinstance(other, Flags) and _chosen(self) == _chosen(other)
+
+
+def _chosen(flags: Any) -> dict[str, Any]:
+    """The options that are not at their defaults."""
+    options = flags.options
+    return {name: got for name, got in flags._values.items() if got != options[name].default}
 
 
 class _Compiler(CompilerBase):  # type: ignore[misc, unused-ignore]
@@ -253,7 +224,7 @@ class _Compiler(CompilerBase):  # type: ignore[misc, unused-ignore]
 
     replaced: ClassVar[dict[Any, Any]] = {
         InlineClosureLikes: _Closures,
-        NopythonTypeInference: _Types,
+        NopythonTypeInference: Types,
         NopythonRewrites: _Rewrites,
         NativeLowering: _Lowering,
     }

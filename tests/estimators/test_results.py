@@ -159,7 +159,7 @@ def test_frames_need_pandas(model, monkeypatch):
     ],
 )
 def test_what_is_left_out_is_asked_for(call, message):
-    model = pgbn.PGBN((3, 2), burn_in=1, collect=1).fit(np.ones((4, 5), int))
+    model = pgbn.PGBN((3, 2), burn_in=1, collect=1, random_state=0).fit(np.ones((4, 5), int))
     with pytest.raises(DataError, match=message):
         call(model)
     names = ["rain", "sun", "sea", "sand", "wind"]

@@ -47,6 +47,8 @@ def test_what_is_printed_is_what_is_done(name: str, layer1: str) -> None:
 
 
 WIDER = wider_models()
+# What these compile takes ten seconds each; others have the same steps.
+SLOW = {"hgp_epm", "epm, weighted", "pgds, shrinkage", "deep_pgds"}
 
 
 def wider_chain(name: str) -> pg.Chain:
@@ -56,7 +58,10 @@ def wider_chain(name: str) -> pg.Chain:
     return network.chain(data, seed=3, layer1="composed", threads=1)
 
 
-@pytest.mark.parametrize("name", WIDER)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long) if name in SLOW else name for name in WIDER],
+)
 def test_what_is_printed_of_the_wider_language(name: str) -> None:
     """Entries in turn, categories, hidden choices, several terms; normal values, gates, hidden
     counts, proportions that need completion."""

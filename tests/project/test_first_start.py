@@ -36,7 +36,7 @@ _FIT = {
     "crt_rows", "dense_counts", "draw_labels", "gamma_rows", "list_words", "share_tables",
     "sum_rows",
 }  # fmt: skip
-_TRANSFORM = {"hash_documents", "infer_documents", "project_terms"}
+_TRANSFORM = {"hash_documents", "project_rows", "sweep_documents"}
 
 
 def test_no_kernel_is_compiled_that_is_not_listed_and_none_twice() -> None:

@@ -13,6 +13,8 @@ from pgbn.testing import geweke
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
 from tests.helpers.first_layers import samplers_of_network
 
+LONG = pytest.mark.long
+
 CASES = [
     pytest.param(name, layer1, id=f"{name}, {layer1}")
     for name, build in VARIANTS.items()
@@ -74,9 +76,11 @@ def _counts_without_a_scale(chain: Chain) -> None:
     [
         ("background and size", "collapsed", _weights_without_the_rate, 6000),
         ("background of documents", "partial", _weights_without_the_rate, 6000),
-        ("two kinds of data", "collapsed", _counts_of_one_node, 36_000),
+        pytest.param("two kinds of data", "collapsed", _counts_of_one_node, 36_000, marks=LONG),
         ("inferred eta", "collapsed", _old_eta, 6000),
-        ("binary data, background", "blocked", _counts_without_a_scale, 60_000),
+        pytest.param(
+            "binary data, background", "blocked", _counts_without_a_scale, 60_000, marks=LONG
+        ),
     ],
 )
 def test_mistakes_are_seen(

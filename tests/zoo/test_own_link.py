@@ -13,7 +13,7 @@ import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, NetworkError, StorageError
 from pgbn.evaluation.document_density import mean_log_density
-from pgbn.samplers.documents.sweeps import infer_documents
+from pgbn.samplers.documents.sweeps import sweep_documents
 from pgbn.samplers.variates.bessel import draw_bessel
 from pgbn.samplers.variates.poisson import draw_truncated_poisson
 from pgbn.testing import check_conjugacy, geweke
@@ -198,24 +198,24 @@ def test_a_wrong_draw_of_counts_is_told(table, latent, error, message):
 
 def test_one_kernel_serves_all_links(table):
     """Its types do not depend on the function: nothing is compiled for another link."""
-    before = len(infer_documents.signatures)
+    before = len(sweep_documents.signatures)
     for number in (1, 2):
         law = {1: lambda rng, value, rate, noise: 1, 2: lambda rng, value, rate, noise: 2}[number]
         register_link(Link(f"at least {number}", "0 and 1", pgbn.BernoulliPoisson, latent=law))
         quiet(model_of(f"at least {number}"), (X > 0).astype(int)[:, :TERMS], burn_in=1, samples=1)
-    assert len(infer_documents.signatures) <= max(before, 1)
+    assert len(sweep_documents.signatures) <= max(before, 1)
 
 
 def test_the_kernel_is_kept_on_disk():
     """A process that infers with a link from outside loads the kernel that another one compiled."""
     program = """
 import warnings; warnings.simplefilter("ignore")
-from pgbn.samplers.documents.sweeps import infer_documents
+from pgbn.samplers.documents.sweeps import sweep_documents
 from tests.helpers import boxes_link
 from tests.helpers.documents import model_of, quiet
 import numpy as np
 quiet(model_of("boxes"), np.ones((2, 8), int), burn_in=1, samples=1)
-print(sum(infer_documents.stats.cache_misses.values()))
+print(sum(sweep_documents.stats.cache_misses.values()))
 """
     found = []
     for _ in range(2):

@@ -29,7 +29,7 @@ from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.samplers.documents.counts import count_law
-from pgbn.samplers.documents.first import all_labelled
+from pgbn.samplers.documents.first import most_labels
 from pgbn.samplers.documents.layers import pack_layers
 from pgbn.samplers.documents.moments import Moments
 from pgbn.samplers.documents.prepare import hash_documents, project_terms
@@ -92,7 +92,7 @@ class GammaChain:
             projected = np.zeros((phi.shape[0], int(layers.at[2] - layers.at[1])), np.float32)
             executor.rows(project_terms, phi.shape[0], 0, phi, layers, projected)
         documents = Documents(cells.indptr, indices, values.astype(np.float64), hashes)
-        labelled = self.latent is None and all_labelled(cells.indptr, values, len(self.phi[0]))
+        labelled = self.latent is None and most_labels(cells.indptr, values, len(self.phi[0]))[1]
         law = None if labelled else count_law(self.latent, self.noise)
         network = HeldNetwork(phi, projected, layers)
         key = stream_key(seed, word_of("infer"), *([number] if number else []))

@@ -19,7 +19,7 @@ from pgbn.samplers.random import uniform
 from pgbn.samplers.simd.pick import pick, weigh
 from pgbn.samplers.variates.multinomial import draw_multinomial
 
-__all__ = ["all_labelled", "has_labels", "label_tokens", "split_document"]
+__all__ = ["has_labels", "label_tokens", "most_labels", "split_document"]
 
 _MOST_LABELS = 10**8  # of a document: 0.4 GB
 _WORTH = 4  # with so many labels for each binomial, labels cost 4 to 16 times what splits cost
@@ -40,12 +40,14 @@ def has_labels(kind, tokens, cells, topics):
     return kind == DATUM and tokens <= most
 
 
-def all_labelled(indptr, data, topics: int) -> bool:
-    """Whether every one of some documents of counts has labels, see `has_labels`."""
+def most_labels(indptr, data, topics: int) -> tuple[int, bool]:
+    """The most labels that one of some documents of counts has, and whether all have labels, see
+    `has_labels`."""
     cells = np.diff(indptr)
     rows = np.repeat(np.arange(cells.size), cells)
     tokens = np.bincount(rows, weights=data, minlength=cells.size)
-    return bool(np.all(tokens <= np.minimum(_WORTH * cells * (topics + _BESIDES), _MOST_LABELS)))
+    labelled = tokens <= np.minimum(_WORTH * cells * (topics + _BESIDES), _MOST_LABELS)
+    return int(tokens[labelled].max(initial=0)), bool(labelled.all())
 
 
 @njit(cache=True, nogil=True)

@@ -3,13 +3,13 @@
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.documents.layers import loadings_up
+from pgbn.samplers.documents.layers import Layers
 from pgbn.samplers.documents.units import active_units, list_units, mix_units
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import aligned
-from pgbn.samplers.uncounted import keep, uncounted
+from pgbn.samplers.uncounted import uncounted
 
-__all__ = ["hash_documents", "project_terms"]
+__all__ = ["hash_documents", "project_rows", "project_terms"]
 
 
 @njit(cache=True, nogil=True)
@@ -23,13 +23,16 @@ def hash_documents(_key, start, stop, indptr, indices, data, out):
         out[row] = word
 
 
-@njit(cache=True, nogil=True)
-def project_terms(_key, start, stop, phi, layers, out):
+def project_terms(_key, start, stop, phi, layers: Layers, out) -> None:
     """out_wl = Σ_k φ^(1)_wk φ^(2)_kl / Σ_k φ^(1)_wk for the terms start..stop."""
-    at = layers.at
-    room, parts = active_units(at[1]), aligned(at[1])
-    active, loadings = uncounted(room), loadings_up(layers, 1)
+    width, loadings = int(layers.at[1]), layers.up[: layers.up_at[1]]
+    project_rows(start, stop, phi, loadings, active_units(width), aligned(width), out)
+
+
+@njit(cache=True, nogil=True)
+def project_rows(start, stop, phi, loadings, active, parts, out):
+    """`project_terms`, with room for the units of a term."""
+    units = uncounted(active)
     for term in range(start, stop):
-        list_units(phi[term], parts, active)
-        mix_units(active, loadings, at[2] - at[1], out[term])
-    keep(room)
+        list_units(phi[term], parts, units)
+        mix_units(units, loadings, out.shape[1], out[term])

@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.documents.first import has_labels
+from pgbn.samplers.documents.first import most_labels
 from pgbn.samplers.documents.layers import Layers
 from pgbn.samplers.documents.tables import Sums, sums_of
 from pgbn.samplers.documents.units import TILE, Active, active_units
-from pgbn.samplers.filled import filled
 from pgbn.samplers.simd.lanes import aligned
 
 __all__ = [
@@ -140,36 +139,42 @@ def token_number(data, first, last):
     return total
 
 
-@njit(cache=True, nogil=True)
-def scratch_for(start, stop, documents, law, layers):
+def scratch_for(documents: Documents, start: int, stop: int, layers: Layers) -> Scratch:
     """Room for each of the documents start..stop."""
-    at, topics, depth = layers.at, layers.width[0], layers.width.size
-    longest, distinct, widest = 1, 1, 0
-    for row in range(start, stop):
-        first, last = documents.indptr[row], documents.indptr[row + 1]
-        tokens = token_number(documents.data, first, last)
-        if law is None or has_labels(law.kind, tokens, last - first, topics):
-            longest = max(longest, np.int64(tokens))
-        distinct = max(distinct, last - first)
-    for t in range(depth):
-        widest = max(widest, at[t + 1] - at[t])
-    padded, second = filled_up(distinct), at[2] - at[1] if depth > 1 else 0
-    terms = TermLoadings(
-        aligned(distinct * at[1]).reshape((distinct, at[1])), filled(np.empty(distinct), 1.0),
-        aligned(second * padded), filled(np.empty(padded), 0.0),
-    )  # fmt: skip
-    labels = Labels(
-        np.empty(longest, np.int32), filled(np.empty(topics + 1), 0.0),
-        filled(np.empty(topics, np.int32), 0), filled(np.empty(topics + 1), 0.0),
-    )  # fmt: skip
-    used = filled(np.empty(depth * (widest + 1), np.int32), 0).reshape((depth, widest + 1))
-    state = DocumentState(
-        filled(np.empty(at[-1]), 0.0), filled(np.empty(at[-1]), 0.0), used, aligned(at[-1]),
-        filled(np.empty(depth), 0.0), filled(np.empty(depth), 1.0), filled(np.empty(depth), 1.0),
-    )  # fmt: skip
+    at, topics, depth = layers.at, int(layers.width[0]), layers.width.size
+    edges = documents.indptr[start : stop + 1]
+    data = documents.data[edges[0] : edges[-1]]
+    longest, _ = most_labels(edges, data, topics)
+    distinct = int(np.diff(edges).max(initial=1))
+    padded, widest = -(-distinct // TILE) * TILE, int(np.diff(at).max())
+    second = int(at[2] - at[1]) if depth > 1 else 0
     return Scratch(
-        np.empty(2, np.uint64), terms, labels, state, aligned(at[1]),
-        aligned(max(padded, widest)), filled(np.empty(topics), 0.0),
-        filled(np.empty(topics, np.int64), 0),
-        active_units(widest), sums_of(widest),
-    )  # fmt: skip
+        rng=np.zeros(2, np.uint64),
+        terms=TermLoadings(
+            rows=aligned(distinct * at[1]).reshape(distinct, at[1]),
+            peak=np.ones(distinct),
+            columns=aligned(second * padded),
+            smooth=np.zeros(padded),
+        ),
+        labels=Labels(
+            z=np.zeros(max(longest, 1), np.int32),
+            held=np.zeros(topics + 1),
+            place=np.zeros(topics, np.int32),
+            running=np.zeros(topics + 1),
+        ),
+        state=DocumentState(
+            a=np.zeros(at[-1]),
+            m=np.zeros(at[-1]),
+            used=np.zeros((depth, widest + 1), np.int32),
+            parts=aligned(at[-1]),
+            total=np.zeros(depth),
+            c=np.ones(depth),
+            q=np.ones(depth),
+        ),
+        prior=aligned(at[1]),
+        mixed=aligned(max(padded, widest)),
+        product=np.zeros(topics),
+        split=np.zeros(topics, np.int64),
+        active=active_units(widest),
+        sums=sums_of(widest),
+    )

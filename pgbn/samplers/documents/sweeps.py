@@ -28,22 +28,26 @@ from pgbn.samplers.documents.tables import pass_up
 from pgbn.samplers.documents.units import draw_units, list_units, mix_units
 from pgbn.samplers.elementary import exp, log1p, log1p_quotient
 from pgbn.samplers.random import restart
-from pgbn.samplers.uncounted import keep, uncounted
+from pgbn.samplers.uncounted import uncounted
 from pgbn.samplers.variates.beta import draw_log_beta_odds
 from pgbn.samplers.variates.gamma import draw_gamma_rate
 from pgbn.samplers.variates.row_gammas import HUGE, TINY
 
-__all__ = ["infer_documents"]
+__all__ = ["infer_documents", "sweep_documents"]
+
+
+def infer_documents(key, start, stop, documents, law, network, sweeps, moments) -> None:
+    """All sweeps of documents start..stop; their moments are written to their rows. ``law`` is None
+    where every document has labels (`most_labels`): what splits need is then not compiled."""
+    work = scratch_for(documents, start, stop, network.layers)
+    sweep_documents(key, start, stop, documents, law, network, sweeps, moments, work)
 
 
 @njit(cache=True, nogil=True)
-def infer_documents(key, start, stop, documents, law, network, sweeps, moments):
-    """All sweeps of documents start..stop; their moments are written to their rows. ``law`` is None
-    where every document has labels (`all_labelled`): what splits need is then not compiled."""
+def sweep_documents(key, start, stop, documents, law, network, sweeps, moments, work):
+    """`infer_documents`, with room to write on."""
     documents, network, moments = uncounted(documents), uncounted(network), uncounted(moments)
-    layers = network.layers
-    room = scratch_for(start, stop, documents, law, layers)
-    work = uncounted(room)
+    layers, work = network.layers, uncounted(work)
     for row in range(start, stop):
         restart(work.rng, key ^ documents.hashes[row], 0)
         document = _open(row, documents, law, layers, work)
@@ -57,7 +61,6 @@ def infer_documents(key, start, stop, documents, law, network, sweeps, moments):
             _draw_layers(document, layers, work)
             if sweep >= sweeps.burn_in:
                 add_moments(row, layers, moments, work.state, 1.0 / sweeps.samples)
-    keep(room)
 
 
 # ---- before the first sweep -----------------------------------------------------------

@@ -28,7 +28,6 @@ class Sums(NamedTuple):
     lanes: np.ndarray
 
 
-@njit(cache=True, nogil=True)
 def sums_of(size):
     """Room for up to ``size`` units."""
     return Sums(aligned(size), aligned(ROOM))

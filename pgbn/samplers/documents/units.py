@@ -78,7 +78,6 @@ class Active(NamedTuple):
     top: np.ndarray
 
 
-@njit(cache=True, nogil=True)
 def active_units(width):
     """Room for layers of up to ``width`` units, a multiple of 16."""
     room = width + LANES

@@ -12,8 +12,6 @@ from numba import types
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic, models, register_model
 
-from pgbn.samplers.compiled import njit
-
 __all__ = [
     "LANES",
     "above",
@@ -218,11 +216,8 @@ def last(typing_context, lanes):
     return lanes.element(lanes), code
 
 
-@njit(cache=True, nogil=True)
 def aligned(size):
     """Zeros, float32, that begin where a line of the cache does: one access reads a register."""
-    room = np.empty(size + 16, np.float32)
-    for i in range(room.size):
-        room[i] = 0.0
-    first = (64 - room.ctypes.data % 64) % 64 // 4
+    room = np.zeros(size + 16, np.float32)
+    first = -room.ctypes.data % 64 // 4
     return room[first : first + size]

@@ -14,8 +14,8 @@ from tests.samplers.documents.test_units import single, stream
 
 
 @njit
-def _pass_up(rng, m_below, below, a, phi, theta, expected, out, listed):
-    m, seated, sums = np.zeros(theta.size), np.zeros(theta.size + 1, np.int32), sums_of(theta.size)
+def _pass_up(rng, m_below, below, a, phi, theta, expected, out, listed, sums):
+    m, seated = np.zeros(theta.size), np.zeros(theta.size + 1, np.int32)
     for i in range(out.shape[0]):
         pass_up(rng, m_below, below, a, phi, theta, expected, m, seated, sums)
         out[i] = m
@@ -34,7 +34,8 @@ def test_tables_are_shared_out(customers):
     below = np.array([(m_below > 0).sum(), *np.flatnonzero(m_below), 0], np.int32)
     out, listed = np.zeros((repeats, 32)), np.zeros(repeats, np.int64)
     unused = np.zeros(width)
-    _pass_up(stream(), m_below, below, a, single(phi.ravel()), single(parts), unused, out, listed)
+    _pass_up(stream(), m_below, below, a, single(phi.ravel()), single(parts), unused, out, listed,
+             sums_of(32))  # fmt: skip
     tables = [sum(a[k] / (a[k] + i) for i in range(n)) for k, n in enumerate(customers)]
     expected = np.array(tables) @ (3.0 * phi * parts / a[:, None])
     error = out.std(axis=0) / math.sqrt(repeats) + 1e-9
@@ -56,7 +57,7 @@ def test_tables_of_units_that_underflowed_are_shared_out_by_expectations(phi, ex
     below, listed = np.array([1, 0], np.int32), np.zeros(repeats, np.int64)
     out = np.zeros((repeats, 32))
     _pass_up(stream(), np.ones(1), below, np.zeros(1), single(phi), single(np.zeros(32)),
-             np.array(expected), out, listed)  # fmt: skip
+             np.array(expected), out, listed, sums_of(32))  # fmt: skip
     assert (out.sum(axis=1) == 1).all()
     np.testing.assert_allclose(out.mean(axis=0)[:4], shares, atol=0.035)
     assert (out[:, np.append(shares, np.zeros(28)) == 0] == 0).all()

@@ -27,8 +27,7 @@ def single(values):
 
 
 @njit
-def _draw(rng, a, m, rate, parts, sums):
-    active = active_units(a.size)
+def _draw(rng, a, m, rate, parts, sums, active):
     for i in range(sums.size):
         sums[i] = draw_units(rng, a, m, rate, parts[i], active)
 
@@ -39,7 +38,7 @@ def draw(shapes, counts=(), rate=2.0, draws=DRAWS):
     a[: len(shapes)] = shapes
     m[: len(counts)] = counts
     parts, sums = np.zeros((draws, 32), np.float32), np.zeros(draws)
-    _draw(stream(), a, m, rate, parts, sums)
+    _draw(stream(), a, m, rate, parts, sums, active_units(a.size))
     return parts[:, : len(shapes)].astype(np.float64), sums
 
 
