@@ -45,19 +45,14 @@ def model():
     [
         PFA(3, burn_in=3, collect=2, transform_burn_in=2, transform_samples=2),
         PGBN(3, 2, burn_in=3, collect=2, transform_burn_in=2, transform_samples=2),
-        PGBN(
-            3,
-            2,
-            burn_in=3,
-            collect=2,
-            transform_burn_in=2,
-            transform_samples=2,
-            output="concat",
-            min_width=0,
+        pytest.param(
+            PGBN(3, 2, burn_in=3, collect=2, transform_burn_in=2, transform_samples=2,
+                 output="concat", min_width=0),
+            marks=pytest.mark.long,
         ),
     ],
     ids=["PFA", "PGBN", "concat"],
-)
+)  # fmt: skip
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_finds_no_fault(estimator):
     results = check_estimator(estimator, on_fail=None)

@@ -12,6 +12,7 @@ from pgbn.report import report_html, write_report
 from tests.helpers.report_models import texts, titles, trained, vocabulary
 
 
+@pytest.mark.long
 def test_a_usual_model_stays_under_a_megabyte() -> None:
     g = np.random.default_rng(0)
     documents, widths = 11_000, (128, 64, 32)

@@ -271,6 +271,7 @@ def test_signals_are_as_they_were_when_it_has_begun() -> None:
     assert seen == [signal.SIG_IGN, signal.SIGTERM, signal.SIGHUP]
 
 
+@pytest.mark.long
 def test_ray_that_was_shut_down_does_not_begin_anew(tmp_path: Path) -> None:
     """In a process of its own: the chain, the workers and the program end after Ray."""
     program = (

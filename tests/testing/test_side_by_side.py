@@ -18,8 +18,10 @@ MILD = (4, 4)
 
 @pytest.mark.parametrize(
     "network",
-    [zoo.pgbn([2, 2], p_prior=(2, 4)), zoo.pgbn([2, 2], 0.5, (2, 4), MILD, MILD, MILD)],
-    ids=["vague", "mild"],
+    [
+        pytest.param(zoo.pgbn([2, 2], p_prior=(2, 4)), id="vague", marks=pytest.mark.long),
+        pytest.param(zoo.pgbn([2, 2], 0.5, (2, 4), MILD, MILD, MILD), id="mild"),
+    ],
 )
 def test_every_mistake_is_seen_and_the_right_sampler_passes(network) -> None:
     """Most data of a vague prior are empty, and some huge: neither hides a mistake."""

@@ -136,7 +136,7 @@ def test_a_masked_cell_says_nothing() -> None:
         ),
         pytest.param(
             Network(pgbn.BernoulliPoisson("x", Gamma("g", 2, 1), dims="cell")),
-            [1, 1, 0], [1, 0], id="binary",
+            [1, 1, 0], [1, 0], id="binary", marks=pytest.mark.long,
         ),
     ],
 )  # fmt: skip

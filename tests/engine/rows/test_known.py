@@ -49,6 +49,7 @@ def test_what_is_not_known_is_left_out_as_if_all_of_it_were_masked() -> None:
     assert alone.given == ("phi",)
 
 
+@pytest.mark.long
 def test_labels_are_predicted() -> None:
     """E y = 1 − exp(−rate), averaged over the draws of both factors."""
     rows = NET.infer({"x": X[:3]}, PAST, "doc", samples=240, keep="draws")

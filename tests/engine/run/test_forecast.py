@@ -28,6 +28,7 @@ def z(values: Any, mean: Any) -> Any:
     return np.abs(values.mean(axis=0) - mean) / (values.std(axis=0) / np.sqrt(len(values)))
 
 
+@pytest.mark.long
 def test_the_future_of_a_dynamical_system_has_its_mean() -> None:
     network = zoo.pgds(2, 0.5, 0.5, 2.0, 2.0, MILD, MILD)
     theta = np.array([[1.0, 1.0], [9.0, 9.0], [2.0, 3.0]])

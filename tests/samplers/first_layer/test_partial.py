@@ -30,7 +30,7 @@ def test_one_sweep_has_the_exact_law(prior):
     check_one_sweep("partial", PRIORS[prior])
 
 
-@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("coded", [pytest.param(False, marks=pytest.mark.long), True])
 def test_long_chain_reaches_the_exact_posterior(coded):
     """Φ given the labels and the labels given Φ, in turn."""
     prior = np.array([[0.4, 0.9]])
