@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.documents.units import TILE
+from pgbn.samplers.simd.lanes import aligned
 
 __all__ = ["Layers", "loadings_down", "loadings_up", "pack_layers"]
 
@@ -72,9 +73,7 @@ def _fill(matrices: Sequence[Matrix]) -> tuple[NDArray[np.float32], NDArray[np.i
     """
     shapes = [(len(matrix), -(-matrix.shape[1] // TILE) * TILE) for matrix in matrices]
     edges = _edges([rows * columns for rows, columns in shapes])
-    room = np.zeros(int(edges[-1]) + 16, np.float32)
-    first = -room.ctypes.data % 64 // 4  # where a line of the cache begins: see `aligned`
-    out = room[first : first + int(edges[-1])]
+    out = aligned(int(edges[-1]))
     for matrix, shape, start, stop in zip(matrices, shapes, edges, edges[1:], strict=False):
         out[start:stop].reshape(shape)[:, : matrix.shape[1]] = np.where(matrix < 1e-20, 0, matrix)
     return out, edges

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.documents.counts import DATUM, CountLaw
 from pgbn.samplers.documents.first import most_labels
 from pgbn.samplers.documents.layers import Layers
 from pgbn.samplers.documents.tables import Sums, sums_of
@@ -139,12 +140,15 @@ def token_number(data, first, last):
     return total
 
 
-def scratch_for(documents: Documents, start: int, stop: int, layers: Layers) -> Scratch:
+def scratch_for(
+    start: int, stop: int, documents: Documents, law: CountLaw | None, layers: Layers
+) -> Scratch:
     """Room for each of the documents start..stop."""
     at, topics, depth = layers.at, int(layers.width[0]), layers.width.size
     edges = documents.indptr[start : stop + 1]
     data = documents.data[edges[0] : edges[-1]]
-    longest, _ = most_labels(edges, data, topics)
+    has_labels = law is None or law.kind == DATUM
+    longest = most_labels(edges, data, topics)[0] if has_labels else 0
     distinct = int(np.diff(edges).max(initial=1))
     padded, widest = -(-distinct // TILE) * TILE, int(np.diff(at).max())
     second = int(at[2] - at[1]) if depth > 1 else 0

@@ -39,7 +39,7 @@ __all__ = ["infer_documents", "sweep_documents"]
 def infer_documents(key, start, stop, documents, law, network, sweeps, moments) -> None:
     """All sweeps of documents start..stop; their moments are written to their rows. ``law`` is None
     where every document has labels (`most_labels`): what splits need is then not compiled."""
-    work = scratch_for(documents, start, stop, network.layers)
+    work = scratch_for(start, stop, documents, law, network.layers)
     sweep_documents(key, start, stop, documents, law, network, sweeps, moments, work)
 
 

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from pgbn.samplers.documents.counts import count_law
+from pgbn.samplers.documents.layers import pack_layers
+from pgbn.samplers.documents.scratch import Documents, scratch_for
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
 from tests.helpers.documents import calibration, draw, model_of, quiet
@@ -159,3 +162,16 @@ def test_topics_that_underflow_share_a_token_as_the_prior_says():
     first, second, third = 0.25 * 0.5 * 2, 0.5 * 0.5 * 2, 0.5 * 1
     ratio = np.array([first, second, third]) / (first + second + third)
     np.testing.assert_allclose(shares[1:] / shares[1:].sum(), ratio, atol=0.1)
+
+
+@pytest.mark.parametrize(("latent", "room"), [(None, 900), ("bessel", 1)])
+def test_only_counts_have_room_for_labels(latent: str | None, room: int) -> None:
+    """900 tokens of the longest document that has labels; reals have none, however large."""
+    data = np.array([900.0, 3.0, 5e7])
+    documents = Documents(
+        np.array([0, 1, 3, 3]), np.zeros(3, np.int32), data, np.zeros(3, np.uint64)
+    )
+    phi = np.full((300, 2), 0.5)
+    layers = pack_layers([phi], np.ones(300), (1.0, 1.0, 1.0, 1.0))
+    work = scratch_for(0, 3, documents, count_law(latent, 1.0), layers)
+    assert work.labels.z.size == room
