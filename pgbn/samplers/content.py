@@ -7,7 +7,7 @@ have one replicate for each row of data, and a kernel that works on ``rows`` row
 rows / replicates for each of them, one replicate after another.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.executor import Executor, row_word
+from pgbn.samplers.executor import Executor, OnTop, row_word
 from pgbn.samplers.random import RowKeys, mix
 
 __all__ = ["ByContent", "key_for"]
@@ -32,12 +32,16 @@ def _lines(hashes, owner, line, out):
 
 
 @dataclass(frozen=True, eq=False)
-class ByContent:
+class ByContent(OnTop):
     """An executor for arrays whose replicates are known by ``hashes`` of their data."""
 
     executor: Executor
     hashes: Words
     _words: dict[int, Words] = field(default_factory=dict)
+
+    @property
+    def below(self) -> Executor:
+        return self.executor
 
     @property
     def workers(self) -> int:
@@ -65,18 +69,6 @@ class ByContent:
             self.executor.rows(kernel, rows, key, *args)
             return
         self.executor.rows(partial(_with_keys, kernel, self.keys(key, rows)), rows, key, *args)
-
-    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        return self.executor.calls(calls)
-
-    def behind(
-        self,
-        before: Callable[[int], Any],
-        middle: Callable[[int], Any],
-        after: Callable[[int], Any],
-        number: int,
-    ) -> None:
-        self.executor.behind(before, middle, after, number)
 
 
 def _with_keys(

@@ -12,6 +12,7 @@ and `let_go`.
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -30,6 +31,7 @@ __all__ = [
     "ROW_BLOCK",
     "SERIAL",
     "Executor",
+    "OnTop",
     "Threads",
     "by_blocks",
     "cut_rows",
@@ -74,6 +76,26 @@ class Executor(Protocol):
     ) -> None:
         """``before(i)``, then ``middle(i)``, then ``after(i)`` for i < number, the middle ones in
         order: what comes before and after them may be done beside them."""
+
+
+class OnTop(ABC):
+    """An executor on top of another, ``below``, which makes its calls."""
+
+    @property
+    @abstractmethod
+    def below(self) -> Executor: ...
+
+    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        return self.below.calls(calls)
+
+    def behind(
+        self,
+        before: Callable[[int], Any],
+        middle: Callable[[int], Any],
+        after: Callable[[int], Any],
+        number: int,
+    ) -> None:
+        self.below.behind(before, middle, after, number)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from weakref import finalize
 
 from pgbn.checks import MOST_THREADS, check_integer, is_finite_number, thread_count
 from pgbn.errors import DataError, PgbnError
-from pgbn.samplers.executor import Threads
+from pgbn.samplers.executor import OnTop, Threads
 from pgbn.samplers.hands import WorkerLost
 
 __all__ = ["Ray"]
@@ -27,7 +27,7 @@ _STARTS = 3  # Ray gives up after 30 s, of which a busy machine may need more
 _LONGEST = 1e9  # seconds; Ray counts thousandths in 64 bits
 
 
-class Ray:
+class Ray(OnTop):
     """Rows on ``workers`` of Ray, with ``threads`` each: processes of this machine or, given the
     ``address`` of a cluster ("auto" for the one that this machine belongs to), of its machines.
     Without ``workers``, there are as many as there are cores for.
@@ -89,20 +89,12 @@ class Ray:
 
     # ---- what is done here: the methods of an executor ----------------------------------
 
+    @property
+    def below(self) -> Threads:
+        return self.local
+
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
         self.local.rows(kernel, rows, key, *args)
-
-    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        return self.local.calls(calls)
-
-    def behind(
-        self,
-        before: Callable[[int], Any],
-        middle: Callable[[int], Any],
-        after: Callable[[int], Any],
-        number: int,
-    ) -> None:
-        self.local.behind(before, middle, after, number)
 
 
 class _Worker:

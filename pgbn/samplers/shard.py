@@ -6,21 +6,21 @@ so that of row first + i is the stream of row i under key + g · first: kernels 
 there are other rows. A part begins with a block of `pgbn.samplers.executor.ROW_BLOCK` rows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pgbn.errors import NetworkError
-from pgbn.samplers.executor import SERIAL, Threads
+from pgbn.samplers.executor import SERIAL, OnTop, Threads
 from pgbn.samplers.random import later_key
 
 __all__ = ["ShardRows"]
 
 
 @dataclass(frozen=True)
-class ShardRows:
+class ShardRows(OnTop):
     """The executor of ``size`` rows from ``first`` on, by threads of this process; or of so many
     blocks of ``unit`` rows."""
 
@@ -29,6 +29,10 @@ class ShardRows:
     threads: Threads = SERIAL
     unit: int = 1
     cells: bool = False
+
+    @property
+    def below(self) -> Threads:
+        return self.threads
 
     @property
     def workers(self) -> int:
@@ -55,15 +59,3 @@ class ShardRows:
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
         word = self.word(key, rows) if key else 0  # without a key nothing is drawn
         self.threads.rows(kernel, rows, int(word), *args)
-
-    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        return self.threads.calls(calls)
-
-    def behind(
-        self,
-        before: Callable[[int], Any],
-        middle: Callable[[int], Any],
-        after: Callable[[int], Any],
-        number: int,
-    ) -> None:
-        self.threads.behind(before, middle, after, number)
