@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -50,6 +51,17 @@ class Part:
         self.offsets = np.array([offsets for _, offsets in pairs], np.int64)
         if not pairs:
             self.offsets = np.zeros((0, 1), np.int64)
+
+    @cached_property
+    def column_factor(self) -> int | None:
+        """The number of the factor that alone belongs to the column of a cell, and to nothing else
+        of it; None if there is no such factor, or no sum. It must be the last, unless there are but
+        two: another order of the product would have other bits."""
+        with_column = np.flatnonzero(self.strides[:, -1])
+        if not self.contracted or with_column.size != 1 or self.strides[with_column, :-1].any():
+            return None
+        number, last = int(with_column[0]), len(self.strides) - 1
+        return number if number == last or last == 1 else None
 
     def factors(self) -> Factors:
         """The values of the factors, and where those of a cell are."""

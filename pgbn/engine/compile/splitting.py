@@ -18,6 +18,7 @@ from pgbn.engine.data.cells import Cells
 from pgbn.network.terms import Factor, Term
 from pgbn.samplers.content import ByContent, key_for
 from pgbn.samplers.executor import Executor
+from pgbn.samplers.layers.column_rates import column_rates
 from pgbn.samplers.layers.thin import cell_rates, thin_cells, thin_dense
 from pgbn.samplers.layers.weighted import thin_weighted
 from pgbn.samplers.random import stream_key
@@ -125,10 +126,12 @@ class Splitter:
         if not part.term.factors:
             return np.full((1, 1, cells.values.size, 1), part.term.coefficient)
         out = np.empty(cells.values.size)
-        factors = part.factors()
+        kernel: Callable[..., Any] = cell_rates
+        given: tuple[Any, ...] = (cells.starts, cells.indices, cells.numbers, part.factors())
+        if part.column_factor is not None:
+            kernel, given = column_rates, (*given, part.column_factor)
         self.executor.calls([
-            partial(cell_rates, start, stop, cells.starts, cells.indices, cells.numbers, factors,
-                    out)
+            partial(kernel, start, stop, *given, out)
             for start, stop in blocks_of(cells.rows, self.executor.workers)
         ])  # fmt: skip
         for pair in part.pairs:

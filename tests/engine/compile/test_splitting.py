@@ -110,6 +110,22 @@ def test_cells_are_shared_among_terms_and_factors() -> None:
         np.testing.assert_allclose(np.bincount(part, minlength=11) / N, expected, atol=0.015)
 
 
+def test_the_factor_of_the_column_is_found_where_it_keeps_the_bits() -> None:
+    theta, phi = Gamma("theta", 1, 1, dims=("i", "k")), Gamma("phi", 1, 1, dims=("k", "j"))
+    size, both = Gamma("size", 1, 1, dims="i"), Gamma("both", 1, 1, dims=("i", "j"))
+
+    def found(rate: Any, **sizes: int) -> int | None:
+        network = Network(Poisson("x", rate, dims=("i", "j")), sizes=sizes)
+        program = network.chain({"x": np.ones((3, 4))}, layer1="composed").program
+        return splitter_of(program, program.network["x"], "rate").parts[0].column_factor
+
+    assert found(phi @ theta, k=2) == 0
+    assert found((size * theta) @ phi, k=2) == 2
+    assert found(phi @ theta * size, k=2) is None  # u·w·v has other bits than u·v·w
+    assert found(phi @ theta * both, k=2) is None
+    assert found(size * both) is None  # nothing is summed
+
+
 def test_dense_counts_are_shared_in_the_same_way() -> None:
     program = mix().program
     splitter = splitter_of(program, program.network["x"], "rate")
