@@ -22,9 +22,12 @@ _COLUMNS = ("sweep", "log_likelihood", "width")
 
 def unit_counts(chain: Chain, units: Units) -> NDArray[np.int64]:
     """The counts of each unit of a layer: the most that one of the nodes with the units heard.
-    Scores and loadings hear the counts of what is below; nodes above them hear tables, fewer."""
-    total = np.zeros(chain.network.sizes[units.dim], np.int64)
-    for name, heard in chain.counts.items():
+    Scores and loadings hear the counts of what is below; nodes above them hear tables, fewer. In a
+    first layer with a sampler the loadings, a large array, hear what the scores hear."""
+    free, total = chain.network.free, np.zeros(chain.network.sizes[units.dim], np.int64)
+    patterns = [sampler.pattern for sampler in chain.samplers]
+    spared = {each.loadings for each in patterns if each.scores in free}
+    for name, heard in chain.counts_of([each for each in free if each not in spared]).items():
         axes = chain.network[name].axes
         for dim in units.dims:
             if dim in axes:

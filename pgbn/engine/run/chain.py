@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -270,10 +270,15 @@ class Chain(ChainVerbs):
     @property
     def counts(self) -> dict[str, NDArray[np.int64]]:
         """The integer counts that every latent node heard in the last sweep, by name."""
+        return self.counts_of(self.network.free)
+
+    def counts_of(self, names: Collection[str]) -> dict[str, NDArray[np.int64]]:
+        """The same for some nodes: those of the topics of a first layer are a large array."""
         out = {}
         for sampler in self.samplers:
-            sampler.show()
-        for name in self.network.free:
+            if sampler.pattern.loadings in names:
+                sampler.show()
+        for name in names:
             pairs = [pair for pair in self.program.counts if pair[1] == name]
             if pairs:
                 total = sum(self.program.counts[pair] for pair in pairs)
