@@ -26,7 +26,7 @@ from pgbn.cli.options import (
 )
 from pgbn.cli.spread import SPREAD, Spread, spread_over
 from pgbn.cli.telling import as_options, describe, finished, foretell, hierarchy
-from pgbn.cli.twins import untwin
+from pgbn.cli.twins import has_twins_to_merge, to_merge, untwin
 from pgbn.errors import StorageError
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import count_terms, read_corpus
@@ -90,10 +90,14 @@ def demo_command(
                 threads=threads,
                 vocabulary=corpus.vocabulary,
                 labels=corpus.labels,
-                record={"vectorizer": corpus.options, "command": DEMO},
+                record={
+                    "vectorizer": corpus.options,
+                    "command": DEMO,
+                    **to_merge(isinstance(widths, tuple)),
+                },
             )
-            if isinstance(widths, tuple):
-                untwin(to, seed, threads)
+            if has_twins_to_merge(to):
+                untwin(to, threads)
     model = open_model(to)
     page = to / "report.html"
     write_report(page_data([model], corpus.texts, title="Docstrings of numpy and scipy"), page)
@@ -190,10 +194,11 @@ def fit_command(
                 corpus.counts, to, **vars(settings), threads=threads, executor=executor,
                 minutes=minutes, vocabulary=corpus.vocabulary, labels=corpus.labels,
                 columns=columns,
-                record={"data": str(data), "vectorizer": corpus.options, **keeping.record()},
+                record={"data": str(data), "vectorizer": corpus.options, **keeping.record(),
+                        **to_merge(merge_twins and isinstance(budgets, tuple))},
             )  # fmt: skip
-            if merge_twins and isinstance(budgets, tuple):
-                untwin(to, seed, threads, executor)
+            if has_twins_to_merge(to):
+                untwin(to, threads, executor)
     finished(to)
 
 
@@ -219,7 +224,11 @@ def resume_command(
     with wrong_usage():
         executor = spread_over(ray, threads)
     with interruptible():
-        result = resume(model, threads=threads, executor=executor, minutes=minutes)
+        result = None
+        if not has_twins_to_merge(model):
+            result = resume(model, threads=threads, executor=executor, minutes=minutes)
+        if has_twins_to_merge(model):
+            untwin(model, threads, executor)
     if isinstance(result, Draws):
         show_run(model, result)
     else:

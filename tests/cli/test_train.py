@@ -224,3 +224,41 @@ def test_twins_are_merged_where_each_layer_has_a_budget(
     assert len(saved.object.deepest.draws["r"]) == 2
     assert len(saved.labels or []) == 60
     assert len(ask(capsys, *words, "6", "--depth", 2)["widths"]) == 2  # the paper's rule
+
+
+def test_twins_are_merged_after_a_stop_too(
+    place: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped in the training, and in the sweeps after merging: resumed, the bits are the same."""
+
+    def twins(model: Any) -> Any:
+        return pgbn.merge_topics(model, [(0, 1)], 2) if model.widths[1] == 5 else None
+
+    monkeypatch.setattr("pgbn.evaluation.untwinning.merge_twins", twins)
+    sweep, when = pgbn.Chain.sweep, {"sweeps": -1}
+
+    def counting(chain: Any, *number: Any) -> Any:
+        when["sweeps"] -= 1
+        if when["sweeps"] == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        return sweep(chain, *number)
+
+    monkeypatch.setattr(pgbn.Chain, "sweep", counting)
+    words = ["fit", str(place / "texts"), "--max-df", "1.0", "--burn-in", "3", "--collect", "2",
+             "--max-width", "6,5", "-o"]  # fmt: skip
+    assert run([*words, str(tmp_path / "whole")]) == 0
+    whole = open_saved(tmp_path / "whole")
+    assert whole.object.widths == (6, 4)
+    for after, widths in ((7, None), (20, (6, 5))):  # of 10 in the training, and 50 after merging
+        folder, when["sweeps"] = tmp_path / str(after), after
+        assert run([*words, str(folder)]) == 130
+        assert f"pgbn resume {folder}" in capsys.readouterr().err
+        assert widths is None or open_saved(folder).object.widths == widths
+        assert run(["resume", str(folder)]) == 0
+        assert "finished already" not in capsys.readouterr().err
+        again = open_saved(folder)
+        assert again.object.stopped == whole.object.stopped
+        assert again.record.keys() == whole.record.keys()
+        assert np.array_equal(again.object.deepest.phi[1], whole.object.deepest.phi[1])
+        assert run(["resume", str(folder)]) == 0
+        assert "finished already" in capsys.readouterr().err
