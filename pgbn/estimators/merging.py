@@ -32,7 +32,7 @@ class MergedTopics:
 
         Only the deepest network is merged and kept. It is saved, and goes on with ``warm_start``,
         as any other; see `pgbn.merge_topics` for what stays as it was. With ``sweeps=0`` the topics
-        are merged and nothing is trained.
+        are merged and nothing is trained; where there is nothing to merge, all stays as it is.
         """
         check_is_fitted(self)
         sweeps = check_integer("sweeps", sweeps, 0)
@@ -40,6 +40,8 @@ class MergedTopics:
             X = validate_documents(self, X, reset=False)
             merged = merge_topics(self.training_, groups, layer)
             before, after = self.training_.widths, merged.widths
+            if before == after:
+                return self
             trained = self._sweep(X, merged, sweeps) if sweeps else merged
             told = f"{self.training_.stopped}; {before[layer - 1]} topics of layer {layer} were "
             told += f"merged to {after[layer - 1]}"

@@ -28,6 +28,7 @@ from pgbn.errors import DataError
 from pgbn.evaluation.layer_quality import layer_quality
 from pgbn.evaluation.projection import topics
 from pgbn.evaluation.untwinning import LEAST_TERMS
+from pgbn.training.averages import BEFORE_MERGING
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers
@@ -81,9 +82,12 @@ def still_falling(sweeps: ArrayLike, widths: ArrayLike) -> bool:
 
 def _falling(network: TrainedNetwork) -> str:
     trace = network.traces
-    if "width" not in trace or not still_falling(trace["sweep"], trace["width"]):
+    if "width" not in trace:
         return ""
-    values = np.asarray(trace["width"])
+    present = np.logical_not(trace.get(BEFORE_MERGING, np.zeros(np.size(trace["sweep"]))))
+    values = np.asarray(trace["width"])[present]
+    if not still_falling(np.asarray(trace["sweep"])[present], values):
+        return ""
     return (
         f"layer {network.depth}: the number of topics was still falling when training ended "
         f"({values[len(values) // 2]:.0f} halfway, {values[-1]:.0f} at the end); a longer burn_in "

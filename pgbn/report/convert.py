@@ -26,6 +26,7 @@ from pgbn.explain import derivation
 from pgbn.report.data import Matrix, ReportData, Series, proportions
 from pgbn.report.facts import code_to_repeat, trained_facts
 from pgbn.storage.stop_words import TOKEN
+from pgbn.training.averages import BEFORE_MERGING
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
 from pgbn.zoo import layers
 
@@ -178,8 +179,10 @@ def _borders(stages: Sequence[TrainedNetwork]) -> tuple[tuple[float, str], ...]:
 
 
 def _series(chains: Sequence[Sequence[TrainedNetwork]]) -> tuple[Series, ...]:
-    """The traces of all stages, end to end; the second half of the last stage has settled."""
-    names = [name for name in chains[0][-1].traces if name != "sweep"]
+    """The traces of all stages, end to end; the second half of the last stage has settled, or what
+    of it is not from before topics were merged."""
+    names = [name for name in chains[0][-1].traces if name not in ("sweep", BEFORE_MERGING)]
+    wider = max(int(np.count_nonzero(each[-1].traces.get(BEFORE_MERGING, ()))) for each in chains)
     out = []
     for name in names:
         joined = [_joined(stages, name) for stages in chains]
@@ -192,7 +195,7 @@ def _series(chains: Sequence[Sequence[TrainedNetwork]]) -> tuple[Series, ...]:
                 _READABLE.get(name, name.replace("_", " ")),
                 joined[0][0][:length],
                 np.stack([values[:length] for _, values in joined]),
-                max(length - last // 2, 0),
+                length - max(min(last // 2, last - wider, length), 0),
             )
         )
     return tuple(out)

@@ -14,10 +14,11 @@ from pgbn.engine.run.generate import to_axes
 from pgbn.network.growth import Units
 from pgbn.nodes import Dirichlet
 
-__all__ = ["Means", "Trace", "unit_counts"]
+__all__ = ["BEFORE_MERGING", "Means", "Trace", "unit_counts"]
 
 
 _COLUMNS = ("sweep", "log_likelihood", "width")
+BEFORE_MERGING = "before_merging"  # 1 for rows of a trace that are of a wider network, else 0
 
 
 def unit_counts(chain: Chain, units: Units) -> NDArray[np.int64]:
@@ -38,18 +39,21 @@ def unit_counts(chain: Chain, units: Units) -> NDArray[np.int64]:
 
 @dataclass
 class Trace:
-    """The log likelihood and the number of active factors of the top layer, now and then."""
+    """The log likelihood and the number of active factors of the top layer, now and then. The first
+    rows, ``before_merging`` of them, are from before topics were merged."""
 
     every: int
     sweep: int = 0
     rows: list[tuple[float, float, float]] = field(default_factory=list)
+    before_merging: int = 0
 
     @classmethod
     def after(cls, every: int, old: Mapping[str, ArrayLike], sweep: int) -> Trace:
         """A trace that goes on where ``old`` ended, ``sweep`` sweeps after its beginning."""
         columns = [np.asarray(old[name], np.float64).tolist() for name in _COLUMNS if name in old]
         rows = list(zip(*columns, strict=False)) if len(columns) == len(_COLUMNS) else []
-        return cls(every, max(sweep, int(rows[-1][0]) if rows else 0), rows)
+        wider = int(np.count_nonzero(old.get(BEFORE_MERGING, ()))) if rows else 0
+        return cls(every, max(sweep, int(rows[-1][0]) if rows else 0), rows, wider)
 
     def note(self, chain: Chain, units: Units) -> None:
         self.sweep += 1
@@ -59,7 +63,10 @@ class Trace:
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:
         table = np.array(self.rows).reshape(-1, 3)
-        return {name: table[:, i] for i, name in enumerate(_COLUMNS)}
+        out = {name: table[:, i] for i, name in enumerate(_COLUMNS)}
+        if self.before_merging:
+            out[BEFORE_MERGING] = (np.arange(len(table)) < self.before_merging).astype(np.float64)
+        return out
 
 
 @dataclass

@@ -143,9 +143,14 @@ def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> 
 
 
 def named_as(other: Trained | None, network: Trained) -> Trained:
-    """A network with the names of terms that another has, if it has any."""
-    names = getattr(other, "vocabulary", None)
-    return replace(network, vocabulary=names) if names else network
+    """A network with the names that another has: those of the terms, and those that a reader gave
+    to topics, of layers that are as wide."""
+    if not isinstance(other, TrainedNetwork) or not isinstance(network, TrainedNetwork):
+        return network
+    alike = [t for t, pair in enumerate(zip(other.widths, network.widths, strict=False), 1)
+             if pair[0] == pair[1]]  # fmt: skip
+    labels = {topic: text for topic, text in other.labels.items() if topic[0] in alike}
+    return replace(network, vocabulary=other.vocabulary or network.vocabulary, labels=labels)
 
 
 def total_of(data: Mapping[str, Cells]) -> float:

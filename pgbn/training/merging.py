@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from pgbn.checks import is_integral, listed
 from pgbn.errors import DataError
 from pgbn.network.network import Network
+from pgbn.training.averages import BEFORE_MERGING
 from pgbn.training.surgery import State
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.zoo import layers
@@ -68,6 +69,7 @@ def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNe
         state=state,
         draws=_merged_draws(model, layer, joined, weights),
         labels=_merged_labels(model.labels, layer, joined),
+        traces=_marked(model.traces),
     )
     return merged
 
@@ -164,6 +166,12 @@ def _merged_draws(
     else:
         out[layers.TOP_SHAPE] = _summed(out[layers.TOP_SHAPE], joined, 1)
     return out
+
+
+def _marked(traces: Mapping[str, Matrix]) -> dict[str, Matrix]:
+    """The traces, with a mark on what they have: it is of the wider network."""
+    marks = {BEFORE_MERGING: np.ones(np.size(traces["sweep"]))} if "sweep" in traces else {}
+    return {**traces, **marks}
 
 
 def _merged_labels(

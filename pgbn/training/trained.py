@@ -66,7 +66,8 @@ class TrainedNetwork(Reportable):
     the shapes of the top layer, ``c[t-2]`` is the median over the training documents of
     c^(t)_j, t = 2…T+1. ``weights[t-1]`` are the tokens that each topic accounts for at the last
     sweep, see `pgbn.training.shares`. ``traces`` has arrays "sweep", "log_likelihood", "width"
-    (active factors of the top layer). ``state`` is the last state of the chain, to go on from; it
+    (active factors of the top layer) and, after `pgbn.merge_topics`, "before_merging", 1 for what
+    is from before. ``state`` is the last state of the chain, to go on from; it
     may be empty. ``sweeps`` were run in all. ``labels`` are names of topics (layer, number) that a
     reader has given, see `with_labels`. ``vocabulary`` are the names of the terms, if it was saved
     with them: lists of topics and reports use them. ``draws`` are those that ``keep_draws`` asked

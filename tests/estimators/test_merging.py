@@ -62,3 +62,17 @@ def test_wrong_arguments_leave_the_estimator_as_it_was(model):
     with pytest.raises(DataError, match="60 entries"):
         model.merge(X[:50], [(0, 1)])
     assert model.training_ is before
+
+
+def test_labels_stay_with_their_topics_through_the_sweeps_after(model):
+    model.set_labels({(2, 0): "one", (2, 1): "two", (1, 3): "x"})
+    model.merge(X, [(0, 1)], layer=2, sweeps=2)
+    assert model.training_.deepest.labels == {(1, 3): "x", (2, 0): "one / two"}
+    model.set_params(warm_start=True).fit(X)
+    assert model.training_.deepest.labels == {(1, 3): "x", (2, 0): "one / two"}
+
+
+@pytest.mark.parametrize("groups", [[], [(0,)], [(1, 1)]])
+def test_where_there_is_nothing_to_merge_all_stays(model, groups):
+    before = model.training_
+    assert model.merge(X, groups, layer=2).training_ is before

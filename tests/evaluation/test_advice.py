@@ -50,6 +50,13 @@ def test_the_fall_is_told_in_numbers():
     assert "burn_in" in told
 
 
+def test_merging_is_no_fall():
+    fall = trace([60] * 25 + [30] * 15)
+    assert any("still falling" in text for text in training_advice(training(traces=fall)))
+    fall["before_merging"] = np.repeat([1.0, 0.0], [25, 15])
+    assert training_advice(training(traces=fall)) == []
+
+
 def test_more_topics_than_terms_or_nearly_as_many_as_documents():
     assert "21 topics of 20 terms" in training_advice(training(topics=21))[0]
     (told,) = training_advice(training(topics=8), documents(n=20, terms=20))

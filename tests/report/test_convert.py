@@ -1,5 +1,7 @@
 """From trained networks, trainings, estimators and draws to what a report shows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -28,6 +30,15 @@ def test_report_data_is_the_model() -> None:
     assert data.series[0].sweeps[-1] == 120.0
     assert data.series[0].values.shape == (1, 60)
     assert data.series[0].settled == 50  # the second half of the last stage
+
+
+def test_what_is_from_before_merging_has_not_settled() -> None:
+    model = trained()
+    marks = {"before_merging": (np.arange(20) < 17).astype(float)}
+    merged = replace(model.deepest, traces={**model.deepest.traces, **marks})
+    data = report_data(replace(model, networks=(*model.networks[:-1], merged)))
+    assert [each.name for each in data.series] == [each.name for each in report_data(model).series]
+    assert data.series[0].settled == 57
 
 
 def test_active_topics_are_those_with_counts() -> None:

@@ -122,3 +122,18 @@ def test_training_goes_on_and_can_be_saved(model, tmp_path):
     for name, value in runs[0].state.items():
         np.testing.assert_array_equal(value, runs[1].state[name])
     assert not np.array_equal(runs[0].state["theta2"], merged.state["theta2"])
+
+
+def test_traces_tell_what_is_from_before(model):
+    started = pgbn.train_layerwise(X, 5, 1, burn_in=6, collect=4, threads=1, seed=3, trace_every=2,
+                                   progress=False).deepest  # fmt: skip
+    assert "before_merging" not in started.traces
+    network = started
+    for merged, marks in ((1, [1] * 5 + [0, 0]), (2, [1] * 7 + [0, 0])):
+        network = merge_topics(network, [(0, 1)], 1)
+        assert network.traces["before_merging"].all()
+        network = pgbn.train_layerwise(X, 5, 1, start_from=network, burn_in=1, collect=4, threads=1,
+                                       seed=3, trace_every=2, progress=False).deepest  # fmt: skip
+        assert network.widths == (started.widths[0] - merged,)
+        assert network.traces["before_merging"].tolist() == marks
+        assert network.traces["sweep"].tolist() == [2 * (n + 1) for n in range(len(marks))]

@@ -104,7 +104,12 @@ def decode_checkpoint(
         seconds=0.0,
         sweep_seconds=0.0,
         networks=decode_networks(content["networks"], files(MODEL), content.get("names")),
-        trace=Trace(trace["every"], trace["sweep"], [tuple(row) for row in trace["rows"]]),
+        trace=Trace(
+            trace["every"],
+            trace["sweep"],
+            [tuple(row) for row in trace["rows"]],
+            trace.get("before_merging", 0),
+        ),
         means=_decode_means(means, chain.network),
     )
     data = {name: _matrix(cells) for name, cells in chain.program.cells.items()}
@@ -122,9 +127,10 @@ def _check_place(phase: Any, trace: Any, context: Any) -> None:
     rows = np.asarray(trace["rows"], float).reshape(-1, 3)
     if phase not in ("burn_in", "collect") or rows.ndim != 2:
         raise StorageError(f"damaged: the phase {phase!r:.40} is not 'burn_in' or 'collect'")
-    for name in ("every", "sweep"):
-        if not is_integral(trace[name]) or trace[name] < 0:
-            raise StorageError(f"damaged: {name} of the trace is {trace[name]!r:.40}, no number")
+    for name in ("every", "sweep", "before_merging"):
+        number = trace.get(name, 0) if name == "before_merging" else trace[name]
+        if not is_integral(number) or number < 0:
+            raise StorageError(f"damaged: {name} of the trace is {number!r:.40}, no number")
     names = {name: context.get(name) for name in ("vocabulary", "labels")}
     check_content({**names, "record": context.get("record", {}), "object": {}})
     if not is_finite_number(context.get("seconds", 0.0)):
