@@ -11,12 +11,14 @@ __all__ = [
     "did_you_mean",
     "notify",
     "printable",
+    "tell",
 ]
 
 import re
 import sys
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 
 # C0 but for tab and newline, DEL, C1, line separators, marks and overrides of the direction, and
@@ -32,6 +34,13 @@ def printable(text: object, *, one_line: bool = False) -> str:
     and tabs are left as they are, but for ``one_line``."""
     shown = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
     return shown.replace("\n", "\\n").replace("\t", "\\t") if one_line else shown
+
+
+def tell(line: object) -> None:
+    """Print a line about work that goes on: also if nobody can read it, since the standard output
+    is closed or full."""
+    with suppress(OSError, ValueError):
+        print(printable(line, one_line=True), flush=True)
 
 
 class PgbnError(ValueError):

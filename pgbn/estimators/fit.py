@@ -9,7 +9,7 @@ from typing import Any
 
 from pgbn.checks import is_integral
 from pgbn.engine.run.progress import Interrupted
-from pgbn.errors import DataError, notify
+from pgbn.errors import DataError, notify, tell
 from pgbn.estimators.arguments import read_depth, read_link, read_seed
 from pgbn.evaluation import layer_quality, training_advice
 from pgbn.training.growing import why_start_is_full
@@ -129,7 +129,7 @@ def report_training(estimator: Any, X: Any) -> None:
         notify(advice.replace("max_width", estimator._width_name))
     if estimator.verbose:
         for quality in layer_quality(estimator.training_):
-            print(f"[pgbn] {quality}")
+            tell(f"[pgbn] {quality}")
 
 
 @contextmanager

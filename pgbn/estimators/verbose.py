@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pgbn.engine.run.meters import Silent, choose_meter
-from pgbn.errors import DataError, printable
+from pgbn.errors import DataError, tell
 from pgbn.network.layers import layers_above
 from pgbn.training.growing import Progress
 
@@ -31,4 +31,4 @@ class Reporter:
             top = layers_above(network, network.observed[0])[-1]
             where = f"{progress.phase} {progress.sweep}/{progress.sweeps}"
             line = f"[pgbn] layer {progress.depth}, {where}, width {network.sizes[top.dim]}"
-            print(printable(line, one_line=True))
+            tell(line)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, is_finite_number, is_integral, term_names
-from pgbn.errors import DataError
+from pgbn.errors import DataError, printable
 from pgbn.evaluation.relevance import rank_words, relevance_of
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 
@@ -48,7 +48,8 @@ class Topic:
 
     def __str__(self) -> str:
         label = f"{self.label}: " if self.label else ""
-        return f"{self.layer}/{self.index} ({self.weight:.1%}) {label}{' '.join(self.terms)}"
+        shown = f"{self.layer}/{self.index} ({self.weight:.1%}) {label}{' '.join(self.terms)}"
+        return printable(shown, one_line=True)
 
 
 def project(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pgbn.checks import is_integral
 from pgbn.errors import NetworkError, did_you_mean
+from pgbn.network.dims import all_dims
 from pgbn.network.indexes import Indexes, find_categories, known_indexes
 from pgbn.network.schedule import Schedule, derive, reorder
 from pgbn.network.steps import Revise, steps_of
@@ -98,7 +99,7 @@ class Network(Verbs):
     @cached_property
     def dims(self) -> tuple[str, ...]:
         """The names of all dims, in order of appearance."""
-        return tuple(_all_dims(self.nodes.values()))
+        return tuple(all_dims(self.nodes.values()))
 
     @property
     def free(self) -> list[str]:
@@ -111,7 +112,7 @@ class Network(Verbs):
         return tuple(name for name in self.declared if name not in self.nodes)
 
     def _check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        known = list(_all_dims(self.declared.values()))
+        known = all_dims(self.declared.values())
         if not isinstance(sizes, Mapping):
             raise NetworkError(f"sizes={sizes!r}: give a dict from dims to sizes, {{'topic': 10}}")
         for dim, size in sizes.items():
@@ -239,10 +240,6 @@ def check_size(dim: str, size: Any) -> int:
     if not is_integral(size) or size < 1:
         raise NetworkError(f"sizes: {dim}={size!r} must be a positive integer, such as {dim}=10")
     return int(size)
-
-
-def _all_dims(nodes: Iterable[Node]) -> dict[str, None]:
-    return dict.fromkeys(dim for node in nodes for dim in node.axes)
 
 
 def _check_held(nodes: Mapping[str, Node], held: Iterable[str]) -> set[str]:

@@ -44,6 +44,13 @@ def test_topics_are_sorted_by_weight_and_named():
         topics(model, vocabulary=["a", "b", "c"])
 
 
+def test_a_printed_topic_commands_no_terminal():
+    names = [f"\x1b]0;{number}\x07\n" for number in range(model_of((5,)).vocabulary_size)]
+    for topic in topics(model_of((5,)).with_labels({(1, 0): "\x9b31m"}), 1, 3, names):
+        assert str(topic).isprintable()
+        assert topic.terms[0] in names
+
+
 def test_weights_come_from_training_or_from_r():
     model = model_of()
     implied = model.r @ model.phi[1]

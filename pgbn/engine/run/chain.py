@@ -21,6 +21,7 @@ from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import choose, samplers_of
 from pgbn.engine.run.generate import generate_into, prior_step, to_axes
 from pgbn.engine.run.given import Given, hold
+from pgbn.engine.run.heard import heard_counts
 from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.run.trace import TraceEvent, trace_turns
@@ -274,16 +275,10 @@ class Chain(ChainVerbs):
 
     def counts_of(self, names: Collection[str]) -> dict[str, NDArray[np.int64]]:
         """The same for some nodes: those of the topics of a first layer are a large array."""
-        out = {}
         for sampler in self.samplers:
             if sampler.pattern.loadings in names:
                 sampler.show()
-        for name in names:
-            pairs = [pair for pair in self.program.counts if pair[1] == name]
-            if pairs:
-                total = sum(self.program.counts[pair] for pair in pairs)
-                out[name] = to_axes(self.program, name, np.asarray(total))[0]
-        return out
+        return heard_counts(self.program, names)
 
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""

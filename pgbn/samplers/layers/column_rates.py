@@ -11,7 +11,7 @@ often below the smallest normal number, where the processor takes dozens of time
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.layers.thin import begin_row, scratch_of, weigh
+from pgbn.samplers.layers.thin import begin_row, scratch_of, weigh_cell
 
 __all__ = ["column_rates"]
 
@@ -51,7 +51,7 @@ def column_rates(start, stop, indptr, indices, numbers, factors, own, out):
             out[cell], out[second], out[third], out[fourth] = total, total2, total3, total4
         for cell in range(indptr[row], end):
             if not abs(out[cell]) > _SURE:
-                out[cell] = weigh(factors, indices[cell], scratch)
+                out[cell] = weigh_cell(factors, indices[cell], scratch)
 
 
 @njit(cache=True, nogil=True)

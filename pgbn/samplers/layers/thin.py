@@ -15,7 +15,15 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import restart, uniform
 from pgbn.samplers.variates.multinomial import draw_multinomial
 
-__all__ = ["Factors", "begin_row", "cell_rates", "scratch_of", "thin_cells", "thin_dense", "weigh"]
+__all__ = [
+    "Factors",
+    "begin_row",
+    "cell_rates",
+    "scratch_of",
+    "thin_cells",
+    "thin_dense",
+    "weigh_cell",
+]
 
 
 class Factors(NamedTuple):
@@ -68,7 +76,7 @@ def begin_row(factors, row, scratch):
 
 
 @njit(cache=True, nogil=True)
-def weigh(factors, column, scratch):
+def weigh_cell(factors, column, scratch):
     """Write the weights Π_f w_f[c] of a cell of the row, and its place in each factor; Σ_c of
     them."""
     array, strides, offsets, lengths = factors
@@ -126,7 +134,7 @@ def thin_dense(key, start, stop, counts, factors, targets):
                     restart(rng, key, row)
                     begin_row(factors, row, scratch)
                     started = True
-                total = weigh(factors, column, scratch)
+                total = weigh_cell(factors, column, scratch)
                 _share(rng, count, total, factors.offsets, targets, scratch)
 
 
@@ -142,7 +150,7 @@ def thin_cells(key, start, stop, cells, numbers, factors, targets):
             begin_row(factors, number, scratch)
         for cell in range(indptr[row], indptr[row + 1]):
             if counts[cell]:
-                total = weigh(factors, indices[cell], scratch)
+                total = weigh_cell(factors, indices[cell], scratch)
                 _share(rng, counts[cell], total, factors.offsets, targets, scratch)
 
 
@@ -154,4 +162,4 @@ def cell_rates(start, stop, indptr, indices, numbers, factors, out):
         if indptr[row] < indptr[row + 1]:
             begin_row(factors, numbers[row] if numbers.size else row, scratch)
         for cell in range(indptr[row], indptr[row + 1]):
-            out[cell] = weigh(factors, indices[cell], scratch)
+            out[cell] = weigh_cell(factors, indices[cell], scratch)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from pgbn.checks import check_flag, check_integer
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.run.progress import check_callback, stop_gently
-from pgbn.errors import DataError, notify
+from pgbn.errors import DataError, notify, tell
 from pgbn.samplers.executor import executor_of
 from pgbn.storage.blocks import Corpus
 from pgbn.training.averages import Means
@@ -152,7 +152,7 @@ class _Watch:
             self.rows.append((step, found))
         if self.shown:
             words = "" if found is None else f", held-out perplexity {found:.1f}"
-            print(f"step {step} of {steps}{words}", flush=True)
+            tell(f"step {step} of {steps}{words}")
         return found
 
 
