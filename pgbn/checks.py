@@ -19,6 +19,7 @@ __all__ = [
     "DEPTH",
     "MOST_LAYERS",
     "MOST_THREADS",
+    "OTHER_NAMES",
     "WIDTHS",
     "check_choice",
     "check_flag",
@@ -44,6 +45,8 @@ MOST_LAYERS = 100  # of a network that is trained
 # upper layers can be read like a table of contents (docs/howto/widths.md has the measurements).
 WIDTHS = (80, 20, 6)
 DEPTH = len(WIDTHS)
+# What other packages call the number of topics.
+OTHER_NAMES = ("n_components", "num_topics", "n_topics", "nr_topics", "k", "K", "T")
 
 
 def is_integral(value: Any) -> bool:

@@ -11,6 +11,7 @@ import typer
 
 from pgbn.cli.console import output, wrong_usage
 from pgbn.cli.options import Folder
+from pgbn.cli.tables import CsvFile, save_result
 from pgbn.errors import DataError, printable
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def label_command(
                      "May be given several times.", show_default=False),
     ] = None,
     layer: Annotated[int, typer.Option(min=1, help="The layer of --keyword.")] = 1,
+    to: CsvFile = None,
 ) -> None:  # fmt: skip
     """Name topics, by number or by words. Names stand in all lists and in the report.
 
@@ -44,7 +46,7 @@ def label_command(
 
       pgbn label model --keyword weather=rain,sun --keyword law=court,judge
 
-      pgbn label model    (lists the names)
+      pgbn label model    (lists the names; with -o names.csv, in a file)
     """
     from pgbn.cli.models import open_model
     from pgbn.evaluation import keyword_labels
@@ -57,13 +59,16 @@ def label_command(
     network = opened.network.with_labels(changes)
     if changes:
         _save(opened, network, changes)
+    if to is not None:
+        rows = [(t, k, name) for (t, k), name in sorted(network.labels.items())]
+        return save_result(to, ("layer", "topic", "label"), rows, "label")
     shown = {f"{t}/{k}": name for (t, k), name in sorted(network.labels.items())}
 
     def text() -> None:
         for place, name in shown.items():
             output.say(f"{place} {printable(name, one_line=True)}")
         if not shown:
-            output.say("no topic has a name; pgbn label model 1/0=weather gives one")
+            output.say(f"no topic has a name; pgbn label {model} 1/0=weather gives one")
 
     output.result(shown, text)
 

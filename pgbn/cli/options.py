@@ -17,7 +17,7 @@ from pgbn.checks import MOST_THREADS, check_seed
 from pgbn.cli.console import wrong_usage
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.corpus import FORMATS
-from pgbn.storage.stop_words import LANGUAGES, stop_words_of
+from pgbn.storage.stop_words import LANGUAGES, is_language, language_named, stop_words_of
 
 __all__ = [
     "Counting",
@@ -118,6 +118,8 @@ def layer_budgets(text: str, depth: int | None) -> tuple[int | tuple[int, ...], 
         raise DataError(
             f"--max-width {text!r}: give a whole number, or one for each layer: 100,30,10"
         ) from None
+    if min(values) < 1:
+        raise DataError(f"--max-width {text}: give numbers from 1 on, such as 100 or 100,30,10")
     given = values[0] if len(values) == 1 else values
     layers = layers_asked(given, depth)
     return budgets("--max-width", given, layers), layers
@@ -142,16 +144,17 @@ def _share(name: str, text: str) -> int | float:
 def _stop_words(text: str) -> str | list[str] | None:
     if text == "none":
         return None
-    if text in LANGUAGES:
-        stop_words_of(text)  # that the list can be had is known before anything is read
-        return text
-    try:
-        return Path(text).read_text("utf-8").split()
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"--stop-words {text}: give english, another language, none or a file ({error})."
-            f"{did_you_mean(text, LANGUAGES)}"
-        ) from None
+    if Path(text).is_file():
+        try:
+            return Path(text).read_text("utf-8").split()
+        except (OSError, ValueError) as error:
+            raise DataError(f"--stop-words {text}: the file cannot be read ({error})") from None
+    if not is_language(text):
+        raise DataError(f"--stop-words {text}: there is no such file, and no list of that name; "
+                        f"give none, a file of words, or one of {LANGUAGES}")  # fmt: skip
+    language = language_named(text)
+    stop_words_of(language)  # that the list can be had is known before anything is read
+    return language
 
 
 # ---- options, each declared once ----------------------------------------------------------

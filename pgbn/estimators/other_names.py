@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-__all__ = ["OTHER_NAMES", "PointsToMaxWidth"]
+from pgbn.checks import OTHER_NAMES
 
-OTHER_NAMES = ("n_components", "num_topics", "n_topics", "nr_topics", "k", "K", "T")
+__all__ = ["PointsToMaxWidth"]
 
 
 class PointsToMaxWidth:

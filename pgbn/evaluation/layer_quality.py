@@ -55,7 +55,8 @@ class LayerQuality:
 
     def __str__(self) -> str:
         return (
-            f"layer {self.layer}: {self.width} topics, effectively {self.effective:.0f}; "
+            f"layer {self.layer}: {self.width} topic{'' if self.width == 1 else 's'}, effectively "
+            f"{self.effective:.0f}; "
             f"{self.twins} have a twin, diversity {self.diversity:.2f}"
         )
 

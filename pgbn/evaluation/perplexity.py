@@ -92,7 +92,10 @@ class HeldOutPerplexity:
         self.indptr, self.indices, self.counts = cells.indptr, cells.indices, cells.values
         self.shape, self.executor = (cells.rows, cells.columns), executor_of(threads)
         if not self.counts.size:
-            raise DataError("held_out has no counts; hold out at least one token")
+            raise DataError(
+                "held_out has no counts; give documents with terms that the model knows, and hold "
+                "out at least one token"
+            )
         self.reset()
 
     def reset(self) -> None:

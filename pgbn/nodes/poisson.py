@@ -25,7 +25,11 @@ def check_counts(values: Array) -> str | None:
         return f"negative values (least: {values.min():g}); counts are 0, 1, 2, …"
     if values.dtype.kind == "f" and (values != np.floor(values)).any():
         bad = float(values[values != np.floor(values)][0])
-        remedy = 'for real data use pgbn.PoissonGamma, of a ready-made model link="gamma"'
+        remedy = (
+            "if they are weights, such as those of tf-idf, count with scikit-learn's "
+            "CountVectorizer; for real data use pgbn.PoissonGamma, of a ready-made model "
+            'link="gamma" (pgbn fit --link gamma)'
+        )
         return f"non-integer values (such as {bad:g}); {remedy}"
     if values.size and values.max() >= 2**31:
         return f"a count of {values.max():g}; counts must be below 2^31: rescale the data"

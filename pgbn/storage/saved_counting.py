@@ -11,7 +11,7 @@ from typing import Any
 
 from pgbn.checks import is_finite_number, is_integral
 from pgbn.errors import DataError, did_you_mean
-from pgbn.storage.stop_words import LANGUAGES
+from pgbn.storage.stop_words import is_language
 from pgbn.storage.token_patterns import is_quick
 
 __all__ = ["saved_counting"]
@@ -30,7 +30,7 @@ def _is_flag(value: Any) -> bool:
 def _are_stop_words(value: Any) -> bool:
     if isinstance(value, list):
         return all(isinstance(word, str) for word in value)
-    return value is None or (isinstance(value, str) and value in LANGUAGES)
+    return value is None or (isinstance(value, str) and is_language(value))
 
 
 def _is_range(value: Any) -> bool:

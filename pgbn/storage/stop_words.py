@@ -12,9 +12,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pgbn.errors import DataError, did_you_mean
+from pgbn.errors import DataError
 
-__all__ = ["LANGUAGES", "TOKEN", "stop_words_of", "with_stop_words"]
+__all__ = [
+    "LANGUAGES",
+    "TOKEN",
+    "is_language",
+    "language_named",
+    "stop_words_of",
+    "with_stop_words",
+]
 
 # Two letters or more, with an 't at the end; but no 'll, 've, 're that end another word.
 TOKEN = r"(?u)(?<!\w)(?!(?<=\w['’])(?:ll|ve|re)\b)\w\w+(?:['’]t\b)?"
@@ -31,26 +38,43 @@ _SUBJECTS = (
 _ENDS = ("ll", "ve", "re", "d", "m", "s")
 _WORDS = {"can", "won"}  # they are words of their own without the 't
 
-LANGUAGES = (
-    "arabic", "bulgarian", "catalan", "chinese", "czech", "danish", "dutch", "english", "finnish",
-    "french", "german", "greek", "gujarati", "hebrew", "hindi", "hungarian", "indonesian",
-    "italian", "japanese", "korean", "malaysian", "norwegian", "persian", "polish", "portuguese",
-    "romanian", "russian", "slovak", "spanish", "swedish", "turkish", "ukrainian", "vietnamese",
-)  # fmt: skip
+_CODES = {
+    "ar": "arabic", "bg": "bulgarian", "ca": "catalan", "zh": "chinese", "cs": "czech",
+    "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
+    "de": "german", "el": "greek", "gu": "gujarati", "he": "hebrew", "hi": "hindi",
+    "hu": "hungarian", "id": "indonesian", "it": "italian", "ja": "japanese", "ko": "korean",
+    "ms": "malaysian", "nb": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sk": "slovak", "es": "spanish", "sv": "swedish",
+    "tr": "turkish", "uk": "ukrainian", "vi": "vietnamese",
+}  # fmt: skip
+
+
+LANGUAGES = ", ".join(_CODES.values())
+
+
+def is_language(text: str) -> bool:
+    """Whether there is a list that goes by a name ("german", "German") or a code ("de")."""
+    return text.lower() in {*_CODES, *_CODES.values()}
+
+
+def language_named(text: str) -> str:
+    """The language of a list, "german" for "de"."""
+    if not is_language(text):
+        raise DataError(
+            f"stop_words={text!r}: there is no list of that name; give a list of words, or one of "
+            f"{LANGUAGES}"
+        )
+    return _CODES.get(text.lower(), text.lower())
 
 
 def stop_words_of(language: str, pattern: str = TOKEN) -> list[str]:
     """The stop words of a language, as ``pattern`` cuts them: scikit-learn's list of English words
     with the contractions, and those of the package stop-words for the others."""
+    language = language_named(language)
     if language == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return sorted(ENGLISH_STOP_WORDS | _pieces(_contractions(), pattern))
-    if language not in LANGUAGES:
-        raise DataError(
-            f"stop_words={language!r}: there is no list of that name; give a list of words, or a "
-            f"language.{did_you_mean(language, LANGUAGES)}"
-        )
     try:
         from stop_words import get_stop_words
     except ImportError:

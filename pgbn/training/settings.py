@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from pgbn.checks import MOST_LAYERS, check_flag, check_integer, check_seed
+from pgbn.checks import MOST_LAYERS, OTHER_NAMES, check_flag, check_integer, check_seed
 from pgbn.errors import DataError, did_you_mean
 from pgbn.training.family import Build, Family, read_family
 from pgbn.training.grown import GrownNetwork
@@ -169,7 +169,12 @@ def check_known(arguments: Mapping[str, Any], others: Sequence[str] = ()) -> Non
     known = [*(field.name for field in fields(Settings)), *others]
     for name in arguments:
         if name not in known:
-            raise DataError(f"train: no argument is called {name!r}.{did_you_mean(name, known)}")
+            hint = (
+                f" Give the number of topics, at most, as max_width={arguments[name]!r:.40}."
+                if name in OTHER_NAMES
+                else did_you_mean(name, known)
+            )
+            raise DataError(f"train: no argument is called {name!r}.{hint}")
 
 
 def check_depth(depth: Any) -> int:

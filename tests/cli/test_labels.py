@@ -45,6 +45,11 @@ def test_names_by_hand_and_by_words_stand_in_all_lists(
     assert ask(capsys, "label", model, "2/0=") == {place: theme}
     assert run(["label", str(model)]) == 0
     assert capsys.readouterr().out.strip() == f"{place} {theme}"
+    ask(capsys, "label", model, "-o", model.parent / "names.csv")
+    layer, topic = place.split("/")
+    assert (
+        model.parent / "names.csv"
+    ).read_text() == f"layer,topic,label\n{layer},{topic},{theme}\n"
 
 
 @pytest.mark.parametrize(("words", "code", "told"), [

@@ -11,7 +11,7 @@ pytest.importorskip("sklearn")
 from sklearn.base import clone
 
 from pgbn import PFA, PGBN
-from pgbn.estimators.other_names import OTHER_NAMES
+from pgbn.checks import OTHER_NAMES
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES)
