@@ -11,7 +11,8 @@ first-layer sampler and of the inference of new documents. ``peers``: log p(w, z
 sweep, beside other programs. ``calibration``: ranks of true values among posterior draws.
 ``authors``: held-out perplexities of the scripts of the paper (`examples/paper`), beside those of
 the authors' program. Each writes its numbers to docs/results and ends in differences in standard
-errors; if any is above three, the exit code is 1. ``page`` writes all of them into the page.
+errors; if any is above three, the exit code is 1. ``page`` writes all of them into the page, and
+draws its pictures (with matplotlib).
 """
 
 import argparse
@@ -27,7 +28,8 @@ from scipy.stats import norm
 import pgbn
 from benchmarks.agreement_exact import exact
 from benchmarks.agreement_peers import PROGRAMS, REFERENCES, peers
-from benchmarks.networks import machine, plot, save
+from benchmarks.agreement_pictures import draw_pictures
+from benchmarks.networks import error_of_mean, machine, plot, save
 from benchmarks.sweep import load
 from pgbn.engine.first_layer.registry import sampler_names
 from pgbn.testing import sbc
@@ -35,7 +37,7 @@ from pgbn.testing import sbc
 __all__ = ["authors", "calibration", "compare", "with_tables"]
 
 MOST = 3.0  # standard errors
-RESULTS, PAGE = Path("docs/results"), Path("docs/agreement.md")
+RESULTS, PAGE, IMAGES = Path("docs/results"), Path("docs/agreement.md"), Path("docs/images")
 # The authors' own program on our split, 20 samples one in five of the last 100 sweeps: one layer
 # with two seeds, then a second layer.
 AUTHORS = {1: [444.5, 446.7], 2: [437.7]}
@@ -51,13 +53,9 @@ def compare(found: dict[str, dict[int, list[float]]]) -> Scores:
             continue
         for sweeps, values in found[name].items():
             mine = found[reference][sweeps]
-            spread = np.hypot(_error(values), _error(mine))
+            spread = np.hypot(error_of_mean(values), error_of_mean(mine))
             scores[f"{name}, {sweeps} sweeps"] = float((np.mean(mine) - np.mean(values)) / spread)
     return scores
-
-
-def _error(values: list[float]) -> float:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def authors(results: dict[str, Any]) -> Scores:
@@ -114,7 +112,7 @@ def _signed(score: float) -> str:
 
 def _verdict(results: dict[str, Any]) -> str:
     scores = results["scores"]
-    worst = max(map(abs, scores.values()))
+    worst = np.max(np.abs(list(scores.values())))
     return f"The largest of {len(scores)} is {worst:.2f}."
 
 
@@ -136,7 +134,7 @@ def _peers_table(results: dict[str, Any]) -> str:
         cells = [name, REFERENCES.get(name, "–")]
         for sweeps, values in trace.items():
             score = scores.get(f"{name}, {sweeps} sweeps")
-            mean = f"{np.mean(values):.4f} ± {_error(values):.4f}".replace("-", "−")
+            mean = f"{np.mean(values):.4f} ± {error_of_mean(values):.4f}".replace("-", "−")
             cells.append(mean if score is None else f"{mean} ({_signed(score)})")
         rows.append(cells)
     head = ["program", "compared with", *(f"{n} sweeps" for n in next(iter(found.values())))]
@@ -185,6 +183,7 @@ def main() -> None:
     found: Any
     if options.what == "page":
         PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")
+        draw_pictures(RESULTS, IMAGES, MOST)
         return
     if options.what == "exact":
         found = scores = exact(options.sweeps)
@@ -211,7 +210,7 @@ def main() -> None:
         RESULTS / f"agreement-{options.what}.json",
         {"arguments": vars(options), "machine": machine(), "found": found, "scores": scores},
     )
-    worst = max(map(abs, scores.values()))
+    worst = float(np.max(np.abs(list(scores.values()))))  # what is not a number is the largest
     print(f"largest difference: {worst:.2f} standard errors (at most {MOST:g})")
     sys.exit(0 if worst < MOST else 1)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import pgbn
 
-__all__ = ["Sweeper", "bars", "least", "machine", "measure", "plot", "save"]
+__all__ = ["Sweeper", "bars", "error_of_mean", "least", "machine", "measure", "plot", "save"]
 
 
 class Sweeper:
@@ -45,6 +45,11 @@ def measure(sides, repeats):
 def least(times):
     """{name: (least CPU seconds, least wall seconds)}: the runs that others disturbed least."""
     return {name: tuple(np.min(values, axis=0).tolist()) for name, values in times.items()}
+
+
+def error_of_mean(values):
+    """The standard error of the mean of independent values."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def machine():

@@ -16,6 +16,7 @@ RECORD = read()["hashes"]
 EVERYWHERE = [name for name, case in CASES.items() if case.everywhere]
 # few kernels to compile: every variate, and a network by its composed rules
 FEW = ["vectorised/gamma", "vectorised/crt", "vectorised/dirichlet", "vectorised/bessel"]
+TRAINED = ["train/poisson"]
 KERNELS = [name for name in EVERYWHERE if name.split("/")[0] not in ("explain", "plot", "str")]
 
 x86 = pytest.mark.skipif(
@@ -34,8 +35,15 @@ def test_variates(machine: str, tmp_path: Path) -> None:
 
 
 @x86
+@pytest.mark.parametrize("machine", ["generic", "haswell"])
+def test_a_training_of_three_layers(machine: str, tmp_path: Path) -> None:
+    assert hashes_on(machine, TRAINED, tmp_path) == {name: RECORD[name] for name in TRAINED}
+
+
+@x86
 @pytest.mark.long
 @pytest.mark.parametrize("machine", MACHINES)
 def test_everything(machine: str, tmp_path: Path) -> None:
     found = hashes_on(machine, KERNELS, tmp_path)
+    assert set(KERNELS) <= set(found)
     assert {name for name in found if found[name] != RECORD[name]} == set()
