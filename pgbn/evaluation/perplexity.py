@@ -20,9 +20,9 @@ from pgbn.engine.data.cells import read_array
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, PgbnWarning, notify
 from pgbn.evaluation.joint import joint_samples, read_training_documents
-from pgbn.samplers.documents.held_out import add_rates
 from pgbn.samplers.documents.prepare import hash_documents
 from pgbn.samplers.executor import SERIAL, executor_of
+from pgbn.samplers.layers.column_rates import product_rates
 from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.storage.memory import check_bytes
 from pgbn.training.kept_draws import each_draw, sweeps_each
@@ -122,10 +122,7 @@ class HeldOutPerplexity:
         totals = theta.sum(axis=1)
         _check_sample(phi, theta, totals)
         self._topics = phi.shape[0]
-        self._last_rates = np.zeros(self.counts.size)
-        self.executor.rows(add_rates, self.shape[0], 0, self.indptr, self.indices,
-                 np.ascontiguousarray(phi.T), np.ascontiguousarray(theta),
-                 self._last_rates)  # fmt: skip
+        self._last_rates = product_rates((self.indptr, self.indices), theta, phi.T, self.executor)
         self._last_totals = totals
         self._rates += self._last_rates
         self._totals += self._last_totals

@@ -27,7 +27,6 @@ TOGETHER = {
         f"engine/shards/{name}.py": "engine/shards/test_crew.py"
         for name in ("layer", "mail", "tables", "worker")
     },
-    "samplers/documents/held_out.py": "evaluation/test_perplexity.py",
     "samplers/documents/layers.py": "samplers/documents/test_sweeps.py",
     "samplers/documents/moments.py": "samplers/documents/test_sweeps.py",
     "samplers/documents/scratch.py": "samplers/documents/test_sweeps.py",

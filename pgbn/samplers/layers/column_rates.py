@@ -9,14 +9,37 @@ often below the smallest normal number, where the processor takes dozens of time
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.layers.thin import begin_row, scratch_of, weigh_cell
+from pgbn.samplers.executor import Executor
+from pgbn.samplers.layers.thin import Factors, begin_row, scratch_of, weigh_cell
 
-__all__ = ["column_rates"]
+__all__ = ["column_rates", "product_rates"]
 
 # A billion summands below the one cannot be seen in a sum above the other.
 _UNSEEN, _SURE = 1e-150, 1e-120
+
+
+def product_rates(
+    cells: tuple[NDArray[np.int64], NDArray[np.int32]],
+    u: NDArray[np.float64],
+    w: NDArray[np.float64],
+    executor: Executor,
+) -> NDArray[np.float64]:
+    """Σ_c u[row, c] · w[column, c] at the ``cells`` of a sparse matrix, its indptr and indices."""
+    rows, summands = u.shape
+    places = np.tile(np.arange(summands), (2, 1))
+    strides = np.array([[0, 0, 0, summands], [0, 0, summands, 0]])
+    arrays = np.ascontiguousarray(w).reshape(-1), np.ascontiguousarray(u).reshape(-1)
+    factors = Factors(arrays, strides, places, np.array([1, rows]))
+    out = np.empty(cells[1].size)
+
+    def work(_key: np.uint64, start: int, stop: int) -> None:
+        column_rates(start, stop, *cells, np.zeros(0, np.int64), factors, 0, out)
+
+    executor.rows(work, rows, 0)
+    return out
 
 
 @njit(cache=True, nogil=True)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pgbn.samplers.layers.column_rates import column_rates
+from pgbn.samplers.executor import Threads
+from pgbn.samplers.layers.column_rates import column_rates, product_rates
 from pgbn.samplers.layers.thin import Factors, cell_rates
 
 NONE = np.zeros(0, np.int64)  # rows are numbered 0, 1, …
@@ -93,3 +94,12 @@ def test_several_factors_of_the_row_and_rows_with_numbers():
     np.testing.assert_array_equal(by_rows, general)
     sums = made.array[0][:, None] * (u @ w.T)
     np.testing.assert_allclose(by_rows, sums[np.repeat(numbers, np.diff(indptr)), indices])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_product_of_two_matrices_at_the_cells(threads):
+    rng = np.random.default_rng(6)
+    indptr, indices = cells(rng)
+    u, w = rng.random((ROWS, SUMMANDS)), rng.random((SUMMANDS, COLUMNS)).T
+    found = product_rates((indptr, indices), u, w, Threads(threads))
+    np.testing.assert_array_equal(found, both(factors(u, w, True), indptr, indices)[0])
