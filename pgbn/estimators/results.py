@@ -1,4 +1,4 @@
-"""Working with the topics of a fitted estimator: tables, documents, classes, time, effects."""
+"""Working with the topics of a fitted estimator: tables, labels, documents."""
 
 from __future__ import annotations
 
@@ -13,33 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgbn.checks import check_integer, is_integral, listed
 from pgbn.errors import DataError
-from pgbn.estimators.arguments import read_executor, validate_documents
-from pgbn.estimators.frames import data_frame, long_frame
+from pgbn.estimators.frames import data_frame
+from pgbn.estimators.groups import GroupResults, needed_beside
 from pgbn.evaluation import Topic, Twins, similar_topics, topics
-from pgbn.evaluation.effects import compose, design_matrix
+from pgbn.evaluation.entries import plain_list
 from pgbn.evaluation.exchange import all_topics_graph, to_pyldavis
 from pgbn.evaluation.finding import find_topics, keyword_labels, topic_similarity, topic_stability
-from pgbn.evaluation.shares import (
-    group_shares,
-    interval_of,
-    middle_and_ends,
-    plain_list,
-    share_draws,
-    time_bins,
-)
-from pgbn.training.result import LayerwiseTraining
+from pgbn.evaluation.shares import middle_and_ends
 from pgbn.training.trained import TrainedNetwork
 
 __all__ = ["TopicResults"]
 
 
-class TopicResults:
-    """The methods of an estimator that show what was found, and how it goes with other columns.
+class TopicResults(GroupResults):
+    """The methods of an estimator that show what was found; those of its base compare documents."""
 
-    Intervals are those of posterior draws of the documents' shares, `pgbn.evaluation.share_draws`.
-    """
-
-    training_: LayerwiseTraining
     networks_: tuple[TrainedNetwork, ...]
     widths_: tuple[int, ...]
 
@@ -198,7 +186,7 @@ class TopicResults:
         """The ``n`` documents in which a topic has its largest shares, as a data frame: the number
         of the document, the share, low and high if an ``interval`` such as 0.9 is asked for, and
         its text where ``texts`` are given."""
-        topic = _beside(None if is_integral(X) else topic, "top_documents(X, topic)")
+        topic = needed_beside(None if is_integral(X) else topic, "top_documents(X, topic)")
         check_integer("n", n, 1)
         shares, *ends = self._shares(X, layer, interval, draws)
         if not is_integral(topic) or not 0 <= topic < shares.shape[1]:
@@ -213,66 +201,6 @@ class TopicResults:
             table["text"] = [every[j] for j in order]
         return data_frame(table)
 
-    # ---- classes, time, covariates ----------------------------------------------------
-
-    def topics_per_class(
-        self,
-        X: Any,
-        y: Sequence[Any] | None = None,
-        layer: int = 1,
-        draws: int = 20,
-        interval: float = 0.9,
-    ) -> Any:
-        """The mean share of each topic in the documents of each class of ``y``, with an interval:
-        a data frame of class, documents, topic, share, low and high."""
-        y = _beside(y, "topics_per_class(X, y)")
-        found = group_shares(self._share_draws(X, layer, draws, interval), y, interval)
-        return long_frame(found, "class")
-
-    def topics_over_time(
-        self,
-        X: Any,
-        dates: Sequence[Any] | None = None,
-        layer: int = 1,
-        bins: int = 10,
-        draws: int = 20,
-        interval: float = 0.9,
-    ) -> Any:
-        """The same for ``bins`` equally long periods of ``dates``, each called by its beginning."""
-        periods = time_bins(_beside(dates, "topics_over_time(X, dates)"), bins)
-        return long_frame(
-            group_shares(self._share_draws(X, layer, draws, interval), periods, interval), "time"
-        )
-
-    def effects(
-        self,
-        formula: str,
-        frame: Any,
-        X: Any = None,
-        layer: int = 1,
-        draws: int = 20,
-        interval: float = 0.9,
-    ) -> Any:
-        """How the shares of topics depend on columns of ``frame``, ``"~ treatment + year"``, by
-        the method of composition: a data frame of term, topic, effect, sd, low and high."""
-        X = _beside(X, "effects(formula, frame, X)")
-        design, terms = design_matrix(formula, frame)
-        own: Any = self
-        shares = self._share_draws(X, layer, draws, interval)
-        if len(design) != shares.shape[1]:
-            raise DataError(f"frame has {len(design)} rows, but X has {shares.shape[1]} documents")
-        found = compose(shares, design, terms, interval, own._seed)
-        rows = [
-            (term, k, found.mean[i, k], found.sd[i, k], found.low[i, k], found.high[i, k])
-            for i, term in enumerate(found.terms)
-            for k in range(found.mean.shape[1])
-        ]
-        return data_frame(rows, ["term", "topic", "effect", "sd", "low", "high"])
-
-    def _documents(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_documents(self, X, reset=False)
-
     def _shares(
         self, X: Any, layer: int, interval: float | None, draws: int
     ) -> tuple[NDArray[np.float64], ...]:
@@ -281,16 +209,3 @@ class TopicResults:
         if interval is None:
             return (np.asarray(own.transform(X, layer=layer)),)
         return middle_and_ends(self._share_draws(X, layer, draws, interval), interval)
-
-    def _share_draws(self, X: Any, layer: int, draws: int, interval: float) -> NDArray[np.float64]:
-        interval_of(interval)  # refused before anything is drawn
-        own: Any = self
-        return share_draws(self.training_.deepest, self._documents(X), layer, draws,
-                           seed=own._seed, threads=read_executor(own).workers)  # fmt: skip
-
-
-def _beside(value: Any, call: str) -> Any:
-    """What is asked for beside the documents, or they themselves, refused if it is left out."""
-    if value is None:
-        raise DataError(f"{call}: give all of these; an estimator does not keep its documents X")
-    return value

@@ -18,6 +18,7 @@ from pgbn.evaluation.overdispersion import (
     predicted_overdispersion,
     variance_to_mean,
 )
+from pgbn.evaluation.periods import time_bins
 from pgbn.evaluation.perplexity import HeldOutPerplexity, completion_perplexity, split_tokens
 from pgbn.evaluation.projection import (
     Topic,
@@ -29,7 +30,7 @@ from pgbn.evaluation.projection import (
 )
 from pgbn.evaluation.reduction import groups_for
 from pgbn.evaluation.row_likelihood import row_log_likelihood
-from pgbn.evaluation.shares import GroupShares, group_shares, share_draws, time_bins
+from pgbn.evaluation.shares import GroupShares, group_shares, share_draws
 
 __all__ = [
     "Effects",

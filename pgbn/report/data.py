@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pgbn.checks import check_names, check_text, is_integral
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
+from pgbn.evaluation.periods import check_dates
 from pgbn.evaluation.relevance import rank_words, relevance_of
 from pgbn.explain.document import Block
-from pgbn.report.periods import check_dates
 from pgbn.report.text import several
 from pgbn.storage.stop_words import TOKEN
 
@@ -67,8 +67,8 @@ class ReportData:
     share of each topic in its layer; ``active[t-1]`` marks the topics that are in use, by the
     criterion told in ``active_means``; ``budget[t-1]`` is the width that the layer was given, 0 if
     unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. Of the
-    documents, ``texts``, ``titles``, ``dates`` (see `pgbn.report.periods`) and ``classes`` may be
-    known; ``columns`` says what the last two are called ({"date": "published"}), and
+    documents, ``texts``, ``titles``, ``dates`` (see `pgbn.evaluation.periods`) and ``classes`` may
+    be known; ``columns`` says what the last two are called ({"date": "published"}), and
     ``token_pattern`` what a term in a text looks like. ``held_out`` has pairs of a depth and the
     perplexity of held-out documents with so many layers. ``seed`` is that of the map. ``stages``
     are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks

@@ -1,4 +1,4 @@
-"""Tables of topics, documents, classes, time and effects."""
+"""Tables of topics and documents, labels."""
 
 import sys
 
@@ -94,28 +94,6 @@ def test_top_documents_are_those_of_the_topic(model, documents):
         model.top_documents(documents, 0, texts=["a", "b"])
 
 
-def test_classes_time_and_effects_tell_the_halves_apart(model, documents):
-    topic = model.find_topics("word3", n=1)[0][0].index
-    classes = model.topics_per_class(documents, np.where(HALF, "late", "early"), draws=4)
-    assert list(classes.columns) == ["class", "documents", "topic", "share", "low", "high"]
-    early = classes[(classes["class"] == "early") & (classes.topic == topic)].iloc[0]
-    late = classes[(classes["class"] == "late") & (classes.topic == topic)].iloc[0]
-    assert early.low > late.high
-    assert early.documents == 20
-    times = model.topics_over_time(documents, 2000 + HALF * 10, bins=2, draws=4)
-    assert sorted(set(times.time)) == [2000.0, 2005.0]
-    np.testing.assert_allclose(times[times.time == 2000.0].share.to_numpy(),
-                               classes[classes["class"] == "early"].share.to_numpy())  # fmt: skip
-    found = model.effects("~ half", pandas.DataFrame({"half": HALF}), documents, draws=4)
-    slope = found[(found.term == "half") & (found.topic == topic)].iloc[0]
-    assert slope.high < 0
-    assert slope.effect == pytest.approx(late.share - early.share, abs=0.05)
-    with pytest.raises(DataError, match="frame has 3 rows, but X has 40 documents"):
-        model.effects("~ half", {"half": [1, 2, 3]}, documents, draws=2)
-    with pytest.raises(DataError, match="draws=1"):
-        model.topics_per_class(documents, HALF, draws=1)
-
-
 def test_labels_by_hand_and_by_keyword_are_saved(model, documents, tmp_path):
     model.set_labels({(2, 0): "upper"}).label_by_keywords({"first": ["word3", "word4"]})
     labels = {
@@ -152,9 +130,6 @@ def test_frames_need_pandas(model, monkeypatch):
     ("call", "message"),
     [
         (lambda model: model.top_documents(0, 2), r"top_documents\(X, topic\): give all"),
-        (lambda model: model.topics_per_class(["a", "b"]), r"topics_per_class\(X, y\)"),
-        (lambda model: model.topics_over_time([1999, 2000]), r"topics_over_time\(X, dates\)"),
-        (lambda model: model.effects("~ year", {"year": [1]}), r"effects\(formula, frame, X\)"),
         (lambda model: model.find_topics("rain"), r"'rain': the model does not know the names"),
     ],
 )
