@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from pgbn.errors import DataError
 from pgbn.estimators.arguments import read_executor, validate_documents
 from pgbn.estimators.frames import data_frame, long_frame
-from pgbn.evaluation.effects import compose, design_matrix
+from pgbn.evaluation.design import design_matrix
+from pgbn.evaluation.effects import compose
 from pgbn.evaluation.periods import time_bins
 from pgbn.evaluation.shares import group_shares, interval_of, share_draws
 from pgbn.training.result import LayerwiseTraining

@@ -2,7 +2,8 @@
 
 from pgbn.evaluation.advice import training_advice
 from pgbn.evaluation.coherence import coherence, diversity, leading_terms, word_coherence
-from pgbn.evaluation.effects import Effects, compose, design_matrix
+from pgbn.evaluation.design import design_matrix
+from pgbn.evaluation.effects import Effects, compose
 from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
 from pgbn.evaluation.finding import (
     find_topics,
