@@ -55,15 +55,16 @@ class TopicResults(GroupResults):
         X: Any = None,
         draws: int = 20,
         interval: float = 0.9,
+        relevance: float | None = None,
     ) -> Any:
         """The topics of a layer, or of all, the top layer first, as a data frame: layer, topic,
-        label, weight and words. With documents ``X`` also the mean share of each topic in them,
-        with an interval: share, low and high."""
+        label, weight and words, by ``relevance`` as in `topics`. With documents ``X`` also the mean
+        share of each topic in them, with an interval: share, low and high."""
         check_is_fitted(self)
         layers = range(len(self.widths_), 0, -1) if layer is None else [layer]
         rows: list[tuple[Any, ...]] = []
         for t in layers:
-            found = self.topics(t, top, vocabulary)
+            found = self.topics(t, top, vocabulary, relevance)
             more: dict[int, tuple[Any, ...]] = {}
             if X is not None:
                 means = self._share_draws(X, t, draws, interval).mean(axis=1)
@@ -76,10 +77,13 @@ class TopicResults(GroupResults):
         between = [] if X is None else ["share", "low", "high"]
         return data_frame(rows, ["layer", "topic", "label", "weight", *between, "words"])
 
-    def similar_topics(self, layer: int = 1, shared: int = 6, top: int = 10) -> list[Twins]:
-        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more."""
+    def similar_topics(
+        self, layer: int = 1, shared: int = 6, top: int = 10, relevance: float | None = None
+    ) -> list[Twins]:
+        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more, these by
+        ``relevance`` as in `topics`."""
         check_is_fitted(self)
-        return similar_topics(self.training_.deepest, layer, shared, top)
+        return similar_topics(self.training_.deepest, layer, shared, top, relevance)
 
     def find_topics(
         self,
@@ -125,10 +129,12 @@ class TopicResults(GroupResults):
         check_is_fitted(self)
         return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer, vocabulary))
 
-    def to_networkx(self, threshold: float = 0.05, top: int = 5) -> Any:
+    def to_networkx(
+        self, threshold: float = 0.05, top: int = 5, relevance: float | None = None
+    ) -> Any:
         """All topics as a directed graph, see `pgbn.evaluation.all_topics_graph`."""
         check_is_fitted(self)
-        return all_topics_graph(self.training_.deepest, threshold, top)
+        return all_topics_graph(self.training_.deepest, threshold, top, relevance)
 
     def to_pyldavis(self, X: Any, layer: int = 1) -> dict[str, Any]:
         """The arguments of ``pyLDAvis.prepare(**…)``."""
@@ -175,7 +181,7 @@ class TopicResults(GroupResults):
     def top_documents(
         self,
         X: Any,
-        topic: int | None = None,
+        topic: int | Topic | None = None,
         n: int = 5,
         layer: int = 1,
         texts: Sequence[str] | None = None,
@@ -185,12 +191,21 @@ class TopicResults(GroupResults):
     ) -> Any:
         """The ``n`` documents in which a topic has its largest shares, as a data frame: the number
         of the document, the share, low and high if an ``interval`` such as 0.9 is asked for, and
-        its text where ``texts`` are given."""
+        its text where ``texts`` are given. ``topic`` is a number of ``layer``, or a `Topic`, which
+        has a layer of its own."""
         topic = needed_beside(None if is_integral(X) else topic, "top_documents(X, topic)")
         check_integer("n", n, 1)
+        if isinstance(topic, Topic):
+            if layer not in (1, topic.layer):
+                raise DataError(
+                    f"topic={topic.layer}/{topic.index}, but layer={layer!r}; leave layer out"
+                )
+            layer, topic = topic.layer, topic.index
         shares, *ends = self._shares(X, layer, interval, draws)
         if not is_integral(topic) or not 0 <= topic < shares.shape[1]:
-            raise DataError(f"topic={topic!r}: layer {layer} has topics 0 to {shares.shape[1] - 1}")
+            raise DataError(
+                f"topic={topic!r:.60}: layer {layer} has topics 0 to {shares.shape[1] - 1}"
+            )
         every = None if texts is None else plain_list(texts, "texts")
         if every is not None and len(every) != len(shares):
             raise DataError(f"texts: {len(every)} of them for {len(shares)} documents")

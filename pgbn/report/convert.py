@@ -51,6 +51,7 @@ def report_data(
     repeat: str = "",
     title: str = "",
     seed: int = 0,
+    relevance: float | None = None,
     documents: Sequence[str] | None = None,
 ) -> ReportData:
     """What a report shows of ``model``.
@@ -65,7 +66,8 @@ def report_data(
     whose perplexity by the number of layers is shown. ``max_width`` is the width that the first
     layer was given, or that of each layer; ``settings`` and ``repeat`` (code) are shown so that a
     reader can repeat the run; the code is made from the settings if these have the arguments
-    max_width, depth and seed. ``documents`` is the old name of ``texts``.
+    max_width, depth and seed. Words are ranked by ``relevance`` as in `pgbn.evaluation.topics`; the
+    slider of the page, in tenths, begins there. ``documents`` is the old name of ``texts``.
     """
     if isinstance(model, ReportData):
         return model
@@ -113,6 +115,7 @@ def report_data(
         labels=trained.labels,
         length=usual_length(trained),
         tokens=token_count(trained),
+        relevance=relevance,
     )
 
 

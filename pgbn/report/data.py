@@ -74,6 +74,7 @@ class ReportData:
     are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks
     of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number);
     ``length`` is the usual one of a document, and ``tokens`` the number in all, 0 if not known.
+    Words stand by ``relevance`` as in `pgbn.evaluation.topics`.
     """
 
     phi: tuple[Matrix, ...]
@@ -100,6 +101,7 @@ class ReportData:
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     length: float = 0.0
     tokens: float = 0.0
+    relevance: float | None = None
 
     def __post_init__(self) -> None:
         if not self.phi:
@@ -138,6 +140,7 @@ class ReportData:
                 raise DataError(f"{name}: {len(entries)} entries, but {self.size} documents")
         if self.dates is not None:
             check_dates(self.dates)
+        relevance_of(1, self.relevance)
         if not self.title:
             size = several(self.size, "document") if self.theta else several(self.depth, "layer")
             object.__setattr__(self, "title", f"Topics of {size}")
@@ -183,7 +186,7 @@ class ReportData:
     def ranked(self, layer: int, top: int) -> NDArray[np.int64]:
         """(K, top): the columns of the terms that stand for each topic of a layer, by relevance."""
         held = self.held(layer)
-        psi, lam = self.project(layer), relevance_of(layer)
+        psi, lam = self.project(layer), relevance_of(layer, self.relevance)
         return rank_words(psi, self.common, lam, top, self.length, held)
 
     def words(self, layer: int, topic: int, top: int = 10) -> list[str]:
