@@ -54,16 +54,6 @@ def test_periods_are_those_of_the_report_unless_a_number_is_asked_for(model, doc
     assert sorted(set(five.time)) == [2000, 2003, 2006, 2009]
 
 
-def test_the_effect_of_a_square(model, documents):
-    frame = pandas.DataFrame({"year": 2000 + np.arange(40) % 10})
-    frame["square"] = frame.year**2
-    found = model.effects("~ year + square", frame, documents, draws=2)
-    other = model.effects("~ year + year:year", frame, documents, draws=2)
-    assert set(found.term) == {"(intercept)", "year", "square"}
-    np.testing.assert_allclose(found.effect, other.effect)
-    assert np.isfinite(found[["effect", "sd", "low", "high"]]).all(axis=None)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

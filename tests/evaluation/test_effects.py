@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
+from pgbn.evaluation.design import design_matrix
 from pgbn.evaluation.effects import EACH, compose
 
 STEP = np.arange(90) % 10 - 4.5
@@ -40,6 +41,17 @@ def test_columns_far_from_zero(columns, alike):
     exact = np.linalg.lstsq(near, draws.mean(axis=0), rcond=None)[0]
     np.testing.assert_allclose(found.mean[-1] * unit, exact[-1], atol=0.5 * expected.sd[-1].max())
     np.testing.assert_allclose(found.sd[-1] * unit, expected.sd[-1], rtol=0.3)
+
+
+@pytest.mark.parametrize("formula", ["~ year + square", "~ year + year:year"])
+def test_years_beside_their_squares(formula):
+    year = 2000 + np.arange(400) % 10
+    design, terms = design_matrix(formula, {"year": year, "square": year**2})
+    draws = np.random.default_rng(0).dirichlet(np.ones(3), (3, 400))
+    found = compose(draws, design, terms)
+    fit = np.stack([draws[:, year == each].mean(axis=(0, 1)) for each in range(2000, 2010)])
+    assert np.abs(design[:10] @ found.mean - fit).max() < 0.1
+    assert np.isfinite(found.sd).all()
 
 
 def test_ordinary_columns_have_the_effects_of_the_normal_equations():
