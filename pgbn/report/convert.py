@@ -75,13 +75,8 @@ def report_data(
         warn("documents= is called texts= now", DeprecationWarning, stacklevel=2)
         texts = documents if texts is None else texts
     models = list(model) if isinstance(model, (list, tuple)) else [model]
-    if not models:
-        raise DataError("model is an empty list; give at least one trained network")
-    chains = [_stages(each) for each in models]
+    chains = _chains(models)
     trained = chains[0][-1]
-    sizes = {stages[-1].vocabulary_size for stages in chains}
-    if len(sizes) > 1:
-        raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
     vocabulary = trained.vocabulary if vocabulary is None else vocabulary
     given = getattr(models[0], "max_width", None) if max_width is None else max_width
     cells = None if X is None else read_array(observed_node(trained.link), X, imputed=False)
@@ -133,6 +128,17 @@ def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> 
 
 
 # ---- parts of a trained network ---------------------------------------------------------
+
+
+def _chains(models: Sequence[Any]) -> list[tuple[TrainedNetwork, ...]]:
+    """The networks of each chain, which must be of the same data."""
+    if not models:
+        raise DataError("model is an empty list; give at least one trained network")
+    chains = [_stages(each) for each in models]
+    sizes = {stages[-1].vocabulary_size for stages in chains}
+    if len(sizes) > 1:
+        raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
+    return chains
 
 
 def _stages(model: Any) -> tuple[TrainedNetwork, ...]:
