@@ -65,7 +65,7 @@ class Keeping:
 
     def columns(self, data: Path, reading: Reading, corpus: Corpus) -> Kept:
         """What is kept, one entry for each document."""
-        from pgbn.report.periods import check_dates
+        from pgbn.evaluation.periods import check_dates
 
         out: Kept = {}
         if self.text is not None or self.keep_texts:

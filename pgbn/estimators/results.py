@@ -1,4 +1,4 @@
-"""Working with the topics of a fitted estimator: tables, documents, classes, time, effects."""
+"""Working with the topics of a fitted estimator: tables, labels, documents."""
 
 from __future__ import annotations
 
@@ -13,33 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgbn.checks import check_integer, is_integral, listed
 from pgbn.errors import DataError
-from pgbn.estimators.arguments import read_executor, validate_documents
-from pgbn.estimators.frames import data_frame, long_frame
+from pgbn.estimators.frames import data_frame
+from pgbn.estimators.groups import GroupResults, needed_beside
 from pgbn.evaluation import Topic, Twins, similar_topics, topics
-from pgbn.evaluation.effects import compose, design_matrix
+from pgbn.evaluation.entries import plain_list
 from pgbn.evaluation.exchange import all_topics_graph, to_pyldavis
 from pgbn.evaluation.finding import find_topics, keyword_labels, topic_similarity, topic_stability
-from pgbn.evaluation.shares import (
-    group_shares,
-    interval_of,
-    middle_and_ends,
-    plain_list,
-    share_draws,
-    time_bins,
-)
-from pgbn.training.result import LayerwiseTraining
+from pgbn.evaluation.shares import middle_and_ends
 from pgbn.training.trained import TrainedNetwork
 
 __all__ = ["TopicResults"]
 
 
-class TopicResults:
-    """The methods of an estimator that show what was found, and how it goes with other columns.
+class TopicResults(GroupResults):
+    """The methods of an estimator that show what was found; those of its base compare documents."""
 
-    Intervals are those of posterior draws of the documents' shares, `pgbn.evaluation.share_draws`.
-    """
-
-    training_: LayerwiseTraining
     networks_: tuple[TrainedNetwork, ...]
     widths_: tuple[int, ...]
 
@@ -67,15 +55,16 @@ class TopicResults:
         X: Any = None,
         draws: int = 20,
         interval: float = 0.9,
+        relevance: float | None = None,
     ) -> Any:
         """The topics of a layer, or of all, the top layer first, as a data frame: layer, topic,
-        label, weight and words. With documents ``X`` also the mean share of each topic in them,
-        with an interval: share, low and high."""
+        label, weight and words, by ``relevance`` as in `topics`. With documents ``X`` also the mean
+        share of each topic in them, with an interval: share, low and high."""
         check_is_fitted(self)
         layers = range(len(self.widths_), 0, -1) if layer is None else [layer]
         rows: list[tuple[Any, ...]] = []
         for t in layers:
-            found = self.topics(t, top, vocabulary)
+            found = self.topics(t, top, vocabulary, relevance)
             more: dict[int, tuple[Any, ...]] = {}
             if X is not None:
                 means = self._share_draws(X, t, draws, interval).mean(axis=1)
@@ -88,10 +77,13 @@ class TopicResults:
         between = [] if X is None else ["share", "low", "high"]
         return data_frame(rows, ["layer", "topic", "label", "weight", *between, "words"])
 
-    def similar_topics(self, layer: int = 1, shared: int = 6, top: int = 10) -> list[Twins]:
-        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more."""
+    def similar_topics(
+        self, layer: int = 1, shared: int = 6, top: int = 10, relevance: float | None = None
+    ) -> list[Twins]:
+        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more, these by
+        ``relevance`` as in `topics`."""
         check_is_fitted(self)
-        return similar_topics(self.training_.deepest, layer, shared, top)
+        return similar_topics(self.training_.deepest, layer, shared, top, relevance)
 
     def find_topics(
         self,
@@ -137,10 +129,12 @@ class TopicResults:
         check_is_fitted(self)
         return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer, vocabulary))
 
-    def to_networkx(self, threshold: float = 0.05, top: int = 5) -> Any:
+    def to_networkx(
+        self, threshold: float = 0.05, top: int = 5, relevance: float | None = None
+    ) -> Any:
         """All topics as a directed graph, see `pgbn.evaluation.all_topics_graph`."""
         check_is_fitted(self)
-        return all_topics_graph(self.training_.deepest, threshold, top)
+        return all_topics_graph(self.training_.deepest, threshold, top, relevance)
 
     def to_pyldavis(self, X: Any, layer: int = 1) -> dict[str, Any]:
         """The arguments of ``pyLDAvis.prepare(**…)``."""
@@ -187,7 +181,7 @@ class TopicResults:
     def top_documents(
         self,
         X: Any,
-        topic: int | None = None,
+        topic: int | Topic | None = None,
         n: int = 5,
         layer: int = 1,
         texts: Sequence[str] | None = None,
@@ -197,12 +191,21 @@ class TopicResults:
     ) -> Any:
         """The ``n`` documents in which a topic has its largest shares, as a data frame: the number
         of the document, the share, low and high if an ``interval`` such as 0.9 is asked for, and
-        its text where ``texts`` are given."""
-        topic = _beside(None if is_integral(X) else topic, "top_documents(X, topic)")
+        its text where ``texts`` are given. ``topic`` is a number of ``layer``, or a `Topic`, which
+        has a layer of its own."""
+        topic = needed_beside(None if is_integral(X) else topic, "top_documents(X, topic)")
         check_integer("n", n, 1)
+        if isinstance(topic, Topic):
+            if layer not in (1, topic.layer):
+                raise DataError(
+                    f"topic={topic.layer}/{topic.index}, but layer={layer!r}; leave layer out"
+                )
+            layer, topic = topic.layer, topic.index
         shares, *ends = self._shares(X, layer, interval, draws)
         if not is_integral(topic) or not 0 <= topic < shares.shape[1]:
-            raise DataError(f"topic={topic!r}: layer {layer} has topics 0 to {shares.shape[1] - 1}")
+            raise DataError(
+                f"topic={topic!r:.60}: layer {layer} has topics 0 to {shares.shape[1] - 1}"
+            )
         every = None if texts is None else plain_list(texts, "texts")
         if every is not None and len(every) != len(shares):
             raise DataError(f"texts: {len(every)} of them for {len(shares)} documents")
@@ -213,66 +216,6 @@ class TopicResults:
             table["text"] = [every[j] for j in order]
         return data_frame(table)
 
-    # ---- classes, time, covariates ----------------------------------------------------
-
-    def topics_per_class(
-        self,
-        X: Any,
-        y: Sequence[Any] | None = None,
-        layer: int = 1,
-        draws: int = 20,
-        interval: float = 0.9,
-    ) -> Any:
-        """The mean share of each topic in the documents of each class of ``y``, with an interval:
-        a data frame of class, documents, topic, share, low and high."""
-        y = _beside(y, "topics_per_class(X, y)")
-        found = group_shares(self._share_draws(X, layer, draws, interval), y, interval)
-        return long_frame(found, "class")
-
-    def topics_over_time(
-        self,
-        X: Any,
-        dates: Sequence[Any] | None = None,
-        layer: int = 1,
-        bins: int = 10,
-        draws: int = 20,
-        interval: float = 0.9,
-    ) -> Any:
-        """The same for ``bins`` equally long periods of ``dates``, each called by its beginning."""
-        periods = time_bins(_beside(dates, "topics_over_time(X, dates)"), bins)
-        return long_frame(
-            group_shares(self._share_draws(X, layer, draws, interval), periods, interval), "time"
-        )
-
-    def effects(
-        self,
-        formula: str,
-        frame: Any,
-        X: Any = None,
-        layer: int = 1,
-        draws: int = 20,
-        interval: float = 0.9,
-    ) -> Any:
-        """How the shares of topics depend on columns of ``frame``, ``"~ treatment + year"``, by
-        the method of composition: a data frame of term, topic, effect, sd, low and high."""
-        X = _beside(X, "effects(formula, frame, X)")
-        design, terms = design_matrix(formula, frame)
-        own: Any = self
-        shares = self._share_draws(X, layer, draws, interval)
-        if len(design) != shares.shape[1]:
-            raise DataError(f"frame has {len(design)} rows, but X has {shares.shape[1]} documents")
-        found = compose(shares, design, terms, interval, own._seed)
-        rows = [
-            (term, k, found.mean[i, k], found.sd[i, k], found.low[i, k], found.high[i, k])
-            for i, term in enumerate(found.terms)
-            for k in range(found.mean.shape[1])
-        ]
-        return data_frame(rows, ["term", "topic", "effect", "sd", "low", "high"])
-
-    def _documents(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_documents(self, X, reset=False)
-
     def _shares(
         self, X: Any, layer: int, interval: float | None, draws: int
     ) -> tuple[NDArray[np.float64], ...]:
@@ -281,16 +224,3 @@ class TopicResults:
         if interval is None:
             return (np.asarray(own.transform(X, layer=layer)),)
         return middle_and_ends(self._share_draws(X, layer, draws, interval), interval)
-
-    def _share_draws(self, X: Any, layer: int, draws: int, interval: float) -> NDArray[np.float64]:
-        interval_of(interval)  # refused before anything is drawn
-        own: Any = self
-        return share_draws(self.training_.deepest, self._documents(X), layer, draws,
-                           seed=own._seed, threads=read_executor(own).workers)  # fmt: skip
-
-
-def _beside(value: Any, call: str) -> Any:
-    """What is asked for beside the documents, or they themselves, refused if it is left out."""
-    if value is None:
-        raise DataError(f"{call}: give all of these; an estimator does not keep its documents X")
-    return value

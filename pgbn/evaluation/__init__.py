@@ -2,7 +2,8 @@
 
 from pgbn.evaluation.advice import training_advice
 from pgbn.evaluation.coherence import coherence, diversity, leading_terms, word_coherence
-from pgbn.evaluation.effects import Effects, compose, design_matrix
+from pgbn.evaluation.design import design_matrix
+from pgbn.evaluation.effects import Effects, compose
 from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
 from pgbn.evaluation.finding import (
     find_topics,
@@ -18,6 +19,7 @@ from pgbn.evaluation.overdispersion import (
     predicted_overdispersion,
     variance_to_mean,
 )
+from pgbn.evaluation.periods import time_bins
 from pgbn.evaluation.perplexity import HeldOutPerplexity, completion_perplexity, split_tokens
 from pgbn.evaluation.projection import (
     Topic,
@@ -29,7 +31,7 @@ from pgbn.evaluation.projection import (
 )
 from pgbn.evaluation.reduction import groups_for
 from pgbn.evaluation.row_likelihood import row_log_likelihood
-from pgbn.evaluation.shares import GroupShares, group_shares, share_draws, time_bins
+from pgbn.evaluation.shares import GroupShares, group_shares, share_draws
 
 __all__ = [
     "Effects",

@@ -11,8 +11,7 @@ al., stm, 2014). Shares are no normal variables: effects are those on the mean.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_names, check_seed, numbers
-from pgbn.errors import DataError, did_you_mean
+from pgbn.errors import DataError
 from pgbn.evaluation.shares import interval_of
 
-__all__ = ["Effects", "compose", "design_matrix"]
+__all__ = ["Effects", "compose"]
 
 Matrix = NDArray[np.float64]
 EACH = 25  # draws of β for each draw of the shares
@@ -57,18 +56,13 @@ def compose(
         )
     if documents <= columns:
         raise DataError(f"{documents} documents for {columns} effects; give more documents")
-    if np.linalg.matrix_rank(design) < columns:
-        raise DataError(
-            f"the effects {', '.join(names)} cannot be told apart: a column is the sum of others, "
-            "or constant; leave one out"
-        )
-    inverse = np.linalg.inv(design.T @ design)
-    root, hat, found = np.linalg.cholesky(inverse), inverse @ design.T, []
+    basis, back = _orthogonal(design, names)
+    root, found = _lower(back), []
     for share in draws:
-        mean = hat @ share
-        sigma = np.sqrt(((share - design @ mean) ** 2).sum(axis=0) / (documents - columns))
+        along = basis.T @ share
+        sigma = np.sqrt(((share - basis @ along) ** 2).sum(axis=0) / (documents - columns))
         noise = rng.standard_normal((EACH, columns, share.shape[1]))
-        found.append(mean + (root @ noise) * sigma)
+        found.append(back @ along + (root @ noise) * sigma)
     every = np.concatenate(found)
     return Effects(tuple(names), every.mean(axis=0), every.std(axis=0),
                    np.quantile(every, low, axis=0), np.quantile(every, high, axis=0))  # fmt: skip
@@ -81,57 +75,38 @@ def _finite(what: str, value: Any, dims: int) -> Matrix:
     return array
 
 
-def design_matrix(formula: str, columns: Mapping[str, Any]) -> tuple[Matrix, list[str]]:
-    """The design of "~ treatment + year": an intercept, each column of numbers as it is, of texts
-    or truth values one column for every value but the first, and a:b for products."""
-    if not isinstance(formula, str) or not formula.strip():
-        raise DataError(f"formula={formula!r}: give a text such as '~ treatment + year'")
-    terms = [term.strip() for term in formula.strip().removeprefix("~").split("+")]
-    if hasattr(columns, "column_names"):  # a table of Arrow
-        columns = {name: np.asarray(columns[name]) for name in columns.column_names}
-    elif hasattr(columns, "get_columns"):  # a data frame of polars
-        columns = {column.name: column.to_numpy() for column in columns.get_columns()}
-    if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
-        raise DataError(f"columns={columns!r:.60}: give a data frame or a dict of columns")
-    known = [str(column) for column in columns]  # of a dict, or of a data frame of pandas
-    if not known:
-        raise DataError("formula: there are no columns; give a data frame or a dict of columns")
-    for name in columns:
-        if np.ndim(columns[name]) != 1:
-            raise DataError(f"columns: {name!r} is no column; give one entry for each document")
-    size = len(columns[next(iter(columns))])
-    parts: list[tuple[str, Matrix]] = [("(intercept)", np.ones(size))]
-    for term in terms:
-        if term in ("1", ""):
-            continue
-        names = [name.strip() for name in term.split(":")]
-        if not all(re.fullmatch(r"\w+", name) for name in names):
-            raise DataError(
-                f"formula: {term!r}: give names of columns with + between them, and a:b for a "
-                "product; make other columns beforehand"
-            )
-        product = [("", np.ones(size))]
-        for name in names:
-            if name not in columns:
-                raise DataError(f"formula: no column {name!r}.{did_you_mean(name, known)}")
-            product = [
-                (f"{one}:{two}" if one else two, x * y)
-                for one, x in product
-                for two, y in _coded(name, columns[name])
-            ]
-        parts += product
-    return np.column_stack([column for _, column in parts]), [name for name, _ in parts]
+def _orthogonal(design: Matrix, names: Sequence[str]) -> tuple[Matrix, Matrix]:
+    """Q with orthonormal columns and B with Z B = Q, so that β̂ = B Q'y and (Z'Z)⁻¹ = B B'.
+
+    Years and their squares, or times in nanoseconds, hardly differ from multiples of the intercept
+    and of each other. So columns are centred, where there is an intercept, and scaled before they
+    are made orthogonal.
+    """
+    constant = np.flatnonzero((np.ptp(design, axis=0) == 0) & (design[0] != 0))
+    centre = design.mean(axis=0) if constant.size else np.zeros(design.shape[1])
+    centre[constant] = design[0, constant]
+    centre[constant[:1]] = 0.0  # the intercept itself; another one becomes 0
+    centred = design - centre
+    sizes = np.linalg.norm(centred, axis=0)
+    scale = np.where(sizes > 0, sizes, 1.0)
+    scaled = centred / scale
+    # What rounding has left of a column when its mean was taken away.
+    unsure = max(design.shape) * np.finfo(np.float64).eps
+    unsure *= max(1.0, (np.linalg.norm(design, axis=0) / scale).max())
+    if np.linalg.svd(scaled, compute_uv=False)[-1] <= unsure:
+        raise DataError(
+            f"the effects {', '.join(names)} cannot be told apart: a column is the sum of others, "
+            "or constant; leave one out"
+        )
+    basis, upper = np.linalg.qr(scaled)
+    back = np.linalg.inv(upper) / scale[:, None]
+    if constant.size:
+        first = constant[0]
+        back[first] -= (centre / design[0, first]) @ back
+    return basis, back
 
 
-def _coded(name: str, column: Any) -> list[tuple[str, Matrix]]:
-    """A column of numbers, or one of 0 and 1 for each value but the first."""
-    values = np.asarray(column)
-    if values.dtype.kind in "iuf":
-        if not np.isfinite(values).all():
-            raise DataError(f"formula: {name} has missing values; leave these documents out")
-        return [(name, values.astype(np.float64))]
-    texts = np.array([str(value) for value in values.tolist()])
-    known = sorted(set(texts.tolist()))
-    if len(known) < 2:
-        raise DataError(f"formula: {name} has one value only, {known[0]!r}; leave it out")
-    return [(f"{name}[{value}]", (texts == value).astype(np.float64)) for value in known[1:]]
+def _lower(root: Matrix) -> Matrix:
+    """The lower triangular L with L L' = B B' and a positive diagonal, for B = ``root``."""
+    upper = np.linalg.qr(root.T, mode="r")
+    return np.asarray((upper * np.sign(np.diag(upper))[:, None]).T)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import networkx as nx
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 
 from pgbn.checks import is_finite_number, term_names
 from pgbn.engine.data.cells import read_array
-from pgbn.errors import DataError, did_you_mean
+from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.evaluation.projection import project, topics
 from pgbn.storage.blocks import Corpus
 from pgbn.training.new_rows import infer
@@ -20,17 +21,20 @@ from pgbn.zoo.links import REALS
 __all__ = ["all_topics_graph", "from_anndata", "to_anndata", "to_pyldavis"]
 
 
-def all_topics_graph(model: Any, threshold: float = 0.05, top: int = 5) -> nx.DiGraph:
+def all_topics_graph(
+    model: Any, threshold: float = 0.05, top: int = 5, relevance: float | None = None
+) -> nx.DiGraph:
     """All topics of all layers: nodes (layer, number) with ``layer``, ``weight``, ``label`` and
-    ``terms``, and an edge from each topic to those of the layer below with φ ≥ ``threshold``, its
-    ``weight``. A topic without such an edge has its strongest one. All of them are numbers and
-    texts, so that ``networkx.write_gexf`` and ``write_graphml`` take the graph."""
+    ``terms`` (``top`` of them, by ``relevance`` as in `topics`), and an edge from each topic to
+    those of the layer below with φ ≥ ``threshold``, its ``weight``. A topic without such an edge
+    has its strongest one. All of them are numbers and texts, so that ``networkx.write_gexf`` and
+    ``write_graphml`` take the graph."""
     model = trained_network(model)
     if not is_finite_number(threshold) or not 0 <= threshold <= 1:
         raise DataError(f"threshold={threshold!r} must be a number from 0 to 1, as φ is")
     graph = nx.DiGraph()
     for layer in range(model.depth, 0, -1):
-        for topic in topics(model, layer, top):
+        for topic in topics(model, layer, top, None, relevance):
             place = (layer, topic.index)
             graph.add_node(place, layer=layer, weight=topic.weight, label=topic.label,
                            terms=" ".join(topic.terms))  # fmt: skip
@@ -91,8 +95,9 @@ def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any)
     ``obs["pgbn_size"]``, the sum of the units θ^(1) of a cell, its size factor.
 
     Genes are matched by their names where the model has them (`pgbn.save` with a ``vocabulary``, or
-    an estimator that was fitted to a data frame); of a gene that it does not know, topics have 0.
-    Of a model without names, columns are genes in their order.
+    an estimator that was fitted to a data frame); of a gene that it does not know, topics have 0,
+    and genes that ``data`` lacks count as 0, with a warning. Of a model without names, columns are
+    genes in their order.
     """
     model = trained_network(model)
     corpus = from_anndata(data, layer)
@@ -107,6 +112,7 @@ def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any)
             f"data has {len(genes)} genes, but the model {model.vocabulary_size} terms without "
             "names; fit it to a data frame whose columns are genes"
         )
+    _report_missing(genes, names)
     known = None if names is None else genes
     found = infer(model, corpus.counts, terms=known, vocabulary=names, **sampling)
     column = {name: v for v, name in enumerate(genes if names is None else names)}
@@ -118,3 +124,16 @@ def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any)
         data.varm[f"pgbn{t}"] = topics_of
     data.obs["pgbn_size"] = found.units[1].sum(axis=1)
     return data
+
+
+def _report_missing(genes: Sequence[str], names: Sequence[str] | None) -> None:
+    """A warning if a model has genes that the data lack."""
+    there = set(genes)
+    missing = [name for name in names or () if name not in there]
+    if missing:
+        first = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
+        notify(
+            f"data lacks {len(missing)} of the model's {len(names or ())} genes ({first}), which "
+            "count as 0 in every cell; see that names are of the same kind (symbols or "
+            "identifiers) and that no genes were filtered out, or fit a model to these genes"
+        )

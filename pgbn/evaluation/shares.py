@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed, is_finite_number, listed, numbers
+from pgbn.checks import check_integer, check_seed, is_finite_number, numbers
 from pgbn.errors import DataError, PgbnWarning
+from pgbn.evaluation.entries import is_missing, plain_list
 from pgbn.storage.memory import check_bytes
 from pgbn.training.kept_draws import each_draw
 from pgbn.training.new_rows import infer
@@ -29,9 +30,7 @@ __all__ = [
     "group_shares",
     "interval_of",
     "middle_and_ends",
-    "plain_list",
     "share_draws",
-    "time_bins",
 ]
 
 Matrix = NDArray[np.float64]
@@ -121,7 +120,7 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
         raise DataError(
             f"{len(entries)} entries for {draws.shape[1]} documents; give one for each of them"
         )
-    known = [entry for entry in entries if not _is_missing(entry)]
+    known = [entry for entry in entries if not is_missing(entry)]
     if not all(isinstance(entry, Hashable) for entry in known):
         raise DataError("groups: give one name, number or date for each document")
     if not known:
@@ -129,52 +128,8 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
     names = sorted(set(known), key=lambda name: (str(type(name)), name))
     found = []
     for name in names:
-        rows = [j for j, entry in enumerate(entries) if not _is_missing(entry) and entry == name]
+        rows = [j for j, entry in enumerate(entries) if not is_missing(entry) and entry == name]
         found.append((len(rows), draws[:, rows].mean(axis=1)))
     means = np.stack([mean for _, mean in found], axis=1)  # (draws, groups, K)
     sizes = np.array([size for size, _ in found])
     return GroupShares(tuple(names), sizes, *middle_and_ends(means, interval))
-
-
-def plain_list(values: Any, name: str = "dates") -> list[Any]:
-    """A column as a list; of a column of Arrow the values, not its boxes around them."""
-    plain = values.to_pylist() if hasattr(values, "to_pylist") else values
-    return listed(name, plain, "give one entry for each document")
-
-
-def _is_missing(entry: Any) -> bool:
-    try:
-        return entry is None or bool(entry != entry)  # NaN and NaT are not themselves
-    except (TypeError, ValueError):  # pandas' NA does not say; of an array each entry does
-        return np.ndim(entry) == 0
-
-
-def time_bins(dates: Any, bins: int = 10) -> list[Any]:
-    """The beginning of the period of each of ``dates``, of ``bins`` equally long ones; None where
-    there is no date. Dates are numbers (years), datetimes, or texts such as "2019-03-01"."""
-    bins = check_integer("bins", bins, 1)
-    check_bytes(f"bins={bins}", 24 * bins, "ask for fewer")
-    dates = plain_list(dates) if hasattr(dates, "to_pylist") else dates
-    try:
-        given = np.asarray(dates)
-    except ValueError:  # entries that are lists
-        given = np.empty((0, 0))
-    if given.ndim != 1:
-        raise DataError("dates: give one year, datetime or text (2019-03-01) for each document")
-    if given.dtype.kind in "OUS":
-        try:
-            given = np.array([None if _is_missing(d) else d for d in dates], "datetime64[s]")
-        except (ValueError, TypeError, OverflowError) as error:
-            raise DataError(f"dates: {error}; give years, datetimes or texts: 2019-03-01") from None
-    is_time = given.dtype.kind == "M"
-    if not is_time and given.dtype.kind not in "iuf":
-        raise DataError("dates: give one year, datetime or text (2019-03-01) for each document")
-    numbers = given.astype("datetime64[s]").astype(np.int64) if is_time else given
-    there = ~np.isnat(given) if is_time else np.isfinite(given)
-    if not there.any():
-        raise DataError("dates: no document has a date")
-    values = numbers[there].astype(np.float64)
-    edges = np.linspace(values.min(), values.max(), bins + 1)
-    place = np.clip(np.searchsorted(edges, numbers.astype(np.float64), "right") - 1, 0, bins - 1)
-    starts = edges.astype(np.int64).astype("datetime64[s]") if is_time else edges
-    return [starts[k] if here else None for k, here in zip(place, there, strict=True)]

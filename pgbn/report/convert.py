@@ -52,6 +52,7 @@ def report_data(
     repeat: str = "",
     title: str = "",
     seed: int = 0,
+    relevance: float | None = None,
     documents: Sequence[str] | None = None,
 ) -> ReportData:
     """What a report shows of ``model``.
@@ -66,7 +67,8 @@ def report_data(
     whose perplexity by the number of layers is shown. ``max_width`` is the width that the first
     layer was given, or that of each layer; ``settings`` and ``repeat`` (code) are shown so that a
     reader can repeat the run; the code is made from the settings if these have the arguments
-    max_width, depth and seed. ``documents`` is the old name of ``texts``.
+    max_width, depth and seed. Words are ranked by ``relevance`` as in `pgbn.evaluation.topics`; the
+    slider of the page, in tenths, begins there. ``documents`` is the old name of ``texts``.
     """
     if isinstance(model, ReportData):
         return model
@@ -74,13 +76,8 @@ def report_data(
         warn("documents= is called texts= now", DeprecationWarning, stacklevel=2)
         texts = documents if texts is None else texts
     models = list(model) if isinstance(model, (list, tuple)) else [model]
-    if not models:
-        raise DataError("model is an empty list; give at least one trained network")
-    chains = [_stages(each) for each in models]
+    chains = _chains(models)
     trained = chains[0][-1]
-    sizes = {stages[-1].vocabulary_size for stages in chains}
-    if len(sizes) > 1:
-        raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
     vocabulary = trained.vocabulary if vocabulary is None else vocabulary
     given = getattr(models[0], "max_width", None) if max_width is None else max_width
     cells = None if X is None else read_array(observed_node(trained.link), X, imputed=False)
@@ -114,6 +111,7 @@ def report_data(
         labels=trained.labels,
         length=usual_length(trained),
         tokens=token_count(trained),
+        relevance=relevance,
     )
 
 
@@ -131,6 +129,17 @@ def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> 
 
 
 # ---- parts of a trained network ---------------------------------------------------------
+
+
+def _chains(models: Sequence[Any]) -> list[tuple[TrainedNetwork, ...]]:
+    """The networks of each chain, which must be of the same data."""
+    if not models:
+        raise DataError("model is an empty list; give at least one trained network")
+    chains = [_stages(each) for each in models]
+    sizes = {stages[-1].vocabulary_size for stages in chains}
+    if len(sizes) > 1:
+        raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
+    return chains
 
 
 def _stages(model: Any) -> tuple[TrainedNetwork, ...]:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pgbn.checks import check_names, check_text, is_integral
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
+from pgbn.evaluation.periods import check_dates
 from pgbn.evaluation.relevance import rank_words, relevance_of
 from pgbn.explain.document import Block
-from pgbn.report.periods import check_dates
 from pgbn.report.text import several
 from pgbn.storage.stop_words import TOKEN
 
@@ -67,13 +67,14 @@ class ReportData:
     share of each topic in its layer; ``active[t-1]`` marks the topics that are in use, by the
     criterion told in ``active_means``; ``budget[t-1]`` is the width that the layer was given, 0 if
     unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. Of the
-    documents, ``texts``, ``titles``, ``dates`` (see `pgbn.report.periods`) and ``classes`` may be
-    known; ``columns`` says what the last two are called ({"date": "published"}), and
+    documents, ``texts``, ``titles``, ``dates`` (see `pgbn.evaluation.periods`) and ``classes`` may
+    be known; ``columns`` says what the last two are called ({"date": "published"}), and
     ``token_pattern`` what a term in a text looks like. ``held_out`` has pairs of a depth and the
     perplexity of held-out documents with so many layers. ``seed`` is that of the map. ``stages``
     are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks
     of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number);
     ``length`` is the usual one of a document, and ``tokens`` the number in all, 0 if not known.
+    Words stand by ``relevance`` as in `pgbn.evaluation.topics`.
     """
 
     phi: tuple[Matrix, ...]
@@ -100,6 +101,7 @@ class ReportData:
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     length: float = 0.0
     tokens: float = 0.0
+    relevance: float | None = None
 
     def __post_init__(self) -> None:
         if not self.phi:
@@ -138,6 +140,7 @@ class ReportData:
                 raise DataError(f"{name}: {len(entries)} entries, but {self.size} documents")
         if self.dates is not None:
             check_dates(self.dates)
+        relevance_of(1, self.relevance)
         if not self.title:
             size = several(self.size, "document") if self.theta else several(self.depth, "layer")
             object.__setattr__(self, "title", f"Topics of {size}")
@@ -183,7 +186,7 @@ class ReportData:
     def ranked(self, layer: int, top: int) -> NDArray[np.int64]:
         """(K, top): the columns of the terms that stand for each topic of a layer, by relevance."""
         held = self.held(layer)
-        psi, lam = self.project(layer), relevance_of(layer)
+        psi, lam = self.project(layer), relevance_of(layer, self.relevance)
         return rank_words(psi, self.common, lam, top, self.length, held)
 
     def words(self, layer: int, topic: int, top: int = 10) -> list[str]:

@@ -69,7 +69,7 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
         "weights": [short_number(weight) for weight in data.weights[t - 1]],
         "active": [int(flag) for flag in data.active[t - 1]],
         "budget": data.budget[t - 1],
-        "relevance": relevance_of(t),
+        "relevance": relevance_of(t, data.relevance),
         "draw": [short_number(draw) for draw in np.broadcast_to(draw_of(data.held(t)), len(found))],
         "topics": topics,
         "documents": [],
@@ -92,7 +92,8 @@ def _candidates(data: ReportData, t: int, common: Matrix) -> list[NDArray[np.int
     """Of each topic, the words that are in the first places for some relevance that the page can
     show."""
     psi, held = data.project(t), data.held(t)
-    ranked = [rank_words(psi, common, lam, _WORDS, data.length, held) for lam in _RELEVANCE]
+    each = {*_RELEVANCE, relevance_of(t, data.relevance)}
+    ranked = [rank_words(psi, common, lam, _WORDS, data.length, held) for lam in each]
     every = [np.unique(row) for row in np.concatenate(ranked, axis=1)]
     return [
         words[np.argsort(-row[words], kind="stable")] for row, words in zip(psi, every, strict=True)

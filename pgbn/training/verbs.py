@@ -21,8 +21,8 @@ class Reportable:
     def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
         """Write the HTML report; with documents ``X`` it has a map of them. The options are
         those of `pgbn.report.report_data`, among them ``vocabulary``, ``titles``, ``texts``,
-        ``dates``, ``classes`` and ``held_out``; of a network of a family of its own, those of
-        `pgbn.report.run_data_from_grown`."""
+        ``dates``, ``classes``, ``held_out`` and ``relevance``; of a network of a family of its own,
+        those of `pgbn.report.run_data_from_grown`."""
         from pgbn.plot import plot
         from pgbn.report import write_report
         from pgbn.training.grown import GrownNetwork

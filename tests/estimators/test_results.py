@@ -1,6 +1,7 @@
-"""Tables of topics, documents, classes, time and effects."""
+"""Tables of topics and documents, labels."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ pytest.importorskip("sklearn")
 
 import pgbn
 from pgbn.errors import DataError
+from pgbn.evaluation import similar_topics
 
 pandas = pytest.importorskip("pandas")
 
@@ -39,6 +41,24 @@ def test_topics_as_a_table(model):
     one = model.topics_frame(layer=1, top=3)
     assert one.words.str.split().str.len().tolist() == [3] * model.widths_[0]
     np.testing.assert_allclose(one.weight.sum(), 1.0)
+
+
+@pytest.mark.parametrize("relevance", [0.0, 1.0])
+def test_words_stand_by_the_relevance_that_is_asked_for(model, relevance):
+    for layer in (1, 2):
+        words = {each.index: " ".join(each.terms)
+                 for each in model.topics(layer, 4, relevance=relevance)}  # fmt: skip
+        frame = model.topics_frame(layer, top=4, relevance=relevance)
+        assert dict(zip(frame.topic, frame.words, strict=True)) == words
+        graph = model.to_networkx(top=4, relevance=relevance)
+        assert {k: graph.nodes[layer, k]["terms"] for k in words} == words
+        network = model.training_.deepest
+        assert model.similar_topics(layer, 1, 4, relevance=relevance) == similar_topics(
+            network, layer, 1, 4, relevance
+        )
+    for call in (model.topics_frame, model.to_networkx, model.similar_topics):
+        with pytest.raises(DataError, match="relevance=2"):
+            call(relevance=2)
 
 
 def test_documents_as_a_table(model, documents):
@@ -94,26 +114,23 @@ def test_top_documents_are_those_of_the_topic(model, documents):
         model.top_documents(documents, 0, texts=["a", "b"])
 
 
-def test_classes_time_and_effects_tell_the_halves_apart(model, documents):
-    topic = model.find_topics("word3", n=1)[0][0].index
-    classes = model.topics_per_class(documents, np.where(HALF, "late", "early"), draws=4)
-    assert list(classes.columns) == ["class", "documents", "topic", "share", "low", "high"]
-    early = classes[(classes["class"] == "early") & (classes.topic == topic)].iloc[0]
-    late = classes[(classes["class"] == "late") & (classes.topic == topic)].iloc[0]
-    assert early.low > late.high
-    assert early.documents == 20
-    times = model.topics_over_time(documents, 2000 + HALF * 10, bins=2, draws=4)
-    assert sorted(set(times.time)) == [2000.0, 2005.0]
-    np.testing.assert_allclose(times[times.time == 2000.0].share.to_numpy(),
-                               classes[classes["class"] == "early"].share.to_numpy())  # fmt: skip
-    found = model.effects("~ half", pandas.DataFrame({"half": HALF}), documents, draws=4)
-    slope = found[(found.term == "half") & (found.topic == topic)].iloc[0]
-    assert slope.high < 0
-    assert slope.effect == pytest.approx(late.share - early.share, abs=0.05)
-    with pytest.raises(DataError, match="frame has 3 rows, but X has 40 documents"):
-        model.effects("~ half", {"half": [1, 2, 3]}, documents, draws=2)
-    with pytest.raises(DataError, match="draws=1"):
-        model.topics_per_class(documents, HALF, draws=1)
+def test_top_documents_of_a_topic_as_it_is_listed(model, documents):
+    for layer in (1, 2):
+        topic = model.topics(layer)[-1]
+        found = model.top_documents(documents, topic, n=4)
+        pandas.testing.assert_frame_equal(
+            found, model.top_documents(documents, topic.index, n=4, layer=layer)
+        )
+        pandas.testing.assert_frame_equal(
+            found, model.top_documents(documents, topic, n=4, layer=layer)
+        )
+    with pytest.raises(DataError, match=f"topic=1/{model.topics(1)[0].index}, but layer=2"):
+        model.top_documents(documents, model.topics(1)[0], layer=2)
+    with pytest.raises(DataError, match="topic=99: layer 1 has topics 0 to"):
+        model.top_documents(documents, replace(topic, layer=1, index=99))
+    with pytest.raises(DataError, match="topic=") as caught:
+        model.top_documents(documents, [topic])
+    assert len(str(caught.value)) < 200
 
 
 def test_labels_by_hand_and_by_keyword_are_saved(model, documents, tmp_path):
@@ -152,9 +169,6 @@ def test_frames_need_pandas(model, monkeypatch):
     ("call", "message"),
     [
         (lambda model: model.top_documents(0, 2), r"top_documents\(X, topic\): give all"),
-        (lambda model: model.topics_per_class(["a", "b"]), r"topics_per_class\(X, y\)"),
-        (lambda model: model.topics_over_time([1999, 2000]), r"topics_over_time\(X, dates\)"),
-        (lambda model: model.effects("~ year", {"year": [1]}), r"effects\(formula, frame, X\)"),
         (lambda model: model.find_topics("rain"), r"'rain': the model does not know the names"),
     ],
 )

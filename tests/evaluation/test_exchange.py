@@ -1,5 +1,6 @@
 """What other packages are given."""
 
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -7,9 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from pgbn.errors import DataError
+from pgbn.errors import DataError, PgbnWarning
 from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
-from pgbn.evaluation.projection import project
+from pgbn.evaluation.projection import project, topics
 from tests.evaluation.test_layer_quality import three_topics
 from tests.helpers.documents import TERMS, model_of
 
@@ -97,6 +98,26 @@ def test_genes_are_matched_by_name():
     wider.var_names = [f"other{v}" for v in order]
     with pytest.raises(DataError, match="none of its genes"):
         to_anndata(named, wider, "counts", **FEW)
+
+
+def test_the_terms_of_the_graph_stand_by_relevance():
+    model = three_topics()
+    for relevance in (0.0, 1.0):
+        graph = all_topics_graph(model, top=3, relevance=relevance)
+        for topic in topics(model, 2, 3, relevance=relevance):
+            assert graph.nodes[2, topic.index]["terms"] == " ".join(topic.terms)
+
+
+@pytest.mark.filterwarnings("ignore:.*no known term")
+def test_genes_that_are_missing_are_told():
+    named = replace(model_of(widths=(4, 3)), vocabulary=tuple(f"gene{v}" for v in range(TERMS)))
+    told = f"data lacks {TERMS - 3} of the model's {TERMS} genes \\(gene3, gene4, gene5, …\\)"
+    with pytest.warns(PgbnWarning, match=told + ".*same kind.*or fit a model to these genes"):
+        to_anndata(named, cells(X[:, :3]), "counts", **FEW)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".*no known term")
+        to_anndata(named, cells(), "counts", **FEW)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.shares import group_shares, interval_of, share_draws, time_bins
+from pgbn.evaluation.shares import group_shares, interval_of, share_draws
 from pgbn.training.new_rows import infer
+from tests.evaluation.test_entries import Boxed
 from tests.helpers.documents import TERMS, model_of
 
 
@@ -53,35 +54,9 @@ def test_intervals(wrong):
         interval_of(wrong)
 
 
-def test_periods_are_equally_long():
-    assert time_bins([2000, 2001, 2004, 2010], 2) == [2000.0, 2000.0, 2000.0, 2005.0]
-    found = time_bins(["2020-01-01", None, "2020-12-31", "2020-03-01"], 2)
-    assert found[1] is None
-    assert found[0] == found[3] == np.datetime64("2020-01-01")
-    assert found[2] == np.datetime64("2020-07-01T12")
-    assert time_bins([5.0, np.nan], 3) == [5.0, None]
-    for wrong, told in (
-        (["soon"], "dates"), ([[1, 2]], "one year, datetime"), ([np.nan], "no document has a date"),
-    ):  # fmt: skip
-        with pytest.raises(DataError, match=told):
-            time_bins(wrong)
-
-
-class Boxed(list):
-    """A column as Arrow has it: what comes out of it one by one is in boxes."""
-
-    def __iter__(self):
-        return iter([object()] * len(self))
-
-    def to_pylist(self):
-        return [self[j] for j in range(len(self))]
-
-
 def test_columns_of_arrow_are_read():
     draws = np.random.default_rng(0).dirichlet(np.ones(3), (4, 4))
     given = ["b", "a", None, "a"]
     boxed, plain = group_shares(draws, Boxed(given)), group_shares(draws, given)
     assert boxed.groups == plain.groups == ("a", "b")
     np.testing.assert_array_equal(boxed.share, plain.share)
-    dates = ["2019-03-01", "2021-03-01", None]
-    assert time_bins(Boxed(dates), 2) == time_bins(dates, 2)

@@ -18,6 +18,7 @@ from tests.helpers.report_models import trained
         ({"titles": ["one"]}, "titles: 1 names, but 80"),
         ({"texts": ["one"]}, "texts: 1 names, but 80"),
         ({"classes": ["one"]}, "classes: 1 entries, but 80 documents"),
+        ({"relevance": 2}, "relevance=2 must be a number from 0 to 1"),
         ({"dates": ["2019"]}, "dates: 1 entries, but 80 documents"),
     ],
 )

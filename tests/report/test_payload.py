@@ -1,7 +1,9 @@
 """What the script of the page reads."""
 
 import numpy as np
+import pytest
 
+from pgbn.evaluation import topics
 from pgbn.report import ReportData, Series, report_data, report_html
 from pgbn.report.payload import payload
 from pgbn.report.sections import SECTIONS
@@ -23,3 +25,16 @@ def test_no_section_overwrites_what_another_gives() -> None:
     whole = payload(data)
     assert list(whole)[-len(given) - 1 :] == [*given, "papers"]
     assert len(whole) == len(given) + 8
+
+
+@pytest.mark.parametrize("relevance", [0.0, 0.6, 1.0])
+def test_the_page_begins_with_the_relevance_that_is_asked_for(relevance) -> None:
+    data = report_data(trained(), relevance=relevance)
+    whole = payload(data)
+    for t, layer in enumerate(whole["layers"], 1):
+        assert layer["relevance"] == relevance
+        for topic in topics(trained(), t, 10, relevance=relevance):
+            columns = [int(term.removeprefix("term")) for term in topic.terms]
+            assert data.words(t, topic.index) == [data.vocabulary[v] for v in columns]
+            held = {whole["words"][number] for number in layer["topics"][topic.index][0]}
+            assert set(data.words(t, topic.index)) <= held

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.evaluation.periods import periods_of
 from pgbn.report.compact import short_number
 from pgbn.report.data import ReportData
 from pgbn.report.parts.overview import theme_layer
 from pgbn.report.parts.topics import layer_options
-from pgbn.report.periods import periods_of
 from pgbn.report.text import clean_text, grouped, html_text
 
 __all__ = ["groups_html", "groups_payload", "has_groups"]
