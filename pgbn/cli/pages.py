@@ -158,7 +158,7 @@ def _grown_of(folders: list[Path], saved: list[Saved], title: str | None) -> Run
 def _judgement(series: Series) -> str:
     if not isfinite(series.ess):
         return f"{series.name}: too few sweeps to tell R-hat; run longer"
-    verdict = "" if series.rhat <= 1.01 else "; run longer"
+    verdict = "" if series.verdict == "mixed" else f"; {series.verdict}"
     return (
         f"{series.name}: R-hat {series.rhat:.3f}, effective sample size {series.ess:.0f}{verdict}"
     )

@@ -22,6 +22,10 @@ __all__ = ["Matrix", "ReportData", "Series", "proportions"]
 
 Matrix = NDArray[np.float64]
 
+# R-hat below this, with so many independent draws of each chain, 50 of each half, below which
+# R-hat itself is noise (Vehtari et al. 2021, see `pgbn.diagnostics`).
+_GOOD_RHAT, _LEAST_ESS = 1.01, 100
+
 
 def proportions(units: Matrix) -> Matrix:
     """θ_kj / θ_·j, equal parts where all are zero."""
@@ -57,6 +61,14 @@ class Series:
     def rhat(self) -> float:
         """Rank-normalised split R-hat; with one chain it compares its two halves."""
         return split_rhat(self.values[:, self.settled :])
+
+    @property
+    def verdict(self) -> str:
+        """ "mixed", "run longer" if R-hat is too large, or "too few draws" to tell."""
+        if self.rhat > _GOOD_RHAT:
+            return "run longer"
+        enough = self.ess >= _LEAST_ESS * self.values.shape[0]  # not a number: not enough
+        return "mixed" if enough else "too few draws"
 
 
 @dataclass(frozen=True)
