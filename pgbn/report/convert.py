@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 from warnings import warn
@@ -178,24 +179,36 @@ def _borders(stages: Sequence[TrainedNetwork]) -> tuple[tuple[float, str], ...]:
 
 
 def _series(chains: Sequence[Sequence[TrainedNetwork]]) -> tuple[Series, ...]:
-    """The traces of all stages, end to end; the second half of the last stage has settled."""
+    """The traces of all stages, end to end, at the sweeps that all chains noted; the second half
+    of the last stage has settled. A trace may begin late in its stage, after topics were merged."""
     names = [name for name in chains[0][-1].traces if name != "sweep"]
     out = []
     for name in names:
         joined = [_joined(stages, name) for stages in chains]
-        length = min(sweeps.size for sweeps, _ in joined)
-        if not length:
+        sweeps, values = _at_common_sweeps(joined)
+        if not sweeps.size:
             continue
-        last = chains[0][-1].traces[name].size
-        out.append(
-            Series(
-                _READABLE.get(name, name.replace("_", " ")),
-                joined[0][0][:length],
-                np.stack([values[:length] for _, values in joined]),
-                max(length - last // 2, 0),
-            )
+        begin = max(
+            np.append(own, np.inf)[own.size - np.size(stages[-1].traces.get(name, ()))]
+            for (own, _), stages in zip(joined, chains, strict=True)
         )
+        last = int((sweeps >= begin).sum())
+        readable = _READABLE.get(name, name.replace("_", " "))
+        out.append(Series(readable, sweeps, values, sweeps.size - last // 2))
     return tuple(out)
+
+
+def _at_common_sweeps(traces: Sequence[tuple[Matrix, Matrix]]) -> tuple[Matrix, Matrix]:
+    """The sweeps that all traces have, and the values there, (chains, sweeps)."""
+    first = traces[0][0]
+    if all(np.array_equal(sweeps, first) for sweeps, _ in traces):
+        return first, np.stack([values for _, values in traces])
+    common = reduce(np.intersect1d, [sweeps for sweeps, _ in traces])
+    found = []
+    for sweeps, values in traces:
+        unique, place = np.unique(sweeps, return_index=True)
+        found.append(values[place[np.isin(unique, common)]])
+    return common, np.stack(found)
 
 
 def _joined(stages: Sequence[TrainedNetwork], name: str) -> tuple[Matrix, Matrix]:
