@@ -19,8 +19,11 @@
   function topicOf(layer, words) {
     const { topics, weights } = data.layers[layer - 1], score = weights.map(() => 0);
     for (const word of words) {
+      // Upper and lower case matter only where a term is written like the word, as in pgbn label.
+      const known = topics.some(([numbers]) => numbers.some((number) => data.words[number] === word));
+      const is = (term) => (known ? term === word : plain(term) === plain(word));
       const counts = topics.map(([numbers, shares], k) =>
-        numbers.reduce((sum, number, i) => sum + (plain(data.words[number]) === word ? weights[k] * shares[i] : 0), 0));
+        numbers.reduce((sum, number, i) => sum + (is(data.words[number]) ? weights[k] * shares[i] : 0), 0));
       const total = counts.reduce((sum, value) => sum + value, 0);
       if (!(total > 0)) throw word;
       counts.forEach((value, k) => { score[k] += value / total; });
@@ -30,7 +33,7 @@
   $("name-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const [name, list = ""] = $("name-words").value.split("="), layer = Number($("name-layer").value);
-    const words = plain(list).split(/[\s,]+/).filter(Boolean);
+    const words = list.split(/[\s,]+/).filter(Boolean);
     if (!name.trim() || !words.length) {
       $("name-said").textContent = "Give a name and words: weather = rain, sun";
       return;
