@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -183,7 +184,7 @@ def page_data(
     settings = {key: value for key, value in {**arguments, **record}.items() if value is not None}
     if len(models) > 1:
         settings["seeds of the chains"] = ", ".join(str(_arguments(m).get("seed")) for m in models)
-    return report_data(
+    data = report_data(
         [model.result for model in models],
         first.saved.data,
         vocabulary=first.vocabulary,
@@ -198,6 +199,7 @@ def page_data(
         settings={key: str(value) for key, value in settings.items()},
         title=title or _title(record),
     )
+    return replace(data, folder=str(first.path))
 
 
 def _pattern_of(record: dict[str, Any], where: Path) -> str | None:

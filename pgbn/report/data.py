@@ -85,7 +85,8 @@ class ReportData:
     perplexity of held-out documents with so many layers. ``seed`` is that of the map. ``stages``
     are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks
     of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number);
-    ``length`` is the usual one of a document, and ``tokens`` the number in all, 0 if not known.
+    ``length`` is the usual one of a document, and ``tokens`` the number in all, 0 if not known;
+    ``folder`` is where the model is saved, if it is.
     """
 
     phi: tuple[Matrix, ...]
@@ -112,6 +113,7 @@ class ReportData:
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     length: float = 0.0
     tokens: float = 0.0
+    folder: str = ""
 
     def __post_init__(self) -> None:
         if not self.phi:
@@ -136,7 +138,7 @@ class ReportData:
         for name in ("titles", "texts"):
             if getattr(self, name) is not None and self.theta:
                 self._check_names(name, self.size)
-        for name in ("title", "repeat", "token_pattern"):
+        for name in ("title", "repeat", "token_pattern", "folder"):
             check_text(name, getattr(self, name))
         for name in ("dates", "classes"):
             entries = getattr(self, name)

@@ -71,6 +71,15 @@ def test_a_name_that_is_given_at_the_side_stands_everywhere(page) -> None:
     assert content(page, ".theme h3 strong") == []
 
 
+def test_the_command_names_the_folder_where_it_is_known(page, data, tmp_path) -> None:
+    known = replace(data, folder="my models/it's one")
+    open_page(page, write_report(known, tmp_path / "known.html").as_uri())
+    click(page, ".theme h3 button")
+    page.find_element(By.ID, "own-name").send_keys("rain", Keys.ENTER)
+    (command,) = content(page, "#name-command")
+    assert command.startswith("pgbn label 'my models/it'\\''s one' '2/")
+
+
 def test_a_topic_is_named_by_words(page, data) -> None:
     joint = data.weights[0][:, None] * data.phi[0]
     leading = data.phi[0].argmax(axis=1)

@@ -2,6 +2,7 @@
 // before any script runs, follows. They last as long as the page is open, so it says how to keep them.
 (() => {
   const quoted = (text) => "'" + text.replaceAll("'", "'\\''") + "'";
+  const folder = !data.folder ? "MODEL" : /^[\w./-]+$/.test(data.folder) ? data.folder : quoted(data.folder);
   function show() {
     for (const button of document.querySelectorAll("#overview [data-choose]")) {
       const [layer, topic] = button.dataset.choose.split("/").map(Number), label = labelOf(layer, topic);
@@ -12,7 +13,7 @@
       if (label.length) button.prepend(make("strong", {}, make("bdi", {}, label[0]), " "));
     }
     $("kept-names").hidden = !own.size;
-    $("name-command").textContent = "pgbn label MODEL " + [...own].map(([place, text]) => quoted(`${place}=${text}`)).join(" ");
+    $("name-command").textContent = `pgbn label ${folder} ` + [...own].map(([place, text]) => quoted(`${place}=${text}`)).join(" ");
   }
 
   // The topic that has most of the occurrences of some words, of those that the page knows of.
