@@ -2,10 +2,12 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from pgbn.report import write_report
 from pgbn.report.parts.overview import distinct_topics
 from tests.helpers.browser import (
     CONTRAST,
@@ -16,6 +18,7 @@ from tests.helpers.browser import (
     content,
     look,
     needs_browser,
+    open_page,
     picture,
 )  # fmt: skip
 from tests.helpers.report_models import titles
@@ -78,6 +81,20 @@ def test_the_tree_holds_every_topic_once(page, data) -> None:
     click(page, "#unfold")
     assert page.execute_script(seen) == sum(data.widths)
     picture(page, "tree")
+
+
+def test_a_theme_that_holds_no_topic_says_why(page, data, tmp_path) -> None:
+    empty = 3
+    weights = data.weights[1] * np.where(np.arange(12) == empty, 1e-9, 1.0)
+    data = replace(data, weights=(data.weights[0], weights, data.weights[2]))
+    open_page(page, write_report(data, tmp_path / "page.html").as_uri())
+    full = int(parents(data, 1).argmax(axis=1)[0])
+    click(page, "#unfold")
+    said = "shares its topics with other themes"
+    for topic, expected in ((empty, True), (full, False)):
+        line = page.find_element(By.CSS_SELECTOR, f'#tree [data-topic="2/{topic}"]')
+        assert (said in line.find_element(By.CSS_SELECTOR, ".row").text) is expected
+        assert (said in line.get_attribute("aria-label")) is expected
 
 
 def test_the_tree_by_keyboard_and_by_word(page, data) -> None:
