@@ -163,6 +163,15 @@ def test_a_document_is_found_and_read(page, data) -> None:
     assert content(page, "#detail h2") == ["No topic chosen"]
 
 
+def test_topics_and_colours_stand_above_the_text(page) -> None:
+    click(page, ".theme [data-paper]")
+    script = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
+    topics, key, text = (
+        page.execute_script(script, f"#detail {name}") for name in (".near", ".legend", ".text")
+    )
+    assert topics < key < text < 850, "and the text begins in the window"
+
+
 def test_a_point_of_the_map_is_a_document(page, data) -> None:
     names = json.loads(page.find_element(By.ID, "map-canvas").get_attribute("data-names"))
     assert len(set(names)) == len(names) >= 3
