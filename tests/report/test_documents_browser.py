@@ -224,6 +224,21 @@ def test_topics_over_time_and_by_class(page, data) -> None:
     picture(page, "groups")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_shadow_of_a_wide_table_is_soft(page, scheme) -> None:
+    """Darker than the page, never brighter, and by a little."""
+    look(page, 1280, 900, scheme)
+    page_colour, shadow = page.execute_script("""
+      const pen = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+      const paint = (...colours) => { for (const colour of colours) { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); }
+        return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).reduce((a, b) => a + b) / 3; };
+      const style = getComputedStyle(document.getElementById('class-place')), page = getComputedStyle(document.body).backgroundColor;
+      const shadow = style.backgroundImage.split('-gradient').pop().match(/(rgba?|color)\\([^)]*\\)/)[0];
+      return [paint(page), paint(page, shadow)]""")
+    assert 0.4 * page_colour < shadow < page_colour
+    assert page_colour - shadow < 60
+
+
 def test_a_document_on_a_phone(page) -> None:
     look(page, 390, 844)
     click(page, ".theme [data-paper]")
