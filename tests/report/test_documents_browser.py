@@ -50,6 +50,15 @@ def test_the_first_screen_says_what_there_is(page, data) -> None:
     assert content(page, "#detail h2") == [titles()[number]]
 
 
+def test_lines_do_not_break_before_a_sign(page) -> None:
+    """Neither between 100 and %, nor before the dot between two words."""
+    unbroken = "return getComputedStyle(document.querySelector('.example .whole')).whiteSpace"
+    assert page.execute_script(unbroken) == "nowrap"
+    assert content(page, ".example .whole")[0].endswith(" %)")
+    dot = "return getComputedStyle(document.querySelector('#table-body .words bdi'), '::after').content"
+    assert page.execute_script(dot) == '"\u00a0· "'
+
+
 def test_where_a_topic_goes_adds_up_to_one(page, data) -> None:
     click(page, "#all-topics")
     click(page, '.node[data-topic="1/3"]')

@@ -42,6 +42,27 @@ def choose_rare(page, data, layer: int = 1) -> tuple[int, np.ndarray]:
     return rare, leading
 
 
+def choose_in_table(page, layer: int, topic: int) -> None:
+    page.execute_script(
+        "document.getElementById('search').value = arguments[0];"
+        "document.getElementById('layer').value = '0';"
+        "document.getElementById('layer').dispatchEvent(new Event('change'));"
+        "document.querySelector(`#table-body tr[data-topic='${arguments[0]}'] .open`).click()",
+        f"{layer}/{topic}",
+    )
+
+
+def label_of(page) -> tuple[float, float, float]:
+    """The middle, the base line and half the width of the only name on the map."""
+    (place,) = json.loads(page.find_element("id", "map-canvas").get_attribute("data-places"))
+    return tuple(place)
+
+
+def covers(label: tuple[float, float, float], spot: list[float]) -> bool:
+    x, y, half = label
+    return abs(spot[0] - x) < half and y - 13 < spot[1] < y + 5
+
+
 def test_what_is_grey_leaves_out_the_chosen_topic(page, data) -> None:
     rare, leading = choose_rare(page, data)
     shown = [int(text) for text in content(page, "#map-legend .number")]
@@ -77,15 +98,39 @@ def test_the_label_of_a_chosen_topic_covers_none_of_its_points(page, data, width
         leading = data.theta[layer - 1].argmax(axis=1)
         counts = np.bincount(leading, minlength=data.widths[layer - 1])
         for topic in np.argsort(-counts, kind="stable")[:10].tolist():
+            choose_in_table(page, layer, topic)
+            label = label_of(page)
+            for spot in page.execute_script(PLACES, np.flatnonzero(leading == topic).tolist()):
+                assert not covers(label, spot), (layer, topic)
+
+
+def test_what_the_pointer_told_of_another_layer_goes(page) -> None:
+    page.execute_script(
+        SPOTS + "const frame = canvas.getBoundingClientRect(), [x, y] = spot(23);"
+        "canvas.dispatchEvent(new PointerEvent('pointermove', {bubbles: true,"
+        "clientX: frame.left + x, clientY: frame.top + y}))"
+    )
+    tip = page.find_element("id", "map-tip")
+    assert tip.is_displayed()
+    click(page, ".theme h3 button")  # of the layer that the map shows
+    assert tip.is_displayed()
+    click(page, ".theme .chips button")  # of the layer below
+    assert not tip.is_displayed()
+
+
+def test_the_name_of_a_chosen_topic_leaves_the_open_document_free(page, data) -> None:
+    look(page, 390, 900)
+    spots = page.execute_script(PLACES, list(range(data.size)))
+    seen = 0
+    for topic in range(data.widths[1]):
+        choose_in_table(page, 2, topic)
+        under = [j for j, spot in enumerate(spots) if covers(label_of(page), spot)]
+        for number in under[:1]:
+            seen += 1
             page.execute_script(
-                "document.getElementById('search').value = arguments[0];"
-                "document.getElementById('layer').value = '0';"
-                "document.getElementById('layer').dispatchEvent(new Event('change'));"
-                "document.querySelector(`#table-body tr[data-topic='${arguments[0]}'] .open`).click()",
-                f"{layer}/{topic}",
-            )
-            canvas = page.find_element("id", "map-canvas")
-            ((x, y, half),) = json.loads(canvas.get_attribute("data-places"))
-            for px, py in page.execute_script(PLACES, np.flatnonzero(leading == topic).tolist()):
-                inside = abs(px - x) < half and y - 13 < py < y + 5
-                assert not inside, (layer, topic)
+                SPOTS + "const frame = canvas.getBoundingClientRect(), [x, y] = spot(arguments[0]);"
+                "canvas.dispatchEvent(new MouseEvent('click', {bubbles: true,"
+                "clientX: frame.left + x, clientY: frame.top + y}))", number,
+            )  # fmt: skip
+            assert not covers(label_of(page), spots[number]), (topic, number)
+    assert seen, "no document lies under the name of a topic"
