@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -161,7 +162,7 @@ def _grown_of(folders: list[Path], saved: list[Saved], title: str | None) -> Run
 def _judgement(series: Series) -> str:
     if not isfinite(series.ess):
         return f"{series.name}: too few sweeps to tell R-hat; run longer"
-    verdict = "" if series.rhat <= 1.01 else "; run longer"
+    verdict = "" if series.verdict == "mixed" else f"; {series.verdict}"
     return (
         f"{series.name}: R-hat {series.rhat:.3f}, effective sample size {series.ess:.0f}{verdict}"
     )
@@ -186,7 +187,7 @@ def page_data(
     settings = {key: value for key, value in {**arguments, **record}.items() if value is not None}
     if len(models) > 1:
         settings["seeds of the chains"] = ", ".join(str(_arguments(m).get("seed")) for m in models)
-    return report_data(
+    data = report_data(
         [model.result for model in models],
         first.saved.data,
         vocabulary=first.vocabulary,
@@ -201,6 +202,7 @@ def page_data(
         settings={key: str(value) for key, value in settings.items()},
         title=title or _title(record),
     )
+    return replace(data, folder=str(first.path))
 
 
 def _pattern_of(record: dict[str, Any], where: Path) -> str | None:

@@ -7,6 +7,7 @@ The affinity (Bhattacharyya) is 1 for equal topics and 0 for those that share no
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,7 +33,8 @@ def find_topics(
     vocabulary: Sequence[str] | None = None,
 ) -> list[tuple[Topic, float]]:
     """The ``n`` topics of a layer in which a word, or each of several, most often is, with the
-    share p(k | v) of its occurrences that they have, the mean over the words."""
+    share p(k | v) of its occurrences that they have, the mean over the words. Upper and lower case
+    matter only where a term is written like the word."""
     model = trained_network(model)
     layer, n = check_layer(model, layer), check_integer("n", n, 1)
     share = _shares(model, layer, _columns(model, words, vocabulary)).mean(axis=1)
@@ -85,22 +87,28 @@ def topic_stability(models: Sequence[Any], layer: int = 1) -> Matrix:
     return out
 
 
-def _shares(model: TrainedNetwork, layer: int, columns: list[int]) -> Matrix:
-    """(K, words): p(k | v)."""
-    joint = topic_weights(model, layer)[:, None] * project(model, layer)[:, columns]
+def _shares(model: TrainedNetwork, layer: int, columns: list[list[int]]) -> Matrix:
+    """(K, words): p(k | v), where v is any of the columns of a word."""
+    weights, psi = topic_weights(model, layer), project(model, layer)
+    joint = np.stack([(weights[:, None] * psi[:, own]).sum(axis=1) for own in columns], axis=1)
     return np.asarray(joint / np.maximum(joint.sum(axis=0), 1e-300))
 
 
-def _columns(model: TrainedNetwork, words: Any, vocabulary: Any) -> list[int]:
+def _columns(model: TrainedNetwork, words: Any, vocabulary: Any) -> list[list[int]]:
+    """Of each word the column of its term; where there is none, those of terms that differ from it
+    in upper and lower case alone."""
     names = term_names(model.vocabulary if vocabulary is None else vocabulary,
                        model.vocabulary_size)  # fmt: skip
     given = [words] if isinstance(words, str) else listed("words", words, "give a list of words")
     if not given:
         raise DataError("words: give at least one word")
-    number = {name: column for column, name in enumerate(names)}
+    number, alike = dict[str, list[int]](), dict[str, list[int]]()
+    for column, name in enumerate(names):
+        number[name] = [column]
+        alike.setdefault(_plain(name), []).append(column)
     unnamed = model.vocabulary is None and vocabulary is None
-    for word in given:
-        is_known = isinstance(word, str) and word in number
+    found = [number.get(w) or alike.get(_plain(w)) if isinstance(w, str) else None for w in given]
+    for word, is_known in zip(given, found, strict=True):
         if not is_known and unnamed:
             raise DataError(
                 f"{word!r}: the model does not know the names of its terms; give them as "
@@ -108,7 +116,12 @@ def _columns(model: TrainedNetwork, words: Any, vocabulary: Any) -> list[int]:
             )
         if not is_known:
             raise DataError(f"{word!r} is no term of the model.{_near(str(word), names)}")
-    return [number[word] for word in given]
+    return [columns for columns in found if columns]
+
+
+def _plain(word: str) -> str:
+    """A word as people type it; the page of a report does the same."""
+    return unicodedata.normalize("NFKC", word).lower()
 
 
 def _near(word: str, names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 from warnings import warn
@@ -188,26 +189,45 @@ def _borders(stages: Sequence[TrainedNetwork]) -> tuple[tuple[float, str], ...]:
 
 
 def _series(chains: Sequence[Sequence[TrainedNetwork]]) -> tuple[Series, ...]:
-    """The traces of all stages, end to end; the second half of the last stage has settled, or what
-    of it is not from before topics were merged."""
+    """The traces of all stages, end to end, at the sweeps that all chains noted; the second half
+    of the last stage has settled, or what of it is not from before topics were merged."""
     names = [name for name in chains[0][-1].traces if name not in ("sweep", BEFORE_MERGING)]
-    wider = max(int(np.count_nonzero(each[-1].traces.get(BEFORE_MERGING, ()))) for each in chains)
     out = []
     for name in names:
         joined = [_joined(stages, name) for stages in chains]
-        length = min(sweeps.size for sweeps, _ in joined)
-        if not length:
+        sweeps, values = _at_common_sweeps(joined)
+        if not sweeps.size:
             continue
-        last = chains[0][-1].traces[name].size
-        out.append(
-            Series(
-                _READABLE.get(name, name.replace("_", " ")),
-                joined[0][0][:length],
-                np.stack([values[:length] for _, values in joined]),
-                length - max(min(last // 2, last - wider, length), 0),
-            )
-        )
+        begin, present = (
+            max(_first(own, stages[-1].traces, name, merged)
+                for (own, _), stages in zip(joined, chains, strict=True))
+            for merged in (False, True)
+        )  # fmt: skip
+        half = sweeps.size - int((sweeps >= begin).sum()) // 2
+        readable = _READABLE.get(name, name.replace("_", " "))
+        settled = max(half, int((sweeps < present).sum()))
+        out.append(Series(readable, sweeps, values, settled))
     return tuple(out)
+
+
+def _at_common_sweeps(traces: Sequence[tuple[Matrix, Matrix]]) -> tuple[Matrix, Matrix]:
+    """The sweeps that all traces have, and the values there, (chains, sweeps)."""
+    first = traces[0][0]
+    if all(np.array_equal(sweeps, first) for sweeps, _ in traces):
+        return first, np.stack([values for _, values in traces])
+    common = reduce(np.intersect1d, [sweeps for sweeps, _ in traces])
+    found = []
+    for sweeps, values in traces:
+        unique, place = np.unique(sweeps, return_index=True)
+        found.append(values[place[np.isin(unique, common)]])
+    return common, np.stack(found)
+
+
+def _first(sweeps: Matrix, trace: Mapping[str, Any], name: str, merged: bool) -> float:
+    """The first sweep of the last stage that was noted, or that was after topics were merged."""
+    wider = np.count_nonzero(trace.get(BEFORE_MERGING, ())) if merged else 0
+    place = sweeps.size - np.size(trace.get(name, ())) + int(wider)
+    return float(np.append(sweeps, np.inf)[min(place, sweeps.size)])
 
 
 def _joined(stages: Sequence[TrainedNetwork], name: str) -> tuple[Matrix, Matrix]:

@@ -22,6 +22,10 @@ __all__ = ["Matrix", "ReportData", "Series", "proportions"]
 
 Matrix = NDArray[np.float64]
 
+# R-hat below this, with so many independent draws of each chain, 50 of each half, below which
+# R-hat itself is noise (Vehtari et al. 2021, see `pgbn.diagnostics`).
+_GOOD_RHAT, _LEAST_ESS = 1.01, 100
+
 
 def proportions(units: Matrix) -> Matrix:
     """θ_kj / θ_·j, equal parts where all are zero."""
@@ -58,6 +62,14 @@ class Series:
         """Rank-normalised split R-hat; with one chain it compares its two halves."""
         return split_rhat(self.values[:, self.settled :])
 
+    @property
+    def verdict(self) -> str:
+        """ "mixed", "run longer" if R-hat is too large, or "too few draws" to tell."""
+        if self.rhat > _GOOD_RHAT:
+            return "run longer"
+        enough = self.ess >= _LEAST_ESS * self.values.shape[0]  # not a number: not enough
+        return "mixed" if enough else "too few draws"
+
 
 @dataclass(frozen=True)
 class ReportData:
@@ -73,8 +85,9 @@ class ReportData:
     perplexity of held-out documents with so many layers. ``seed`` is that of the map. ``stages``
     are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks
     of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number);
-    ``length`` is the usual one of a document, and ``tokens`` the number in all, 0 if not known.
-    Words stand by ``relevance`` as in `pgbn.evaluation.topics`.
+    ``length`` is the usual one of a document, and ``tokens`` the number in all, 0 if not known;
+    ``folder`` is where the model is saved, if it is. Words stand by ``relevance`` as in
+    `pgbn.evaluation.topics`.
     """
 
     phi: tuple[Matrix, ...]
@@ -101,6 +114,7 @@ class ReportData:
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     length: float = 0.0
     tokens: float = 0.0
+    folder: str = ""
     relevance: float | None = None
 
     def __post_init__(self) -> None:
@@ -126,7 +140,7 @@ class ReportData:
         for name in ("titles", "texts"):
             if getattr(self, name) is not None and self.theta:
                 self._check_names(name, self.size)
-        for name in ("title", "repeat", "token_pattern"):
+        for name in ("title", "repeat", "token_pattern", "folder"):
             check_text(name, getattr(self, name))
         for name in ("dates", "classes"):
             entries = getattr(self, name)

@@ -22,6 +22,7 @@ from pgbn.report.parts.topics import topics_html
 from pgbn.report.parts.traces import traces_html, traces_payload
 from pgbn.report.parts.tree import tree_html
 from pgbn.report.parts.widths import widths_html
+from pgbn.report.text import clean_text
 
 __all__ = ["SECTIONS", "Section"]
 
@@ -45,7 +46,8 @@ SECTIONS = (
     Section("papers", "Documents", papers_html, shown=lambda data: bool(data.theta)),
     Section("map", "Map", map_html, map_payload, lambda data: bool(data.theta)),
     Section("groups", "Time and class", groups_html, groups_payload, has_groups),
-    Section("topics", "Table of topics", topics_html),
+    Section("topics", "Table of topics", topics_html,
+            lambda data: {"folder": clean_text(data.folder)}),
     Section("widths", "Layer widths", widths_html),
     Section("traces", "Convergence", traces_html, traces_payload, lambda data: bool(data.series)),
     Section("derivation", "Derivation",

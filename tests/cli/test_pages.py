@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -47,7 +48,12 @@ def test_report_of_several_chains(
     assert "seeds of the chains" in page
     assert '<h1 dir="auto">Two &lt;chains&gt;</h1>' in page
     assert run(["report", *map(str, chains), "-o", str(tmp_path / "r.html")]) == 0
-    assert "log likelihood: R-hat" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "log likelihood: R-hat" in told
+    for series in expected:
+        assert f"{series.name}: R-hat {series.rhat:.3f}" in told
+        assert series.verdict == "mixed" or f"; {series.verdict}\n" in told
+    assert f'"folder":{json.dumps(str(chains[0]))}' in page, "the page tells how to keep names"
     assert run([*fit, "-o", str(tmp_path / "c"), "--seed", "2", "--eta", "0.1"]) == 0
     assert run(["report", str(place / "model"), str(tmp_path / "c")]) == 1
     assert "eta=0.1, but eta=0.05" in capsys.readouterr().err

@@ -40,6 +40,25 @@ def test_a_word_is_found_in_the_topics_that_have_most_of_it(model):
         find_topics(model, "word1", layer=3)
 
 
+def test_case_matters_only_where_a_term_is_written_like_the_word(model):
+    named = replace(model, vocabulary=("rain", "Rain", "US", "us", "Sun", *NAMES[5:]))
+
+    def shares(words):
+        return [(topic.index, share) for topic, share in find_topics(named, words)]
+
+    def shares_of(columns):
+        joint = topic_weights(model, 1) * project(model, 1)[:, columns].sum(axis=1)
+        return pytest.approx(np.sort(joint / joint.sum())[::-1])
+
+    assert shares("Sun") == shares("sun") == shares("SUN")
+    assert [share for _, share in shares("US")] == shares_of([2])
+    assert [share for _, share in shares("us")] == shares_of([3])
+    assert [share for _, share in shares("RAIN")] == shares_of([0, 1])
+    assert keyword_labels(named, {"weather": ["SUN"]}) == keyword_labels(named, {"weather": "Sun"})
+    with pytest.raises(DataError, match="'moon' is no term"):
+        find_topics(named, "moon")
+
+
 def test_labels_by_keywords(model):
     labels = keyword_labels(
         model, {"begin": ["word0", "word1"], "end": "word19", "last": ["word18"]}

@@ -19,7 +19,7 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 __all__ = ["CONTRAST", "By", "Keys", "WebDriverWait", "choose_option", "click", "content", "look",
-           "needs_browser", "picture", "readable", "start_browser"]  # fmt: skip
+           "needs_browser", "open_page", "picture", "readable", "start_browser"]  # fmt: skip
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
@@ -61,7 +61,12 @@ def look(browser, width: int, height: int, scheme: str = "light") -> None:
         {"name": "prefers-reduced-motion", "value": "reduce"},  # the driver clicks while it scrolls
     ]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.get(browser.page_address)
+    open_page(browser, browser.page_address)
+
+
+def open_page(browser, address: str) -> None:
+    """Open a page, and wait until it has drawn itself."""
+    browser.get(address)
     ready = "return document.documentElement.dataset.ready === 'yes'"
     WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(ready))
 

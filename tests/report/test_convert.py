@@ -10,7 +10,7 @@ import pgbn as pg
 from pgbn.errors import DataError
 from pgbn.evaluation import completion_perplexity
 from pgbn.report import Series, report_data, report_html
-from pgbn.training import train_layerwise
+from pgbn.training import LayerwiseTraining, train_layerwise
 from tests.helpers.report_models import texts, trained, vocabulary
 
 
@@ -133,3 +133,36 @@ def test_held_out_perplexity_of_every_depth() -> None:
 def test_a_title_of_its_own() -> None:
     assert report_data(trained()).title == "Topics of 80 documents"
     assert report_data(trained(), title="Mine").title == "Mine"
+
+
+def begun_late(training: LayerwiseTraining, start: float) -> LayerwiseTraining:
+    """A training whose last trace begins after some sweeps of its top layer."""
+    deepest = training.deepest
+    late = deepest.traces["sweep"] > start
+    traces = {name: values[late] for name, values in deepest.traces.items()}
+    return replace(training, networks=(*training.networks[:-1], replace(deepest, traces=traces)))
+
+
+def test_a_trace_that_begins_late() -> None:
+    data = report_data(begun_late(trained(), 20))
+    sweeps = data.series[0].sweeps
+    assert sweeps[40] == 80 + 22
+    assert data.series[0].settled == 45  # the second half of what there is
+    assert sweeps.size == 50
+    assert "active topics of the top layer" in report_html(data)
+    nothing = report_data(begun_late(trained(), 99))
+    assert nothing.series[0].settled == nothing.series[0].sweeps.size == 40
+
+
+def test_chains_are_compared_at_the_same_sweeps() -> None:
+    """One of them was merged and has a trace that begins late, or was run for longer."""
+    first, second = trained(seed=1), trained(seed=2)
+    for chains in ([first, begun_late(second, 20)], [begun_late(first, 20), second]):
+        series = report_data(chains).series[0]
+        assert series.sweeps[38:42].tolist() == [78, 80, 102, 104]
+        assert series.values.shape == (2, 50)
+        assert series.settled == 45
+        for chain, values in zip((first, second), series.values, strict=True):
+            whole = report_data(chain).series[0]
+            kept = np.isin(whole.sweeps, series.sweeps)
+            np.testing.assert_array_equal(values, whole.values[0][kept])

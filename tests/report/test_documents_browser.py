@@ -2,10 +2,12 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from pgbn.report import write_report
 from pgbn.report.parts.overview import distinct_topics
 from tests.helpers.browser import (
     CONTRAST,
@@ -16,6 +18,7 @@ from tests.helpers.browser import (
     content,
     look,
     needs_browser,
+    open_page,
     picture,
 )  # fmt: skip
 from tests.helpers.report_models import titles
@@ -45,6 +48,15 @@ def test_the_first_screen_says_what_there_is(page, data) -> None:
     )
     click(page, ".theme [data-paper]")
     assert content(page, "#detail h2") == [titles()[number]]
+
+
+def test_lines_do_not_break_before_a_sign(page) -> None:
+    """Neither between 100 and %, nor before the dot between two words."""
+    unbroken = "return getComputedStyle(document.querySelector('.example .whole')).whiteSpace"
+    assert page.execute_script(unbroken) == "nowrap"
+    assert content(page, ".example .whole")[0].endswith(" %)")
+    dot = "return getComputedStyle(document.querySelector('#table-body .words bdi'), '::after').content"
+    assert page.execute_script(dot) == '"\u00a0· "'
 
 
 def test_where_a_topic_goes_adds_up_to_one(page, data) -> None:
@@ -78,6 +90,20 @@ def test_the_tree_holds_every_topic_once(page, data) -> None:
     click(page, "#unfold")
     assert page.execute_script(seen) == sum(data.widths)
     picture(page, "tree")
+
+
+def test_a_theme_that_holds_no_topic_says_why(page, data, tmp_path) -> None:
+    empty = 3
+    weights = data.weights[1] * np.where(np.arange(12) == empty, 1e-9, 1.0)
+    data = replace(data, weights=(data.weights[0], weights, data.weights[2]))
+    open_page(page, write_report(data, tmp_path / "page.html").as_uri())
+    full = int(parents(data, 1).argmax(axis=1)[0])
+    click(page, "#unfold")
+    said = "shares its topics with other themes"
+    for topic, expected in ((empty, True), (full, False)):
+        line = page.find_element(By.CSS_SELECTOR, f'#tree [data-topic="2/{topic}"]')
+        assert (said in line.find_element(By.CSS_SELECTOR, ".row").text) is expected
+        assert (said in line.get_attribute("aria-label")) is expected
 
 
 def test_the_tree_by_keyboard_and_by_word(page, data) -> None:
@@ -146,6 +172,15 @@ def test_a_document_is_found_and_read(page, data) -> None:
     assert content(page, "#detail h2") == ["No topic chosen"]
 
 
+def test_topics_and_colours_stand_above_the_text(page) -> None:
+    click(page, ".theme [data-paper]")
+    script = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
+    topics, key, text = (
+        page.execute_script(script, f"#detail {name}") for name in (".near", ".legend", ".text")
+    )
+    assert topics < key < text < 850, "and the text begins in the window"
+
+
 def test_a_point_of_the_map_is_a_document(page, data) -> None:
     names = json.loads(page.find_element(By.ID, "map-canvas").get_attribute("data-names"))
     assert len(set(names)) == len(names) >= 3
@@ -196,6 +231,21 @@ def test_topics_over_time_and_by_class(page, data) -> None:
         page.execute_script("return document.querySelectorAll('#time-place .spark').length") == 45
     )
     picture(page, "groups")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_shadow_of_a_wide_table_is_soft(page, scheme) -> None:
+    """Darker than the page, never brighter, and by a little."""
+    look(page, 1280, 900, scheme)
+    page_colour, shadow = page.execute_script("""
+      const pen = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+      const paint = (...colours) => { for (const colour of colours) { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); }
+        return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).reduce((a, b) => a + b) / 3; };
+      const style = getComputedStyle(document.getElementById('class-place')), page = getComputedStyle(document.body).backgroundColor;
+      const shadow = style.backgroundImage.split('-gradient').pop().match(/(rgba?|color)\\([^)]*\\)/)[0];
+      return [paint(page), paint(page, shadow)]""")
+    assert 0.4 * page_colour < shadow < page_colour
+    assert page_colour - shadow < 60
 
 
 def test_a_document_on_a_phone(page) -> None:

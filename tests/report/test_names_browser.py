@@ -1,6 +1,9 @@
 """Naming topics, and the map by keyboard, in headless Chromium."""
 
-from tests.helpers.browser import By, Keys, click, content, needs_browser, picture
+from dataclasses import replace
+
+from pgbn.report import write_report
+from tests.helpers.browser import By, Keys, click, content, needs_browser, open_page, picture
 
 pytestmark = needs_browser
 
@@ -68,6 +71,15 @@ def test_a_name_that_is_given_at_the_side_stands_everywhere(page) -> None:
     assert content(page, ".theme h3 strong") == []
 
 
+def test_the_command_names_the_folder_where_it_is_known(page, data, tmp_path) -> None:
+    known = replace(data, folder="my models/it's one")
+    open_page(page, write_report(known, tmp_path / "known.html").as_uri())
+    click(page, ".theme h3 button")
+    page.find_element(By.ID, "own-name").send_keys("rain", Keys.ENTER)
+    (command,) = content(page, "#name-command")
+    assert command.startswith("pgbn label 'my models/it'\\''s one' '2/")
+
+
 def test_a_topic_is_named_by_words(page, data) -> None:
     joint = data.weights[0][:, None] * data.phi[0]
     leading = data.phi[0].argmax(axis=1)
@@ -85,3 +97,19 @@ def test_a_topic_is_named_by_words(page, data) -> None:
         field.send_keys(text, Keys.ENTER)
         assert told in content(page, "#name-said")[0]
     assert content(page, "#name-command") == [f"pgbn label MODEL '1/{wanted}=rain'"]
+
+
+def test_case_matters_where_a_term_is_written_like_the_word(page, data, tmp_path) -> None:
+    """As in `pgbn.evaluation.find_topics`."""
+    joint = data.weights[0][:, None] * data.phi[0]
+    lead = {int(row.argmax()): k for k, row in enumerate(data.phi[0])}
+    found = [v for v, k in lead.items() if joint[:, v].argmax() == k]
+    small, large = [v for v in found if data.vocabulary[v].startswith("word")][:2]
+    words = list(data.vocabulary)
+    words[large] = words[small].upper()
+    known = replace(data, vocabulary=words)
+    open_page(page, write_report(known, tmp_path / "case.html").as_uri())
+    for word, column in ((words[small], small), (words[large], large)):
+        page.find_element(By.ID, "name-words").clear()
+        page.find_element(By.ID, "name-words").send_keys(f"x = {word}", Keys.ENTER)
+        assert content(page, "#name-said") == [f"Layer 1, topic {lead[column]}: {isolated('x')}"]

@@ -22,6 +22,7 @@ const percent = (share) => {
   return (value >= 10 ? value.toFixed(0) : value >= 0.1 ? value.toFixed(1) : value > 0 ? "<0.1" : "0") + " %";
 };
 const grouped = (number) => Number(number).toLocaleString("en").replaceAll(",", "\u202f");
+const several = (number, thing) => `${grouped(number)} ${thing}${number === 1 ? "" : "s"}`;
 
 // Text as people type it, for searching.
 const plain = (text) => text.normalize("NFKC").toLowerCase();

@@ -96,13 +96,13 @@ function heading(text) {
 }
 
 // A topic as a line that chooses it; its share may not be known.
-function topicRow(layer, topic, share, before = []) {
+function topicRow(layer, topic, share, words = 3) {
   const known = Number.isNaN(share) ? [] : [percent(share)];
   return make("li", {}, make("button", {
     type: "button", "data-choose": `${layer}/${topic}`,
     "aria-label": [`${sayTopic(layer, topic)}: ${mixed(nameOf(layer, topic))}`, ...known].join(", "),
     onclick: () => choose(layer, topic),
-  }, ...before, make("bdi", {}, mixed(nameOf(layer, topic))), make("span", { class: "number" }, ...known)));
+  }, make("bdi", {}, mixed(nameOf(layer, topic, words))), make("span", { class: "number" }, ...known)));
 }
 
 // A document as a line that opens it, with its first words.

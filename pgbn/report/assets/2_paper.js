@@ -18,7 +18,7 @@
 
   // The topics of the words, each with its colour; to choose one brings out its words.
   function legend(paper, place) {
-    const list = make("ul", { class: "legend", "aria-label": "Topics of the words" });
+    const list = make("ul", { class: "legend chips", "aria-label": "Topics of the words" });
     const count = (slot) => place.querySelectorAll(".s" + slot).length;
     const entry = (slot, name, said, size) => make("li", {}, make("button", { type: "button", "aria-pressed": "false", "data-slot": slot,
       "aria-label": `${said}: ${size} words; bring them out`,
@@ -28,7 +28,7 @@
         place.classList.toggle("only", on);
         place.querySelectorAll("mark").forEach((mark) => mark.classList.toggle("lit", on && Number(mark.dataset.slot) === slot));
       } }, make("span", { class: "dot s" + slot, "aria-hidden": "true" }), make("bdi", {}, name), make("span", { class: "number" }, String(size))));
-    paper.topics.forEach((topic, slot) => list.append(entry(slot, mixed(nameOf(1, topic)), `${sayTopic(1, topic)}, ${mixed(nameOf(1, topic))}`, count(slot))));
+    paper.topics.forEach((topic, slot) => list.append(entry(slot, mixed(nameOf(1, topic, 2)), `${sayTopic(1, topic)}, ${mixed(nameOf(1, topic))}`, count(slot))));
     if (count(colours)) list.append(entry(colours, "other topics", "Other topics", count(colours)));
     return list;
   }
@@ -46,20 +46,20 @@
     if (chosen.layer)
       out.push(make("button", { type: "button", class: "button", id: "paper-back", onclick: () => openPaper(-1) },
         `← ${sayTopic(chosen.layer, chosen.topic)}`));
-    if (paper && paper.text) {
-      const place = coloured(paper);
-      out.push(place);
-      if (paper.cut) out.push(make("p", { class: "note" }, `The first ${grouped(Array.from(paper.text).length)} characters; the rest was left out to keep the page small.`));
-      if (paper.topics.length) out.push(make("h3", {}, "Words by topic of layer 1"), legend(paper, place));
-    } else if (data.papers && data.papers.texts) {
-      out.push(make("p", { class: "note" }, papersFault || "The text of this document was left out to keep the page small."));
-    }
     const shares = sharesOf(number);
     for (let layer = depth; layer >= 1; layer--) {
       const rows = shares[layer - 1] || [];
       if (!rows.length) continue;
       out.push(make("h3", {}, Number.isNaN(rows[0].share) ? `Main topic in layer ${layer}` : `Topics in layer ${layer}`));
-      out.push(make("ul", { class: "near" }, ...rows.map((row) => topicRow(layer, row.topic, row.share))));
+      out.push(make("ul", { class: "near chips" }, ...rows.map((row) => topicRow(layer, row.topic, row.share, 2))));
+    }
+    if (paper && paper.text) {
+      const place = coloured(paper);
+      if (paper.topics.length) out.push(make("h3", {}, "Words by topic of layer 1"), legend(paper, place));
+      out.push(place);
+      if (paper.cut) out.push(make("p", { class: "note" }, `The first ${grouped(Array.from(paper.text).length)} characters; the rest was left out to keep the page small.`));
+    } else if (data.papers && data.papers.texts) {
+      out.push(make("p", { class: "note" }, papersFault || "The text of this document was left out to keep the page small."));
     }
     $("live").textContent = `${title} opened`;
     return out;

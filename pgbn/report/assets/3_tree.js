@@ -21,9 +21,11 @@
     const bar = make("span", { class: "share", "aria-hidden": "true" });
     bar.style.width = Math.max((100 * weight) / most, 0.5) + "%";
     const twist = make("span", { class: "twist", "aria-hidden": "true" });
-    const row = make("div", { class: "row" }, twist, make("span", { class: "bar" }, bar, make("bdi", {}, mixed(nameOf(layer, topic, 6)))),
+    const empty = layer > 1 && !own.length ? "shares its topics with other themes" : ""; // which hold more of them
+    const row = make("div", { class: "row" }, twist, make("span", { class: "bar" }, bar, make("bdi", {}, mixed(nameOf(layer, topic, 6))),
+      ...(empty ? [make("span", { class: "number" }, ` ${empty}`)] : [])),
       make("span", { class: "number" }, percent(weight)));
-    const size = own.length ? `, holds ${own.length} topics of layer ${layer - 1}` : "";
+    const size = own.length ? `, holds ${several(own.length, "topic")} of layer ${layer - 1}` : empty && `, ${empty}`;
     const item = make("li", { role: "treeitem", tabindex: "-1", "data-topic": id, "aria-level": depth - layer + 1, "aria-selected": "false",
       "aria-label": `${sayTopic(layer, topic)}: ${nameOf(layer, topic, 6).map(isolate).join(", ")}; ${percent(weight)}${size}` }, row);
     if (own.length) {

@@ -53,16 +53,14 @@
       named = x(sweep);
       svg.append(make("text", { class: "soft", x: named, y: 11, "text-anchor": "middle" }, "+ " + label));
     }
-    // What runs in from outside is drawn too, and cut at the frame; a new layer is a new line.
+    // What runs in from outside is drawn too, and cut at the frame.
     const frame = make("svg", { x: 0, y: top - 2, width, height: height - top - bottom + 4, viewBox: `0 ${top - 2} ${width} ${height - top - bottom + 4}` });
-    const stageOf = (sweep) => data.stages.filter(([start]) => sweep > start).length;
     svg.append(frame);
     series.values.forEach((values, chain) => {
-      let path = "", before = -1;
+      let path = "", down = false;
       values.forEach((value, i) => {
-        const stage = stageOf(series.sweeps[i]);
-        if (value !== null) path += (before === stage ? "L" : "M") + x(series.sweeps[i]).toFixed(1) + " " + y(value).toFixed(1);
-        before = value === null ? -1 : stage;
+        if (value !== null) path += (down ? "L" : "M") + x(series.sweeps[i]).toFixed(1) + " " + y(value).toFixed(1);
+        down = value !== null;
       });
       frame.append(make("path", { class: "trace", d: path, stroke: `var(--c${chain % 8})`, "stroke-dasharray": chain >= 8 ? "4 2" : undefined }));
     });

@@ -4,7 +4,7 @@
   if (!canvas) return;
   const points = decode(data.map.points, Uint16Array);
   const leading = data.map.leading.map((text) => decode(text, Uint16Array));
-  const count = data.map.count, colours = 8;
+  const count = data.map.count, colours = 8, pale = 0.4;
   const tip = $("map-tip"), legend = $("map-legend");
   let layer = data.themes, lit = -1, top = [], cursor = -1; // the cursor of the keyboard is a point
   const numberOf = (i) => (mapNumbers ? mapNumbers[i] : i);
@@ -24,18 +24,18 @@
     for (const pass of [0, 1, 2])
       for (let i = 0; i < count; i++) {
         const topic = list[i], place = rank.has(topic) ? rank.get(topic) : -1;
-        const level = lit >= 0 ? (topic === lit ? 2 : 0) : place < 0 ? 0 : 1;
-        if (level !== pass) continue;
-        // A chosen topic without a colour of its own is as dark as text: no other topic is.
-        pen.fillStyle = pass && place >= 0 ? palette[place] : pass ? ink : other;
-        pen.globalAlpha = pass === 0 ? (lit >= 0 ? 0.3 : 0.55) : 0.75;
+        if (pass !== (topic === lit ? 2 : place < 0 ? 0 : 1)) continue;
+        // A chosen topic without a colour of its own is as dark as text: no other topic is. Beside
+        // it the others keep their colours, which the legend has, but are pale.
+        pen.fillStyle = place >= 0 ? palette[place] : pass === 2 ? ink : other;
+        pen.globalAlpha = (pass === 2 ? 0.9 : pass ? 0.75 : 0.55) * (lit >= 0 && pass < 2 ? pale : 1);
         const [x, y] = spot(i);
         pen.beginPath();
         pen.arc(x, y, pass === 2 ? radius + 0.6 : radius, 0, 7);
         pen.fill();
       }
     labels(pen, ink, style.getPropertyValue("--surface").trim());
-    ring(pen, ink, mapNumbers ? mapNumbers.indexOf(chosen.paper) : chosen.paper, 7); // the open document
+    ring(pen, ink, open(), 7);
     if (document.activeElement === canvas) ring(pen, style.getPropertyValue("--accent").trim(), cursor, 10);
   }
 
@@ -57,6 +57,27 @@
     return best.own ? [best.x / best.own, best.y / best.own] : null;
   }
 
+  // The place of the open document among the points.
+  const open = () => (mapNumbers ? mapNumbers.indexOf(chosen.paper) : chosen.paper);
+
+  // Where a name may stand: by its home, or, of a chosen topic, as near as it covers none of the
+  // topic's points, nor the open document, or fewest of them.
+  function places(home, half) {
+    const inside = (x) => Math.max(half, Math.min(canvas.clientWidth - half, x));
+    const steps = lit < 0 ? [0, 16, -16, 32, -32] : Array.from({ length: 27 }, (_, i) => 8 * (i - 13));
+    const asides = lit < 0 ? [0] : [0, -0.5, 0.5, -1, 1, -1.5, 1.5].map((part) => part * half);
+    const free = asides.flatMap((dx) => steps.map((dy) => ({ x: inside(home[0] + dx), y: home[1] + dy, away: Math.abs(dx) + Math.abs(dy), hides: 0 })))
+      .filter(({ y }) => y > 14 && y < canvas.clientHeight - 6);
+    if (lit < 0) return free;
+    for (let i = 0; i < count; i++)
+      if (leading[layer - 1][i] === lit || i === open()) {
+        const [px, py] = spot(i), around = i === open() ? 11 : 5;
+        for (const each of free)
+          if (Math.abs(px - each.x) < half + around && py > each.y - 12 - around && py < each.y + 4 + around) each.hides += 1;
+      }
+    return free.sort((a, b) => a.hides - b.hides || a.away - b.away);
+  }
+
   // The names of the coloured topics, or of the chosen one, by their documents, where there is room.
   function labels(pen, ink, halo) {
     const taken = [], every = lit >= 0 ? [lit] : top;
@@ -73,17 +94,18 @@
       const home = crowded(topic);
       if (!home) continue;
       const text = told(topic), half = pen.measureText(text).width / 2 + 3;
-      const x = Math.max(half, Math.min(canvas.clientWidth - half, home[0])), wanted = home[1];
-      const free = [0, 16, -16, 32, -32].map((step) => wanted + step).find((y) => y > 14 && y < canvas.clientHeight - 6 &&
+      const found = places(home, half).find(({ x, y }) =>
         taken.every((box) => Math.abs(box.x - x) > box.half + half || Math.abs(box.y - y) > 15));
-      if (free === undefined) continue;
-      taken.push({ x, y: free, half, text });
+      if (!found) continue;
+      const { x, y } = found;
+      taken.push({ x, y, half, text });
       pen.strokeStyle = halo;
-      pen.strokeText(text, x, free);
+      pen.strokeText(text, x, y);
       pen.fillStyle = ink;
-      pen.fillText(text, x, free);
+      pen.fillText(text, x, y);
     }
     canvas.dataset.names = JSON.stringify(taken.map((box) => box.text));
+    canvas.dataset.places = JSON.stringify(taken.map((box) => [box.x, box.y, box.half]));
   }
 
   function ring(pen, colour, at, radius) {
@@ -107,13 +129,14 @@
     legend.replaceChildren(...shown.map(([topic, size], i) => {
       const dot = make("span", { class: "dot", "aria-hidden": "true" });
       dot.style.background = i < colours ? `var(--c${i})` : "var(--ink)";
+      dot.style.opacity = lit < 0 || topic === lit ? 1 : pale;
       return make("li", {}, make("button", { type: "button", "aria-pressed": topic === lit, "data-topic": `${layer}/${topic}`,
         "aria-label": `${sayTopic(layer, topic)}: ${mixed(nameOf(layer, topic))}, main topic of ${size} documents`,
         onclick: () => (topic === lit ? choose(0, -1) : choose(layer, topic)) },
       dot, make("bdi", {}, mixed(nameOf(layer, topic))), make("span", { class: "number" }, grouped(size))));
     }));
-    const rest = order.slice(colours).reduce((sum, entry) => sum + entry[1], 0);
-    $("map-rest").textContent = rest ? `Grey: ${grouped(rest)} documents led by ${order.length - top.length} other topics.` : "";
+    const others = order.slice(colours).filter(([topic]) => topic !== lit), rest = others.reduce((sum, entry) => sum + entry[1], 0);
+    $("map-rest").textContent = rest ? `Grey: ${several(rest, "document")} led by ${several(others.length, "other topic")}.` : "";
   }
 
   function nearest(event) {
@@ -154,8 +177,8 @@
   }
   canvas.addEventListener("focus", () => {
     if (!count || !canvas.matches(":focus-visible")) return;
-    const open = mapNumbers ? mapNumbers.indexOf(chosen.paper) : chosen.paper, first = leading[layer - 1].indexOf(lit >= 0 ? lit : top[0]);
-    move(open >= 0 ? open : cursor >= 0 ? cursor : Math.max(first, 0));
+    const first = leading[layer - 1].indexOf(lit >= 0 ? lit : top[0]);
+    move(open() >= 0 ? open() : cursor >= 0 ? cursor : Math.max(first, 0));
   });
   canvas.addEventListener("blur", () => { tip.hidden = true; draw(); });
   canvas.addEventListener("keydown", (event) => {
@@ -177,9 +200,10 @@
   });
   onChoice(() => {
     const holder = document.activeElement && legend.contains(document.activeElement) ? document.activeElement.dataset.topic : "";
-    if (chosen.layer) {
+    if (chosen.layer && chosen.layer !== layer) {
       layer = chosen.layer;
       $("map-layer").value = layer;
+      tip.hidden = true; // it tells the topic of another layer
     }
     lit = chosen.layer ? chosen.topic : -1;
     entries();

@@ -2,6 +2,7 @@
 // before any script runs, follows. They last as long as the page is open, so it says how to keep them.
 (() => {
   const quoted = (text) => "'" + text.replaceAll("'", "'\\''") + "'";
+  const folder = !data.folder ? "MODEL" : /^[\w./-]+$/.test(data.folder) ? data.folder : quoted(data.folder);
   function show() {
     for (const button of document.querySelectorAll("#overview [data-choose]")) {
       const [layer, topic] = button.dataset.choose.split("/").map(Number), label = labelOf(layer, topic);
@@ -12,15 +13,18 @@
       if (label.length) button.prepend(make("strong", {}, make("bdi", {}, label[0]), " "));
     }
     $("kept-names").hidden = !own.size;
-    $("name-command").textContent = "pgbn label MODEL " + [...own].map(([place, text]) => quoted(`${place}=${text}`)).join(" ");
+    $("name-command").textContent = `pgbn label ${folder} ` + [...own].map(([place, text]) => quoted(`${place}=${text}`)).join(" ");
   }
 
   // The topic that has most of the occurrences of some words, of those that the page knows of.
   function topicOf(layer, words) {
     const { topics, weights } = data.layers[layer - 1], score = weights.map(() => 0);
     for (const word of words) {
+      // Upper and lower case matter only where a term is written like the word, as in pgbn label.
+      const known = topics.some(([numbers]) => numbers.some((number) => data.words[number] === word));
+      const is = (term) => (known ? term === word : plain(term) === plain(word));
       const counts = topics.map(([numbers, shares], k) =>
-        numbers.reduce((sum, number, i) => sum + (plain(data.words[number]) === word ? weights[k] * shares[i] : 0), 0));
+        numbers.reduce((sum, number, i) => sum + (is(data.words[number]) ? weights[k] * shares[i] : 0), 0));
       const total = counts.reduce((sum, value) => sum + value, 0);
       if (!(total > 0)) throw word;
       counts.forEach((value, k) => { score[k] += value / total; });
@@ -30,7 +34,7 @@
   $("name-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const [name, list = ""] = $("name-words").value.split("="), layer = Number($("name-layer").value);
-    const words = plain(list).split(/[\s,]+/).filter(Boolean);
+    const words = list.split(/[\s,]+/).filter(Boolean);
     if (!name.trim() || !words.length) {
       $("name-said").textContent = "Give a name and words: weather = rain, sun";
       return;

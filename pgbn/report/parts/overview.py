@@ -151,7 +151,8 @@ def _example(data: ReportData, layer: int, k: int, number: int) -> str:
     said = html_text(clean_text(data.name_of(number)[:90]))
     return (
         f'<p class="example">For example <button type="button" data-paper="{number}" '
-        f'aria-label="Read {said}"><bdi>{title}</bdi></button> ({share}){text}</p>'
+        f'aria-label="Read {said}"><bdi>{title}</bdi></button> <span class="whole">({share})</span>'
+        f"{text}</p>"
     )
 
 

@@ -14,7 +14,6 @@ from pgbn.report.text import clean_text, grouped, html_table, html_text, several
 
 __all__ = ["diagnosis_html", "traces_html", "traces_payload"]
 
-_GOOD_RHAT = 1.01
 _POINTS = 500  # points of a trace
 _FALLS = (
     "The log likelihood is that of the documents that the model was trained on. It may fall where "
@@ -22,11 +21,17 @@ _FALLS = (
     "documents, so that they follow the very words of that document less closely. For the same "
     "reason other documents are often predicted better, which held-out perplexity tells."
 )
-_LONGER = (
-    "“Run longer”: the chain was still on its way, and other sweeps would give other figures. A "
-    "first look at what is in the data is possible all the same; for figures to rely on, give it "
-    "more sweeps, and compare several seeds."
-)
+_MEANS = {
+    "run longer": (
+        "“Run longer”: the chain was still on its way, and other sweeps would give other figures. "
+        "A first look at what is in the data is possible all the same; for figures to rely on, "
+        "give it more sweeps, and compare several seeds."
+    ),
+    "too few draws": (
+        "“Too few draws”: an effective sample size below 100 for each chain cannot tell whether "
+        "the chain has settled, whatever R-hat is; give it more sweeps."
+    ),
+}
 
 
 def traces_html(data: ReportData) -> str:
@@ -68,29 +73,22 @@ def diagnosis_html(traces: Sequence[Series], sweeps: str = "shaded sweeps") -> s
         f"effective sample size) and R-hat (rank-normalised, split) are of the {sweeps}."
     )
     table = html_table(heads, map(_diagnosis, traces), "Convergence of label-free quantities")
-    longer = f'<p class="note">{_LONGER}</p>' if any(map(_unsettled, traces)) else ""
-    return f'<p class="note">{note}</p>{table}{longer}'
-
-
-def _unsettled(series: Series) -> bool:
-    return bool(np.isfinite(series.rhat) and series.rhat > _GOOD_RHAT)
+    found = {series.verdict for series in traces}
+    meant = "".join(f'<p class="note">{_MEANS[each]}</p>' for each in _MEANS if each in found)
+    return f'<p class="note">{note}</p>{table}{meant}'
 
 
 def _diagnosis(series: Series) -> list[str]:
     values = series.values[:, series.settled :]
-    ess, rhat = series.ess, series.rhat
-    if not np.isfinite(rhat):
-        verdict = "too few draws"
-    elif _unsettled(series):
-        verdict = '<span class="warn">run longer</span>'
-    else:
-        verdict = "mixed"
+    ess, rhat, verdict = series.ess, series.rhat, series.verdict
+    if verdict == "run longer":
+        verdict = f'<span class="warn">{verdict}</span>'
     return [
         html_text(series.name),
         _number(float(values.mean()), 5) if values.size else "–",
         _number(float(values.std()), 3) if values.size else "–",
         f"{ess:.0f}" if np.isfinite(ess) else "–",
-        f"{rhat:.3f}" if np.isfinite(rhat) else "–",
+        f"{rhat:.3f}".replace("inf", "∞") if not np.isnan(rhat) else "–",
         verdict,
     ]
 
