@@ -211,8 +211,14 @@ def in_order(what: str, axes: tuple[str, ...], value: Any) -> Any:
     """A value with named dims (an ``xarray.DataArray``) with its dims in the order of ``axes``.
 
     Other values have no names and go by position, as do the names dim_0, dim_1, … which xarray
-    gives to dims that have none.
+    gives to dims that have none. An ``xarray.Dataset``, which is several arrays, is refused.
     """
+    if hasattr(value, "data_vars"):
+        names = ", ".join(map(repr, list(value.data_vars)[:5]))
+        raise DataError(
+            f"{what}: an xarray.Dataset of {names or 'no arrays'}; give one of its arrays, a "
+            "DataArray: dataset[name]"
+        )
     dims = getattr(value, "dims", None)
     if not isinstance(dims, tuple) or not hasattr(value, "transpose"):
         return value

@@ -137,9 +137,11 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             return INTERRUPTED
         except Exception as error:
             if type(error).__name__ == "Abort":  # how older versions of typer pass Ctrl-C on
-                return INTERRUPTED
+                if not isinstance(error.__cause__, EOFError):
+                    return INTERRUPTED
+                error = error.__cause__  # of a file that we read: no command asks a question
             if output.debug:
-                raise
+                raise error
             return _complain(error, output)
 
 

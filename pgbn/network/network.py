@@ -118,7 +118,7 @@ class Network(Verbs):
         for dim, size in sizes.items():
             if dim not in known:
                 raise NetworkError(f"sizes: no node has a dim {dim!r}.{did_you_mean(dim, known)}")
-            check_size(dim, size)
+            check_size(dim, size, 2**62)  # numbers of cells are integers
         return {dim: int(size) for dim, size in sizes.items()}
 
     def role(self, name: str) -> str:
@@ -235,10 +235,11 @@ class Network(Verbs):
         return network_from_json(text)
 
 
-def check_size(dim: str, size: Any) -> int:
+def check_size(dim: str, size: Any, below: int | None = None) -> int:
     """The size of a dim is a positive integer (an integral float will do)."""
-    if not is_integral(size) or size < 1:
-        raise NetworkError(f"sizes: {dim}={size!r} must be a positive integer, such as {dim}=10")
+    if not is_integral(size) or size < 1 or (below is not None and size >= below):
+        allowed = f"a positive integer{'' if below is None else ' below 2^62'}"
+        raise NetworkError(f"sizes: {dim}={size!r:.60} must be {allowed}, such as {dim}=10")
     return int(size)
 
 

@@ -17,6 +17,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ from pgbn.storage.in_parts import join_parts, parts_are_named
 from pgbn.storage.memory import check_bytes
 from pgbn.storage.npz import file_digest, read_npz
 
-__all__ = ["MANIFEST", "body_digest", "is_archive", "read_arrays", "read_manifest"]
+__all__ = ["MANIFEST", "FolderArrays", "body_digest", "is_archive", "read_arrays",
+           "read_manifest"]  # fmt: skip
 
 FORMAT, MANIFEST = "pgbn-model", "model.json"
 VERSIONS = (1, 2)  # without, and with groups in parts
@@ -123,6 +125,17 @@ def read_arrays(folder: str | Path, body: Mapping[str, Any], group: str) -> dict
         return found
     rows = [_read_file(folder, body, name) for name in parts["files"]]
     return {**found, **join_parts(parts["axes"], rows)}
+
+
+@dataclass(frozen=True)
+class FolderArrays:
+    """The groups of a folder, each read when it is asked for."""
+
+    folder: Path
+    body: Mapping[str, Any]
+
+    def __call__(self, group: str) -> dict[str, NDArray[Any]]:
+        return read_arrays(self.folder, self.body, group)
 
 
 def _read_file(folder: str | Path, body: Mapping[str, Any], name: str) -> dict[str, NDArray[Any]]:

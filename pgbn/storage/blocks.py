@@ -11,6 +11,7 @@ In a folder a block is a file with a checksum, which is compared whenever the bl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,15 +24,15 @@ from numpy.typing import NDArray
 from pgbn.checks import is_finite_number, is_integral
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.codecs import Files, register_decoder
-from pgbn.storage.folders import read_folder
+from pgbn.storage.folders import read_folder, saying_where
 from pgbn.storage.memory import check_bytes
 from pgbn.storage.names import read_names
-from pgbn.storage.sparse import read_rows
+from pgbn.storage.sparse import MOST_COLUMNS, check_sum, read_rows
 
 __all__ = ["BLOCK_ROWS", "Corpus", "FolderCorpus", "counts_of"]
 
 BLOCK_ROWS = 4096
-_MOST = 2**62  # what a size can be
+_MOST = 2**62 - 1  # what a size can be
 _BYTES = 24  # that a cell takes while all of them are read: twice 4 + 8
 
 
@@ -126,10 +127,14 @@ class FolderCorpus(Corpus):
 
     def __init__(self, content: Mapping[str, Any], files: Files) -> None:
         rows, columns = content["rows"], content["columns"]
-        for key, least in (("rows", 0), ("columns", 0), ("block_rows", 1), ("entries", 0)):
-            if not is_integral(content[key]) or not least <= content[key] < _MOST:
+        for key, least, most in (
+            ("rows", 0, _MOST), ("columns", 0, MOST_COLUMNS), ("block_rows", 1, _MOST),
+            ("entries", 0, _MOST),
+        ):  # fmt: skip
+            if not is_integral(content[key]) or not least <= content[key] <= most:
                 raise StorageError(f"damaged: {key} is {content[key]!r:.60}, which is no such size")
-        if not is_finite_number(content["total"]) or not isinstance(content["options"], dict):
+        total, options = content["total"], content["options"]
+        if not is_finite_number(total) or total < 0 or not isinstance(options, dict):
             raise StorageError("damaged: the total or the options of the corpus are senseless")
         object.__setattr__(self, "_size", (int(rows), int(columns)))
         object.__setattr__(self, "_content", content)
@@ -167,8 +172,15 @@ class FolderCorpus(Corpus):
     def vocabulary(self) -> list[str] | None:
         if not self._content["named"]:
             return None
-        arrays = self._files("vocabulary")
-        return read_names(arrays["text"], arrays["ends"])
+        with saying_where(self._folder), saying_where("the vocabulary"):
+            arrays = self._files("vocabulary")
+            names = read_names(arrays["text"], arrays["ends"])
+            if not len(names) == len(set(names)) == self._size[1]:
+                raise StorageError(
+                    f"damaged: {len(names)} names, {len(set(names))} of them different, for "
+                    f"{self._size[1]} columns; build the corpus anew"
+                )
+            return names
 
     @property
     def labels(self) -> list[str]:
@@ -186,23 +198,32 @@ class FolderCorpus(Corpus):
         return sp.csr_array(sp.vstack(list(self.blocks()), format="csr"))
 
     def block(self, number: int) -> sp.csr_array:
-        found = read_rows(self._arrays(number))
-        wanted = min(self.block_rows, self._size[0] - number * self.block_rows), self._size[1]
-        if found.shape != wanted:
-            raise StorageError(f"damaged: block {number} has the shape {found.shape}, not {wanted}")
-        return found
+        with self._reading(number) as (arrays, rows):
+            found, wanted = read_rows(arrays), (rows, self._size[1])
+            if found.shape != wanted:
+                raise StorageError(f"damaged: it has the shape {found.shape}, not {wanted}")
+            check_sum("damaged", found.data)
+            return found
 
     def block_labels(self, number: int) -> list[str]:
-        arrays = self._arrays(number)
-        return read_names(arrays["text"], arrays["ends"])
+        with self._reading(number) as (arrays, rows):
+            names = read_names(arrays["text"], arrays["ends"])
+            if len(names) != rows:
+                raise StorageError(f"damaged: {len(names)} names of {rows} documents")
+            return names
 
-    def _arrays(self, number: int) -> dict[str, NDArray[Any]]:
+    @contextmanager
+    def _reading(self, number: int) -> Iterator[tuple[dict[str, NDArray[Any]], int]]:
+        """The arrays and the number of rows of a block; errors name the block."""
         first = self._check_block(number) * self.block_rows
-        try:
-            return self._files(f"block/{number}")
-        except StorageError as error:
-            last = min(first + self.block_rows, self._size[0]) - 1
-            raise StorageError(f"block {number} (documents {first} to {last}): {error}") from error
+        last = min(first + self.block_rows, self._size[0]) - 1
+        place = f"block {int(number)} (documents {first} to {last})"
+        with saying_where(self._folder), saying_where(place):
+            yield self._files(f"block/{int(number)}"), last - first + 1
+
+    @property
+    def _folder(self) -> str:
+        return str(getattr(self._files, "folder", "the corpus"))
 
     def __repr__(self) -> str:
         rows, columns = self._size
@@ -221,6 +242,9 @@ def counts_of(X: Any) -> Any:
 
 
 def _decode(content: Mapping[str, Any], files: Files, **_: Any) -> FolderCorpus:
+    for key in ("complete", "named"):
+        if not isinstance(content[key], bool):
+            raise StorageError(f"damaged: {key} is {content[key]!r:.60}, not true or false")
     if not content["complete"]:
         raise StorageError(
             f"a corpus whose build has not ended, after {content['rows']} documents; build it "

@@ -9,8 +9,6 @@ many documents they hold. Who builds again with the same arguments goes on after
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,22 +17,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import (
-    check_flag,
-    check_integer,
-    check_names,
-    check_path,
-    is_finite_number,
-    is_integral,
-)
+from pgbn.checks import check_flag, check_integer, check_names, check_path
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive, read_arrays, read_manifest
 from pgbn.storage.blocks import BLOCK_ROWS, Corpus, FolderCorpus
+from pgbn.storage.build_settings import as_plain, digest, is_sound
 from pgbn.storage.codecs import Group
+from pgbn.storage.corpus import check_distinct
+from pgbn.storage.folders import saying_where
 from pgbn.storage.names import name_arrays, read_names
 from pgbn.storage.sources import Batch, DocumentSource, FileReading, source_of
-from pgbn.storage.sparse import row_arrays
-from pgbn.storage.term_choice import TermCounts, chosen_terms, make_vectorizer
+from pgbn.storage.sparse import check_sum, row_arrays
+from pgbn.storage.term_choice import Row, TermCounts, chosen_terms, make_vectorizer, read_run
 from pgbn.storage.writing import write, writing
 
 __all__ = ["Report", "build_corpus"]
@@ -77,31 +71,21 @@ def build_corpus(
     check_flag("overwrite", overwrite)
     chosen = {name: value for name, value in options.items() if value is not None}
     names = None if vocabulary is None else check_names("vocabulary", vocabulary)
+    check_distinct("vocabulary", names or ())
     found, folder = source_of(source, reading), check_path("folder", folder)
     settings = {
         "source": found.description(),
         "reading": asdict(reading),
         "options": chosen,
         "block_rows": int(block_rows),
-        "vocabulary": None if names is None else _digest(names),
+        "vocabulary": None if names is None else digest(names),
     }
     with writing(folder, "corpus"):
-        build = _Build(folder, _as_plain(settings), overwrite, progress)
+        build = _Build(folder, as_plain(settings), overwrite, progress)
         if not build.content["complete"]:
             with found.prepared(build.folder):
                 build.run(found, names, chosen)
     return Corpus.open(folder)
-
-
-def _digest(names: Sequence[str]) -> str:
-    return hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _as_plain(settings: Mapping[str, Any]) -> Any:
-    try:
-        return json.loads(json.dumps(settings))
-    except (TypeError, ValueError) as error:
-        raise DataError(f"options: a corpus keeps its options as JSON ({error})") from None
 
 
 class _Build:
@@ -134,7 +118,7 @@ class _Build:
                 "overwrite=True"
             )
         content, new = body["content"].get("object"), self.content["settings"]
-        if not _is_sound(content, self.content):
+        if not is_sound(content, self.content):
             raise StorageError(f"{self.folder}: damaged; give overwrite=True to build it anew")
         old = content["settings"]
         if old != new:
@@ -152,8 +136,9 @@ class _Build:
     ) -> None:
         """Read the source, and write what it holds."""
         if self.content["named"]:  # a build that goes on
-            arrays = read_arrays(self.folder, read_manifest(self.folder), "vocabulary")
-            given: list[str] | None = read_names(arrays["text"], arrays["ends"])
+            with saying_where(self.folder):
+                arrays = read_arrays(self.folder, read_manifest(self.folder), "vocabulary")
+                given: list[str] | None = read_names(arrays["text"], arrays["ends"])
         else:
             given = names if source.terms is None else source.terms
             if given is None and source.repeats and _has_texts(source):
@@ -189,11 +174,15 @@ class _Build:
         self.content.update(read=read, runs=[*self.content["runs"], len(parts)])
         self._commit()
 
-    def _runs(self) -> Iterator[Iterator[Group]]:
+    def _runs(self) -> Iterator[Iterator[list[Row]]]:
         body = read_manifest(self.folder)
-        for run, parts in enumerate(self.content["runs"]):
-            names = [f"runs/{run}/{number}" for number in range(parts)]
-            yield (read_arrays(self.folder, body, name) for name in names)
+        return (self._run(body, run, parts) for run, parts in enumerate(self.content["runs"]))
+
+    def _run(self, body: Mapping[str, Any], run: int, parts: int) -> Iterator[list[Row]]:
+        for number in range(parts):  # as many as the manifest says: it may say anything
+            with saying_where(self.folder):
+                rows = read_run(read_arrays(self.folder, body, f"runs/{run}/{number}"))
+            yield rows
 
     def _write_blocks(self, source: DocumentSource, count: Count) -> None:
         """The second pass: blocks of counts."""
@@ -238,6 +227,8 @@ class _Build:
             **row_arrays(block.shape, block.indptr, block.indices, block.data),
             **name_arrays(names),
         }
+        check_sum(f"source: up to document {content['rows'] + block.shape[0]}", block.data,
+                    content["total"])  # fmt: skip
         content["rows"] += block.shape[0]
         content["entries"] += int(block.nnz)
         content["total"] += block.data.sum().item()
@@ -250,21 +241,6 @@ class _Build:
         content = {"object": self.content, "vocabulary": None, "labels": None, "record": {}}
         self.groups = write(self.folder, "corpus", content, self.pending, self.groups)
         self.pending = {}
-
-
-def _is_sound(found: Any, fresh: Mapping[str, Any]) -> bool:
-    """Whether what a folder says of its build has the form of what a build begins with."""
-    if not isinstance(found, dict) or found.keys() != fresh.keys():
-        return False
-    sizes = [found[key] for key in ("rows", "entries", "read", "block_rows")]
-    sizes += found["runs"] if isinstance(found["runs"], list) else [None]
-    sizes += [] if found["columns"] is None else [found["columns"]]
-    return (
-        all(is_integral(size) and 0 <= size < 2**62 for size in sizes)
-        and all(isinstance(found[key], dict) for key in ("settings", "options"))
-        and all(isinstance(found[key], bool) for key in ("complete", "named"))
-        and is_finite_number(found["total"])
-    )
 
 
 Count = Callable[[Batch], sp.csr_array]

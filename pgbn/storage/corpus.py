@@ -8,7 +8,6 @@ Texts are cut into terms by scikit-learn's CountVectorizer (the extra ``pgbn[cli
 
 from __future__ import annotations
 
-import codecs
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,11 +24,12 @@ from pgbn.storage.bounded import check_source
 from pgbn.storage.count_files import MATRICES, read_matrix
 from pgbn.storage.memory import check_bytes, memory
 from pgbn.storage.stop_words import TOKEN, with_stop_words
-from pgbn.storage.texts import TABLES, read_texts, readable, text_lines
+from pgbn.storage.texts import TABLES, check_encoding, read_texts, readable, text_lines
 
 __all__ = [
     "FORMATS",
     "TOKEN",
+    "check_distinct",
     "check_reading",
     "column_names",
     "count_terms",
@@ -66,10 +66,7 @@ def read_corpus(
     ngram_range; see `count_terms`.
     """
     path = check_path("path", path)
-    try:
-        codecs.lookup(encoding)
-    except (LookupError, TypeError, ValueError) as error:
-        raise DataError(f"encoding={encoding!r}: {error}") from None
+    check_encoding(encoding)
     if not _exists(path):
         raise DataError(f"{path}: no such file or folder")
     if format is None and is_archive(path):
@@ -95,16 +92,22 @@ def column_names(
     names = inside
     if terms is not None:
         named = check_path("terms", terms)
-        check_source(named)
-        names = list(text_lines(named, encoding))
+        with readable(named, encoding):
+            check_source(named)
+            names = list(text_lines(named, encoding))
     if names is not None and len(names) != columns:
         raise DataError(
             f"{terms or path}: {len(names)} names of terms, but the matrix has {columns} columns"
         )
-    if names is not None and len(set(names)) < len(names):
-        twice = next(name for name, n in Counter(names).items() if n > 1)
-        raise DataError(f"{terms or path}: two columns are called {twice!r}; rename one")
+    check_distinct(terms or path, names or ())
     return names
+
+
+def check_distinct(where: object, names: Sequence[str]) -> None:
+    """Refuse a name that comes twice."""
+    if len(set(names)) < len(names):
+        twice = next(name for name, n in Counter(names).items() if n > 1)
+        raise DataError(f"{where}: two columns are called {twice!r}; rename one")
 
 
 def check_reading(path: Path, kind: str, column: str, label: Any, terms: Any) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from pgbn.checks import check_unmasked
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.bounded import is_packed, open_bytes
 from pgbn.storage.matrix_market import read_market
 from pgbn.storage.memory import check_bytes
 from pgbn.storage.npz import check_entries, is_plain
-from pgbn.storage.sparse import check_sparse
+from pgbn.storage.sparse import check_sparse, check_sum
 
 __all__ = ["MATRICES", "as_counts", "read_matrix"]
 
@@ -73,8 +74,14 @@ def _names(path: Path, terms: Any) -> list[str]:
 
 def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
     """Whole numbers as integers; other numbers are left to the model's check."""
+    check_unmasked(str(path), matrix)
     if not sp.issparse(matrix):
-        matrix = np.asarray(matrix)
+        try:
+            matrix = np.asarray(matrix)
+        except ValueError:  # rows of several lengths
+            raise DataError(
+                f"{path}: {matrix!r:.60} is no matrix; give documents × terms"
+            ) from None
     if matrix.ndim != 2 or matrix.dtype.kind not in "iufb" or 0 in matrix.shape:
         raise DataError(
             f"{path}: an array of shape {matrix.shape} and dtype {matrix.dtype}; give numbers, "
@@ -84,13 +91,20 @@ def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
         raise DataError(
             f"{path}: numbers of the dtype {matrix.dtype}; give float32, float64 or integers"
         )
-    if matrix.dtype.kind == "u" and matrix.size and int(matrix.max()) >= 2**63:
-        raise DataError(f"{path}: the value {int(matrix.max())}; give numbers below 2^63")
     if sp.issparse(matrix):
         check_sparse(str(path), matrix)
-    out = sp.csr_array(matrix)
-    if not np.isfinite(out.data).all():
+        matrix = matrix if matrix.format in ("coo", "csr", "csc", "bsr") else matrix.tocsr()
+    else:
+        matrix = sp.csr_array(matrix)
+    # from here on data are the numbers that were given; several may be parts of one cell
+    if matrix.dtype == np.uint64 and (matrix.data >= 2**63).any():
+        raise DataError(f"{path}: the value {int(matrix.data.max())}; give numbers below 2^63")
+    if matrix.dtype.kind in "iu":  # small ones could overflow where parts are added
+        matrix = matrix.astype(np.int64, copy=False)
+    if not np.isfinite(matrix.data).all():
         raise DataError(f"{path}: the matrix has values that are not finite")
+    check_sum(path, matrix.data)
+    out = sp.csr_array(matrix)
     if out.data.size and out.data.min() < 0:
         raise DataError(f"{path}: the matrix has negative values (least: {out.data.min():g})")
     if out.indices.size and (out.indices.min() < 0 or out.indices.max() >= out.shape[1]):
@@ -98,4 +112,5 @@ def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
     small = out.dtype.kind != "f" or bool((out.data < 2.0**53).all())  # whole and exact
     if small and bool((out.data == np.floor(out.data)).all()):
         out = out.astype(np.int64)
+        check_sum(path, out.data)
     return out

@@ -10,22 +10,22 @@ is loaded: there are no pickles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pgbn.checks import check_mapping, check_names, check_path
 from pgbn.errors import PgbnError, StorageError
-from pgbn.storage.archive import MANIFEST, read_arrays, read_manifest
+from pgbn.storage.archive import MANIFEST, FolderArrays, read_manifest
 from pgbn.storage.codecs import Group, check_loadable, decode, encode, encode_documents
 from pgbn.storage.in_parts import InParts
 from pgbn.storage.kept_columns import check_kept, kept_arrays, read_kept
 from pgbn.storage.sparse import read_rows
 from pgbn.storage.writing import write
 
-__all__ = ["Saved", "check_content", "load", "open_saved", "read_folder", "save"]
+__all__ = ["Saved", "check_content", "load", "open_saved", "read_folder", "save", "saying_where"]
 
 Result = TypeVar("Result")
 
@@ -137,18 +137,28 @@ def read_folder(
     while True:
         body = read_manifest(folder)
         try:
-            # absolute: what is read when it is asked for is asked for from any folder
-            return read(body, partial(read_arrays, folder.absolute(), body))
-        except StorageError as error:
-            if read_manifest(folder)["files"] != body["files"]:
-                continue  # a writer replaced the files while we read them
-            if str(folder) in str(error):
+            with saying_where(folder):
+                # absolute: what is read when it is asked for is asked for from any folder
+                return read(body, FolderArrays(folder.absolute(), body))
+        except StorageError:
+            if read_manifest(folder)["files"] == body["files"]:
                 raise
-            raise StorageError(f"{folder}: {error}") from error
-        except PgbnError as error:
-            # the checksums are right, so the files are as they were written
-            raise StorageError(f"{folder}: cannot be read here: {error}") from error
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
-                AssertionError, RecursionError, MemoryError) as error:  # fmt: skip
-            detail = f"{type(error).__name__}: {error}"
-            raise StorageError(f"{folder}: not what this pgbn can read ({detail})") from error
+            # else a writer replaced the files while we read them
+
+
+@contextmanager
+def saying_where(place: object) -> Iterator[None]:
+    """Whatever is wrong with what a folder holds, as a `StorageError` that names the place."""
+    try:
+        yield
+    except StorageError as error:
+        if str(place) in str(error):
+            raise
+        raise StorageError(f"{place}: {error}") from error
+    except PgbnError as error:
+        # the checksums are right, so the files are as they were written
+        raise StorageError(f"{place}: cannot be read here: {error}") from error
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
+            AssertionError, RecursionError, MemoryError) as error:  # fmt: skip
+        detail = f"{type(error).__name__}: {error}"
+        raise StorageError(f"{place}: not what this pgbn can read ({detail})") from error

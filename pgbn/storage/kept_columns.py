@@ -70,7 +70,9 @@ def _read(name: str, data: Any, size: Any) -> list[str]:
     damaged = StorageError(f"damaged: the kept column {name!r} is not a list of texts")
     if data.dtype != np.uint8 or data.ndim != 1 or getattr(size, "shape", None) != (1,):
         raise damaged
-    length = int(size[0])
+    length = int(size[0]) if size.dtype.kind in "iu" else -1
+    if length < 0:  # -1 + 1 bytes would be as many as there are
+        raise damaged
     check_bytes(f"the kept column {name!r}", 8 * length, "it cannot be read here")
     unpacker = zlib.decompressobj()
     try:

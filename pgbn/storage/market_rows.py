@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pgbn.errors import DataError
 from pgbn.storage.count_files import as_counts
 from pgbn.storage.matrix_market import market_blocks, market_shape
-from pgbn.storage.sparse import check_filled
+from pgbn.storage.sparse import check_column_count, check_filled
 
 __all__ = ["MarketRows"]
 
@@ -36,6 +36,7 @@ class MarketRows:
         self.path = path
         rows, columns, entries = market_shape(path)
         check_filled(path, rows, entries)
+        check_column_count(path, columns)
         self.shape = rows, columns
         ranges = max(1, -(-entries // ENTRIES))
         self.length = min(max(1, -(-rows // ranges)), ENTRIES)
@@ -83,4 +84,4 @@ class MarketRows:
             cells = np.fromfile(file, _CELL) if file.exists() else np.empty(0, _CELL)
             place = (cells["row"] - first, cells["column"])
             matrix = sp.coo_array((cells["value"], place), shape=(rows, self.shape[1]))
-            yield first, as_counts(self.path, matrix.tocsr())
+            yield first, as_counts(self.path, matrix)

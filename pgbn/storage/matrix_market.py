@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from pgbn.errors import DataError
 from pgbn.storage.bounded import forget, open_bytes
 from pgbn.storage.memory import check_bytes
+from pgbn.storage.texts import readable
 
 __all__ = ["market_blocks", "market_shape", "read_market"]
 
@@ -82,7 +83,7 @@ def read_market(path: Path) -> Any:
 
 def market_shape(path: Path) -> tuple[int, int, int]:
     """Rows, columns and entries, as the header of a sparse matrix says."""
-    with open_bytes(path) as file:
+    with readable(path), open_bytes(path) as file:
         head = _read_sparse_head(path, file)
     return *head.shape, head.entries
 
@@ -90,7 +91,7 @@ def market_shape(path: Path) -> tuple[int, int, int]:
 def market_blocks(path: Path) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
     """The rows and columns, from 0 on, and the values of a sparse matrix, some entries at a time:
     the file may be larger than memory."""
-    with open_bytes(path) as file:
+    with readable(path), open_bytes(path) as file:
         head, found = _read_sparse_head(path, file), 0
         for rows, columns, *last in _read_blocks(head, file):
             found += rows.size
@@ -119,7 +120,7 @@ def _assemble(head: _Head, rows: NDArray[Any], columns: NDArray[Any], *last: NDA
             np.concatenate((columns, rows[apart])),
         )
         values = np.concatenate((values, values[apart]))
-    if values.sum(dtype=np.float64) >= _LIMIT and values.dtype == np.int64:
+    if values.dtype == np.int64 and values.sum(dtype=np.float64) >= _LIMIT:
         raise _wrong(head, "the values add up to 2^63 or more; give smaller counts")
     return sp.coo_array((values, (rows - 1, columns - 1)), shape=head.shape)
 
@@ -128,7 +129,8 @@ def _assemble(head: _Head, rows: NDArray[Any], columns: NDArray[Any], *last: NDA
 
 
 def _read_head(path: Path, file: IO[bytes]) -> _Head:
-    banner = file.readline(LONGEST).split()
+    head = _Head(path, "", False, False, (0, 0), 0, 1)
+    banner = _read_line(head, file).split()
     words = [word.decode("latin-1").lower() for word in banner]
     if len(words) != 5 or words[0] != "%%matrixmarket" or words[1] != "matrix":
         raise DataError(
@@ -145,7 +147,7 @@ def _read_head(path: Path, file: IO[bytes]) -> _Head:
             f"{field!r}, {symmetry!r}; give 'coordinate' or 'array', 'integer', 'real' or "
             "'pattern', 'general' or 'symmetric'"
         )
-    head = _Head(path, field, dense, symmetry == "symmetric", (0, 0), 0, 1)
+    head.field, head.dense, head.symmetric = field, dense, symmetry == "symmetric"
     sizes = _read_sizes(head, file)
     head.shape = sizes[0], sizes[1]
     head.entries = math.prod(sizes) if dense else sizes[2]
@@ -160,8 +162,8 @@ def _read_head(path: Path, file: IO[bytes]) -> _Head:
 def _read_sizes(head: _Head, file: IO[bytes]) -> list[int]:
     """From the first line that is neither a comment nor empty."""
     while True:
-        line = file.readline(LONGEST)
         head.line += 1
+        line = _read_line(head, file)
         if not line:
             raise _wrong(head, f"no line with the sizes of the matrix; {_REMEDY}")
         if not line.startswith(b"%") and line.strip():
@@ -173,6 +175,16 @@ def _read_sizes(head: _Head, file: IO[bytes]) -> list[int]:
     return [int(word) for word in words]
 
 
+def _read_line(head: _Head, file: IO[bytes]) -> bytes:
+    """A line, or of a comment that is too long its beginning: the rest must not pass for a line."""
+    line = part = file.readline(LONGEST)
+    while len(part) == LONGEST and not part.endswith(b"\n"):
+        if not line.startswith(b"%") or head.line == 1:
+            raise _wrong(head, f"a line of {LONGEST} bytes or more; {_REMEDY}")
+        part = file.readline(LONGEST)
+    return line
+
+
 # ---- entries ------------------------------------------------------------------------------
 
 
@@ -181,7 +193,7 @@ def _read_blocks(head: _Head, file: IO[bytes]) -> Iterator[list[NDArray[Any]]]:
     found = 0
     while block := file.read(BLOCK):
         if not block.endswith(b"\n"):
-            block += file.readline(LONGEST)
+            block += _read_line(replace(head, line=head.line + block.count(b"\n")), file)
         columns = _read_block(head, block)
         if columns is None:
             raise _find_wrong(head, block)

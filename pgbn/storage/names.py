@@ -23,9 +23,9 @@ def name_arrays(names: Sequence[str]) -> Group:
 
 def read_names(text: Any, ends: Any) -> list[str]:
     """The texts again, checked."""
-    edges = np.concatenate(([0], np.asarray(ends))).astype(np.int64)
     if text.ndim != 1 or text.dtype != np.uint8 or ends.ndim != 1 or ends.dtype.kind not in "iu":
         raise StorageError("the names are damaged: not the arrays of a list of texts")
+    edges = np.concatenate(([0], ends)).astype(np.int64)
     if (np.diff(edges) < 0).any() or edges[-1] != text.size:
         raise StorageError("the names are damaged: their ends do not fit their text")
     whole = text.tobytes()

@@ -20,18 +20,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import check_path
+from pgbn.checks import check_path, in_order
 from pgbn.errors import DataError
 from pgbn.storage.bounded import check_source
 from pgbn.storage.corpus import check_reading, column_names, file_format
 from pgbn.storage.count_files import MATRICES, as_counts, read_matrix
 from pgbn.storage.market_rows import MarketRows
-from pgbn.storage.texts import read_texts, readable
+from pgbn.storage.texts import check_encoding, read_texts, readable
 
 __all__ = ["Batch", "DocumentSource", "FileReading", "source_of"]
 
-ROWS, CHARACTERS = 1024, 2**24  # of a batch of texts, at most; one longer text is a batch
-CELLS, ROWS = 2**20, 2**16  # of a batch of counts, at most
+DOCUMENTS = ("doc", "term")  # what the dims of a matrix are called, where they have names
+# Of a batch, at most: documents, characters of texts (one longer text is a batch), cells of counts.
+ROWS, CHARACTERS, CELLS = 2**16, 2**24, 2**20
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,8 @@ class _MatrixFile(DocumentSource):
 
     def __init__(self, path: Path, kind: str, reading: FileReading) -> None:
         self.path = path
-        self.counts, inside = read_matrix(path, kind)
+        with readable(path, reading.encoding):
+            self.counts, inside = read_matrix(path, kind)
         self.columns = self.counts.shape[1]
         self.terms = column_names(path, self.columns, reading.terms, reading.encoding, inside)
 
@@ -156,7 +158,8 @@ class _MarketFile(DocumentSource):
 
 class _Given(DocumentSource):
     """Texts, lists of texts or matrices from Python code: a function that gives an iterable, or an
-    iterable. An iterator can be read only once."""
+    iterable. An iterator can be read only once. Named dims (of xarray) go by their names, doc and
+    term."""
 
     def __init__(self, given: Callable[[], Iterable[Any]] | Iterable[Any]) -> None:
         self.given, self.repeats = given, not isinstance(given, Iterator)
@@ -177,13 +180,21 @@ class _Given(DocumentSource):
                 yield Batch([str(first + n) for n in range(len(new))], new)
                 done += len(texts)
             else:
-                rows = as_counts(f"the batch from document {done} on", item)
+                what = f"the batch from document {done} on"
+                rows = as_counts(what, in_order(what, DOCUMENTS, item))
                 yield from _by_rows(rows, max(skip - done, 0), done)
                 done += rows.shape[0]
 
 
 def _is_texts(item: Any) -> bool:
     return isinstance(item, list | tuple) and all(isinstance(each, str) for each in item)
+
+
+def _is_matrix(source: Any) -> bool:
+    """Whether it is one matrix, and no iterable of them: arrays, sparse or with names too."""
+    if sp.issparse(source) or isinstance(source, np.ndarray) or hasattr(source, "data_vars"):
+        return True
+    return hasattr(source, "__array__") and getattr(source, "ndim", 0) > 1
 
 
 def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
@@ -215,6 +226,7 @@ def _stamp(path: Path) -> list[Any]:
 def source_of(source: Any, reading: FileReading) -> DocumentSource:
     """The source that an argument stands for: a path, a list of paths, a matrix, an iterable, or a
     function that gives an iterable."""
+    check_encoding(reading.encoding)
     if isinstance(source, str | Path):
         path = check_path("source", source)
         kind = _kind(path, reading)
@@ -229,7 +241,7 @@ def source_of(source: Any, reading: FileReading) -> DocumentSource:
         return found
     if reading != FileReading(encoding=reading.encoding):
         raise DataError("format, column, label, terms: only for files; leave them out")
-    if sp.issparse(source) or isinstance(source, np.ndarray):
+    if _is_matrix(source):
         return _Given([source])
     if callable(source) or isinstance(source, Iterable):
         return _Given(source)

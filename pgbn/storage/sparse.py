@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,21 @@ from pgbn.errors import DataError, StorageError
 from pgbn.storage.codecs import Group
 from pgbn.storage.memory import check_bytes
 
-__all__ = ["check_filled", "check_rows", "check_sparse", "compact", "read_rows", "row_arrays"]
+__all__ = ["MOST_COLUMNS", "check_column_count", "check_filled", "check_rows", "check_sparse",
+           "check_sum", "compact", "read_rows", "row_arrays"]  # fmt: skip
 
 MANY_ROWS = 2_000_000  # some of which may be empty
+MOST_COLUMNS = 2**31 - 1  # whose numbers take four bytes
 
 
 def check_sparse(name: str, matrix: Any) -> None:
-    """Refuse a sparse matrix whose indices point outside it (scipy would follow them), or whose
-    rows do not fit into memory, or are nearly all empty: 60 bytes may claim any number of them."""
+    """Refuse a sparse matrix whose indices point outside it (scipy would follow them), that has too
+    many columns, or whose rows do not fit into memory, or are nearly all empty: 60 bytes may claim
+    any number of them."""
     check_filled(name, matrix.shape[0], matrix.nnz)
     check_bytes(f"{name} of shape {matrix.shape}", 40 * matrix.shape[0],
                 "leave empty rows out")  # fmt: skip
+    check_column_count(name, matrix.shape[-1])
     try:
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
@@ -30,6 +35,23 @@ def check_sparse(name: str, matrix: Any) -> None:
             matrix._check()
     except (ValueError, TypeError, IndexError) as error:
         raise DataError(f"{name}: a damaged sparse matrix ({error})") from None
+
+
+def check_column_count(name: object, columns: int) -> None:
+    """Refuse columns whose numbers would wrap."""
+    if columns > MOST_COLUMNS:
+        raise DataError(f"{name}: {columns} columns; give fewer than 2^31")
+
+
+def check_sum(name: object, values: NDArray[Any], before: float = 0) -> None:
+    """Refuse finite values that add up, with ``before``, to what no number of their kind can hold:
+    a sum of integers would wrap, a sum of reals be infinite."""
+    real = values.dtype.kind == "f" or isinstance(before, float)
+    with np.errstate(over="ignore"):
+        total = float(np.abs(values, dtype=np.float64).sum() + before)
+    if not total < (math.inf if real else 2.0**63):
+        most = "1.7e308" if real else "2^63"
+        raise DataError(f"{name}: the values add up to {most} or more; give smaller ones")
 
 
 def check_filled(name: object, rows: int, entries: int) -> None:
@@ -71,10 +93,16 @@ def row_arrays(shape: tuple[int, ...], indptr: Any, indices: Any, values: Any) -
 
 
 def read_rows(arrays: Group) -> sp.csr_array:
-    """The matrix again, checked."""
-    rows, columns = (int(size) for size in arrays["shape"])
+    """The matrix again, checked: numbers from 0 on."""
+    shape = arrays["shape"]
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
+        raise StorageError("the data are damaged: their shape is not that of a matrix")
+    rows, columns = (int(size) for size in shape)
     indptr, indices, values = (arrays[name] for name in ("indptr", "indices", "values"))
     check_rows(indptr, indices, values, rows, columns)
+    if (values < 0).any() or (values.dtype == np.uint64 and (values >= 2**63).any()):
+        raise StorageError("the data are damaged: a count is negative, or 2^63 or more")
     kind = np.int64 if values.dtype.kind in "iu" else np.float64
-    parts = (values.astype(kind), indices.astype(np.int32), indptr.astype(np.int64))
+    index = np.int32 if columns <= MOST_COLUMNS else np.int64
+    parts = (values.astype(kind), indices.astype(index), indptr.astype(np.int64))
     return sp.csr_array(parts, shape=(rows, columns))

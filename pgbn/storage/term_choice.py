@@ -11,18 +11,18 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
 
 from pgbn.checks import is_integral
-from pgbn.errors import DataError
+from pgbn.errors import DataError, StorageError
 from pgbn.storage.codecs import Group
 from pgbn.storage.names import name_arrays, read_names
 from pgbn.storage.stop_words import TOKEN, with_stop_words
 
-__all__ = ["LIMITS", "TermCounts", "chosen_terms", "make_vectorizer"]
+__all__ = ["LIMITS", "Row", "TermCounts", "chosen_terms", "make_vectorizer", "read_run"]
 
 LIMITS = ("min_df", "max_df", "max_features")
 MOST_TERMS = 2**20  # that are counted in memory, about
@@ -87,7 +87,7 @@ class TermCounts:
 
 
 def chosen_terms(
-    runs: Iterable[Iterable[Group]], rows: int, options: Mapping[str, Any]
+    runs: Iterable[Iterable[list[Row]]], rows: int, options: Mapping[str, Any]
 ) -> list[str]:
     """The terms that are kept, in order, of runs of counts over ``rows`` documents in all; the
     parts of a run are read when they are needed."""
@@ -118,9 +118,9 @@ def _number_of(name: str, value: Any, rows: int) -> float:
     )
 
 
-def _merged(runs: Iterable[Iterable[Group]]) -> Iterator[Row]:
+def _merged(runs: Iterable[Iterable[list[Row]]]) -> Iterator[Row]:
     """All terms in order, each once."""
-    rows = heapq.merge(*(_rows(run) for run in runs))
+    rows = heapq.merge(*(chain.from_iterable(run) for run in runs))
     for term, same in groupby(rows, key=lambda row: row[0]):
         documents = total = 0
         for row in same:
@@ -128,7 +128,9 @@ def _merged(runs: Iterable[Iterable[Group]]) -> Iterator[Row]:
         yield term, documents, total
 
 
-def _rows(run: Iterable[Group]) -> Iterator[Row]:
-    for part in run:
-        names = read_names(part["text"], part["ends"])
-        yield from zip(names, part["documents"].tolist(), part["total"].tolist(), strict=True)
+def read_run(part: Group) -> list[Row]:
+    """The rows of a part that `TermCounts.take` gave, checked."""
+    names, counts = read_names(part["text"], part["ends"]), (part["documents"], part["total"])
+    if any(each.shape != (len(names),) or each.dtype.kind not in "iu" for each in counts):
+        raise StorageError("damaged: not the counts of terms")
+    return list(zip(names, *(each.tolist() for each in counts), strict=True))

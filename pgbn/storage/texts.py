@@ -6,6 +6,7 @@ is larger than memory.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import sys
@@ -13,19 +14,28 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.bounded import forget, open_text
 
-__all__ = ["TABLES", "marked", "read_texts", "readable", "text_lines"]
+__all__ = ["TABLES", "check_encoding", "marked", "read_texts", "readable", "text_lines"]
 
 TABLES = ("csv", "jsonl", "parquet")  # formats with columns
 
 Texts = Iterator[tuple[str, str]]
 
 
+def check_encoding(encoding: Any) -> None:
+    """Refuse what is no encoding of Python's."""
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, TypeError, ValueError) as error:
+        raise DataError(f"encoding={encoding!r:.60}: {error}") from None
+
+
 @contextmanager
-def readable(path: Path, encoding: str) -> Iterator[None]:
+def readable(path: Path, encoding: str = "utf-8") -> Iterator[None]:
     """What goes wrong while a file is read, in words."""
     try:
         yield

@@ -225,8 +225,11 @@ def _write_manifest(part: Path, body: Mapping[str, Any]) -> None:
 
 
 def _sweep_up(folder: Path, files: Mapping[str, Entry]) -> None:
-    """Remove what writers that were killed have left."""
-    parts = [path for path in folder.iterdir() if _PART.fullmatch(path.name)]
+    """Remove what writers that were killed have left: files, and no folder of the same name."""
+    parts = [
+        path for path in folder.iterdir()
+        if _PART.fullmatch(path.name) and (path.is_symlink() or not path.is_dir())
+    ]  # fmt: skip
     for path in parts:
         with suppress(StorageError):  # it was killed before any array took its name
             if path.name.startswith(f".{MANIFEST}"):

@@ -13,6 +13,7 @@ from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.engine.run.progress import Clock, check_callback, live
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor, executor_of
+from pgbn.storage.memory import check_bytes
 from pgbn.training.averages import Means
 from pgbn.training.beginning import (
     check_resumed,
@@ -191,6 +192,8 @@ def _sampler(
 
 def _check_room(settings: Settings, family: Family, data: Mapping[str, Cells]) -> None:
     """Refuse a first layer that memory cannot hold."""
+    check_bytes(f"max_width={settings.max_width}: the first layer", 8 * settings.budget(),
+                "give a smaller one")  # fmt: skip
     network = family.network((settings.budget(),))
     sizes = complete_sizes(network, {}, {name: cells.shape for name, cells in data.items()})
     check_fits(network, sizes, argument=f"max_width={settings.max_width}: ")

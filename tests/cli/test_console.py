@@ -14,7 +14,7 @@ pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 import pgbn
 from pgbn.cli import run_command as run
-from pgbn.cli.console import output
+from pgbn.cli.console import Output, guarded, output
 from tests.helpers.commands import FAST
 
 
@@ -168,3 +168,23 @@ def test_the_number_of_topics_by_other_names(
     assert run(words.split()) == 2
     assert "is no option of pgbn" in (said := capsys.readouterr().err)
     assert "--max-width 100,30,10" in said
+
+
+def test_the_end_of_a_file_is_no_interruption(capsys: pytest.CaptureFixture[str]) -> None:
+    """typer takes an EOFError for Ctrl-D at a question; no command asks one."""
+
+    def ended() -> None:
+        try:
+            raise EOFError("the file ended")
+        except EOFError as error:
+            raise Abort from error
+
+    class Abort(RuntimeError):
+        pass
+
+    def stopped() -> None:
+        raise Abort
+
+    assert guarded(ended, Output()) == 1
+    assert "EOFError: the file ended (a bug?" in capsys.readouterr().err
+    assert guarded(stopped, Output()) == 130

@@ -27,6 +27,13 @@ def test_estimators_go_by_name() -> None:
         one.transform(xarray.DataArray(X, dims=("row", "column")))
 
 
+def test_a_dataset_is_refused_by_name() -> None:
+    dataset = xarray.DataArray(X, dims=("doc", "term"), name="counts").to_dataset()
+    for model in (pgbn.PGBN(3, 1), pgbn.PFA(3)):
+        with pytest.raises(DataError, match=r"X: an xarray.Dataset of 'counts'; give one of its"):
+            model.fit(dataset)
+
+
 def test_reports_and_units_go_by_name(tmp_path: Path) -> None:
     few = {"burn_in": 2, "collect": 1, "transform_burn_in": 1, "transform_samples": 1}
     model = pgbn.PFA(3, random_state=0, **few).fit(X)

@@ -29,6 +29,8 @@ REFUSED: dict[str, Case] = {
     "none": (lambda: sized({"doc": None}), NetworkError, ["doc=None", "positive integer"]),
     "nan": (lambda: sized({"doc": float("nan")}), NetworkError, ["doc=nan"]),
     "infinite": (lambda: sized({"doc": float("inf")}), NetworkError, ["doc=inf"]),
+    "huge": (lambda: sized({"doc": 10**400}), NetworkError, ["sizes: doc=1000", "below 2^62"]),
+    "huge float": (lambda: sized({"doc": 1e300}), NetworkError, ["doc=1e+300", "below 2^62"]),
     "bool": (lambda: sized({"doc": True}), NetworkError, ["doc=True"]),
     "not a dict": (lambda: sized(3), NetworkError, ["sizes=3", "dict"]),
     "no such node": (lambda: sized({})["thta"], NetworkError, ["'thta'", "Did you mean 'theta'?"]),

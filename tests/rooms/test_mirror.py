@@ -53,8 +53,7 @@ TOGETHER = {
     "storage/bounded.py": "storage/test_corpus.py",
     "storage/texts.py": "storage/test_corpus.py",
     "storage/market_rows.py": "storage/test_build.py",
-    "storage/sources.py": "storage/test_build.py",
-    "storage/term_choice.py": "storage/test_build.py",
+    "storage/build_settings.py": "storage/test_build.py",
     "storage/sparse.py": "engine/run/test_codec.py",
     **{
         f"zoo/{name}.py": "zoo/test_zoo.py"

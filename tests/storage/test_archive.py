@@ -119,7 +119,7 @@ def test_reader_while_a_writer_replaces(folder: Path, trained: pgbn.LayerwiseTra
             pgbn.save(trained.deepest, folder)
         return real(*arguments)
 
-    monkeypatch.setattr("pgbn.storage.folders.read_arrays", slow)
+    monkeypatch.setattr("pgbn.storage.archive.read_arrays", slow)
     assert isinstance(pgbn.load(folder), pgbn.TrainedNetwork)
 
 

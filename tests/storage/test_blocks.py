@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pgbn
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import memory
 from pgbn.storage.blocks import counts_of
+from pgbn.storage.npz import write_npz
 from tests.helpers.saved import forge
 
 
@@ -87,3 +89,100 @@ def test_forged_sizes_are_refused_when_it_is_opened(stored, tmp_path, key, value
     forge(folder, lambda body: body["content"]["object"].update({key: value}))
     with pytest.raises(StorageError, match="corpus: damaged"):
         pgbn.Corpus.open(folder)
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("complete", "no"), ("complete", 1), ("named", "yes"), ("named", None), ("total", -5),
+    ("columns", 2**31),
+])  # fmt: skip
+def test_a_yes_or_no_is_one(stored, tmp_path, key, value) -> None:
+    """ "no" counted as yes."""
+    folder = tmp_path / "corpus"
+    forge(folder, lambda body: body["content"]["object"].update({key: value}))
+    for read in (pgbn.Corpus.open, pgbn.load):
+        with pytest.raises(StorageError, match="corpus: damaged"):
+            read(folder)
+
+
+# ---- arrays with valid checksums that make no sense -----------------------------------------
+
+
+def without(name: str):
+    return lambda arrays: {key: array for key, array in arrays.items() if key != name}
+
+
+def with_(**changed):
+    return lambda arrays: arrays | {name: change(arrays[name]) for name, change in changed.items()}
+
+
+def forged(folder: Path, group: str, change) -> pgbn.Corpus:
+    """The corpus, with arrays of one group changed."""
+    pgbn.Corpus.build(np.arange(1, 13).reshape(4, 3), folder, vocabulary=list("abc"), block_rows=2)
+    body = pgbn.storage.archive.read_manifest(folder)
+    arrays = change(pgbn.storage.archive.read_arrays(folder, body, group))
+    data = BytesIO()
+    write_npz(data, arrays)
+    forge(folder, lambda body: body["groups"].update({group: body["groups"]["forged"]}),
+          forged=data.getvalue())  # fmt: skip
+    return pgbn.Corpus.open(folder)
+
+
+COUNTS = {
+    "no shape": without("shape"), "no values": without("values"),
+    "a shape of three": with_(shape=lambda a: np.array([2, 3, 1])),
+    "a shape of NaN": with_(shape=lambda a: np.array([2.0, np.nan])),
+    "rows -1": with_(shape=lambda a: np.array([-1, 3]), indptr=lambda a: np.zeros(0, np.int64)),
+    "indptr of no dim": with_(indptr=lambda a: np.array(3)),
+    "indices of two dims": with_(indices=lambda a: a.reshape(-1, 1)),
+    "another shape": with_(shape=lambda a: np.array([2, 4])),
+    "negative": with_(values=lambda a: -a.astype(np.int64)),
+    "negative reals": with_(values=lambda a: -a.astype(float)),
+    "2^63": with_(values=lambda a: a.astype(np.uint64) + np.uint64(2**63)),
+    "a sum beyond 2^63": with_(values=lambda a: a.astype(np.int64) + 2**62),
+    "a sum beyond 1.7e308": with_(values=lambda a: np.full(a.shape, 1e308)),
+}  # fmt: skip
+NAMES = {
+    "no ends": without("ends"), "no text": without("text"),
+    "ends of two dims": with_(ends=lambda a: a.reshape(-1, 1)),
+    "ends of two dims, turned": with_(ends=lambda a: a.reshape(1, -1)),
+    "real ends": with_(ends=lambda a: np.full(a.shape, np.nan)),
+    "fewer names": with_(ends=lambda a: a[:1], text=lambda a: a[:1]),
+    "no names": with_(ends=lambda a: a[:0], text=lambda a: a[:0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_senseless_counts_are_refused(tmp_path, name) -> None:
+    corpus = forged(tmp_path / "corpus", "block/1", COUNTS[name])
+    place = rf"{tmp_path / 'corpus'}: block 1 \(documents 2 to 3\): "
+    assert corpus.block(0).shape == (2, 3)
+    for read in (lambda: corpus.block(1), lambda: corpus.counts):
+        with pytest.raises(StorageError, match=place):
+            read()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_senseless_names_of_documents_are_refused(tmp_path, name) -> None:
+    corpus = forged(tmp_path / "corpus", "block/1", NAMES[name])
+    assert corpus.block_labels(0) == ["0", "1"]
+    for read in (lambda: corpus.block_labels(1), lambda: corpus.labels):
+        with pytest.raises(StorageError, match=rf"{tmp_path / 'corpus'}: block 1 "):
+            read()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "repeated"])
+def test_senseless_names_of_terms_are_refused(tmp_path, name) -> None:
+    repeated = with_(text=lambda a: np.full(3, 97, np.uint8))
+    corpus = forged(tmp_path / "corpus", "vocabulary", NAMES.get(name, repeated))
+    with pytest.raises(StorageError, match=rf"{tmp_path / 'corpus'}: the vocabulary: "):
+        _ = corpus.vocabulary
+
+
+def test_senseless_documents_of_a_model_are_refused(tmp_path) -> None:
+    pgbn.save(pgbn.zoo.pfa(2), tmp_path / "m", data=np.eye(2))
+    data = BytesIO()
+    write_npz(data, {"shape": np.array([1, 1]), "indptr": np.array([0, 1]),
+                     "indices": np.array([0]), "values": np.array([2**63], np.uint64)})  # fmt: skip
+    forge(tmp_path / "m", documents=data.getvalue())
+    with pytest.raises(StorageError, match=r"m: the data are damaged: a count is negative, or 2"):
+        pgbn.load(tmp_path / "m")

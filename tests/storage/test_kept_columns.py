@@ -48,6 +48,15 @@ def test_a_forged_file_is_refused(arrays: Any) -> None:
         read_kept(arrays)
 
 
+@pytest.mark.parametrize("size", [-1, -2, -(2**63), np.nan, 5.0])
+def test_a_length_that_is_none_unpacks_nothing(size: float, monkeypatch: Any) -> None:
+    """A length of -1 once set no limit: 1.5 MB unpacked to as many GB as they liked."""
+    monkeypatch.setattr("pgbn.storage.kept_columns.zlib.decompressobj", None)
+    arrays = {**_array(zlib.compress(b'["a"]'), 5), "text_bytes": np.array([size])}
+    with pytest.raises(StorageError, match="the kept column 'text' is not a list of texts"):
+        read_kept(arrays)
+
+
 def test_columns_of_different_lengths_are_damage() -> None:
     arrays = kept_arrays({"text": ["a"], "date": ["1", "2"]})
     with pytest.raises(StorageError, match="different lengths"):

@@ -6,6 +6,7 @@ import gzip
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 from pgbn.errors import DataError
 from pgbn.storage import matrix_market
 from pgbn.storage.count_files import read_matrix
-from pgbn.storage.matrix_market import read_market
+from pgbn.storage.matrix_market import market_blocks, market_shape, read_market
 
 COUNTS, REALS = (
     f"%%MatrixMarket matrix coordinate {field} general\n" for field in ("integer", "real")
@@ -129,3 +130,35 @@ def test_a_header_takes_no_memory(tmp_path: Path, sizes: str) -> None:
     assert error.startswith("DataError")
     assert "claim.mtx" in error
     assert int(kilobytes) < 18 * 10**5
+
+
+def _by_blocks(path: Path) -> object:
+    return market_shape(path), list(market_blocks(path))
+
+
+@pytest.mark.parametrize("read", [read_market, _by_blocks])
+@pytest.mark.parametrize("length", [2**16 - 1, 2**16, 2**16 + 7, 3 * 2**16])
+def test_long_comments_are_skipped_to_their_end(tmp_path: Path, read: Any, length: int) -> None:
+    """What came after 65,536 bytes was taken for the sizes."""
+    comment = "%" + "c" * (length - 8) + " 9 9 0\n"
+    path = written(tmp_path / "x.mtx", f"{COUNTS}{comment}2 3 1\n2 3 5\n")
+    found = read(path)
+    if read is _by_blocks:
+        assert found[0] == (2, 3, 1)
+        assert [part.tolist() for part in found[1][0]] == [[1], [2], [5]]
+    else:
+        assert found.toarray().tolist() == [[0, 0, 0], [0, 0, 5]]
+
+
+@pytest.mark.parametrize("read", [read_market, _by_blocks])
+@pytest.mark.parametrize(("text", "line"), [
+    (COUNTS.replace("\n", " " * 2**16 + "2 3 1\n") + "2 3 5\n", 1),
+    (f"{COUNTS}{' ' * 2**16}2 3 1\n2 3 5\n", 2),
+    (f"{COUNTS}2 3 2\n1 1 1\n2 3 {' ' * 2**17}5\n", 4),
+])  # fmt: skip
+def test_other_long_lines_are_refused(
+    tmp_path: Path, read: Any, text: str, line: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix_market, "BLOCK", 2**10)
+    with pytest.raises(DataError, match=f"line {line}: a line of 65536 bytes or more"):
+        read(written(tmp_path / "x.mtx", text))

@@ -78,6 +78,17 @@ def test_files_of_others_stay(folder: Path, trained: pgbn.LayerwiseTraining) -> 
     assert len(names) == 5  # the manifest and the model
 
 
+def test_a_folder_that_is_called_like_a_leftover_stays(tmp_path: Path) -> None:
+    """It made every later `save` fail: "Is a directory"."""
+    pgbn.save(zoo.pfa(3), tmp_path / "m")
+    for name in (".model.json-77.part", ".state.npz-78.part"):
+        (tmp_path / "m" / name).mkdir()
+        (tmp_path / "m" / name / "notes.txt").write_text("x")
+    pgbn.save(zoo.pfa(2), tmp_path / "m")
+    assert pgbn.load(tmp_path / "m").to_json() == zoo.pfa(2).to_json()
+    assert len(list((tmp_path / "m").glob("*.part/notes.txt"))) == 2
+
+
 def killed(folder: Path, trained: Any, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer that ends at the rename after ``calls`` of them, and cleans nothing up."""
     with monkeypatch.context() as patch:
