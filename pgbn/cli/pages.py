@@ -89,7 +89,7 @@ def report_command(
     from pgbn.training.trained import TrainedNetwork, unwrapped
 
     check_target(to)
-    if to.suffix.lower() not in (".html", ".htm"):
+    if to.suffix.lower() not in (".html", ".htm", ""):
         raise typer.BadParameter(f"--output {to}: the name must end in .html; pgbn topics and "
                                  "pgbn info write .csv files")  # fmt: skip
     saved = [open_saved(model) for model in models]

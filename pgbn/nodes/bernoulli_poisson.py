@@ -11,7 +11,7 @@ from pgbn.nodes.base import Array, Node, Observed
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import evidence_rule, find_link, link_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementwise import expm1_of
+from pgbn.samplers.elementwise import expm1_of, log_of
 from pgbn.samplers.stream import Stream
 
 __all__ = ["BernoulliPoisson", "draws_ones"]
@@ -37,8 +37,7 @@ class BernoulliPoisson(Observed):
 
     def log_density(self, value: Array, **slots: Any) -> Array:
         rate = slots["rate"]
-        with np.errstate(divide="ignore"):
-            return np.where(value > 0, np.log(-np.expm1(-rate)), -rate)
+        return np.where(value > 0, log_of(-expm1_of(-rate)), -rate)
 
     def formula(self, **slots: str) -> str:
         return rf"1(n \ge 1),\ n \sim \mathrm{{Pois}}({slots['rate']})"

@@ -15,7 +15,7 @@ from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import evidence_rule, link_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementary import LN_2
-from pgbn.samplers.elementwise import log_of
+from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
 from pgbn.samplers.stream import Stream
 
 __all__ = ["PoissonGamma"]
@@ -48,9 +48,8 @@ class PoissonGamma(Observed):
         rate, noise = slots["rate"], slots["noise"]
         positive = value > 0
         y = np.where(positive, value, 1.0)
-        with np.errstate(divide="ignore"):
-            ratio = np.log(noise) + np.log(rate) - np.log(y)
-            log_alpha = math.log(2.0) + 0.5 * ratio + np.log(y)
+        ratio = log_of(noise) + log_of(rate) - log_of(y)
+        log_alpha = LN_2 + 0.5 * ratio + log_of(y)
         # α − λ − ay as one square: the three may be huge and their sum small.
         rest = -((np.sqrt(rate) - np.sqrt(noise) * np.sqrt(y)) ** 2)
         return np.where(positive, 0.5 * ratio + _log_bessel(log_alpha) + rest, -rate)
@@ -61,9 +60,9 @@ class PoissonGamma(Observed):
 
 def _log_bessel(log_alpha: Array) -> Array:
     """ln[I₁(α) e^{−α}]: of α/2 · e^{−α} where α is tiny, of (1 − 3/8α)/√(2πα) where it is huge."""
-    moderate = np.log(ive(1, np.exp(np.clip(log_alpha, -15.0, 15.0))))
-    low = log_alpha - math.log(2.0) - np.exp(np.minimum(log_alpha, 0.0))
-    high = np.log1p(-0.375 * np.exp(-np.maximum(log_alpha, 0.0))) - 0.5 * (
+    moderate = log_of(ive(1, exp_of(np.clip(log_alpha, -15.0, 15.0))))
+    low = log_alpha - LN_2 - exp_of(np.minimum(log_alpha, 0.0))
+    high = log1p_of(-0.375 * exp_of(-np.maximum(log_alpha, 0.0))) - 0.5 * (
         math.log(2 * math.pi) + log_alpha
     )
     ends = np.where(log_alpha < 0, low, high)
