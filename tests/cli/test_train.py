@@ -204,13 +204,15 @@ def test_notes_name_options() -> None:
     assert as_options("a longer burn_in, max_df") == "a longer --burn-in, --max-df"
 
 
+def one_pair_of_five(model: Any) -> Any:
+    """The second layer has twins while it has five topics."""
+    return pgbn.merge_topics(model, [(0, 1)], 2) if model.widths[1] == 5 else None
+
+
 def test_twins_are_merged_where_each_layer_has_a_budget(
     place: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def twins(model: Any) -> Any:
-        return pgbn.merge_topics(model, [(0, 1)], 2) if model.widths[1] == 5 else None
-
-    monkeypatch.setattr("pgbn.evaluation.untwinning.merge_twins", twins)
+    monkeypatch.setattr("pgbn.evaluation.untwinning.merge_twins", one_pair_of_five)
     words = ["fit", place / "texts", "-o", tmp_path / "m", "--max-df", "1.0", "--burn-in", 3,
              "--collect", 2, "--keep-draws", 2, "--overwrite", "--max-width"]  # fmt: skip
     assert ask(capsys, *words, "6,5", "--keep-twins")["widths"] == [6, 5]
@@ -231,10 +233,7 @@ def test_twins_are_merged_after_a_stop_too(
 ) -> None:
     """Stopped in the training, and in the sweeps after merging: resumed, the bits are the same."""
 
-    def twins(model: Any) -> Any:
-        return pgbn.merge_topics(model, [(0, 1)], 2) if model.widths[1] == 5 else None
-
-    monkeypatch.setattr("pgbn.evaluation.untwinning.merge_twins", twins)
+    monkeypatch.setattr("pgbn.evaluation.untwinning.merge_twins", one_pair_of_five)
     sweep, when = pgbn.Chain.sweep, {"sweeps": -1}
 
     def counting(chain: Any, *number: Any) -> Any:
