@@ -3,9 +3,10 @@
     python smoke.py [oldest.txt]
 
 Run outside the checkout. With a file of pinned versions it first makes sure that these are the
-installed ones.
+installed ones. The last line is a hash of all that was drawn, which other versions must repeat.
 """
 
+import hashlib
 import sys
 import tempfile
 from importlib.metadata import version
@@ -38,6 +39,12 @@ def main(pins: str | None = None) -> None:
     print(
         "a fit, features and a report:", *(f"{n} {version(n)}" for n in ("numpy", "scipy", "numba"))
     )
+    composed = pgbn.zoo.pfa(4).sample(
+        {"x": X}, burn_in=3, draws=3, seed=0, layer1="composed", progress=False
+    )
+    deepest = model.training_.deepest
+    drawn = [*deepest.phi, deepest.r, features, *(composed[name] for name in sorted(composed))]
+    print("bits", hashlib.sha256(b"".join(array.tobytes() for array in drawn)).hexdigest())
 
 
 if __name__ == "__main__":
