@@ -241,7 +241,9 @@ def classify_depths(
     **about: Any,
 ) -> None:
     """The test accuracy of each network in ``layers``; ``about`` goes into the records."""
+    cpu_seconds: list[float | None] = []  # of each layer so far; None if nobody noted them
     for depth, trained in enumerate(layers, 1):
+        cpu_seconds.append(trained.facts.get("cpu_seconds"))
         name = f"{key} T={depth} seed={seed}"
         if name in results or depth not in (options.classify or [depth]):
             continue
@@ -258,7 +260,7 @@ def classify_depths(
         results.add(
             name, accuracy=accuracy, C=strength, depth=depth, seed=seed, **about,
             widths=trained.facts["widths"], sweeps=trained.facts["sweeps"],
-            training_seconds=trained.facts.get("seconds"),
+            training_seconds=trained.facts.get("seconds"), cpu_seconds=list(cpu_seconds),
             training_commit=trained.facts.get("commit", "unknown"),
             feature_seconds=train[1] + test[1], classifier_seconds=cost["seconds"],
         )  # fmt: skip

@@ -124,14 +124,15 @@ def total(records: list[Record], value: str) -> str:
 
 
 def sweeps(found: Found) -> list[str]:
-    """Seconds of a sweep against the paper's; a layer of this width takes B_t + C_t = 1500."""
+    """CPU seconds of a sweep against the paper's; a layer of this width takes B_t + C_t = 1500."""
     layers = found.records("multiclass", V=published.FULL, max_width=400)
+    layers.sort(key=lambda record: record["depth"])
+    by_seed = {record["seed"]: record.get("cpu_seconds", []) for record in layers}
     rows = []
     for depth, theirs in published.SWEEP_SECONDS.items():
-        chosen = [record for record in layers if record["depth"] == depth]
-        number = [record["training_seconds"] / 1500 for record in chosen
-                  if record["training_seconds"] is not None]  # fmt: skip
-        unknown = "not noted" if chosen else NOT_RUN
+        known = [seconds[depth - 1] for seconds in by_seed.values() if len(seconds) >= depth]
+        number = [seconds / 1500 for seconds in known if seconds is not None]
+        unknown = "not noted" if layers else NOT_RUN
         rows.append([depth, f"{statistics.fmean(number):.2f}" if number else unknown, theirs])
     return grid(["T", "ours", "paper"], rows)
 
@@ -169,13 +170,13 @@ def perplexity(found: Found) -> list[str]:
 def heldout(found: Found) -> list[str]:
     """The same of 20newsgroups; each run for itself, as other programs were run once or twice."""
     runs = sorted({(r["max_width"], r["seed"]) for r in found.of["heldout"]})
+    depths = range(1, max((r["depth"] for r in found.of["heldout"]), default=5) + 1)
     rows = []
     for width, seed in runs:
-        layers = [found.records("heldout", max_width=width, seed=seed, depth=depth)
-                  for depth in range(1, 6)]  # fmt: skip
+        layers = [found.records("heldout", max_width=width, seed=seed, depth=t) for t in depths]
         rows.append([width, seed, *(cell(layer, "perplexity") for layer in layers)])
-    head = ["K1max", "seed", *(f"T = {t}" for t in range(1, 6))]
-    return grid(head, rows or [[NOT_RUN, *["–"] * 6]])
+    head = ["K1max", "seed", *(f"T = {t}" for t in depths)]
+    return grid(head, rows or [[NOT_RUN, *["–"] * (len(head) - 1)]])
 
 
 def by_depth(found: Found, name: str, value: str, head: list[str], **wanted: Any) -> list[str]:

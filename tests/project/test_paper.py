@@ -322,6 +322,25 @@ def test_tables_set_our_numbers_beside_the_papers(tmp_path: Path) -> None:
     assert "| 2000 | 128 | 0 | 128 | 1500 | – | 20 | 2 | 64, 64 | abc |" in runs
 
 
+def test_seconds_of_a_sweep_are_those_of_the_processor(tmp_path: Path) -> None:
+    ours = [record(terms=33749, max_width=400, depth=1, cpu_seconds=[300.0]),
+            record(terms=33749, max_width=400, depth=3, cpu_seconds=[300.0, None, 600.0]),
+            record(terms=33749, max_width=400, depth=3, seed=1, cpu_seconds=[600.0, 9.0, None]),
+            record(terms=33749, max_width=800, depth=1, cpu_seconds=[9.0])]  # fmt: skip
+    (tmp_path / "multiclass.json").write_text(json.dumps(dict(enumerate(ours))))
+    rows = lines_of(table.sweeps, tmp_path)
+    assert rows[2:] == ["| 1 | 0.30 | 5.6 |", "| 3 | 0.40 | 6.7 |", "| 5 | not noted | 7.1 |"]
+
+
+def test_depths_that_no_run_has_are_no_columns(tmp_path: Path) -> None:
+    ours = [{"max_width": 100, "seed": seed, "depth": depth, "perplexity": 440.0 + seed - depth}
+            for seed, depth in ((0, 1), (0, 2), (1, 1))]  # fmt: skip
+    (tmp_path / "heldout.json").write_text(json.dumps(dict(enumerate(ours))))
+    rows = lines_of(table.heldout, tmp_path)
+    assert rows[0] == "| K1max | seed | T = 1 | T = 2 |"
+    assert rows[2:] == ["| 100 | 0 | 439.0 | 438.0 |", "| 100 | 1 | 440.0 | not run |"]
+
+
 def test_the_page_is_written_anew_from_results(finished: Path, tmp_path: Path) -> None:
     page = tmp_path / "paper.md"
     page.write_text((ROOT / "docs" / "paper.md").read_text(encoding="utf-8"), encoding="utf-8")
