@@ -27,6 +27,7 @@ __all__ = [
     "check_mapping",
     "check_names",
     "check_path",
+    "check_place",
     "check_seed",
     "check_text",
     "check_unmasked",
@@ -157,6 +158,19 @@ def check_path(name: str, value: Any) -> Path:
     if reason:
         raise DataError(f"{name}={value!r:.60}: {reason}")
     return Path(str(text))
+
+
+def check_place(name: str, value: Any) -> Path:
+    """`check_path`, from the root: long work writes to the same place though a callback changes the
+    working folder."""
+    path = check_path(name, value)
+    try:
+        return path.absolute()
+    except OSError as error:
+        raise DataError(
+            f"{name}={str(path)!r}: the folder that one is in is gone ({error.strerror}); give a "
+            "path from the root"
+        ) from None
 
 
 def check_names(

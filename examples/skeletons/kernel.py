@@ -21,7 +21,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 import pgbn
@@ -29,13 +28,15 @@ from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Run, SlotCounts
 from pgbn.nodes.gamma import tables_of_gamma
 from pgbn.samplers import Executor, Threads
+from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import restart
 from pgbn.samplers.variates.binomial import draw_binomial
 
 __all__ = ["column_tables", "draw_tables", "exact_law", "shared_shape", "tables_by_column"]
 
 
-# 1. The row kernel. `nogil` lets threads run side by side; `cache` keeps the machine code.
+# 1. The row kernel. `nogil` lets threads run side by side; `cache` keeps the machine code, where
+#    there is room for it (numba's own `njit` fails where there is none).
 #    Row i is drawn from the stream of (key, i) alone and written where no other row writes: this
 #    is all it takes for the same bits on any number of threads.
 @njit(cache=True, nogil=True)

@@ -54,6 +54,8 @@ class Output:
 
     def note(self, text: str) -> None:
         """Something for people that is not a result: if nobody can read it, the work goes on."""
+        if _is_gone(sys.stderr):  # `print` would put it among the results
+            return
         try:
             print(printable(text, one_line=True), file=sys.stderr, flush=True)
         except (OSError, ValueError):  # full, or closed
@@ -122,6 +124,10 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             return code if isinstance(code, int) else OK
         except BrokenPipeError:  # the reader of our output has seen enough
             _discard(sys.stdout)
+            return CLOSED
+        except SystemExit as end:  # what typer makes of it, with the code of a failure
+            if not isinstance(end.__context__, BrokenPipeError):
+                raise
             return CLOSED
         except OSError as error:
             if output.debug:

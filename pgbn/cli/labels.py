@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,8 @@ from pgbn.cli.console import output, wrong_usage
 from pgbn.cli.options import Folder
 from pgbn.cli.tables import CsvFile, save_result
 from pgbn.errors import DataError, printable
+from pgbn.storage.archive import MANIFEST, is_archive
+from pgbn.storage.locks import locked
 
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
@@ -54,11 +57,14 @@ def label_command(
     with wrong_usage():
         by_hand = dict(_place(text) for text in labels or ())
         wanted = dict(_keyword(text) for text in keyword or ())
-    opened = open_model(model)
-    changes = keyword_labels(opened.network, wanted, layer, opened.vocabulary) | by_hand
-    network = opened.network.with_labels(changes)
-    if changes:
-        _save(opened, network, changes)
+    folder = model.parent if model.name == MANIFEST else model
+    changing = (by_hand or wanted) and is_archive(folder)
+    with locked(folder) if changing else nullcontext():  # what is saved is what was read
+        opened = open_model(model)
+        changes = keyword_labels(opened.network, wanted, layer, opened.vocabulary) | by_hand
+        network = opened.network.with_labels(changes)
+        if changes:
+            _save(folder, opened, network, changes)
     if to is not None:
         rows = [(t, k, name) for (t, k), name in sorted(network.labels.items())]
         return save_result(to, ("layer", "topic", "label"), rows, "label")
@@ -95,7 +101,7 @@ def _keyword(text: str) -> tuple[str, Sequence[str]]:
     return name.strip(), found
 
 
-def _save(opened: Model, network: TrainedNetwork, changes: Labels) -> None:
+def _save(folder: Path, opened: Model, network: TrainedNetwork, changes: Labels) -> None:
     """The model with its labelled network in its place, and all that was saved beside it."""
     from pgbn.storage.folders import save
     from pgbn.training.result import LayerwiseTraining
@@ -107,5 +113,5 @@ def _save(opened: Model, network: TrainedNetwork, changes: Labels) -> None:
         value = replace(value, networks=(*value.networks[:-1], network))
     else:
         value = network
-    save(value, Path(opened.path), vocabulary=saved.vocabulary, labels=saved.labels,
+    save(value, folder, vocabulary=saved.vocabulary, labels=saved.labels,
          record=saved.record, data=saved.data, columns=saved.columns)  # fmt: skip

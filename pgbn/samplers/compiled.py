@@ -5,6 +5,7 @@ read-only, a full disk, a quota) or read (a power cut left half of one), the ker
 again, and that is said once.
 """
 
+import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
@@ -15,6 +16,7 @@ import numba
 from pgbn.errors import notify
 
 try:
+    from pgbn.samplers.kernel_files import KernelFiles, kernel_stamp
     from pgbn.samplers.linked import Kernel
 except ImportError:  # a numba that is built otherwise inside: its own way takes longer to compile
     Kernel = None  # type: ignore[assignment, misc]
@@ -55,6 +57,12 @@ def _keep(kernel: Any) -> Any:
         _say(error)
         return kernel
     cache = kernel._cache
+    if Kernel is not None:
+        stamp = (
+            cache._impl.locator.get_source_stamp(),
+            kernel_stamp(inspect.getfile(kernel.py_func)),
+        )
+        cache._cache_file = KernelFiles(cache._cache_path, cache._impl.filename_base, stamp)
     cache.load_overload = _reading(cache.load_overload, cache.flush)
     cache.save_overload = _writing(cache.save_overload)
     return kernel
@@ -82,7 +90,7 @@ def _writing(save: Callable[..., None]) -> Callable[..., None]:
     def attempt(*arguments: Any) -> None:
         try:
             save(*arguments)
-        except OSError as error:
+        except Exception as error:  # half of an index that cannot be replaced raises anything
             _say(error)
 
     return attempt

@@ -27,7 +27,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_path, thread_count
+from pgbn.checks import check_place, thread_count
 from pgbn.errors import DataError
 from pgbn.samplers.executor import Threads
 
@@ -64,7 +64,7 @@ class Disk:
         self, folder: str | Path, memory: int | str = "2GB", threads: int | None = None
     ) -> None:
         self.memory = _bytes(memory)
-        self.folder = check_path("Disk: folder", folder)
+        self.folder = check_place("Disk: folder", folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import check_flag, check_integer, check_names, check_path
+from pgbn.checks import check_flag, check_integer, check_names, check_place
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive, read_arrays, read_manifest
 from pgbn.storage.blocks import BLOCK_ROWS, Corpus, FolderCorpus
@@ -72,7 +72,7 @@ def build_corpus(
     chosen = {name: value for name, value in options.items() if value is not None}
     names = None if vocabulary is None else check_names("vocabulary", vocabulary)
     check_distinct("vocabulary", names or ())
-    found, folder = source_of(source, reading), check_path("folder", folder)
+    found, folder = source_of(source, reading), check_place("folder", folder)
     settings = {
         "source": found.description(),
         "reading": asdict(reading),

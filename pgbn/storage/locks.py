@@ -84,9 +84,11 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        file = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+        there = (path for path in (folder, *folder.parents) if path.exists() or path.is_symlink())
+        file = next(there, folder)
+        kind = "a file" if file.exists() else f"a link to {os.readlink(file)}, which is not there"
         raise StorageError(
-            f"{folder}: could not be written ({file} is a file); name a folder"
+            f"{folder}: could not be written ({file} is {kind}); name a folder"
         ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

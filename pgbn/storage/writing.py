@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.checks import check_path
+from pgbn.checks import check_path, check_place
 from pgbn.errors import StorageError
 from pgbn.storage.archive import (
     FORMAT,
@@ -87,7 +87,7 @@ def check_writable(folder: str | Path, kind: str = "") -> None:
 def writing(folder: str | Path, kind: str = "") -> Iterator[None]:
     """Long work whose result goes to a folder: whether it can be written is known before, and
     nobody else writes there meanwhile. Folders that were made for it go if nothing came of it."""
-    folder = check_path("path", folder)
+    folder = check_place("path", folder)
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     with locked(folder):
         try:

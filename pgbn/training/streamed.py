@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from pgbn.checks import check_choice, check_integer, check_path, check_seed
+from pgbn.checks import check_choice, check_integer, check_place, check_seed
 from pgbn.errors import DataError, PgbnWarning, StorageError
 from pgbn.samplers.disk import reserve
 from pgbn.samplers.executor import Executor
@@ -57,7 +57,7 @@ def transform_to(
     corpus and the model have names. Memory holds one block of documents. ``progress(done, total)``
     is called after each block. The same call goes on after a stop.
     """
-    trained, target = trained_network(model), check_path("path", path)
+    trained, target = trained_network(model), check_place("path", path)
     chosen = None if layer is None else check_layer(trained, layer, "layer")
     check_integer("burn_in", burn_in, 0)
     check_integer("samples", samples, 1)
@@ -151,5 +151,5 @@ class _Rows:
         with self._written():
             os.replace(self.part, self.target)
             self.note.unlink(missing_ok=True)
-            sync_folder(self.target.absolute().parent)
+            sync_folder(self.target.parent)
             return np.asanyarray(np.load(self.target, mmap_mode="r", allow_pickle=False))

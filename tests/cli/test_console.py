@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +140,25 @@ def test_output_that_cannot_be_written(place: Path, redirection: str, code: int)
     assert "Traceback" not in done.stderr
     if redirection == ">&-":
         assert "the standard output is closed" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="descriptors of POSIX")
+def test_notes_without_a_standard_error_are_not_among_results(place: Path) -> None:
+    done = silenced(["resume", place / "model", "--json"], "2>&-")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["model"] == str(place / "model")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="descriptors of POSIX")
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_reader_that_has_left(place: Path, buffered: str) -> None:
+    """As in `pgbn topics model | head -1`: the code of SIGPIPE, and no words."""
+    command = [sys.executable, "-m", "pgbn", "topics", str(place / "model")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONUNBUFFERED": buffered}) as process:  # fmt: skip
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

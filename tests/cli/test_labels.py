@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 import pgbn
 from pgbn.cli import run_command as run
+from pgbn.cli.models import Model, open_model
 from pgbn.storage import open_saved
 from tests.helpers.commands import ask
 from tests.helpers.corpora import WORDS
@@ -83,3 +86,24 @@ def test_an_estimator_keeps_its_names(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_name_is_one_line_of_the_list(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["label", str(model), "1/0=a\n2/0 b"]) == 0
     assert capsys.readouterr().out == "1/0 a\\n2/0 b\n"
+
+
+@pytest.mark.parametrize("file", ["", "model.json"])
+def test_nobody_else_writes_between_reading_and_saving(
+    model: Path, file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two who label at once, one is refused: else the names of the first would be lost."""
+    others: list[Any] = []
+
+    def opened(path: Path) -> Model:
+        found = open_model(path)
+        with ThreadPoolExecutor(1) as pool:  # as another process
+            others.append(pool.submit(pgbn.save, found.network, model).exception())
+        return found
+
+    monkeypatch.setattr("pgbn.cli.models.open_model", opened)
+    assert run(["label", str(model / file), "1/0=mine"]) == 0
+    assert "another process is writing there" in str(others[0])
+    assert capsys.readouterr().out == "1/0 mine\n"
+    assert run(["label", str(model)]) == 0
+    assert others[1] is None  # to look at names locks nothing

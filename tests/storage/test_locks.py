@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -94,3 +95,12 @@ def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
         with pytest.raises(StorageError, match=r"f is a file\); name a folder"):
             make_folder(path)
     assert (tmp_path / "f").read_text() == "mine"
+
+
+@pytest.mark.parametrize("below", ["", "m"])
+def test_a_link_to_nowhere_is_no_folder(tmp_path: Path, below: str) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("nowhere")
+    says = re.escape(f"({link} is a link to nowhere, which is not there)")
+    with pytest.raises(StorageError, match=says):
+        make_folder(link / below)

@@ -174,16 +174,21 @@ def stop_gently() -> Iterator[Stop]:
     """Let Ctrl-C, SIGTERM and SIGHUP stop after the current sweep; a second one, at once.
 
     A signal that somebody else handles, or that is ignored (nohup), is left to them; so are all
-    outside the main thread, which alone may handle them. Afterwards all is as it was.
+    outside the main thread, which alone may handle them. Afterwards all is as it was, and so it is
+    in a process that a callback forks: its parent ends it by SIGTERM, and waits.
     """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    first = 0.0
+    first, process = 0.0, os.getpid()
 
     def heed(number: int, frame: FrameType | None) -> None:
         nonlocal first
+        if os.getpid() != process:
+            signal.signal(number, before[number])
+            signal.raise_signal(number)
+            return
         now = time.monotonic()
         if not stop.requested:
             stop.signal, first = number, now

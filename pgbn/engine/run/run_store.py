@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pgbn.checks import check_place
 from pgbn.engine.data.coords import Coords
 from pgbn.engine.run.blocks import (
     DATA,
@@ -60,7 +61,7 @@ class FolderStore:
         threads: int | None = None,
         executor: Executor | None = None,
     ) -> None:
-        self.path, self.plan, self.timing = path, plan, timing
+        self.path, self.plan, self.timing = check_place("path", path), plan, timing
         self.threads, self.executor = threads, executor
         self.content: dict[str, Any] = {"plan": asdict(plan), "chains": {}}
         self.layout: Layout = {name: [[] for _ in range(plan.chains)] for name in plan.keep}

@@ -162,6 +162,12 @@ def _run(
             settings, data, callback=each, threads=running.threads, executor=running.executor,
             progress=running.progress, **beginning,
         ).with_vocabulary(context.get("vocabulary"))  # fmt: skip
+        _save_result(writer, result, data)
+    return result
+
+
+def _save_result(writer: Checkpoints, result: LayerwiseTraining, data: Any) -> None:
+    context = writer.context
     record = {
         **context.get("record", {}),
         "arguments": writer.arguments,
@@ -180,7 +186,6 @@ def _run(
                 f"the command pgbn resume {writer.path}"
             ) from error
         raise
-    return result
 
 
 def _documents(data: Any) -> Any:
@@ -193,7 +198,8 @@ def _documents(data: Any) -> Any:
 
 @contextmanager
 def _stopping(writer: Checkpoints) -> Iterator[Listener]:
-    """Checkpoints, and one more when Ctrl-C, SIGTERM or SIGHUP comes."""
+    """Checkpoints, and one more when Ctrl-C, SIGTERM or SIGHUP comes; the result, which is saved
+    within, is not cut off by them."""
     with stop_gently() as stop:
 
         def listen(progress: Progress) -> None:
@@ -207,3 +213,8 @@ def _stopping(writer: Checkpoints) -> Iterator[Listener]:
             writer(progress)
 
         yield listen
+        if stop.requested:  # after the last sweep: a script that trains on must hear of it too
+            raise stop.interrupted(
+                f"stopped when the training was done; it is saved: {writer.path}, and the command "
+                f"pgbn resume {writer.path} says whether anything is left to do"
+            )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgbn.checks import check_path
+from pgbn.checks import check_place
 from pgbn.engine.run.saving import Rhythm, Timing
 from pgbn.storage import writing
 from pgbn.storage.kept_columns import Kept, kept_arrays
@@ -36,7 +36,7 @@ class Checkpoints:
         columns: Kept | None = None,
         **timing: Any,
     ) -> None:
-        self.path, self.arguments = check_path("path", path), dict(arguments)
+        self.path, self.arguments = check_place("path", path), dict(arguments)
         self.context = dict(context or {})
         self.columns = columns or {}
         self.rhythm = Rhythm(Timing(**timing))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_path
+from pgbn.checks import check_place
 from pgbn.engine.run.saving import Rhythm, Timing
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import folders
@@ -44,7 +44,7 @@ class Store:
     def __init__(self, path: str | Path, settings: Mapping[str, Any], minutes: float) -> None:
         import json
 
-        self.path, self.rhythm = check_path("save", path), Rhythm(Timing(minutes, share=2.0))
+        self.path, self.rhythm = check_place("save", path), Rhythm(Timing(minutes, share=2.0))
         self.settings: dict[str, Any] = json.loads(as_json(dict(settings)))
         self._open = ExitStack()
 

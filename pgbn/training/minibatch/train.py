@@ -196,15 +196,17 @@ class _Run:
                     self.callback(event)
                 if store is not None and learner.steps < total:
                     store.note(learner, self.means, self.watch.rows, stop.requested)
-                if stop.requested:
+                if stop.requested and learner.steps < total:
                     raise stop.interrupted(
                         f"stopped after step {learner.steps} of {total}"
                         + (" and saved; the same call goes on" if store is not None else "")
                     )
-        assert local is not None
-        result = self._result(local)
-        if store is not None:
-            store.finish(result, self.corpus.vocabulary)
+            assert local is not None
+            result = self._result(local)
+            if store is not None:
+                store.finish(result, self.corpus.vocabulary)
+                if stop.requested:
+                    raise stop.interrupted(f"stopped after all {total} steps; the result is saved")
         return result
 
     def _begin(self, observed: str) -> None:

@@ -196,6 +196,28 @@ def test_signals_of_others_are_left_to_them() -> None:
     assert heard == [signal.SIGTERM]
 
 
+FORKED = """
+import multiprocessing, time
+from pgbn.engine.run.progress import stop_gently
+with stop_gently() as stop:
+    child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    child.start()
+    time.sleep(0.2)
+    child.terminate()
+    child.join(30)
+    print(child.exitcode, stop.requested)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs os.fork")
+def test_a_process_that_a_callback_forks_can_be_ended() -> None:
+    """`multiprocessing` ends its workers by SIGTERM, and waits for them."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], check=True, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == (f"{-signal.SIGTERM} False\n", "")
+
+
 def test_outside_the_main_thread() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     during: list[object] = []

@@ -205,7 +205,7 @@ def kills(folder: Path, number: int, seed: int, seconds: float) -> dict[str, Any
 def test_kills_of_every_verb_that_writes(tmp_path: Path) -> None:
     """SIGKILL at random moments and in the calls of a write: the end is the undisturbed one's."""
     report = kills(tmp_path / "k", 2, 1, 600)
-    assert len(report) == 11
+    assert len(report) == 19
     for name, found in report.items():
         assert found["wrong"] == 0, name
         assert found["kills"] >= 2, name

@@ -16,6 +16,7 @@ import pytest
 import pgbn
 from pgbn import checkpoint
 from pgbn.engine.run.progress import Event, Interrupted
+from pgbn.storage import folders
 from tests.helpers.runs import same
 from tests.helpers.small_data import counts
 
@@ -40,6 +41,24 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert len(seen) == 33
     with pytest.raises(pgbn.StorageError, match="nothing to resume"):
         checkpoint.read_checkpoint(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_while_the_result_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """All sweeps are done: the result is saved, and the caller hears of the signal."""
+    save = folders.save
+
+    def signalled(*arguments: Any, **more: Any) -> None:
+        os.kill(os.getpid(), getattr(signal, name))
+        save(*arguments, **more)
+
+    monkeypatch.setattr(folders, "save", signalled)
+    with pytest.raises(Interrupted, match="training was done; it is saved") as stopped:
+        checkpoint.train(counts(), tmp_path / "m", 4, 1, burn_in=3, collect=2)
+    assert stopped.value.signal == getattr(signal, name)
+    assert pgbn.load(tmp_path / "m").deepest.depth == 1
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])

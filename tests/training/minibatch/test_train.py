@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
+from pgbn.engine.run.progress import Interrupted
 from pgbn.errors import DataError, PgbnWarning, StorageError
 from pgbn.training.minibatch.learner import Learner
 
@@ -51,6 +54,23 @@ def test_topics_are_found(tmp_path) -> None:
     assert model.report(tmp_path / "page.html").exists()
     pgbn.save(model, tmp_path / "model")
     np.testing.assert_array_equal(pgbn.load(tmp_path / "model").phi[1], model.phi[1])
+
+
+@pytest.mark.parametrize("step", [5, 12])
+def test_a_signal_saves(tmp_path, step: int) -> None:
+    """In the last step as in others, though no checkpoint was due; what was saved is the whole."""
+
+    def end(event: pgbn.MinibatchEvent) -> None:
+        if event.step == step:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    arguments = {"save": tmp_path / "run", "minutes": None, **SHORT}
+    with pytest.raises(Interrupted, match="saved"):
+        pgbn.train_minibatch(X, (4, 3), callback=end, **arguments)
+    seen: list[int] = []
+    result = pgbn.train_minibatch(X, (4, 3), callback=lambda e: seen.append(e.step), **arguments)
+    assert seen == list(range(step + 1, 13))
+    same(result, pgbn.train_minibatch(X, (4, 3), **SHORT))
 
 
 def test_memory_or_folder_threads_and_stops_leave_the_bits(tmp_path) -> None:
