@@ -202,7 +202,7 @@ class _Build:
         if names:
             self._add_block(names, sp.csr_array(sp.vstack(parts, format="csr")))
         if not content["rows"]:
-            raise DataError("source: no documents in it")
+            raise DataError(f"{source.called}: no documents in it")
         content["complete"] = True
         self._commit()
 

@@ -27,6 +27,7 @@ from pgbn.storage.bounded import check_regular, open_text
 from pgbn.storage.corpus import FORMATS
 from pgbn.storage.count_files import MATRICES, read_matrix
 from pgbn.storage.npz import read_npy
+from pgbn.storage.texts import not_in
 
 __all__ = ["NUMBER_FILES", "Numbers", "read_numbers"]
 
@@ -61,8 +62,8 @@ def read_numbers(path: str | Path, rows: str = "") -> Numbers:
         return Numbers(counts, columns=names)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not utf-8 at byte {error.start}") from None
+    except UnicodeDecodeError:
+        raise not_in(path, "utf-8", "save it as utf-8") from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:

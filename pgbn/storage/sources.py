@@ -57,8 +57,9 @@ class Batch:
 
 class DocumentSource(ABC):
     """Documents that can be read again from the beginning. ``terms`` are the names of the columns
-    of counts, if they are known."""
+    of counts, if they are known; ``called`` is how an error names the source."""
 
+    called = "source"
     terms: list[str] | None = None
     columns: int | None = None
     repeats = True  # whether it can be read twice
@@ -102,6 +103,7 @@ class _TextFiles(DocumentSource):
     def __init__(self, paths: Sequence[Path], reading: FileReading) -> None:
         self.paths, self.reading = paths, reading
         self.kinds = [_kind(path, reading) for path in paths]
+        self.called = f"{paths[0]}{', …' if len(paths) > 1 else ''}"
 
     def description(self) -> Any:
         return [_stamp(path) for path in self.paths]
