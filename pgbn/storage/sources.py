@@ -124,7 +124,7 @@ class _MatrixFile(DocumentSource):
     """Counts in a file that is read at once (.npz, svmlight)."""
 
     def __init__(self, path: Path, kind: str, reading: FileReading) -> None:
-        self.path = path
+        self.path, self.called = path, str(path)
         with readable(path, reading.encoding):
             self.counts, inside = read_matrix(path, kind)
         self.columns = self.counts.shape[1]
@@ -141,7 +141,7 @@ class _MarketFile(DocumentSource):
     """Counts in a Matrix Market file, sorted into blocks of rows on the disk first."""
 
     def __init__(self, path: Path, reading: FileReading) -> None:
-        self.path, self.market = path, MarketRows(path)
+        self.path, self.called, self.market = path, str(path), MarketRows(path)
         self.columns = self.market.shape[1]
         self.terms = column_names(path, self.columns, reading.terms, reading.encoding)
 
