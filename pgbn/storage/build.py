@@ -72,7 +72,7 @@ def build_corpus(
     chosen = {name: value for name, value in options.items() if value is not None}
     names = None if vocabulary is None else check_names("vocabulary", vocabulary)
     check_distinct("vocabulary", names or ())
-    found, folder = source_of(source, reading), check_path("folder", folder)
+    found, folder = source_of(source, reading, names), check_path("folder", folder)
     settings = {
         "source": found.description(),
         "reading": asdict(reading),

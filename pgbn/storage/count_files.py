@@ -17,7 +17,7 @@ from pgbn.storage.bounded import open_bytes
 from pgbn.storage.matrix_market import read_market
 from pgbn.storage.memory import check_bytes
 from pgbn.storage.npz import check_entries, is_plain
-from pgbn.storage.sparse import check_sparse, check_sum
+from pgbn.storage.sparse import as_scipy, check_sparse, check_sum
 
 __all__ = ["MATRICES", "as_counts", "read_matrix"]
 
@@ -83,6 +83,7 @@ def _names(path: Path, terms: Any) -> list[str]:
 def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
     """Whole numbers as integers; other numbers are left to the model's check."""
     check_unmasked(str(path), matrix)
+    matrix = as_scipy(str(path), matrix)
     if not sp.issparse(matrix):
         try:
             matrix = np.asarray(matrix)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import check_path, in_order
+from pgbn.checks import check_path, first_difference, in_order, labels_of_columns
 from pgbn.errors import DataError
 from pgbn.storage.bounded import check_source
 from pgbn.storage.corpus import check_reading, column_names, file_format
@@ -161,10 +161,14 @@ class _MarketFile(DocumentSource):
 class _Given(DocumentSource):
     """Texts, lists of texts or matrices from Python code: a function that gives an iterable, or an
     iterable. An iterator can be read only once. Named dims (of xarray) go by their names, doc and
-    term."""
+    term; names of columns must be those of the ``vocabulary``, or of the first matrix, in the same
+    order."""
 
-    def __init__(self, given: Callable[[], Iterable[Any]] | Iterable[Any]) -> None:
+    def __init__(
+        self, given: Callable[[], Iterable[Any]] | Iterable[Any], vocabulary: Sequence[str] | None
+    ) -> None:
         self.given, self.repeats = given, not isinstance(given, Iterator)
+        self.vocabulary = vocabulary
 
     def description(self) -> Any:
         return "given"  # what Python code gives cannot be compared
@@ -183,9 +187,21 @@ class _Given(DocumentSource):
                 done += len(texts)
             else:
                 what = f"the batch from document {done} on"
+                self._check_columns(what, item)
                 rows = as_counts(what, in_order(what, DOCUMENTS, item))
                 yield from _by_rows(rows, max(skip - done, 0), done)
                 done += rows.shape[0]
+
+    def _check_columns(self, what: str, item: Any) -> None:
+        names = labels_of_columns(item)
+        if names is None:
+            return
+        self.vocabulary = names if self.vocabulary is None else self.vocabulary
+        if names != list(self.vocabulary):
+            raise DataError(
+                f"{what}: its columns are not those of the others, or of the vocabulary: "
+                f"{first_difference(names, self.vocabulary)}; bring them into one order"
+            )
 
 
 def _is_texts(item: Any) -> bool:
@@ -196,7 +212,7 @@ def _is_matrix(source: Any) -> bool:
     """Whether it is one matrix, and no iterable of them: arrays, sparse or with names too."""
     if sp.issparse(source) or isinstance(source, np.ndarray) or hasattr(source, "data_vars"):
         return True
-    return hasattr(source, "__array__") and getattr(source, "ndim", 0) > 1
+    return len(getattr(source, "shape", ())) > 1
 
 
 def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
@@ -225,9 +241,11 @@ def _stamp(path: Path) -> list[Any]:
     return [path.name, *([] if path.is_dir() else [found.st_size, found.st_mtime_ns])]
 
 
-def source_of(source: Any, reading: FileReading) -> DocumentSource:
+def source_of(
+    source: Any, reading: FileReading, vocabulary: Sequence[str] | None = None
+) -> DocumentSource:
     """The source that an argument stands for: a path, a list of paths, a matrix, an iterable, or a
-    function that gives an iterable."""
+    function that gives an iterable; ``vocabulary`` is what names of columns must be."""
     check_encoding(reading.encoding)
     if isinstance(source, str | Path):
         path = check_path("source", source)
@@ -244,9 +262,9 @@ def source_of(source: Any, reading: FileReading) -> DocumentSource:
     if reading != FileReading(encoding=reading.encoding):
         raise DataError("format, column, label, terms: only for files; leave them out")
     if _is_matrix(source):
-        return _Given([source])
+        return _Given([source], vocabulary)
     if callable(source) or isinstance(source, Iterable):
-        return _Given(source)
+        return _Given(source, vocabulary)
     raise DataError(
         f"source={source!r:.60}: give a path, a list of pathlib.Path, a matrix, an iterable of "
         "texts or matrices, or a function that returns such an iterable"
