@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_path
-from pgbn.errors import DataError
+from pgbn.errors import DataError, PgbnError
 from pgbn.storage.bounded import check_regular, open_text
-from pgbn.storage.corpus import FORMATS
+from pgbn.storage.corpus import FORMATS, check_distinct
 from pgbn.storage.count_files import MATRICES, read_matrix
 from pgbn.storage.memory import check_bytes, memory
 from pgbn.storage.npz import read_npy
@@ -70,7 +70,7 @@ def read_numbers(path: str | Path, rows: str = "") -> Numbers:
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
-        if isinstance(error, DataError):
+        if isinstance(error, PgbnError):
             raise
         raise DataError(f"{path}: not an array of numbers ({error})") from None
 
@@ -106,7 +106,9 @@ def _read_table(path: Path, separator: str, title: str) -> Numbers:
             ]
     unknown = np.isnan(table)
     values: NDArray[Any] = np.ma.masked_array(table, unknown) if unknown.any() else table
-    return Numbers(values, names if named else None, head[named:] if head else None)
+    columns = head[named:] if head else []
+    check_distinct(path, [name for name in columns if name.strip()])
+    return Numbers(values, names if named else None, columns or None)
 
 
 def _lines(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from pgbn.checks import check_path, first_difference, in_order, labels_of_columns
 from pgbn.errors import DataError
+from pgbn.storage.archive import is_archive
 from pgbn.storage.bounded import check_source
 from pgbn.storage.corpus import check_reading, column_names, file_format
 from pgbn.storage.count_files import MATRICES, as_counts, read_matrix
@@ -230,6 +231,10 @@ def _kind(path: Path, reading: FileReading) -> str:
     if not path.exists():
         raise DataError(f"{path}: no such file or folder")
     check_source(path, once=False)
+    if reading.format is None and is_archive(path):
+        raise DataError(
+            f"{path}: a folder that pgbn wrote, not documents; pgbn info says what it is"
+        )
     kind = file_format(path, reading.format)
     check_reading(path, kind, reading.column, reading.label, reading.terms)
     return kind

@@ -239,3 +239,10 @@ def test_whatever_has_two_dims_is_a_matrix(tmp_path: Path) -> None:
     """A frame of polars was read column by column, a memoryview not at all."""
     built = pgbn.Corpus.build(memoryview(np.arange(6).reshape(2, 3)), tmp_path / "corpus")
     assert built.counts.toarray().tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_folder_that_pgbn_wrote_is_no_folder_of_texts(tmp_path: Path) -> None:
+    """Its arrays were read as texts, and the remedy was another encoding."""
+    pgbn.Corpus.build([np.eye(2)], tmp_path / "corpus")
+    with pytest.raises(DataError, match="corpus: a folder that pgbn wrote, not documents"):
+        pgbn.Corpus.build(tmp_path / "corpus", tmp_path / "other")
