@@ -203,6 +203,10 @@ class _Build:
             self._add_block(names, sp.csr_array(sp.vstack(parts, format="csr")))
         if not content["rows"]:
             raise DataError(f"{source.called}: no documents in it")
+        if as_plain({"source": source.description()})["source"] != content["settings"]["source"]:
+            raise DataError(
+                f"{source.called}: changed while it was read; give overwrite=True to build it anew"
+            )
         content["complete"] = True
         self._commit()
 

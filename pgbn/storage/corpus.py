@@ -70,7 +70,9 @@ def read_corpus(
     check_encoding(encoding)
     if not _exists(path):
         raise DataError(f"{path}: no such file or folder")
-    if format is None and is_archive(path):
+    with readable(path, encoding):
+        saved = format is None and is_archive(path)
+    if saved:
         return Corpus.open(path)
     kind = file_format(path, format)
     check_reading(path, kind, column, label, terms)

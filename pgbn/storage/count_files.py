@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import check_unmasked
-from pgbn.errors import DataError, did_you_mean
+from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.storage.bounded import open_bytes
 from pgbn.storage.matrix_market import read_market
 from pgbn.storage.memory import check_bytes
@@ -46,13 +46,24 @@ def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
 
 
 def _read_svmlight(path: Path) -> Any:
+    """Columns count from 1, or from 0 if there is a column 0: the file does not tell."""
     from sklearn.datasets import load_svmlight_file
 
     with open_bytes(path) as file:
         content = file.read()
     entries = content.count(b":")
     check_bytes(f"{path}: its {entries} entries", 2 * ENTRY * entries, "give a part of it")
-    return load_svmlight_file(io.BytesIO(content))[0]
+    found = load_svmlight_file(io.BytesIO(content), zero_based=True)[0]
+    if not found.nnz:
+        return found
+    if found.indices.min() == 0:
+        notify(
+            f"{path}: it has a column 0, so its columns count from 0; those of a file without one "
+            "count from 1. For data of several files, let all of them count from 1, or give .npz"
+        )
+        return found
+    shape = found.shape[0], found.shape[1] - 1
+    return sp.csr_array((found.data, found.indices - 1, found.indptr), shape=shape)
 
 
 def _read_npz(path: Path) -> tuple[sp.csr_array, list[str] | None]:

@@ -228,21 +228,23 @@ def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
 
 
 def _kind(path: Path, reading: FileReading) -> str:
-    if not path.exists():
-        raise DataError(f"{path}: no such file or folder")
-    check_source(path, once=False)
-    if reading.format is None and is_archive(path):
-        raise DataError(
-            f"{path}: a folder that pgbn wrote, not documents; pgbn info says what it is"
-        )
-    kind = file_format(path, reading.format)
+    with readable(path, reading.encoding):
+        if not path.exists():
+            raise DataError(f"{path}: no such file or folder")
+        check_source(path, once=False)
+        if reading.format is None and is_archive(path):
+            raise DataError(
+                f"{path}: a folder that pgbn wrote, not documents; pgbn info says what it is"
+            )
+        kind = file_format(path, reading.format)
     check_reading(path, kind, reading.column, reading.label, reading.terms)
     return kind
 
 
 def _stamp(path: Path) -> list[Any]:
     """What changes when a file does."""
-    found = path.stat()
+    with readable(path):
+        found = path.stat()
     return [path.name, *([] if path.is_dir() else [found.st_size, found.st_mtime_ns])]
 
 

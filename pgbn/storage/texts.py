@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import json
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -100,16 +101,26 @@ def read_texts(
 def _read_folder(path: Path, encoding: str) -> Texts:
     """Texts by the names of their files, or all files if none has such a name, but for hidden ones
     and those in hidden folders."""
-    files = sorted(
-        p for p in path.rglob("*")
-        if p.is_file() and not any(part.startswith(".") for part in p.relative_to(path).parts)
-    )  # fmt: skip
+    files = _files(path)
     for file in [p for p in files if _is_text(p)] or files:
         try:
             with open_text(file, marked(encoding)) as opened:
                 yield str(file.relative_to(path)), opened.read()
         except UnicodeDecodeError:
             raise not_in(file, encoding) from None
+
+
+def _files(path: Path) -> list[Path]:
+    """In order; a folder in it that cannot be read is an error: its texts would be missing."""
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    found: list[Path] = []
+    for place, folders, names in os.walk(path, onerror=stop):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(place, name) for name in names if not name.startswith(".")]
+    return sorted(each for each in found if each.is_file())
 
 
 def _is_text(path: Path) -> bool:

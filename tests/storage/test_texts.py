@@ -1,12 +1,14 @@
 """Texts in files: which of a folder are read, what they are called, and their encoding."""
 
 import gzip
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pgbn import Corpus
-from pgbn.errors import DataError
+from pgbn.errors import DataError, StorageError
 from pgbn.storage.corpus import read_corpus
 from pgbn.storage.number_files import read_numbers
 
@@ -74,3 +76,53 @@ def test_files_without_documents_are_named(tmp_path: Path) -> None:
     for read in (read_corpus, lambda path: Corpus.build(path, tmp_path / "corpus")):
         with pytest.raises(DataError, match=r"lines\.txt: no documents in it"):
             read(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
+def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one")
+    (tmp_path / "inner").mkdir(mode=0)
+    with pytest.raises(DataError, match="Permission denied"):
+        read_corpus(tmp_path)
+
+
+def test_what_the_system_says_of_a_folder_in_a_folder_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its texts were left out in silence."""
+    (tmp_path / "a.txt").write_text("one")
+    (tmp_path / "inner").mkdir()
+    scan = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if str(path).endswith("inner"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(DataError, match=r"Permission denied.*inner"):
+        read_corpus(tmp_path)
+
+
+def test_a_file_that_changes_while_it_is_read_is_told(tmp_path: Path) -> None:
+    """The terms were those of the one, the counts those of the other."""
+    path = tmp_path / "lines.txt"
+    path.write_text("one two\n" * 10)
+
+    def change(what: str, documents: int) -> None:
+        if what == "choosing terms":
+            path.write_text("three four\n" * 7)
+
+    with pytest.raises(DataError, match=r"lines\.txt: changed while it was read; .*overwrite=True"):
+        Corpus.build(path, tmp_path / "corpus", progress=change)
+    with pytest.raises(StorageError, match="has not ended"):
+        Corpus.open(tmp_path / "corpus")
+    built = Corpus.build(path, tmp_path / "corpus", overwrite=True)
+    assert (built.shape, built.vocabulary) == ((7, 2), ["four", "three"])
+
+
+def test_a_file_that_vanishes_while_it_is_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("one two\n" * 10)
+    with pytest.raises(DataError, match=r"lines\.txt: cannot be read"):
+        Corpus.build(path, tmp_path / "corpus", progress=lambda *_: path.unlink(missing_ok=True))
