@@ -78,9 +78,10 @@ def _run(words: Sequence[str]) -> Any:
 def _check_given(words: Sequence[str]) -> None:
     """Refuse an empty word, which as a path would be the folder that one happens to be in."""
     for before, word in zip(("", *words), words, strict=False):
-        option = word if word.endswith("=") and word.startswith("--") else before
-        if (not word or option is word) and option.rstrip("=") != "--title":
-            told = f"{option.rstrip('=')}: " if option.startswith("-") else ""
+        attached = word.startswith("--") and word.endswith("=")
+        option = word[:-1] if attached else before
+        if (attached or not word) and option != "--title":
+            told = f"{option}: " if option.startswith("-") else ""
             raise typer.BadParameter(
                 f"{told}an empty argument; is a variable of the shell not set?"
             )
