@@ -31,9 +31,12 @@ __all__ = [
     "check_seed",
     "check_text",
     "check_unmasked",
+    "first_difference",
     "in_order",
     "is_finite_number",
     "is_integral",
+    "is_sparse_array",
+    "labels_of_columns",
     "listed",
     "numbers",
     "term_names",
@@ -237,15 +240,46 @@ def in_order(what: str, axes: tuple[str, ...], value: Any) -> Any:
     if not isinstance(dims, tuple) or not hasattr(value, "transpose"):
         return value
     if not all(isinstance(dim, str) for dim in dims):
-        return value
+        return _inner(value)
     if sorted(dims) == sorted(map(str, axes)):
-        return value.transpose(*axes)
+        return _inner(value.transpose(*axes))
     if dims == tuple(f"dim_{number}" for number in range(len(dims))):
-        return value
+        return _inner(value)
     raise DataError(
         f"{what}: an array with the dims {dims}, but {axes} are needed; rename them, e.g. with "
         ".rename(...), or give .values to go by position"
     )
+
+
+def _inner(value: Any) -> Any:
+    """An array of the package ``sparse`` without the names around it: only it can be read."""
+    data = getattr(value, "data", None)
+    return data if is_sparse_array(data) else value
+
+
+def is_sparse_array(value: Any) -> bool:
+    """Whether it is an array of the package ``sparse``, of any of its formats."""
+    return type(value).__module__.split(".")[0] == "sparse" and hasattr(value, "asformat")
+
+
+def labels_of_columns(value: Any, dim: str = "term") -> list[str] | None:
+    """The names of the columns of a data frame, or of an ``xarray.DataArray`` along a dim; None if
+    there are none, or if they are no texts."""
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        known = dim in value.dims and dim in value.coords
+        names = list(value.coords[dim].values.tolist()) if known else []
+    else:
+        frame = hasattr(value, "columns") and len(getattr(value, "shape", ())) == 2
+        names = list(value.columns) if frame else []
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def first_difference(names: Sequence[Any], others: Sequence[Any]) -> str:
+    """How two lists of labels differ, for an error about the first."""
+    for number, (one, other) in enumerate(zip(names, others, strict=False)):
+        if one != other:
+            return f"{one!r} where the others have {other!r} (number {number})"
+    return f"{len(names)} labels where the others have {len(others)}"
 
 
 def check_unmasked(what: str, value: Any) -> None:

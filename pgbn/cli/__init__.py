@@ -71,7 +71,20 @@ def _run(words: Sequence[str]) -> Any:
             f"{asked.partition('=')[0]} is no option of pgbn {words[0]}; the number of topics, at "
             "most, is --max-width 100, or --max-width 100,30,10 with one number for each layer"
         )
+    _check_given(words)
     return _parser()(list(words), prog_name="pgbn", standalone_mode=False)
+
+
+def _check_given(words: Sequence[str]) -> None:
+    """Refuse an empty word, which as a path would be the folder that one happens to be in."""
+    for before, word in zip(("", *words), words, strict=False):
+        attached = word.startswith("--") and word.endswith("=")
+        option = word[:-1] if attached else before
+        if (attached or not word) and option != "--title":
+            told = f"{option}: " if option.startswith("-") else ""
+            raise typer.BadParameter(
+                f"{told}an empty argument; is a variable of the shell not set?"
+            )
 
 
 @cache

@@ -22,6 +22,7 @@ from pgbn.storage.bounded import check_regular
 from pgbn.storage.corpus import read_corpus
 from pgbn.storage.folders import Saved, load, open_saved
 from pgbn.storage.saved_counting import saved_counting
+from pgbn.storage.texts import not_in
 from pgbn.training.new_rows import align_terms, amount
 from pgbn.training.trained import TrainedNetwork, unwrapped
 
@@ -66,11 +67,11 @@ def read_network(path: Path) -> Network:
     if path.suffix == ".json" and path.name != MANIFEST and not path.is_dir():
         try:
             check_regular(path, LARGEST_MANIFEST)
-            return Network.from_json(path.read_text("utf-8"))
+            return Network.from_json(path.read_text("utf-8-sig"))
         except FileNotFoundError:
             raise DataError(f"{path}: no such file; net.to_json() is what goes into it") from None
         except UnicodeDecodeError:
-            raise DataError(f"{path}: not a network in JSON") from None
+            raise not_in(path, "utf-8", "not a network in JSON; save it as utf-8") from None
         except StorageError:
             raise
         except PgbnError as error:

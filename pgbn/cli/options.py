@@ -146,7 +146,7 @@ def _stop_words(text: str) -> str | list[str] | None:
         return None
     if Path(text).is_file():
         try:
-            return Path(text).read_text("utf-8").split()
+            return Path(text).read_text("utf-8-sig").split()
         except (OSError, ValueError) as error:
             raise DataError(f"--stop-words {text}: the file cannot be read ({error})") from None
     if not is_language(text):

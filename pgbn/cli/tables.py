@@ -101,5 +101,7 @@ def print_table(
     """The table on the standard output: names as they are for a file or a program, and harmless
     for a terminal."""
     if sys.stdout.isatty():
-        columns, labels = [printable(c) for c in columns], [printable(name) for name in labels]
+        columns, labels = (
+            [printable(name, one_line=True) for name in names] for names in (columns, labels)
+        )
     write_table(sys.stdout, values, columns, labels, head)

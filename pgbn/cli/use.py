@@ -16,7 +16,7 @@ from pgbn.cli.console import check_target, output
 from pgbn.cli.corpora import stream_features
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
 from pgbn.cli.tables import CsvFile, print_table, save_features, save_result
-from pgbn.errors import PgbnWarning, notify
+from pgbn.errors import PgbnWarning, notify, printable
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.folders import open_saved, read_folder
 
@@ -281,6 +281,6 @@ def generate_command(
     def text() -> None:
         for n, document in enumerate(documents, 1):
             terms = [f"{term}×{count:g}" for term, count in list(document.items())[:top]]
-            output.say(f"{n}. {' '.join(terms) or '(empty)'}")
+            output.say(printable(f"{n}. {' '.join(terms) or '(empty)'}", one_line=True))
 
     output.result(documents, text)

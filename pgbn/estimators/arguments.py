@@ -12,11 +12,18 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from pgbn.checks import MOST_THREADS, check_flag, check_integer, in_order, is_integral
+from pgbn.checks import (
+    MOST_THREADS,
+    check_flag,
+    check_integer,
+    in_order,
+    is_integral,
+    labels_of_columns,
+)
 from pgbn.errors import DataError, notify
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.storage.blocks import counts_of
-from pgbn.storage.sparse import check_sparse
+from pgbn.storage.sparse import as_scipy, check_sparse
 from pgbn.training.per_layer import layers_asked
 from pgbn.training.settings import check_depth
 from pgbn.zoo.arguments import check_link
@@ -41,10 +48,13 @@ DOCUMENTS = ("doc", "term")
 MOST_SWEEPS = 10**6  # of a document; hundreds are usual
 
 
-def validate_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> Any:
+def validate_documents(
+    estimator: Any, X: Any, reset: bool, name: str = "X", dims: tuple[str, str] = DOCUMENTS
+) -> Any:
     """Documents × terms as a csr_array, or dense as they were given; named dims (of xarray) go by
-    their names, doc and term. With ``reset`` the number and
-    names of the terms are noted in the estimator, else they must be the ones it knows."""
+    their names, ``dims``. With ``reset`` the number of the terms and their names, those of a data
+    frame or along the second dim, are noted in the estimator, else they must be the ones it
+    knows."""
     X = counts_of(X)
     masked = int(np.ma.getmaskarray(X).sum()) if np.ma.isMaskedArray(X) else 0
     if masked:
@@ -53,7 +63,9 @@ def validate_documents(estimator: Any, X: Any, reset: bool, name: str = "X") -> 
             "with pgbn.train_layerwise or Network.chain, which impute them, or fill them, e.g. "
             "with .filled(0)"
         )
-    X = in_order(name, DOCUMENTS, X)
+    X = as_scipy(name, in_order(name, dims, X))
+    if hasattr(X, "to_pandas") and hasattr(X, "dims") and labels_of_columns(X, dims[1]):
+        X = X.to_pandas()  # whose names scikit-learn compares
     if sp.issparse(X):
         check_sparse(name, X)
     with blaming(name):

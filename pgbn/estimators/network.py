@@ -109,8 +109,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
             executor, seed = read_executor(self), read_seed(self.random_state)
             check_integer("draws", self.draws, 1)
             check_integer("thin", self.thin, 1)
-            X = validate_documents(self, X, reset=True)
-            cells = self._cells(network, X)
+            cells = self._cells(network, X, reset=True)
             if isinstance(self.network, Network):
                 self._sample(network, cells, seed, executor)
             else:
@@ -146,9 +145,11 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
     def _feature_node(self, network: Network) -> str:
         return feature_node(network, self.rows, self.features)
 
-    def _cells(self, network: Network, X: Any) -> Cells:
+    def _cells(self, network: Network, X: Any, reset: bool = False) -> Cells:
         """X as the data of the observed node, which errors call X."""
         node = only_data_node(network)
+        columns = next(axis for axis in node.axes if axis != self.rows)
+        X = validate_documents(self, X, reset, dims=(self.rows, columns))
         return read_array(node, X if node.axes[0] == self.rows else X.T)
 
     def _sample(self, network: Network, cells: Cells, seed: int, executor: Executor) -> None:
@@ -208,7 +209,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
         """The posterior means of the features of each row, given the draws of the rest. A row gets
         the same features in any batch: its random stream is keyed by its content."""
         check_is_fitted(self)
-        cells = self._cells(self.network_, validate_documents(self, X, reset=False))
+        cells = self._cells(self.network_, X)
         name = self._feature_node(self.network_)
         return self._flat(name, self._infer(cells, [name])[name])
 
@@ -281,7 +282,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
         is better."""
         check_is_fitted(self)
         network = self.network_
-        cells = self._cells(network, validate_documents(self, X, reset=False))
+        cells = self._cells(network, X)
         name = network.observed[0]
         nodes = nodes_in_slots(network, name)
         own = [each for each in nodes if self.rows in network[each].axes]

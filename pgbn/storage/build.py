@@ -72,7 +72,7 @@ def build_corpus(
     chosen = {name: value for name, value in options.items() if value is not None}
     names = None if vocabulary is None else check_names("vocabulary", vocabulary)
     check_distinct("vocabulary", names or ())
-    found, folder = source_of(source, reading), check_place("folder", folder)
+    found, folder = source_of(source, reading, names), check_place("folder", folder)
     settings = {
         "source": found.description(),
         "reading": asdict(reading),
@@ -202,7 +202,11 @@ class _Build:
         if names:
             self._add_block(names, sp.csr_array(sp.vstack(parts, format="csr")))
         if not content["rows"]:
-            raise DataError("source: no documents in it")
+            raise DataError(f"{source.called}: no documents in it")
+        if as_plain({"source": source.description()})["source"] != content["settings"]["source"]:
+            raise DataError(
+                f"{source.called}: changed while it was read; give overwrite=True to build it anew"
+            )
         content["complete"] = True
         self._commit()
 

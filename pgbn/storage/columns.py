@@ -9,9 +9,7 @@ All entries are texts; where a row has none, it is empty. The rows are those tha
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any
 
 from pgbn.errors import DataError
 from pgbn.storage.bounded import open_text
+from pgbn.storage.text_tables import TextTable
 from pgbn.storage.texts import TABLES, marked, readable
 
 __all__ = ["check_columns", "read_columns"]
@@ -67,7 +66,7 @@ def _known(path: Path, kind: str, encoding: str) -> list[str]:
             return [str(name) for name in file.schema_arrow.names]
     if kind == "csv":
         with open_text(path, marked(encoding)) as file:
-            return [name for name in _table(path, file).fieldnames or [] if name]
+            return [name for name in TextTable(path, file).names if name]
     peeked = islice(_json_rows(path, encoding), _PEEK)
     return list(dict.fromkeys(str(name) for row in peeked for name in row))
 
@@ -79,15 +78,12 @@ def _rows(path: Path, kind: str, names: list[str], encoding: str) -> Iterator[Ro
                 yield from batch.to_pylist()
     elif kind == "csv":
         with open_text(path, marked(encoding)) as file:
-            yield from _table(path, file)
+            table = TextTable(path, file)
+            for name in names:
+                table.check_once(name)
+            yield from table
     else:
         yield from _json_rows(path, encoding)
-
-
-def _table(path: Path, file: Any) -> csv.DictReader[str]:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
-    return csv.DictReader(file, delimiter="\t" if tabs else ",")
 
 
 def _json_rows(path: Path, encoding: str) -> Iterator[Row]:

@@ -43,6 +43,7 @@ FORMATS = {
     ".svm": "svmlight", ".parquet": "parquet",
 }  # fmt: skip
 ROW = 300  # bytes that a document takes beside its text
+NUMBERED = 120  # bytes that a row of a matrix takes, with its number as a name, beside its counts
 
 
 def read_corpus(
@@ -69,7 +70,9 @@ def read_corpus(
     check_encoding(encoding)
     if not _exists(path):
         raise DataError(f"{path}: no such file or folder")
-    if format is None and is_archive(path):
+    with readable(path, encoding):
+        saved = format is None and is_archive(path)
+    if saved:
         return Corpus.open(path)
     kind = file_format(path, format)
     check_reading(path, kind, column, label, terms)
@@ -77,6 +80,8 @@ def read_corpus(
         check_source(path, once=kind not in MATRICES and kind != "parquet")
         if kind in MATRICES:
             counts, inside = read_matrix(path, kind)
+            need = NUMBERED * counts.shape[0]
+            check_bytes(f"{path}: its {counts.shape[0]} rows", need, "give a part, or Corpus.build")
             names = column_names(path, counts.shape[1], terms, encoding, inside)
             return Corpus(counts, names, [str(row) for row in range(counts.shape[0])])
         named = _uniquely(list(_all_texts(path, kind, column, label, encoding)))

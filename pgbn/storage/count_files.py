@@ -12,16 +12,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import check_unmasked
-from pgbn.errors import DataError, did_you_mean
-from pgbn.storage.bounded import is_packed, open_bytes
+from pgbn.errors import DataError, did_you_mean, notify
+from pgbn.storage.bounded import open_bytes
 from pgbn.storage.matrix_market import read_market
 from pgbn.storage.memory import check_bytes
 from pgbn.storage.npz import check_entries, is_plain
-from pgbn.storage.sparse import check_sparse, check_sum
+from pgbn.storage.sparse import as_scipy, check_sparse, check_sum
 
 __all__ = ["MATRICES", "as_counts", "read_matrix"]
 
 MATRICES = ("mtx", "npz", "svmlight")
+ENTRY = 40  # bytes of memory that a number takes, at most, until it is a count; measured
 
 
 def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
@@ -33,10 +34,7 @@ def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
             return _read_npz(path)
         if kind == "mtx":
             return as_counts(path, read_market(path)), None
-        source = io.BytesIO(open_bytes(path).read()) if is_packed(path) else str(path)
-        from sklearn.datasets import load_svmlight_file
-
-        return as_counts(path, load_svmlight_file(source)[0]), None
+        return as_counts(path, _read_svmlight(path)), None
     except ImportError:
         raise DataError(f"{path}: svmlight needs scikit-learn: pip install 'pgbn[cli]'") from None
     except (ValueError, TypeError, KeyError, OverflowError, MemoryError, EOFError, AttributeError,
@@ -45,6 +43,27 @@ def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
             raise
         detail = str(error).strip().splitlines() or [type(error).__name__]
         raise DataError(f"{path}: not a matrix in the format {kind} ({detail[0]})") from None
+
+
+def _read_svmlight(path: Path) -> Any:
+    """Columns count from 1, or from 0 if there is a column 0: the file does not tell."""
+    from sklearn.datasets import load_svmlight_file
+
+    with open_bytes(path) as file:
+        content = file.read()
+    entries = content.count(b":")
+    check_bytes(f"{path}: its {entries} entries", 2 * ENTRY * entries, "give a part of it")
+    found = load_svmlight_file(io.BytesIO(content), zero_based=True)[0]
+    if not found.nnz:
+        return found
+    if found.indices.min() == 0:
+        notify(
+            f"{path}: it has a column 0, so its columns count from 0; those of a file without one "
+            "count from 1. For data of several files, let all of them count from 1, or give .npz"
+        )
+        return found
+    shape = found.shape[0], found.shape[1] - 1
+    return sp.csr_array((found.data, found.indices - 1, found.indptr), shape=shape)
 
 
 def _read_npz(path: Path) -> tuple[sp.csr_array, list[str] | None]:
@@ -75,6 +94,7 @@ def _names(path: Path, terms: Any) -> list[str]:
 def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
     """Whole numbers as integers; other numbers are left to the model's check."""
     check_unmasked(str(path), matrix)
+    matrix = as_scipy(str(path), matrix)
     if not sp.issparse(matrix):
         try:
             matrix = np.asarray(matrix)
@@ -91,6 +111,8 @@ def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
         raise DataError(
             f"{path}: numbers of the dtype {matrix.dtype}; give float32, float64 or integers"
         )
+    entries = int(matrix.nnz if sp.issparse(matrix) else np.count_nonzero(matrix))
+    check_bytes(f"{path}: its {entries} entries", ENTRY * entries, "give a part of it")
     if sp.issparse(matrix):
         check_sparse(str(path), matrix)
         matrix = matrix if matrix.format in ("coo", "csr", "csc", "bsr") else matrix.tocsr()

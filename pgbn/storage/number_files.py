@@ -15,6 +15,7 @@ import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_path
-from pgbn.errors import DataError
+from pgbn.errors import DataError, PgbnError
 from pgbn.storage.bounded import check_regular, open_text
-from pgbn.storage.corpus import FORMATS
+from pgbn.storage.corpus import FORMATS, check_distinct
 from pgbn.storage.count_files import MATRICES, read_matrix
+from pgbn.storage.memory import check_bytes, memory
 from pgbn.storage.npz import read_npy
+from pgbn.storage.texts import not_in
 
 __all__ = ["NUMBER_FILES", "Numbers", "read_numbers"]
 
 NUMBER_FILES = (".csv", ".tsv", ".npy", *(end for end, kind in FORMATS.items() if kind in MATRICES))
+CELL, ROW = 24, 400  # bytes of memory that a number and a row of a table take, about
 _MISSING = ("", "na", "nan")
 
 
@@ -61,38 +65,50 @@ def read_numbers(path: str | Path, rows: str = "") -> Numbers:
         return Numbers(counts, columns=names)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not utf-8 at byte {error.start}") from None
+    except UnicodeDecodeError:
+        raise not_in(path, "utf-8", "save it as utf-8") from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
-        if isinstance(error, DataError):
+        if isinstance(error, PgbnError):
             raise
         raise DataError(f"{path}: not an array of numbers ({error})") from None
 
 
 def _read_table(path: Path, separator: str, title: str) -> Numbers:
-    """Numbers row by row; names where the first line or the first column have them."""
+    """Numbers row by row; names where the first line or the first column have them. As texts, cells
+    would take many times the memory: only those of the first column are kept so."""
     with open_text(path, "utf-8-sig") as file:
         lines = _lines(path, csv.reader(file, delimiter=separator))
         first = next(lines, None)
         if first is None:
             raise DataError(f"{path}: nothing in it")
         head = None if all(_is_number(cell) for cell in first) else first
-        cells = [*([] if head else [first]), *lines]
+        names, cells, need = [], [], 0
+        for number, row in enumerate(lines if head else chain([first], lines), 1 + bool(head)):
+            names.append(row[0])
+            cells.append(np.array(_numbers(path, number, row[1:])))
+            need += CELL * len(row) + ROW
+            if need > memory():
+                check_bytes(f"{path}: its numbers", need, "give a part of them")
     if not cells:
         raise DataError(f"{path}: names of columns, and no row of numbers")
     titled = head is not None and head[0].strip() in ("", title)
-    named = titled or not all(_is_number(row[0]) for row in cells)
-    rows = [row[0] for row in cells] if named else None
-    if len(cells[0]) == named:
+    named = titled or not all(_is_number(name) for name in names)
+    if cells[0].size == 0 and named:
         raise DataError(f"{path}: one column, and no numbers in it")
-    table = np.empty((len(cells), len(cells[0]) - named))
-    for number, row in enumerate(cells):
-        table[number] = _numbers(path, number + 1 + (head is not None), row[named:])
+    table = np.empty((len(cells), cells[0].size + (not named)))
+    for number, numbers in enumerate(cells):
+        table[number, not named :] = numbers
+        if not named:
+            table[number, 0] = _numbers(path, number + 1 + bool(head), names[number : number + 1])[
+                0
+            ]
     unknown = np.isnan(table)
     values: NDArray[Any] = np.ma.masked_array(table, unknown) if unknown.any() else table
-    return Numbers(values, rows, head[named:] if head else None)
+    columns = head[named:] if head else []
+    check_distinct(path, [name for name in columns if name.strip()])
+    return Numbers(values, names if named else None, columns or None)
 
 
 def _lines(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:

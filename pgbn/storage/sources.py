@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import check_path, in_order
+from pgbn.checks import check_path, first_difference, in_order, labels_of_columns
 from pgbn.errors import DataError
+from pgbn.storage.archive import is_archive
 from pgbn.storage.bounded import check_source
 from pgbn.storage.corpus import check_reading, column_names, file_format
 from pgbn.storage.count_files import MATRICES, as_counts, read_matrix
@@ -57,8 +58,9 @@ class Batch:
 
 class DocumentSource(ABC):
     """Documents that can be read again from the beginning. ``terms`` are the names of the columns
-    of counts, if they are known."""
+    of counts, if they are known; ``called`` is how an error names the source."""
 
+    called = "source"
     terms: list[str] | None = None
     columns: int | None = None
     repeats = True  # whether it can be read twice
@@ -102,6 +104,7 @@ class _TextFiles(DocumentSource):
     def __init__(self, paths: Sequence[Path], reading: FileReading) -> None:
         self.paths, self.reading = paths, reading
         self.kinds = [_kind(path, reading) for path in paths]
+        self.called = f"{paths[0]}{', …' if len(paths) > 1 else ''}"
 
     def description(self) -> Any:
         return [_stamp(path) for path in self.paths]
@@ -122,7 +125,7 @@ class _MatrixFile(DocumentSource):
     """Counts in a file that is read at once (.npz, svmlight)."""
 
     def __init__(self, path: Path, kind: str, reading: FileReading) -> None:
-        self.path = path
+        self.path, self.called = path, str(path)
         with readable(path, reading.encoding):
             self.counts, inside = read_matrix(path, kind)
         self.columns = self.counts.shape[1]
@@ -139,7 +142,7 @@ class _MarketFile(DocumentSource):
     """Counts in a Matrix Market file, sorted into blocks of rows on the disk first."""
 
     def __init__(self, path: Path, reading: FileReading) -> None:
-        self.path, self.market = path, MarketRows(path)
+        self.path, self.called, self.market = path, str(path), MarketRows(path)
         self.columns = self.market.shape[1]
         self.terms = column_names(path, self.columns, reading.terms, reading.encoding)
 
@@ -159,10 +162,14 @@ class _MarketFile(DocumentSource):
 class _Given(DocumentSource):
     """Texts, lists of texts or matrices from Python code: a function that gives an iterable, or an
     iterable. An iterator can be read only once. Named dims (of xarray) go by their names, doc and
-    term."""
+    term; names of columns must be those of the ``vocabulary``, or of the first matrix, in the same
+    order."""
 
-    def __init__(self, given: Callable[[], Iterable[Any]] | Iterable[Any]) -> None:
+    def __init__(
+        self, given: Callable[[], Iterable[Any]] | Iterable[Any], vocabulary: Sequence[str] | None
+    ) -> None:
         self.given, self.repeats = given, not isinstance(given, Iterator)
+        self.vocabulary = vocabulary
 
     def description(self) -> Any:
         return "given"  # what Python code gives cannot be compared
@@ -181,9 +188,21 @@ class _Given(DocumentSource):
                 done += len(texts)
             else:
                 what = f"the batch from document {done} on"
+                self._check_columns(what, item)
                 rows = as_counts(what, in_order(what, DOCUMENTS, item))
                 yield from _by_rows(rows, max(skip - done, 0), done)
                 done += rows.shape[0]
+
+    def _check_columns(self, what: str, item: Any) -> None:
+        names = labels_of_columns(item)
+        if names is None:
+            return
+        self.vocabulary = names if self.vocabulary is None else self.vocabulary
+        if names != list(self.vocabulary):
+            raise DataError(
+                f"{what}: its columns are not those of the others, or of the vocabulary: "
+                f"{first_difference(names, self.vocabulary)}; bring them into one order"
+            )
 
 
 def _is_texts(item: Any) -> bool:
@@ -194,7 +213,7 @@ def _is_matrix(source: Any) -> bool:
     """Whether it is one matrix, and no iterable of them: arrays, sparse or with names too."""
     if sp.issparse(source) or isinstance(source, np.ndarray) or hasattr(source, "data_vars"):
         return True
-    return hasattr(source, "__array__") and getattr(source, "ndim", 0) > 1
+    return len(getattr(source, "shape", ())) > 1
 
 
 def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
@@ -209,23 +228,31 @@ def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
 
 
 def _kind(path: Path, reading: FileReading) -> str:
-    if not path.exists():
-        raise DataError(f"{path}: no such file or folder")
-    check_source(path, once=False)
-    kind = file_format(path, reading.format)
+    with readable(path, reading.encoding):
+        if not path.exists():
+            raise DataError(f"{path}: no such file or folder")
+        check_source(path, once=False)
+        if reading.format is None and is_archive(path):
+            raise DataError(
+                f"{path}: a folder that pgbn wrote, not documents; pgbn info says what it is"
+            )
+        kind = file_format(path, reading.format)
     check_reading(path, kind, reading.column, reading.label, reading.terms)
     return kind
 
 
 def _stamp(path: Path) -> list[Any]:
     """What changes when a file does."""
-    found = path.stat()
+    with readable(path):
+        found = path.stat()
     return [path.name, *([] if path.is_dir() else [found.st_size, found.st_mtime_ns])]
 
 
-def source_of(source: Any, reading: FileReading) -> DocumentSource:
+def source_of(
+    source: Any, reading: FileReading, vocabulary: Sequence[str] | None = None
+) -> DocumentSource:
     """The source that an argument stands for: a path, a list of paths, a matrix, an iterable, or a
-    function that gives an iterable."""
+    function that gives an iterable; ``vocabulary`` is what names of columns must be."""
     check_encoding(reading.encoding)
     if isinstance(source, str | Path):
         path = check_path("source", source)
@@ -242,9 +269,9 @@ def source_of(source: Any, reading: FileReading) -> DocumentSource:
     if reading != FileReading(encoding=reading.encoding):
         raise DataError("format, column, label, terms: only for files; leave them out")
     if _is_matrix(source):
-        return _Given([source])
+        return _Given([source], vocabulary)
     if callable(source) or isinstance(source, Iterable):
-        return _Given(source)
+        return _Given(source, vocabulary)
     raise DataError(
         f"source={source!r:.60}: give a path, a list of pathlib.Path, a matrix, an iterable of "
         "texts or matrices, or a function that returns such an iterable"

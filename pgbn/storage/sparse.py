@@ -9,15 +9,28 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from pgbn.checks import is_sparse_array
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.codecs import Group
 from pgbn.storage.memory import check_bytes
 
-__all__ = ["MOST_COLUMNS", "check_column_count", "check_filled", "check_rows", "check_sparse",
-           "check_sum", "compact", "read_rows", "row_arrays"]  # fmt: skip
+__all__ = ["MOST_COLUMNS", "as_scipy", "check_column_count", "check_filled", "check_rows",
+           "check_sparse", "check_sum", "compact", "read_rows", "row_arrays"]  # fmt: skip
 
 MANY_ROWS = 2_000_000  # some of which may be empty
 MOST_COLUMNS = 2**31 - 1  # whose numbers take four bytes
+
+
+def as_scipy(name: str, value: Any) -> Any:
+    """A matrix of the package ``sparse`` as one of scipy; anything else as it is."""
+    if not is_sparse_array(value):
+        return value
+    if value.ndim != 2 or value.fill_value != 0:
+        raise DataError(
+            f"{name}: a sparse array of shape {value.shape} that is {value.fill_value} where it "
+            "has no entry; give documents × terms, and 0 there"
+        )
+    return value.asformat("coo").to_scipy_sparse()
 
 
 def check_sparse(name: str, matrix: Any) -> None:

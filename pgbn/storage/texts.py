@@ -9,17 +9,26 @@ from __future__ import annotations
 import codecs
 import csv
 import json
-import sys
+import os
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pgbn.errors import DataError, did_you_mean
-from pgbn.storage.bounded import forget, open_text
+from pgbn.errors import DataError, PgbnError, did_you_mean
+from pgbn.storage.bounded import check_regular, forget, is_packed, open_bytes, open_text
+from pgbn.storage.text_tables import TextTable
 
-__all__ = ["TABLES", "check_encoding", "marked", "read_texts", "readable", "text_lines"]
+__all__ = [
+    "TABLES",
+    "check_encoding",
+    "marked",
+    "not_in",
+    "read_texts",
+    "readable",
+    "text_lines",
+]
 
 TABLES = ("csv", "jsonl", "parquet")  # formats with columns
 
@@ -39,14 +48,36 @@ def readable(path: Path, encoding: str = "utf-8") -> Iterator[None]:
     """What goes wrong while a file is read, in words."""
     try:
         yield
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: not {encoding} at byte {error.start}; give the encoding, e.g. latin-1"
-        ) from None
+    except UnicodeDecodeError:
+        raise not_in(path, encoding) from None
     except (LookupError, UnicodeError) as error:
         raise DataError(f"{path}: encoding={encoding!r}: {error}") from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
+
+
+def not_in(path: Path, encoding: str, remedy: str = "give the encoding, e.g. latin-1") -> DataError:
+    """A file whose text is in another encoding; its first bytes may tell which. It is read once
+    more: what Python says of the place is counted from wherever it last read."""
+    start, place = b"", ""
+    with suppress(OSError, EOFError, zlib.error, PgbnError), open_bytes(path) as file:
+        check_regular(path)  # of a pipe there is only the rest
+        start = file.peek(4)[:4]  # type: ignore[attr-defined]
+        done, decoder = 0, codecs.getincrementaldecoder(marked(encoding))()
+        try:
+            while chunk := file.read(2**16):
+                done += len(chunk)
+                decoder.decode(chunk)
+                forget(file)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            place = f" at byte {done - len(error.object) + error.start}"
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        wide = start in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+        remedy = f"it begins like {'utf-32' if wide else 'utf-16'}; {remedy.partition(',')[0]}"
+    elif start.startswith(b"\x1f\x8b"):
+        remedy = "it is packed by gzip; let its name end in .gz"
+    return DataError(f"{path}: not {encoding}{place}; {remedy}")
 
 
 def read_texts(
@@ -68,16 +99,33 @@ def read_texts(
 
 
 def _read_folder(path: Path, encoding: str) -> Texts:
-    files = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-    texts = [p for p in files if p.suffix.lower() in (".txt", ".md", ".rst", ".text")] or files
-    for file in texts:
+    """Texts by the names of their files, or all files if none has such a name, but for hidden ones
+    and those in hidden folders."""
+    files = _files(path)
+    for file in [p for p in files if _is_text(p)] or files:
         try:
             with open_text(file, marked(encoding)) as opened:
                 yield str(file.relative_to(path)), opened.read()
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{file}: not {encoding} at byte {error.start}; give the encoding, e.g. latin-1"
-            ) from None
+        except UnicodeDecodeError:
+            raise not_in(file, encoding) from None
+
+
+def _files(path: Path) -> list[Path]:
+    """In order; a folder in it that cannot be read is an error: its texts would be missing."""
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    found: list[Path] = []
+    for place, folders, names in os.walk(path, onerror=stop):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(place, name) for name in names if not name.startswith(".")]
+    return sorted(each for each in found if each.is_file())
+
+
+def _is_text(path: Path) -> bool:
+    plain = path.with_suffix("") if is_packed(path) else path
+    return plain.suffix.lower() in (".txt", ".md", ".rst", ".text")
 
 
 def text_lines(path: Path, encoding: str = "utf-8", kept: bool = True) -> Iterator[str]:
@@ -102,21 +150,28 @@ def _remedy(wanted: str, known: Iterable[str], column: str) -> str:
 
 
 def _read_table(path: Path, column: str, label: str | None, encoding: str, kept: bool) -> Texts:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
     with open_text(path, marked(encoding)) as file:
-        reader = csv.DictReader(file, delimiter="\t" if tabs else ",")
-        known = [name for name in reader.fieldnames or [] if name]
-        for wanted in (column, label):
-            if wanted is not None and wanted not in known:
+        table = TextTable(path, file)
+        known = [name for name in table.names if name]
+        if not known:
+            raise DataError(f"{path}: no column {column!r}: its first line names none")
+        for wanted in [column, *([label] if label is not None else [])]:
+            if wanted not in known:
                 raise DataError(f"{path}: no column {wanted!r}.{_remedy(wanted, known, column)}")
-        for number, row in enumerate(reader, 1):
-            yield str(row[label] if label else number), row[column] or ""
+            table.check_once(wanted)
+        for number, row in enumerate(table, 1):
+            yield _name(row[label] if label else None, number), row[column] or ""
             if not kept:
                 forget(file)
 
 
+def _name(label: Any, number: int) -> str:
+    """What a document is called: by its number where it has no name."""
+    return str(number if label is None else label)
+
+
 def _read_json(path: Path, column: str, label: str | None, encoding: str, kept: bool) -> Texts:
+    labelled, row = label is None, None
     with open_text(path, marked(encoding)) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -133,9 +188,12 @@ def _read_json(path: Path, column: str, label: str | None, encoding: str, kept: 
                 raise DataError(
                     f"{path}: line {number} has no text {column!r}.{_remedy(column, known, column)}"
                 )
-            yield str(row.get(label, number)) if label else str(number), row[column]
+            labelled = labelled or label in row
+            yield _name(row.get(label) if label else None, number), row[column]
             if not kept:
                 forget(file)
+    if not labelled and row is not None:
+        raise DataError(f"{path}: no line has a field {label!r}.{_remedy(str(label), row, column)}")
 
 
 def _read_parquet(path: Path, column: str, label: str | None) -> Texts:
@@ -158,4 +216,4 @@ def _read_parquet(path: Path, column: str, label: str | None) -> Texts:
                 if text is not None and not isinstance(text, str):
                     kind = type(text).__name__
                     raise DataError(f"{path}: row {number} has no text {column!r}, but a {kind}")
-                yield str(rows[label][place] if label else number), text or ""
+                yield _name(rows[label][place] if label else None, number), text or ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from pgbn.checks import check_path
 from pgbn.engine.compile.sizes import complete_sizes
@@ -38,7 +39,7 @@ def read_training(X: Any, family: Family, executor: Executor = SERIAL) -> dict[s
     """The data to train on, checked: a dict by the names of the observed nodes, or, where there is
     but one, its array, which errors then call X."""
     network = family.example()
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sp.issparse(X):  # of which some are mappings too
         for name in X:
             if name in network.categories:
                 raise DataError(

@@ -18,7 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_flag, check_integer, check_names, check_seed, is_integral
+from pgbn.checks import (
+    check_flag,
+    check_integer,
+    check_names,
+    check_seed,
+    is_integral,
+    labels_of_columns,
+)
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.engine.rows.gamma_chain import GammaChain
 from pgbn.errors import DataError, notify
@@ -87,7 +94,8 @@ def infer(
     ``layers`` are numbered from 1; all if left out. Columns of X beyond the vocabulary, and terms
     that no topic has, are dropped; with ``terms``, the names of X's columns, and ``vocabulary``,
     those of the model's (if left out, those that it was saved with), columns are matched by name;
-    both are lists, or dicts from names to columns.
+    both are lists, or dicts from names to columns. A data frame, or an ``xarray.DataArray`` with
+    labels along term, brings its ``terms`` with it, where the model's are known.
     ``units=False`` leaves out θ itself, keeping θ/θ_· only. An ``executor``, such as `pgbn.Ray`,
     takes the place of ``threads``.
     Where the model kept draws (``keep_draws`` of training), each of them runs its own chain, with
@@ -172,8 +180,16 @@ def read_new_documents(
     cells = read_array(node, X, imputed=False)
     columns: int = 0
     tokens: float = 0
-    if terms is not None and vocabulary is None:
-        vocabulary = model.vocabulary  # what it was saved with, if that is known
+    known_names = model.vocabulary if vocabulary is None else vocabulary
+    if terms is None and known_names is not None:
+        terms = labels_of_columns(X)
+        if terms is not None and not set(terms) & set(known_names):
+            raise DataError(
+                f"{name}: none of its columns, {terms[0]!r}, …, is a term of the model; give the "
+                "names of its terms, or an array without names, which goes by position"
+            )
+    if terms is not None:
+        vocabulary = known_names  # what the model was saved with, if that is known
     if terms is not None or vocabulary is not None or cells.columns != size:
         known, columns, tokens = align_terms(cells, size, terms, vocabulary, name)
         cells = read_array(node, known)

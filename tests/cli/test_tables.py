@@ -14,6 +14,14 @@ from pgbn.cli.tables import print_table, save_table
 TABLE = np.array([[1.0, 2.5], [1 / 3, np.nan]])
 
 
+def test_a_name_of_several_lines_is_one_line_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_table(TABLE[:1], ["c", "d"], ["e\npgbn: all is well"], "doc")
+    assert capsys.readouterr().out == "doc,c,d\ne\\npgbn: all is well,1,2.5\n"
+
+
 def test_files_have_names_as_they_are(tmp_path: Path) -> None:
     save_table(tmp_path / "t.csv", TABLE, ["a,b", "c\x1b"], ["one", "zwö"], "doc")
     text = (tmp_path / "t.csv").read_text("utf-8")

@@ -33,6 +33,19 @@ def test_commands(
         assert set(json.loads(shown.out)[0]["terms"]) <= set(names)
 
 
+def test_a_term_of_several_lines_forges_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"{v}\npgbn: all\tis well" for v in range(12)]
+    pgbn.save(model_of(), tmp_path / "model", vocabulary=names, data=X)
+    for command in ("topics", "generate"):
+        assert run_command([command, str(tmp_path / "model")]) == 0
+        shown = capsys.readouterr().out
+        assert "\\npgbn: all\\tis well" in shown
+        assert "\npgbn" not in shown
+        assert "\t" not in shown
+
+
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_commands_that_read_documents(
     form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import pgbn
 from pgbn.errors import DataError
@@ -47,3 +48,56 @@ def test_reports_and_units_go_by_name(tmp_path: Path) -> None:
     units = model.transform(X)
     named = xarray.DataArray(units, dims=("doc", "topic")).transpose("topic", "doc")
     assert np.array_equal(model.inverse_transform(named), model.inverse_transform(units))
+
+
+FEW = {"burn_in": 2, "collect": 1, "transform_burn_in": 1, "transform_samples": 1}
+TERMS = [f"w{number}" for number in range(9)]
+
+
+def test_labels_along_terms_are_names_of_columns() -> None:
+    """They were left unread: terms in another order went by position."""
+    named = xarray.DataArray(X.T, dims=("term", "doc"), coords={"term": TERMS})
+    frame = named.T.to_pandas()
+    model = pgbn.PFA(3, random_state=0, **FEW).fit(named)
+    features = model.transform(named)
+    assert list(model.feature_names_in_) == TERMS
+    assert np.array_equal(features, model.transform(frame))
+    for other in (named[::-1], frame[TERMS[::-1]]):
+        with pytest.raises(DataError, match="must be in the same order"):
+            model.transform(other)
+    ways = {"burn_in": 1, "samples": 1, "seed": 0}
+    found = pgbn.infer(model, X, **ways).features()
+    for other in (named, named[::-1], frame[TERMS[::-1]]):
+        assert np.array_equal(pgbn.infer(model, other, **ways).features(), found)
+    with pytest.raises(DataError, match="X: none of its columns, 'a', …, is a term of the model"):
+        pgbn.infer(model, frame.set_axis(list("abcdefghi"), axis=1), **ways)
+
+
+def test_a_network_has_dims_of_its_own() -> None:
+    net = pgbn.zoo.hpf(3)
+    model = pgbn.NetworkTransformer(net, rows="user", burn_in=2, draws=2, random_state=0)
+    turned = xarray.DataArray(X.T, dims=("item", "user"))
+    assert np.array_equal(model.fit(X).transform(X), model.fit(turned).transform(turned))
+    with pytest.raises(DataError, match=r"but \('user', 'item'\) are needed"):
+        model.transform(turned.rename(user="doc"))
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_arrays_of_the_package_sparse(wrapped: bool, tmp_path: Path) -> None:
+    sparse = pytest.importorskip("sparse")
+    given = sparse.COO(X)
+    given = xarray.DataArray(given.T, dims=("term", "doc")) if wrapped else given
+    model = pgbn.PFA(3, random_state=0, **FEW)
+    assert np.array_equal(model.fit(given).transform(given), model.fit(X).transform(X))
+    ways = {"burn_in": 1, "samples": 1, "seed": 0}
+    one, two = (pgbn.infer(model, data, **ways).features() for data in (given, X))
+    assert np.array_equal(one, two)
+    built = pgbn.Corpus.build(given, tmp_path / "corpus")
+    assert np.array_equal(built.counts.toarray(), X)
+
+
+def test_a_dictionary_of_keys_is_a_matrix() -> None:
+    """It is a mapping too, and was taken for data by the names of nodes."""
+    few = {"burn_in": 2, "collect": 1, "seed": 0, "progress": False}
+    one, two = (pgbn.train_layerwise(data, 3, 1, **few).deepest for data in (X, sp.dok_array(X)))
+    assert np.array_equal(one.phi[0], two.phi[0])

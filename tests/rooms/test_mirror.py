@@ -51,7 +51,6 @@ TOGETHER = {
     "engine/run/run_plan.py": "engine/run/test_run_store.py",
     "engine/run/memory_store.py": "engine/run/test_interrupt.py",
     "storage/bounded.py": "storage/test_corpus.py",
-    "storage/texts.py": "storage/test_corpus.py",
     "storage/market_rows.py": "storage/test_build.py",
     "storage/build_settings.py": "storage/test_build.py",
     "storage/sparse.py": "engine/run/test_codec.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 from pgbn.corpus import read_corpus
-from pgbn.errors import DataError, PgbnError
+from pgbn.errors import DataError, PgbnError, PgbnWarning
 from tests.helpers.hostile import attempt, campaign
 from tests.helpers.hostile_commands import FAST, command
 
@@ -123,3 +124,15 @@ def test_an_archive_that_says_it_is_encrypted_is_refused_in_words(tmp_path: Path
     path.write_bytes(data)
     with pytest.raises(PgbnError, match=r"x\.npz"):
         read_corpus(path)
+
+
+def test_svmlight_counts_from_one_or_says_that_it_does_not(tmp_path: Path) -> None:
+    """New documents without a term 0 would be read with all terms one place off."""
+    path = tmp_path / "x.svmlight"
+    path.write_text("0 1:2 3:1\n1 2:4\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_corpus(path).counts.toarray().tolist() == [[2, 0, 1], [0, 4, 0]]
+    path.write_text("0 0:2 2:1\n1 1:4\n")
+    with pytest.warns(PgbnWarning, match=r"x\.svmlight: it has a column 0, so its columns count"):
+        assert read_corpus(path).counts.toarray().tolist() == [[2, 0, 1], [0, 4, 0]]

@@ -162,3 +162,14 @@ def test_other_long_lines_are_refused(
     monkeypatch.setattr(matrix_market, "BLOCK", 2**10)
     with pytest.raises(DataError, match=f"line {line}: a line of 65536 bytes or more"):
         read(written(tmp_path / "x.mtx", text))
+
+
+@pytest.mark.parametrize("X", [np.array([[1, 2], [2, 3]]), sp.csr_array([[1, 2], [2, 3]])])
+def test_the_remedy_for_what_cannot_be_read_in_parts_is_one(X: Any, tmp_path: Path) -> None:
+    """scipy writes a dense matrix, or a symmetric one, as such unless it is told."""
+    path = tmp_path / "x.mtx"
+    scipy.io.mmwrite(path, X)
+    with pytest.raises(DataError, match=r"coo_array\(X\), symmetry='general'"):
+        market_shape(path)
+    scipy.io.mmwrite(path, sp.coo_array(X), symmetry="general")
+    assert market_shape(path) == (2, 2, 4)

@@ -11,7 +11,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from pgbn.errors import DataError
+from pgbn.errors import DataError, PgbnError
 from pgbn.storage.number_files import read_numbers
 
 
@@ -74,3 +74,21 @@ def test_what_is_refused(tmp_path: Path, name: str, content: bytes, words: str) 
     assert str(tmp_path / name) in str(caught.value)
     with pytest.raises(DataError, match="no such file"):
         read_numbers(tmp_path / f"gone-{name.replace('json', 'csv')}")
+
+
+def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    """A run of such a table could not be given new rows by name."""
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,a\n1,2,3\n")
+    with pytest.raises(DataError, match=r"x\.csv: two columns are called 'a'; rename one"):
+        read_numbers(path)
+    path.write_text("a,,\n1,2,3\n")
+    assert read_numbers(path).columns == ["a", "", ""]
+
+
+def test_a_folder_in_the_place_of_a_table_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").mkdir()
+    with pytest.raises(
+        PgbnError, match=r"^\S*x\.csv: not a file, but a pipe, a device or a folder$"
+    ):
+        read_numbers(tmp_path / "x.csv")

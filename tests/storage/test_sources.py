@@ -214,3 +214,35 @@ def test_a_data_frame_is_a_matrix_and_a_series_is_texts(tmp_path: Path) -> None:
 def test_what_is_no_whole_matrix_is_refused(given: Any, told: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=told):
         pgbn.Corpus.build(given, tmp_path / "c")
+
+
+def test_columns_of_batches_must_be_in_one_order(tmp_path: Path) -> None:
+    """They went by position: the counts of one term were added to those of another."""
+    pandas = pytest.importorskip("pandas")
+    xarray = pytest.importorskip("xarray")
+    frame = pandas.DataFrame([[1, 2], [3, 4]], columns=["one", "two"])
+    array = xarray.DataArray(
+        frame.to_numpy(), dims=("doc", "term"), coords={"term": ["one", "two"]}
+    )
+    for right in ([frame, array], [frame, frame.to_numpy()]):
+        built = pgbn.Corpus.build(right, tmp_path / "corpus", overwrite=True)
+        assert built.counts.toarray().tolist() == [[1, 2], [3, 4]] * 2
+    for wrong in (frame[["two", "one"]], array[:, ::-1]):
+        told = "its columns are not those .* 'two' where the others have 'one'"
+        with pytest.raises(DataError, match=f"document 2 on: {told}"):
+            pgbn.Corpus.build([frame, wrong], tmp_path / "corpus", overwrite=True)
+        with pytest.raises(DataError, match=f"document 0 on: {told}"):
+            pgbn.Corpus.build(wrong, tmp_path / "corpus", overwrite=True, vocabulary=["one", "two"])
+
+
+def test_whatever_has_two_dims_is_a_matrix(tmp_path: Path) -> None:
+    """A frame of polars was read column by column, a memoryview not at all."""
+    built = pgbn.Corpus.build(memoryview(np.arange(6).reshape(2, 3)), tmp_path / "corpus")
+    assert built.counts.toarray().tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_folder_that_pgbn_wrote_is_no_folder_of_texts(tmp_path: Path) -> None:
+    """Its arrays were read as texts, and the remedy was another encoding."""
+    pgbn.Corpus.build([np.eye(2)], tmp_path / "corpus")
+    with pytest.raises(DataError, match="corpus: a folder that pgbn wrote, not documents"):
+        pgbn.Corpus.build(tmp_path / "corpus", tmp_path / "other")

@@ -78,12 +78,11 @@ def read_array(
     """
     if isinstance(value, Cells):  # read before, e.g. by the chain that was saved
         return value
-    value = counts_of(value)
+    value = in_order(node.name, node.axes, counts_of(value))
     if is_coordinates(value):
         return _whole(node, _read_coordinates(node, value, sizes or {}, imputed))
     if sp.issparse(value):
         return _whole(node, _read_sparse(node, value, imputed))
-    value = in_order(node.name, node.axes, value)
     mask = None
     if isinstance(value, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(value)

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import numbers
+from pgbn.checks import is_sparse_array, numbers
 from pgbn.errors import DataError
 
 __all__ = ["Coordinates", "is_coordinates", "read_coordinates"]
@@ -39,12 +39,7 @@ def is_coordinates(value: Any) -> bool:
     """Whether data are given by coordinates, and not as a matrix."""
     if sp.issparse(value):  # of which some are mappings too
         return len(value.shape) > 2
-    return isinstance(value, Mapping) or _is_sparse_array(value)
-
-
-def _is_sparse_array(value: Any) -> bool:
-    """Whether it is an array of the package ``sparse``, of any of its formats."""
-    return type(value).__module__.split(".")[0] == "sparse" and hasattr(value, "asformat")
+    return isinstance(value, Mapping) or is_sparse_array(value)
 
 
 def read_coordinates(

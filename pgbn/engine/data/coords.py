@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pgbn.checks import first_difference
 from pgbn.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def read_coords(
             if out.setdefault(dim, labels) != labels:
                 raise DataError(
                     f"{name}: the labels along {dim!r} are not those of the other data, such as "
-                    f"{_first_difference(labels, out[dim])}; bring them into one order, or give "
+                    f"{first_difference(labels, out[dim])}; bring them into one order, or give "
                     f"coords={{{dim!r}: [...]}}"
                 )
     return out
@@ -88,11 +89,3 @@ def _plain(label: Any) -> Any:
     if isinstance(label, Integral):
         return int(label)
     return float(label) if isinstance(label, Real) else str(label)
-
-
-def _first_difference(labels: list[Any], others: list[Any]) -> str:
-    pairs = zip(labels, others, strict=False)
-    for number, (one, other) in enumerate(pairs):
-        if one != other:
-            return f"{one!r} where the others have {other!r} (number {number})"
-    return f"{len(labels)} labels where the others have {len(others)}"
