@@ -134,8 +134,7 @@ class Models:
             return
         name = choice.choice(sorted(arrays))
         arrays[name] = _damaged(choice, arrays[name])
-        name, entry = writing._write_arrays(target / ".part", group, arrays)
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        name, entry = writing._write_arrays(target / ".part", group.partition("/")[0], arrays)
         (target / ".part").rename(target / name)
         body["groups"][group], body["files"][name] = name, entry
 

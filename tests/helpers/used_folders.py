@@ -106,7 +106,8 @@ def _chain(chain: Any) -> Verbs:
 
 def _draws(draws: Any) -> Verbs:
     def every() -> None:
-        check_finite("draws", {name: draws[name] for name in draws})
+        for name in draws:
+            assert not np.isnan(draws[name]).any(), f"draws of {name}"
 
     def predict() -> None:
         for name in draws.network.observed if draws.network else ():

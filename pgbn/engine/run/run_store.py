@@ -119,7 +119,12 @@ class FolderStore:
             chain = decode_chain(content, lambda group: files(own[group]), threads=self.threads,
                                  executor=self.executor)  # fmt: skip
             trace = {name: list(map(float, t)) for name, t in files(f"trace/{number}").items()}
-            return RunningChain(chain, self.plan, trace)
+            found = RunningChain(chain, self.plan, trace)
+            keep, sizes = found.keep, chain.program.sizes
+            entries = {name: list(keep.shape(name, sizes)) for name in keep.names}
+            if chain.number != number or self.content["entries"] != entries:
+                raise StorageError(f"damaged: chain {number} is not one of this run")
+            return found
 
         self.rhythms[number] = Rhythm(self.timing)
         begun, self._begun = self._begun, None

@@ -139,3 +139,20 @@ def test_a_forged_run_is_refused_before_any_sweep(tmp_path: Path, change: Any, w
 def test_more_chains_than_any_memory_has_room_for(tmp_path: Path) -> None:
     with pytest.raises(pgbn.DataError, match="chains=1000000000000 would need"):
         zoo.pfa(2).sample({"x": counts()}, 1, 1, chains=10**12, save=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c["chains"]["0"].update(number=2000),
+        lambda c: c["entries"].update(r=3),
+        lambda c: c["entries"].update(r=[4]),
+    ],
+)
+def test_a_chain_of_another_run(tmp_path: Path, change: Any) -> None:
+    begun(tmp_path)
+    body = read_body(tmp_path)
+    change(body["content"]["object"])
+    sign(tmp_path, body)
+    with pytest.raises(pgbn.StorageError, match="chain 0 is not one of this run"):
+        pgbn.resume(tmp_path, progress=False)
