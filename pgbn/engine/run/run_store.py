@@ -215,7 +215,8 @@ def _check_chains(plan: RunPlan, content: Mapping[str, Any]) -> None:
         if not 0 <= check_integer(f"sweeps of chain {number}", chain["sweeps"], 0) <= plan.sweeps:
             raise StorageError(f"damaged: chain {number} has more sweeps than {plan.sweeps}")
     if not set(plan.keep) == set(layout) == set(content["entries"]) or any(
-        len(each) != plan.chains for each in layout.values()
+        len(each) != plan.chains or not all(isinstance(starts, list) for starts in each)
+        for each in layout.values()
     ):
         raise StorageError(f"damaged: the draws are not those of {', '.join(plan.keep)}")
 

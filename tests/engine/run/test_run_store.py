@@ -121,6 +121,7 @@ def test_a_full_disk_is_told_and_the_draws_wait(
         (lambda c: c["plan"].update(keep=["r", "THETA1"]), "the draws are not those of r, THETA1"),
         (lambda c: c["plan"].update(keep=["r"]), "the draws are not those of r"),
         (lambda c: c["layout"].update(r=[[]]), "the draws are not those of"),
+        (lambda c: c["layout"].update(r=[3, []]), "the draws are not those of"),
         (lambda c: c["layout"].update(r=3), "not what this pgbn can read"),
         (lambda c: c["entries"].pop("r"), "the draws are not those of"),
     ],
