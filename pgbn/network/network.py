@@ -199,6 +199,12 @@ class Network(Verbs):
         is refused otherwise. With ``above=False``, whatever matters only through given nodes is
         left out instead, see `left_out`.
         """
+        for name in names:
+            if not isinstance(name, str):
+                raise NetworkError(
+                    f"holding: {name!r:.60} is no name; give names of latent nodes one by one, "
+                    "net.holding('phi', 'r')"
+                )
         held = dict.fromkeys((*self.held, *names))
         if self.order is None:
             return self._with(held=held, above=above)

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import listed
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Latent
-from pgbn.training.possible import check_shapes, check_traces
+from pgbn.training.possible import check_dicts, check_shapes, check_traces
 from pgbn.training.verbs import Reportable
 
 __all__ = ["GrownNetwork"]
@@ -41,9 +42,11 @@ class GrownNetwork(Reportable):
     draws: Arrays = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "layers", tuple(self.layers))
+        check_dicts(self, "means", "traces", "state", "draws")
+        dims = listed("GrownNetwork: layers", self.layers, "give the dims of the units")
+        object.__setattr__(self, "layers", tuple(dims))
         for dim in self.layers:
-            if dim not in self.model.sizes:
+            if not isinstance(dim, str) or dim not in self.model.sizes:
                 raise DataError(f"GrownNetwork: the network has no dim {dim!r} of a known size")
         means = {}
         sizes = check_shapes("GrownNetwork: means", self.model, self.means)

@@ -15,7 +15,7 @@ from pgbn.zoo import layers
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["LARGEST", "check_parts", "check_shapes", "check_traces"]
+__all__ = ["LARGEST", "check_dicts", "check_parts", "check_shapes", "check_traces"]
 
 LARGEST = 1e150  # products of two such numbers are finite
 
@@ -30,14 +30,11 @@ def check_parts(model: Any) -> None:
         _check_numbers(f"priors: {field.name}", getattr(model.priors, field.name), 2)
     if not is_integral(model.sweeps) or not 0 <= model.sweeps < 2**63:
         raise DataError(f"TrainedNetwork: sweeps={model.sweeps!r:.60}: give a number from 0 on")
-    for name in ("traces", "state", "labels"):
-        if not isinstance(getattr(model, name), Mapping):
-            given = type(getattr(model, name)).__name__
-            raise DataError(f"TrainedNetwork: {name} is {given}; give a dict")
+    check_dicts(model, "traces", "state", "labels", "draws")
     check_traces("TrainedNetwork", model.traces)
     for name, value in model.state.items():
-        array = np.asarray(value)
-        if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        array = numbers(f"TrainedNetwork: state[{name!r}]", value)
+        if not np.isfinite(array).all():
             raise DataError(
                 f"TrainedNetwork: state[{name!r}] has values that no chain has; give finite numbers"
             )
@@ -46,6 +43,14 @@ def check_parts(model: Any) -> None:
         loadings = {layers.phi(t): phi for t, phi in enumerate(model.phi, 1)}
         sizes = check_shapes("TrainedNetwork: phi", network, loadings)
         check_shapes("TrainedNetwork: state", network, model.state, sizes)
+
+
+def check_dicts(model: Any, *names: str) -> None:
+    """Some fields of a trained or grown network are dicts."""
+    for name in names:
+        if not isinstance(getattr(model, name), Mapping):
+            given = type(getattr(model, name)).__name__
+            raise DataError(f"{type(model).__name__}: {name} is {given}; give a dict")
 
 
 def check_shapes(
@@ -81,9 +86,10 @@ def _check_numbers(name: str, values: Any, length: int | None = None) -> None:
 
 def check_traces(what: str, traces: Mapping[str, Any]) -> None:
     """Series of numbers, all as long as the series of sweeps."""
-    sizes = {name: np.shape(value) for name, value in traces.items()}
+    arrays = {name: numbers(f"{what}: traces[{name!r}]", value) for name, value in traces.items()}
+    sizes = {name: array.shape for name, array in arrays.items()}
     good = not sizes or (len(set(sizes.values())) == 1 and len(sizes.get("sweep", ())) == 1)
-    if not good or any(np.asarray(value).dtype.kind not in "biuf" for value in traces.values()):
+    if not good:
         raise DataError(
             f"{what}: traces of the shapes {sizes}; give 'sweep', and series of numbers "
             "that are as long"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_integer, check_mapping
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.sizes import complete_sizes
+from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.generate import prior_step, to_storage
 from pgbn.errors import DataError, PgbnError, did_you_mean
@@ -45,11 +46,11 @@ class Replay:
                 f"{caller}: these draws do not know their network; take those that Network.sample "
                 "returned"
             )
-        if name not in network.observed:
-            raise DataError(
-                f"{caller}: {name!r} is not an observed node.{did_you_mean(name, network.observed)}"
-            )
-        for dim in new or {}:
+        if not isinstance(name, str) or name not in network.observed:
+            known = did_you_mean(name, network.observed)
+            raise DataError(f"{caller}: {name!r:.60} is not an observed node.{known}")
+        for dim, size in check_mapping("sizes", new).items():
+            check_integer(f"{caller}: sizes: {dim}", size, 0)
             if dim not in network.nodes[name].axes:
                 raise DataError(
                     f"{caller}: sizes: {name!r} has no dim {dim!r}, but "
@@ -66,7 +67,10 @@ class Replay:
                 f"{caller}: {name!r} needs draws of {', '.join(missing)}, which were not kept; "
                 f"sample with keep=[{', '.join(map(repr, [*draws.values, *missing]))}]"
             )
-        self.program = Program(network, {}, self._sizes(new or {}), 1, executor_of(threads))
+        sizes = self._sizes(new or {})
+        if new:
+            check_fits(network, sizes, argument="sizes")
+        self.program = Program(network, {}, sizes, 1, executor_of(threads))
         self.program.values.update(
             {n: np.zeros(self.program.shape[n]) for n in network.latent if n in drawn}
         )
