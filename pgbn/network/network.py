@@ -201,10 +201,7 @@ class Network(Verbs):
         """
         for name in names:
             if not isinstance(name, str):
-                raise NetworkError(
-                    f"holding: {name!r:.60} is no name; give names of latent nodes one by one, "
-                    "net.holding('phi', 'r')"
-                )
+                raise NetworkError(f"holding: {name!r:.60} is no name; give names one by one")
         held = dict.fromkeys((*self.held, *names))
         if self.order is None:
             return self._with(held=held, above=above)
