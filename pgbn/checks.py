@@ -54,8 +54,9 @@ OTHER_NAMES = ("n_components", "num_topics", "n_topics", "nr_topics", "k", "K", 
 
 
 def is_integral(value: Any) -> bool:
-    """Whether a value is an integer; an integral float will do, a bool will not."""
-    if isinstance(value, bool):
+    """Whether a value is an integer; an integral float will do, a bool will not, nor a span of
+    time, which numpy counts among integers."""
+    if isinstance(value, (bool, np.timedelta64)):
         return False
     return isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
 
@@ -73,7 +74,7 @@ def is_finite_number(value: Any) -> bool:
 def check_integer(name: str, value: Any, least: int) -> int:
     """``value`` as an int, or an error that names the argument."""
     if not is_integral(value) or value < least:
-        raise DataError(f"{name}={value!r} must be an integer of at least {least}")
+        raise DataError(f"{name}={value!r:.60} must be an integer of at least {least}")
     if value >= 2**63:  # what no array, count or loop can have
         raise DataError(f"{name}={value!r:.60}: give a number below 2^63")
     return int(value)
@@ -82,7 +83,7 @@ def check_integer(name: str, value: Any, least: int) -> int:
 def check_flag(name: str, value: Any) -> bool:
     """A yes or no, also as a number; an array of several is neither."""
     if not isinstance(value, (bool, np.bool_)) and not is_integral(value) and value is not None:
-        raise DataError(f"{name}={value!r}: give True or False")
+        raise DataError(f"{name}={value!r:.60}: give True or False")
     return bool(value)
 
 
@@ -139,8 +140,9 @@ def thread_count(threads: int | None) -> int:
 
 def check_seed(seed: int, name: str = "seed") -> int:
     """A seed is an integer from 0 to 2^64 − 1."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-        raise DataError(f"{name}={seed!r} must be an integer from 0 to 2^64 - 1")
+    whole = isinstance(seed, (int, np.integer)) and is_integral(seed)
+    if not whole or not 0 <= seed < 2**64:
+        raise DataError(f"{name}={seed!r:.60} must be an integer from 0 to 2^64 - 1")
     return int(seed)
 
 

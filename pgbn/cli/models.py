@@ -23,6 +23,7 @@ from pgbn.storage.corpus import read_corpus
 from pgbn.storage.folders import Saved, load, open_saved
 from pgbn.storage.saved_counting import saved_counting
 from pgbn.storage.texts import not_in
+from pgbn.training.grown import GrownNetwork
 from pgbn.training.new_rows import align_terms, amount
 from pgbn.training.trained import TrainedNetwork, unwrapped
 
@@ -77,10 +78,12 @@ def read_network(path: Path) -> Network:
         except PgbnError as error:
             raise DataError(f"{path}: {error}") from error
     trained = unwrapped(load(path))
+    if isinstance(trained, (TrainedNetwork, GrownNetwork)):
+        return trained.network()
     found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
-    if found is None:
+    if not isinstance(found, Network):
         raise DataError(f"{path}: no network in it; an estimator that was not fitted has none yet")
-    return found if isinstance(found, Network) else found()
+    return found
 
 
 def topic_row(topic: Topic) -> dict[str, Any]:

@@ -15,10 +15,13 @@ from pgbn.estimators.arguments import read_sweeps
 from pgbn.estimators.fit import fixed_parameters
 from pgbn.estimators.network import NetworkTransformer
 from pgbn.estimators.pgbn import PFA, PGBN
+from pgbn.network.growth import global_nodes
 from pgbn.network.network import Network
-from pgbn.storage.codecs import Files, Parts, register_codec
+from pgbn.nodes.base import Latent
+from pgbn.storage.codecs import Files, Group, Parts, register_codec
 from pgbn.training.codec import decode_networks, encode_networks
 from pgbn.training.family import Family, read_family
+from pgbn.training.possible import check_shapes
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.trained import Priors, read_priors
 
@@ -140,14 +143,40 @@ def _decode_transformer(
         {n.removeprefix(part): a for n, a in arrays.items() if n.startswith(part)}
         for part in ("draws/", "means/")
     )
+    _check_kept(estimator, fitted, draws, means, int(content["features"]))
     estimator.network_, estimator.draws_, estimator.means_ = fitted, draws, means
-    estimator._seed, estimator.n_features_in_ = int(content["seed"]), int(content["features"])
+    estimator._seed = check_seed(content["seed"])
+    estimator.n_features_in_ = int(content["features"])
     if "networks" in content:
         networks = decode_networks(content["networks"], arrays)
         estimator.training_ = LayerwiseTraining(networks, str(content["stopped"]))
     if "feature_names" in content:
         estimator.feature_names_in_ = np.array(content["feature_names"], object)
     return estimator
+
+
+def _check_kept(
+    estimator: NetworkTransformer, network: Network, draws: Group, means: Group, features: int
+) -> None:
+    """What `fit` leaves: draws of all that the rows share, and means of that and of what stands
+    beside the features, for one row."""
+    estimator._check(network)
+    columns = next(dim for dim in network[network.observed[0]].axes if dim != estimator.rows)
+    sizes = {columns: features, estimator.rows: 1}
+    shared = global_nodes(network, [estimator.rows])
+    for what, arrays, wanted in (
+        ("draws", draws, shared),
+        ("means", means, [*shared, *estimator._beside(network)]),
+    ):
+        if set(arrays) != set(wanted):
+            raise StorageError(f"damaged: {what} of {sorted(arrays)}, not of {sorted(wanted)}")
+        before = ("draw",) if what == "draws" else ()
+        sizes |= check_shapes(f"damaged: {what}", network, arrays, sizes, before)
+    for name, mean in means.items():
+        node = network[name]
+        complaint = node.refuses(mean) if isinstance(node, Latent) else None
+        if complaint:
+            raise StorageError(f"damaged: the mean of {name} {complaint}")
 
 
 def _list_widths(parameters: dict[str, Any]) -> None:

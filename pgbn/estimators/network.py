@@ -127,6 +127,11 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
         network = self.network
         if not isinstance(network, Network):
             network = Family(network).example(read_depth(self))
+        self._check(network)
+        return network
+
+    def _check(self, network: Network) -> None:
+        """The network has one matrix of data, rows of its own, and the features."""
         if len(network.observed) > 1:
             raise DataError(
                 f"network: it has the observed nodes {', '.join(network.observed)}, and X is the "
@@ -140,7 +145,6 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
             )
         row_network(network, self.rows)
         self._feature_node(network)
-        return network
 
     def _feature_node(self, network: Network) -> str:
         return feature_node(network, self.rows, self.features)

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_seed
+from pgbn.checks import check_mapping, check_seed
 from pgbn.engine.compile.by_cell import ByCell, row_blocks
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.replay import Replay
@@ -42,8 +42,9 @@ def predict(
     threads: int | None = None,
 ) -> Any:
     """A replicate of an observed node for every draw. See `Draws.predict`."""
-    if indexes and draws.network is not None:
-        draws = replace(draws, network=draws.network.with_indexes(**indexes))
+    numbers = check_mapping("indexes", indexes)
+    if numbers and draws.network is not None:
+        draws = replace(draws, network=draws.network.with_indexes(**numbers))
     if statistic is not None and not callable(statistic):
         raise DataError(f"statistic={statistic!r}: give a function of one replicate of the data")
     replay = Replay(draws, name, "predict", sizes, threads)

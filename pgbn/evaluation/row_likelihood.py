@@ -63,6 +63,8 @@ def log_likelihood(
     data: Mapping[str, Any] | None = None,
 ) -> NDArray[np.float64]:
     """By cell or by row; see `Draws.log_likelihood`."""
+    if not isinstance(by, str) or by not in ("cell", "row"):
+        raise DataError(f"by={by!r:.60} must be 'cell' or 'row'")
     if by == "cell":
         if data is not None:
             raise DataError(
@@ -71,8 +73,6 @@ def log_likelihood(
                 ".to_draws().log_likelihood(...)"
             )
         return cell_log_likelihood(draws, name, threads)
-    if by != "row":
-        raise DataError(f"by={by!r} must be 'cell' or 'row'")
     return row_log_likelihood(draws, name, rows=rows, particles=particles, seed=seed,
                               threads=threads, data=data)  # fmt: skip
 

@@ -199,6 +199,9 @@ class Network(Verbs):
         is refused otherwise. With ``above=False``, whatever matters only through given nodes is
         left out instead, see `left_out`.
         """
+        for name in names:
+            if not isinstance(name, str):
+                raise NetworkError(f"holding: {name!r:.60} is no name; give names one by one")
         held = dict.fromkeys((*self.held, *names))
         if self.order is None:
             return self._with(held=held, above=above)

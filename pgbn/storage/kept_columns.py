@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pgbn.checks import listed
 from pgbn.errors import DataError, StorageError, did_you_mean
 from pgbn.storage.codecs import Group
 from pgbn.storage.memory import check_bytes
@@ -38,7 +39,8 @@ def check_kept(columns: Mapping[str, Sequence[Any]] | None, rows: int | None = N
             raise DataError(f"columns: {name!r} is not known.{did_you_mean(name, KEPT)}")
         if isinstance(entries, str | bytes):
             raise DataError(f"columns[{name!r}] is one text; give a list of them")
-        out[name] = ["" if entry is None else str(entry) for entry in entries]
+        each = listed(f"columns[{name!r}]", entries, "give a list of texts")
+        out[name] = ["" if entry is None else str(entry) for entry in each]
         rows = len(out[name]) if rows is None else rows
         if len(out[name]) != rows:
             raise DataError(f"columns[{name!r}]: {len(out[name])} entries for {rows} documents")

@@ -129,8 +129,18 @@ def read_family(content: Mapping[str, Any], build: Build | None = None) -> Famil
     """The family again; ``build`` is needed for those that are not in the zoo."""
     if build is not None:
         return Family(build)
-    if content.get("zoo") in zoo.__all__:
-        return Family(partial(getattr(zoo, content["zoo"]), **content["arguments"]))
+    if not isinstance(content, Mapping):
+        raise DataError(f"family: {content!r:.60} is none: damaged")
+    name, arguments = content.get("zoo"), content.get("arguments")
+    if name in zoo.__all__:
+        if not isinstance(arguments, dict):
+            raise DataError(f"family: the arguments of zoo.{name} are {arguments!r:.60}: damaged")
+        family = Family(partial(getattr(zoo, name), **arguments))
+        try:
+            family.example()
+        except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
+            raise DataError(f"family: zoo.{name} with {arguments!r:.60}: {error}") from error
+        return family
     raise DataError(
         f"this training grows a family of your own, {content.get('function')}, and files hold no "
         "functions; go on in Python, with pgbn.resume(path, family=...)"

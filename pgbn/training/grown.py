@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import numbers
+from pgbn.checks import listed
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Latent
+from pgbn.training.possible import check_dicts, check_shapes, check_traces
 from pgbn.training.verbs import Reportable
 
 __all__ = ["GrownNetwork"]
@@ -41,22 +42,23 @@ class GrownNetwork(Reportable):
     draws: Arrays = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "layers", tuple(self.layers))
+        check_dicts(self, "means", "traces", "state", "draws")
+        dims = listed("GrownNetwork: layers", self.layers, "give the dims of the units")
+        object.__setattr__(self, "layers", tuple(dims))
         for dim in self.layers:
-            if dim not in self.model.sizes:
+            if not isinstance(dim, str) or dim not in self.model.sizes:
                 raise DataError(f"GrownNetwork: the network has no dim {dim!r} of a known size")
         means = {}
+        sizes = check_shapes("GrownNetwork: means", self.model, self.means)
         for name, value in self.means.items():
-            node, array = self.model[name], numbers(f"GrownNetwork: means[{name!r}]", value)
-            sizes = [self.model.sizes.get(dim) for dim in node.axes]
-            fits = len(sizes) == array.ndim and all(
-                size in (None, length) for size, length in zip(sizes, array.shape, strict=True)
-            )
-            complaint = node.refuses(array) if fits and isinstance(node, Latent) else None
-            if not fits or complaint:
-                has = complaint or f"has shape {array.shape}, but the dims {node.axes}"
-                raise DataError(f"GrownNetwork: means: {name} {has}")
+            node, array = self.model[name], np.asarray(value)
+            complaint = node.refuses(array) if isinstance(node, Latent) else None
+            if complaint:
+                raise DataError(f"GrownNetwork: means: {name} {complaint}")
             means[name] = array.astype(np.float64, copy=False)
+        sizes = check_shapes("GrownNetwork: state", self.model, self.state, sizes)
+        check_shapes("GrownNetwork: draws", self.model, self.draws, sizes, before=("draw",))
+        check_traces("GrownNetwork", self.traces)
         object.__setattr__(self, "means", means)
 
     @property

@@ -47,7 +47,8 @@ def sweeps_each(burn_in: int, samples: int, draws: int) -> tuple[int, int]:
 
 
 def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
-    """The network at each of the draws that it kept; the network itself if it kept none."""
+    """The network at each of the draws that it kept, without a state, which is of none of them; the
+    network itself if it kept none."""
     if not model.draws:
         return (model,)
     names = [layers.phi(t) for t in range(1, model.depth + 1)]
@@ -59,6 +60,7 @@ def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
             r=model.draws[layers.TOP_SHAPE][s],
             noise=model.noise if noise is None else float(noise[s]),
             draws={},
+            state={},
         )
         for s in range(len(model.draws[layers.TOP_SHAPE]))
     )

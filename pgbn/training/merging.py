@@ -50,6 +50,11 @@ def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNe
     weights = _weights(model, layer)
     state = model.state
     if state:
+        if layers.theta(layer) not in state:
+            raise DataError(
+                f"model: its state has no value of {layers.theta(layer)}; merge its topics without "
+                "a state, model.without_state()"
+            )
         units = np.asarray(state[layers.theta(layer)]).sum(axis=0)
         state = merge_state(model.network(), state, layers.topic(layer), joined, units)
     phi, sums = list(model.phi), list(model.weights)

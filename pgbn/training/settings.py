@@ -161,7 +161,10 @@ class Settings:
             given["family"] = read_family(given["family"], build)
         elif build is not None:
             raise DataError("family: this training is of a belief network; leave it out")
-        return cls.of(**given)
+        try:
+            return cls.of(**given)
+        except TypeError as error:  # a file may lack an argument, or have any in its place
+            raise DataError(f"arguments of a training that are damaged: {error}") from error
 
 
 def check_known(arguments: Mapping[str, Any], others: Sequence[str] = ()) -> None:

@@ -94,3 +94,14 @@ def test_a_network_that_is_a_pipe_is_not_waited_for(
     os.mkfifo(tmp_path / "net.json")
     assert run(["explain", str(tmp_path / "net.json")]) == 1
     assert "net.json: not a file, but a pipe" in capsys.readouterr().err
+
+
+def test_a_family_that_was_not_fitted_has_no_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was called without widths."""
+    pgbn.save(pgbn.NetworkTransformer(pgbn.zoo.pgbn), tmp_path)
+    assert run(["explain", str(tmp_path)]) == 1
+    assert "not fitted has none yet" in capsys.readouterr().err
+    pgbn.save(pgbn.NetworkTransformer(pgbn.zoo.lda(2)), tmp_path)
+    assert run(["explain", str(tmp_path)]) == 0

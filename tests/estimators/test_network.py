@@ -22,7 +22,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import pgbn as pg
 from pgbn import NetworkTransformer
 from pgbn.errors import DataError, NetworkError, StorageError
+from pgbn.storage.archive import read_arrays
 from tests.helpers.own_family import own_family
+from tests.helpers.saved_kinds import read_body, sign, write_group
 
 RNG = np.random.default_rng(0)
 X = RNG.poisson(RNG.gamma(0.5, 10.0, (50, 3)) @ RNG.dirichlet(np.full(12, 0.1), 3))
@@ -215,3 +217,23 @@ def test_wrong_settings_are_refused_before_any_work(arguments: Any, message: str
 def test_rows_that_depend_on_each_other_are_refused() -> None:
     with pytest.raises(NetworkError, match="depends on its own row before"):
         NetworkTransformer(pg.zoo.pgds(3), rows="time", **FAST).fit(X)
+
+
+@pytest.mark.parametrize(("name", "change"), [
+    ("means/phi1", lambda a: a[None]), ("means/phi1", lambda a: a[:, :-1]),
+    ("means/phi1", lambda a: a * np.nan), ("means/phi1", lambda a: a * 2.0),
+    ("means/r", lambda a: a * 1e300), ("draws/phi1", lambda a: a[0]), ("draws/r", lambda a: a[:-1]),
+    ("draws/theta1", lambda a: a), ("means/x", lambda a: a), ("means/phi1", None),
+])  # fmt: skip
+def test_draws_and_means_of_a_forged_folder(tmp_path: Path, name: str, change: Any) -> None:
+    """They were believed: errors of numpy, or NaN, came from the verbs that used them."""
+    pg.save(NetworkTransformer(pg.zoo.pgbn([3]), **FAST).fit(X), tmp_path)
+    body = read_body(tmp_path)
+    arrays = {n: np.array(a) for n, a in read_arrays(tmp_path, body, "model").items()}
+    old = arrays.pop(name, arrays["draws/r"])
+    if change is not None:
+        arrays[name] = change(old)
+    write_group(tmp_path, body, "model", arrays)
+    sign(tmp_path, body)
+    with pytest.raises(StorageError, match="damaged"):
+        pg.load(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,3 +97,47 @@ def test_what_is_meant_all_the_same() -> None:
     assert ev.split_tokens(X, Fraction(1, 2))[0].sum() == ev.split_tokens(X, 0.5)[0].sum()
     assert ev.word_coherence(LEADING.tolist(), X, 5).shape == (2,)
     assert ev.compose(SHARES.tolist(), DESIGN, ("one", "year")).terms == ("one", "year")
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "words"),
+    [
+        ("sizes", {"doc": 10**400}, "sizes: doc=1000"),
+        ("sizes", {"doc": 10**13}, "would need"),
+        ("sizes", {"doc": 1.5}, "sizes: doc=1.5"),
+        ("sizes", 3, "sizes=3: give a dict"),
+        ("indexes", np.ones(3), "indexes=.*: give a dict"),
+        ("seed", np.timedelta64(3, "s"), "seed=.* must be an integer"),
+    ],
+)
+def test_predictions_name_the_argument(argument: str, value: Any, words: str) -> None:
+    """The sizes were allocated; others ended in errors of numpy."""
+    X = np.random.default_rng(0).poisson(1.0, (4, 3))
+    draws = pgbn.zoo.pfa(2).sample({"x": X}, 1, 1, chains=1, progress=False)
+    with pytest.raises(pgbn.PgbnError, match=words):
+        draws.predict("x", **{argument: value})
+    for name in (np.array(["x", "y"]), np.ma.array([1.0, 2.0], mask=[0, 1])):
+        with pytest.raises(pgbn.PgbnError, match="is not an observed node"):
+            draws.predict(name)
+        with pytest.raises(pgbn.PgbnError, match="must be 'cell' or 'row'"):
+            draws.log_likelihood("x", name)
+
+
+def test_other_kinds_of_arguments() -> None:
+    """A list of names is a likely slip; a span of time is an integer for numpy."""
+    network = pgbn.zoo.pfa(2)
+    with pytest.raises(pgbn.NetworkError, match=r"holding: \['phi1'\] is no name"):
+        network.holding(["phi1"])
+    X = np.ones((4, 3), int)
+    for argument in ("burn_in", "draws", "thin", "chains"):
+        few = {"burn_in": 1, "draws": 1, "thin": 1, "chains": 1, argument: np.timedelta64(2, "s")}
+        with pytest.raises(pgbn.DataError, match=f"{argument}=.* must be an integer"):
+            network.sample({"x": X}, **few, progress=False)
+    with pytest.raises(pgbn.DataError) as caught:
+        network.chain({"x": X}, seed="x" * 10**5)
+    assert len(str(caught.value)) < 200
+    with pytest.raises(pgbn.DataError, match=r"columns\['text'\]=3: give a list"):
+        pgbn.save(network, "nowhere", columns={"text": 3})
+    for field in ("means", "state", "draws", "traces"):
+        with pytest.raises(pgbn.DataError, match=f"GrownNetwork: {field} is int; give a dict"):
+            pgbn.GrownNetwork(network, ("topic1",), **{"means": {}, field: 3})

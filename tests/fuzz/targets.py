@@ -3,7 +3,7 @@
     python -m tests.fuzz.targets corpus FILE …
 
 feeds files to a target, in a process of its own, as a reader may end the process. The good end
-is a result, or a `PgbnError` that names the file.
+is a result that such a file may have, or a `PgbnError` that names the file.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import pgbn
-from pgbn.storage.archive import body_digest, read_arrays
+from pgbn.storage.archive import body_digest, read_arrays, read_manifest
 from pgbn.storage.corpus import read_corpus
 
 __all__ = ["FOUND", "TARGETS", "archive", "corpus", "feed", "network"]
@@ -25,6 +28,7 @@ __all__ = ["FOUND", "TARGETS", "archive", "corpus", "feed", "network"]
 FOUND = Path(__file__).with_name("found")
 KINDS = ("lines", "csv", "jsonl", "mtx", "npz", "svmlight")
 SECONDS = 10  # that a small file may take, scikit-learn's import among them
+PLAIN = {"bool", "float32", "float64", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64))}
 SUFFIX = {"lines": ".txt", "svmlight": ".svm"}
 
 
@@ -34,7 +38,12 @@ def corpus(data: bytes, place: Path) -> None:
     path = place / f"corpus{SUFFIX.get(kind, f'.{kind}')}"
     path.write_bytes(data[1:])
     words = (path.name, "no terms could be counted")
-    _named(words, lambda: read_corpus(path, format=kind, min_df=1))
+    found: Any = _named(words, lambda: read_corpus(path, format=kind, min_df=1))
+    if found is not None:
+        assert np.isfinite(found.counts.data).all()
+        assert not found.counts.nnz or found.counts.data.min() >= 0
+        assert len(found.labels) == found.counts.shape[0]
+        assert found.vocabulary is None or len(found.vocabulary) == found.counts.shape[1]
 
 
 def archive(data: bytes, place: Path) -> None:
@@ -62,9 +71,15 @@ def archive(data: bytes, place: Path) -> None:
         (folder / name).write_bytes(arrays)
         body = {"kind": "network", "content": {}, "groups": {"model": name},
                 "files": {name: {"sha256": sha, "bytes": len(arrays)}}}  # fmt: skip
-        _named((folder.name,), lambda: read_arrays(folder, body, "model"))
+        read: Any = _named((folder.name,), lambda: read_arrays(folder, body, "model"))
+        for array in (read or {}).values():
+            assert array.dtype.name in PLAIN, array.dtype
+            assert array.nbytes <= len(arrays)
         return
     manifest.write_bytes(text)
+    known: Any = _named((folder.name,), lambda: read_manifest(folder))
+    for name in () if known is None else (*known["files"], *known["groups"].values()):
+        assert Path(name).name == name, name
     _named((folder.name,), lambda: pgbn.load(folder))
 
 
@@ -74,7 +89,10 @@ def network(data: bytes, place: Path) -> None:
         text = data.decode()
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    _named(("",), lambda: pgbn.Network.from_json(text))
+    found: Any = _named(("",), lambda: pgbn.Network.from_json(text))
+    if found is not None:
+        again = found.to_json()
+        assert pgbn.Network.from_json(again).to_json() == again
 
 
 TARGETS: dict[str, Callable[[bytes, Path], None]] = {
@@ -84,13 +102,14 @@ TARGETS: dict[str, Callable[[bytes, Path], None]] = {
 }
 
 
-def _named(words: tuple[str, ...], run: Callable[[], object]) -> None:
-    """Any error but one of pgbn's that names the file is a finding."""
+def _named(words: tuple[str, ...], run: Callable[[], object]) -> object:
+    """The result, or None. Any error but one of pgbn's that names the file is a finding."""
     try:
-        run()
+        return run()
     except pgbn.PgbnError as error:
         if not any(word in str(error) for word in words):
             raise AssertionError(f"the error does not say {words[0]}: {error}") from error
+        return None
 
 
 def feed(target: str, files: Sequence[str]) -> None:

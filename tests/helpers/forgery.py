@@ -121,9 +121,9 @@ class Models:
         (target / "model.json").write_text(json.dumps({**document, "body": body}))
         use_model(target)
         few = ["--burn-in", "1", "--samples", "1"]
-        _command(["transform", str(target), str(self.place / "texts.txt"), *few])
+        command(["transform", str(target), str(self.place / "texts.txt"), *few])
         if not number % 10:
-            _command(["report", str(target), "-o", str(self.place / "page.html")])
+            command(["report", str(target), "-o", str(self.place / "page.html")])
 
     def _forge_arrays(self, choice: random.Random, target: Path, body: Any) -> None:
         group = choice.choice(sorted(body["groups"]) or [""])
@@ -134,8 +134,7 @@ class Models:
             return
         name = choice.choice(sorted(arrays))
         arrays[name] = _damaged(choice, arrays[name])
-        name, entry = writing._write_arrays(target / ".part", group, arrays)
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        name, entry = writing._write_arrays(target / ".part", group.partition("/")[0], arrays)
         (target / ".part").rename(target / name)
         body["groups"][group], body["files"][name] = name, entry
 
@@ -171,21 +170,21 @@ def _damaged(choice: random.Random, array: Any) -> Any:
 def use_model(folder: Path) -> None:
     """All that is done with a model, until something is refused."""
     for words in (["info"], ["topics"], ["generate", "-n", "1"], ["explain"]):
-        _command([words[0], str(folder), *words[1:]])
-    found = _refusable(lambda: pgbn.load(folder))
+        command([words[0], str(folder), *words[1:]])
+    found = refusable(lambda: pgbn.load(folder))
     if isinstance(found, pgbn.Chain):
-        _refusable(lambda: check_finite("chain", found.sweep(1).values))
+        refusable(lambda: check_finite("chain", found.sweep(1).values))
     elif isinstance(found, pgbn.PGBN):
-        _refusable(lambda: check_finite("features", {"transform": found.transform(X)}))
+        refusable(lambda: check_finite("features", {"transform": found.transform(X)}))
     elif isinstance(found, pgbn.Draws):
-        _refusable(lambda: check_finite("draws", {name: found[name] for name in found}))
-        _refusable(lambda: check_finite("rates", {"x": found.predict("x")}))
+        refusable(lambda: check_finite("draws", {name: found[name] for name in found}))
+        refusable(lambda: check_finite("rates", {"x": found.predict("x")}))
     elif isinstance(found, pgbn.Corpus):
-        _refusable(lambda: check_finite("corpus", {"counts": found.counts.data}))
+        refusable(lambda: check_finite("corpus", {"counts": found.counts.data}))
     elif found is not None and not isinstance(found, pgbn.Network):
-        _refusable(lambda: _use_trained(found))
+        refusable(lambda: _use_trained(found))
     if found is None:
-        _refusable(lambda: pgbn.resume(folder, progress=False))
+        refusable(lambda: pgbn.resume(folder, progress=False))
 
 
 def _use_trained(found: Any) -> None:
@@ -199,14 +198,14 @@ def check_finite(what: str, arrays: dict[str, Any]) -> None:
         assert np.isfinite(np.asarray(array)).all(), f"{what}: {name} is not finite"
 
 
-def _refusable(run: Callable[[], Any]) -> Any:
+def refusable(run: Callable[[], Any]) -> Any:
     try:
         return run()
     except (pgbn.PgbnError, NotFittedError):  # an estimator may be saved before it is fitted
         return None
 
 
-def _command(words: list[str]) -> None:
+def command(words: list[str]) -> None:
     out, error = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(error):
         code = run_command(words)
@@ -325,7 +324,9 @@ def main(kind: str, number: str, first: str = "0", note: str | None = None) -> i
     if note is not None and Path(note).exists():
         at = max(at, int(Path(note).read_text()))
     with tempfile.TemporaryDirectory() as place:
-        cases = {"models": Models, "corpora": Corpora}[kind](Path(place))
+        from tests.helpers.forged_folders import Folders  # which stands on this file
+
+        cases = {"models": Models, "corpora": Corpora, "folders": Folders}[kind](Path(place))
         while at < end:
             done, found = campaign_of(cases, range(at, min(at + 100, end)))
             at, total = at + done, total + len(found)

@@ -60,7 +60,6 @@ TOGETHER = {
                      "pgbn", "pgds")
     },
     "zoo/hgp_epm.py": "zoo/test_epm.py",
-    "training/minibatch/saving.py": "training/minibatch/test_train.py",
     "training/minibatch/arriving.py": "estimators/test_minibatch.py",
     "training/minibatch/result.py": "training/minibatch/test_train.py",
     "training/minibatch/settings.py": "training/minibatch/test_train.py",

@@ -11,10 +11,11 @@ pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 import pgbn
 from pgbn.errors import StorageError
+from tests.helpers.forged_folders import Folders
 from tests.helpers.forgery import Corpora, Models, campaign_of
 
 
-@pytest.mark.parametrize("kind", [Corpora, Models])
+@pytest.mark.parametrize("kind", [Corpora, Models, Folders])
 def test_a_few_seconds_of_cases(kind: type, tmp_path: Path) -> None:
     done, found = campaign_of(kind(tmp_path), range(400), seconds=5.0)
     assert found == []
@@ -22,7 +23,7 @@ def test_a_few_seconds_of_cases(kind: type, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "number"), [(Corpora, 20_000), (Models, 2_000)])
+@pytest.mark.parametrize(("kind", "number"), [(Corpora, 20_000), (Models, 2_000), (Folders, 2_000)])
 def test_many_cases(kind: type, number: int, tmp_path: Path) -> None:
     done, found = campaign_of(kind(tmp_path), range(number))
     assert found == []

@@ -16,6 +16,7 @@ from pgbn.errors import DataError
 from pgbn.training.averages import unit_counts
 from pgbn.training.family import Family, read_family
 from pgbn.training.growing import prune_units
+from pgbn.training.settings import Settings
 from tests.helpers.own_family import DATA, MODALITIES, MULTIMODAL, own_family, two_families
 from tests.helpers.short_training import QUICK, X, cut_at, no_work
 
@@ -324,3 +325,18 @@ def test_a_family_in_time_is_grown() -> None:
     for name in ("pi1", "pi2", "phi1", "phi2"):
         np.testing.assert_allclose(deepest.state[name].sum(axis=1), 1.0)
     assert deepest.draws["pi1"].shape == (2, first, first)
+
+
+@pytest.mark.parametrize("content", [
+    3, {"zoo": "pgbn"}, {"zoo": "pgbn", "arguments": 3}, {"zoo": "pgbn", "arguments": {"x": 1}},
+    {"zoo": "pgbn", "arguments": {"widths": [2]}}, {"zoo": "multimodal", "arguments": {"modalities": 3}},
+    {"zoo": "multimodal", "arguments": {"modalities": {"x": 3}}}, {"zoo": [], "arguments": {}},
+])  # fmt: skip
+def test_a_forged_family(content: Any) -> None:
+    with pytest.raises(DataError, match="family"):
+        read_family(content)
+
+
+def test_forged_arguments_of_a_training() -> None:
+    with pytest.raises(DataError, match="max_width"):
+        Settings.from_content({"depth": 2})

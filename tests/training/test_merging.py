@@ -137,3 +137,12 @@ def test_traces_tell_what_is_from_before(model):
         assert network.widths == (started.widths[0] - merged,)
         assert network.traces["before_merging"].tolist() == marks
         assert network.traces["sweep"].tolist() == [2 * (n + 1) for n in range(len(marks))]
+
+
+def test_a_state_without_the_units_is_refused(model):
+    from dataclasses import replace
+
+    partly = replace(model, state={n: a for n, a in model.state.items() if n != "theta1"})
+    with pytest.raises(DataError, match=r"no value of theta1; .* model.without_state\(\)"):
+        merge_topics(partly, [(0, 1)])
+    assert merge_topics(partly.without_state(), [(0, 1)]).widths[0] == model.widths[0] - 1

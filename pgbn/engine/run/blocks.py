@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -53,11 +53,18 @@ def block_group(name: str, chain: int, start: int) -> str:
 class BlockValues(Mapping[str, NDArray[np.float64]]):
     """The values of `Draws` that are read when they are asked for: (chain, draw, *dims).
 
-    ``shapes`` are theirs: of chains that are not equally long, as many draws as all have.
+    ``shapes`` are theirs: of chains that are not equally long, as many draws as all have. Of
+    ``nodes``, unlike of expressions, no value is NaN.
     """
 
-    def __init__(self, files: Files, layout: Layout, shapes: Mapping[str, Sequence[int]]) -> None:
-        self.files, self.layout = files, layout
+    def __init__(
+        self,
+        files: Files,
+        layout: Layout,
+        shapes: Mapping[str, Sequence[int]],
+        nodes: Collection[str] = (),
+    ) -> None:
+        self.files, self.layout, self.nodes = files, layout, nodes
         self.shapes = {name: tuple(map(int, shapes[name])) for name in layout}
         for name, shape in self.shapes.items():
             self._check(name, shape[:2])  # a number for each draw, as a trace has, must fit
@@ -91,6 +98,8 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
                 end = min(start + len(rows), most)
                 if start > filled or rows.shape[1:] != (*entries,) or rows.dtype != np.float64:
                     break
+                if name in self.nodes and np.isnan(rows).any():
+                    raise StorageError(f"the draws of {name} in chain {chain} have NaN: damaged")
                 if end > filled:
                     yield chain, filled, rows[filled - start : end - start]
                     filled = end
@@ -105,7 +114,7 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
         return out
 
     def __reduce__(self) -> Any:
-        return BlockValues, (self.files, self.layout, self.shapes)
+        return BlockValues, (self.files, self.layout, self.shapes, self.nodes)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.layout)
@@ -168,14 +177,16 @@ def decode_draws(
     for name, chains in layout.items():
         if len(shapes[name]) != len(dims[name]) or shapes[name][0] != len(chains):
             raise StorageError(f"the draws of {name} have dims {dims[name]} and {shapes[name]}")
-    values: Any = BlockValues(partial(_read_block, files), layout, shapes)
+    nodes: Collection[str] = ()
     known: dict[str, Any] = {"coords": _labels(content.get("coords") or {}, dims, shapes)}
     if "network" in content:
         network = Network.from_json(json.dumps(content["network"]))
         data = read_data_arrays(network, content["data shapes"], files(DATA))
         given = files(GIVEN) if content.get("given") else {}
         known |= {"network": network, "data": data, "given": Given(network, given).stacks}
+        nodes = tuple(network.nodes)
     attributes = dict(content["attributes"])
+    values: Any = BlockValues(partial(_read_block, files), layout, shapes, nodes)
     return Draws(values, dims, attributes, bool(content["interrupted"]), **known)
 
 

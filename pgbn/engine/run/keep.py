@@ -30,6 +30,12 @@ class Keep:
         self, network: Network, names: tuple[str, ...], expressions: Expressions | None = None
     ) -> None:
         self.network, self.names, self.expressions = network, names, dict(expressions or {})
+        for name in names:
+            known = (*network.latent, *network.observed, *self.expressions)
+            if not isinstance(name, str) or name not in known:
+                raise DataError(
+                    f"keep: {name!r:.60} is not a latent node.{did_you_mean(name, network.latent)}"
+                )
         self.data = [name for name in names if name in network.observed]
         self.latent = [name for name in names if name in network.latent]
 
@@ -92,10 +98,4 @@ def read_keep(network: Network, keep: Any) -> Keep:
         expressions = {n: Deterministic(network, n, value) for n, value in plain.items()}
         return Keep(network, tuple(keep), expressions)
     kept = network.free if keep is None else [keep] if isinstance(keep, str) else list(keep)
-    for name in kept:
-        known = isinstance(name, str) and (name in network.latent or name in network.observed)
-        if not known:
-            raise DataError(
-                f"keep: {name!r:.60} is not a latent node.{did_you_mean(name, network.latent)}"
-            )
     return Keep(network, tuple(kept))

@@ -15,8 +15,11 @@ from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.keep import Keep
 from pgbn.engine.run.side_by_side import label_free
 from pgbn.network.network import Network
+from pgbn.storage.memory import check_bytes
 
 __all__ = ["RunPlan", "RunningChain", "about_draws"]
+
+_CHAIN_BYTES = 10_000  # that is noted of a chain, at least
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class RunPlan:
         for name in ("burn_in", "draws", "thin", "chains", "parallel"):
             least = 0 if name == "burn_in" else 1
             object.__setattr__(self, name, check_integer(name, getattr(self, name), least))
+        check_bytes(f"chains={self.chains}", _CHAIN_BYTES * self.chains, "give fewer chains")
         object.__setattr__(self, "seed", check_seed(self.seed))
         object.__setattr__(self, "keep", tuple(self.keep))
         object.__setattr__(self, "parallel", min(self.parallel, self.chains))

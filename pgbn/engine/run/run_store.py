@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgbn.checks import check_place
+from pgbn.checks import check_integer, check_place
 from pgbn.engine.data.coords import Coords
 from pgbn.engine.run.blocks import (
     DATA,
@@ -78,7 +78,9 @@ class FolderStore:
             content = body["content"]["object"]
             if body["kind"] != KIND:
                 raise StorageError(f"{path}: holds no run but a {body['kind']}")
-            store = cls(path, RunPlan(**content["plan"]), timing)
+            plan = RunPlan(**content["plan"])
+            _check_chains(plan, content)
+            store = cls(path, plan, timing)
             store.content, store.layout = dict(content), content["layout"]
             store.groups = dict(body["groups"])
             return store
@@ -117,7 +119,12 @@ class FolderStore:
             chain = decode_chain(content, lambda group: files(own[group]), threads=self.threads,
                                  executor=self.executor)  # fmt: skip
             trace = {name: list(map(float, t)) for name, t in files(f"trace/{number}").items()}
-            return RunningChain(chain, self.plan, trace)
+            found = RunningChain(chain, self.plan, trace)
+            keep, sizes = found.keep, chain.program.sizes
+            entries = {name: list(keep.shape(name, sizes)) for name in keep.names}
+            if chain.number != number or self.content["entries"] != entries:
+                raise StorageError(f"damaged: chain {number} is not one of this run")
+            return found
 
         self.rhythms[number] = Rhythm(self.timing)
         begun, self._begun = self._begun, None
@@ -195,6 +202,23 @@ class FolderStore:
             f"pgbn resume {self.path}, or in Python: pgbn.resume({str(self.path)!r}); "
             f"pgbn.load({str(self.path)!r}) has the draws so far"
         )
+
+
+def _check_chains(plan: RunPlan, content: Mapping[str, Any]) -> None:
+    """A file tells of as many chains as it says there are, each of them within the plan."""
+    chains, layout = content["chains"], content["layout"]
+    if len(chains) != plan.chains or any(
+        str(number) not in chains for number in range(len(chains))
+    ):
+        raise StorageError(f"damaged: {plan.chains} chains, but the states of {list(chains)!r:.60}")
+    for number, chain in chains.items():
+        if not 0 <= check_integer(f"sweeps of chain {number}", chain["sweeps"], 0) <= plan.sweeps:
+            raise StorageError(f"damaged: chain {number} has more sweeps than {plan.sweeps}")
+    if not set(plan.keep) == set(layout) == set(content["entries"]) or any(
+        len(each) != plan.chains or not all(isinstance(starts, list) for starts in each)
+        for each in layout.values()
+    ):
+        raise StorageError(f"damaged: the draws are not those of {', '.join(plan.keep)}")
 
 
 def run_facts(content: Mapping[str, Any]) -> dict[str, Any]:

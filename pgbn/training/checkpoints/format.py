@@ -18,10 +18,10 @@ import scipy.sparse as sp
 
 from pgbn.checks import is_finite_number, is_integral
 from pgbn.engine.data.cells import Cells
+from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
 from pgbn.errors import StorageError
 from pgbn.network.layers import layers_above
-from pgbn.network.network import Network
 from pgbn.samplers.executor import Executor
 from pgbn.storage.codecs import Files, Group, register_unloadable
 from pgbn.storage.folders import check_content
@@ -31,6 +31,7 @@ from pgbn.training.averages import Means, Trace
 from pgbn.training.checkpoints.machine import this_machine
 from pgbn.training.codec import decode_networks, encode_networks
 from pgbn.training.growing import Progress
+from pgbn.training.possible import check_shapes
 
 __all__ = ["KIND", "Checkpoint", "checkpoint_facts", "decode_checkpoint", "encode_checkpoint"]
 
@@ -110,7 +111,7 @@ def decode_checkpoint(
             [tuple(row) for row in trace["rows"]],
             trace.get("before_merging", 0),
         ),
-        means=_decode_means(means, chain.network),
+        means=_decode_means(means, chain),
     )
     data = {name: _matrix(cells) for name, cells in chain.program.cells.items()}
     return Checkpoint(
@@ -156,8 +157,9 @@ def _encode_means(means: Means) -> Group:
     return {**sums, **kept}
 
 
-def _decode_means(arrays: Group, network: Network) -> Means:
+def _decode_means(arrays: Group, chain: Chain) -> Means:
     """The sums by the names of nodes. Older versions wrote the number of the layer for loadings."""
+    network = chain.network
     layers = layers_above(network, network.observed[0])
     numbered = {str(t): layer.loadings for t, layer in enumerate(layers)}
     means = Means()
@@ -167,11 +169,19 @@ def _decode_means(arrays: Group, network: Network) -> Means:
             means.sums[numbered.get(name, name)] = array
             continue
         place = int(number[0])
+        if not 0 <= place < len(arrays):  # each of the draws before it has arrays, too
+            raise StorageError(f"damaged: {path!r:.60} is no draw of {len(arrays)}")
         means.draws += [{} for _ in range(place + 1 - len(means.draws))]
         means.draws[place][name] = array
     absent = [layer.loadings for layer in layers if layer.loadings not in means.sums]
     if means.sums and absent:
         raise StorageError(f"damaged: the means of the training lack {absent[0]}")
+    for each in (means.sums, *means.draws):
+        check_shapes("damaged: means or draws", network, each, chain.program.sizes)
+    if any(each.keys() != means.draws[0].keys() for each in means.draws):
+        raise StorageError("damaged: draws of the training that are not of the same nodes")
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise StorageError("damaged: means or draws of the training that are no finite numbers")
     return means
 
 

@@ -179,7 +179,9 @@ class _Run:
         """All steps, or those that are left of a training that was stopped."""
         learner, total, begun = self.learner, self.settings.steps, time.monotonic()
         if store is not None:
-            self.means.sums, self.means.draws, self.watch.rows = store.restore(learner)
+            self.means.sums, self.means.draws, self.watch.rows = store.restore(
+                learner, self.corpus.shape[1]
+            )
         scale, observed = self.corpus.shape[0] / self.size, self.network.observed[0]
         if not learner.has_begun:
             self._begin(observed)

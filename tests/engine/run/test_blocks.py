@@ -14,6 +14,7 @@ from pgbn import zoo
 from pgbn.engine.run.blocks import block_group
 from pgbn.storage.archive import read_manifest
 from tests.helpers.saved import forge
+from tests.helpers.saved_kinds import read_body, sign, write_group
 from tests.helpers.small_data import counts
 
 
@@ -92,3 +93,29 @@ def test_unequal_numbers_of_draws(draws: pgbn.Draws, tmp_path: Path) -> None:
     forge(tmp_path, lambda body: body["content"]["object"]["shapes"].update(r=[2, 0, 3]))
     with pytest.raises(pgbn.StorageError, match="unequal numbers of draws"):
         pgbn.load(tmp_path)
+
+
+@pytest.mark.parametrize(("value", "words"), [(np.nan, "NaN: damaged"), (-1.0, "has the value -1"),
+                                              (np.inf, "has the value inf")])  # fmt: skip
+def test_draws_that_no_chain_has(
+    draws: pgbn.Draws, tmp_path: Path, value: float, words: str
+) -> None:
+    """They gave predictions and likelihoods that are NaN."""
+    draws.save(tmp_path)
+    body = read_body(tmp_path)
+    group = block_group("theta1", 1, 0)
+    rows = np.array(draws["theta1"][1])
+    rows[2].flat[0] = value
+    write_group(tmp_path, body, group, {"rows": rows})
+    sign(tmp_path, body)
+    found = pgbn.load(tmp_path)
+    for verb in (found.predict, found.log_likelihood):
+        with pytest.raises(pgbn.PgbnError, match=words):
+            verb("x")
+
+
+def test_an_expression_may_be_nan(tmp_path: Path) -> None:
+    """What was saved is given back."""
+    values = {"half": np.array([[0.5, np.nan]])}
+    pgbn.Draws(values, {"half": ("chain", "draw")}).save(tmp_path)
+    assert np.isnan(pgbn.load(tmp_path)["half"][0, 1])

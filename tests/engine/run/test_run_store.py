@@ -16,6 +16,7 @@ from pgbn.engine.run.run_plan import RunningChain, RunPlan
 from pgbn.engine.run.run_store import FolderStore, run_facts
 from pgbn.engine.run.saving import Timing
 from pgbn.storage.archive import read_manifest
+from tests.helpers.saved_kinds import read_body, sign
 from tests.helpers.small_data import counts
 
 NEVER = Timing(minutes=None)
@@ -106,3 +107,53 @@ def test_a_full_disk_is_told_and_the_draws_wait(
     advance(store, at, 1)
     assert store.sweeps(0) == 6
     assert at.waiting == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c: c["plan"].update(chains=5000), "5000 chains, but the states of"),
+        (lambda c: c["plan"].update(chains=10**15), "chains=1000000000000000 would need"),
+        (lambda c: c["plan"].update(chains=1), "1 chains, but the states of"),
+        (lambda c: c["chains"].update({"-1": c["chains"].pop("1")}), "but the states of"),
+        (lambda c: c["chains"]["0"].update(sweeps=99), "chain 0 has more sweeps than 8"),
+        (lambda c: c["chains"]["0"].update(sweeps=-1), "sweeps of chain 0=-1"),
+        (lambda c: c["plan"].update(keep=["r", "THETA1"]), "the draws are not those of r, THETA1"),
+        (lambda c: c["plan"].update(keep=["r"]), "the draws are not those of r"),
+        (lambda c: c["layout"].update(r=[[]]), "the draws are not those of"),
+        (lambda c: c["layout"].update(r=[3, []]), "the draws are not those of"),
+        (lambda c: c["layout"].update(r=3), "not what this pgbn can read"),
+        (lambda c: c["entries"].pop("r"), "the draws are not those of"),
+    ],
+)
+def test_a_forged_run_is_refused_before_any_sweep(tmp_path: Path, change: Any, words: str) -> None:
+    """With more chains it made a list for each; others ended in a KeyError in the end."""
+    begun(tmp_path)
+    body = read_body(tmp_path)
+    change(body["content"]["object"])
+    sign(tmp_path, body)
+    with pytest.raises(pgbn.StorageError, match=words) as caught:
+        pgbn.resume(tmp_path, progress=False)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_more_chains_than_any_memory_has_room_for(tmp_path: Path) -> None:
+    with pytest.raises(pgbn.DataError, match="chains=1000000000000 would need"):
+        zoo.pfa(2).sample({"x": counts()}, 1, 1, chains=10**12, save=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c["chains"]["0"].update(number=2000),
+        lambda c: c["entries"].update(r=3),
+        lambda c: c["entries"].update(r=[4]),
+    ],
+)
+def test_a_chain_of_another_run(tmp_path: Path, change: Any) -> None:
+    begun(tmp_path)
+    body = read_body(tmp_path)
+    change(body["content"]["object"])
+    sign(tmp_path, body)
+    with pytest.raises(pgbn.StorageError, match="chain 0 is not one of this run"):
+        pgbn.resume(tmp_path, progress=False)

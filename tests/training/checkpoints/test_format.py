@@ -52,6 +52,21 @@ def test_what_is_written_is_read_again(seen: list[Any], number: int) -> None:
     assert (found.data.toarray() == X).all()
 
 
+@pytest.mark.parametrize(("name", "change", "words"), [
+    ("kept/999999999999/r", lambda a: a, "is no draw of"), ("kept/-1/r", lambda a: a, "is no draw of"),
+    ("mean/phi1", lambda a: a[:1], "phi1 has shape"), ("mean/phi1", lambda a: a * np.nan, "no finite"),
+    ("mean/x1", lambda a: a, "no node"), ("kept/0/phi1", lambda a: a[0], "phi1 has shape"),
+])  # fmt: skip
+def test_means_and_draws_without_sense_are_refused_before_any_sweep(
+    seen: list[Any], name: str, change: Any, words: str
+) -> None:
+    """The first made as many draws as it says, whatever the memory."""
+    content, arrays = seen[10]
+    state = {**arrays["state"], name: change(arrays["state"]["mean/phi1"])}
+    with pytest.raises(pgbn.PgbnError, match=words):
+        decode_checkpoint(content, {**arrays, "state": state}.__getitem__, threads=1)
+
+
 @pytest.mark.parametrize("name", ["every", "sweep"])
 @pytest.mark.parametrize("value", ["a", -1, None, 2.5, float("nan"), [1]])
 def test_a_trace_without_numbers_is_refused_before_any_sweep(
