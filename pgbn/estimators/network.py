@@ -124,8 +124,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
                 "network=None: give a pgbn.Network, such as pgbn.zoo.pfa(20), or a function from "
                 "widths to one, such as pgbn.zoo.pgbn"
             )
-        network = self.network
-        if not isinstance(network, Network):
+        if not isinstance(network := self.network, Network):
             network = Family(network).example(read_depth(self))
         self._check(network)
         return network
@@ -285,9 +284,8 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
         """The mean log density of a row, given the posterior means of what it depends on. Larger
         is better."""
         check_is_fitted(self)
-        network = self.network_
+        network, name = self.network_, self.network_.observed[0]
         cells = self._cells(network, X)
-        name = network.observed[0]
         nodes = nodes_in_slots(network, name)
         own = [each for each in nodes if self.rows in network[each].axes]
         found = self._infer(cells, own)
