@@ -9,31 +9,47 @@ import argparse
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from common import check_results, read_json
 
 
-def curves(records: list[dict[str, Any]], value: str) -> dict[int, dict[int, list[float]]]:
-    """value by width, then by depth: one number for each seed."""
-    out: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+def by_seed(records: list[dict[str, Any]], value: str, width: int) -> dict[int, dict[int, float]]:
+    """value of the networks of a width by seed, then by depth."""
+    out: dict[int, dict[int, float]] = defaultdict(dict)
     for record in records:
-        out[record["max_width"]][record["depth"]].append(record[value])
+        if record["max_width"] == width:
+            out[record["seed"]][record["depth"]] = record[value]
     return out
+
+
+def line(seeds: dict[int, dict[int, float]]) -> tuple[dict[int, float], list[tuple[int, float]]]:
+    """The means by depth over the seeds that have most depths, and the points of the others: a
+    line through depths of different seeds would bend where one chain differs from another."""
+    most = max(map(len, seeds.values()))
+    whole = [values for values in seeds.values() if len(values) == most]
+    depths = sorted({depth for values in whole for depth in values})
+    means = {t: fmean(values[t] for values in whole if t in values) for t in depths}
+    return means, [point for values in seeds.values() if len(values) < most
+                   for point in values.items()]  # fmt: skip
 
 
 def draw(
     plt: Any, records: list[dict[str, Any]], value: str, title: str, path: Path, relative: bool
 ) -> None:
     """A line for each width; with ``relative``, a second panel of differences to one layer."""
-    figure, axes = plt.subplots(1, 2 if relative else 1, figsize=(10 if relative else 5, 4))
+    size = (11 if relative else 6.5, 4)
+    figure, axes = plt.subplots(1, 2 if relative else 1, figsize=size, layout="constrained")
     sides = list(axes) if relative else [axes]
-    for width, by_depth in sorted(curves(records, value).items()):
-        depths = sorted(by_depth)
-        means = [sum(by_depth[depth]) / len(by_depth[depth]) for depth in depths]
-        sides[0].plot(depths, means, marker="o", label=f"$K_{{1max}}={width}$")
+    for width in sorted({record["max_width"] for record in records}):
+        means, others = line(by_seed(records, value, width))
+        (drawn,) = sides[0].plot(means.keys(), means.values(), marker="o",
+                                 label=f"$K_{{1max}}={width}$")  # fmt: skip
+        sides[0].scatter([t for t, _ in others], [y for _, y in others], s=9,
+                         color=drawn.get_color())  # fmt: skip
         if relative:
-            sides[1].plot(depths, [mean - means[0] for mean in means], marker="o")
+            sides[1].plot(means.keys(), [m - means[1] for m in means.values()], marker="o")
     depths = sorted({record["depth"] for record in records})
     for panel in sides:
         panel.set_xlabel("layers T")
@@ -41,21 +57,23 @@ def draw(
     sides[0].set_ylabel(title)
     if relative:
         sides[1].set_ylabel(f"{title}, minus T=1")
-    sides[0].legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=120, metadata={"Software": None})
-    plt.close(figure)
+    figure.legend(loc="outside right center")
+    _save(plt, figure, path)
 
 
 def boxes(plt: Any, records: list[dict[str, Any]], title: str, path: Path) -> None:
     """Box plots over seeds for the widest network (figure 2 (a), (b) of the paper)."""
-    by_depth = curves(records, "accuracy")[max(record["max_width"] for record in records)]
-    figure, axis = plt.subplots(figsize=(5, 4))
-    axis.boxplot([by_depth[depth] for depth in sorted(by_depth)])
-    axis.set_xticklabels([str(depth) for depth in sorted(by_depth)])
+    seeds = by_seed(records, "accuracy", max(record["max_width"] for record in records))
+    depths = sorted({depth for values in seeds.values() for depth in values})
+    figure, axis = plt.subplots(figsize=(5, 4), layout="constrained")
+    axis.boxplot([[values[t] for values in seeds.values() if t in values] for t in depths])
+    axis.set_xticklabels([str(depth) for depth in depths])
     axis.set_xlabel("layers T")
     axis.set_ylabel(title)
-    figure.tight_layout()
+    _save(plt, figure, path)
+
+
+def _save(plt: Any, figure: Any, path: Path) -> None:
     figure.savefig(path, dpi=120, metadata={"Software": None})
     plt.close(figure)
 

@@ -332,6 +332,14 @@ def test_seconds_of_a_sweep_are_those_of_the_processor(tmp_path: Path) -> None:
     assert rows[2:] == ["| 1 | 0.30 | 5.6 |", "| 3 | 0.40 | 6.7 |", "| 5 | not noted | 7.1 |"]
 
 
+def test_lines_of_pictures_are_of_seeds_that_have_all_depths() -> None:
+    """Means of one seed here and of two there would show a fall that no chain had."""
+    seeds = {0: {1: 75.0, 2: 77.0, 5: 78.0}, 1: {1: 74.0, 5: 76.0}, 2: {1: 77.0, 2: 78.0, 5: 80.0}}
+    means, others = plots.line(seeds)
+    assert means == {1: 76.0, 2: 77.5, 5: 79.0}
+    assert others == [(1, 74.0), (5, 76.0)]
+
+
 def test_depths_that_no_run_has_are_no_columns(tmp_path: Path) -> None:
     ours = [{"max_width": 100, "seed": seed, "depth": depth, "perplexity": 440.0 + seed - depth}
             for seed, depth in ((0, 1), (0, 2), (1, 1))]  # fmt: skip
