@@ -271,8 +271,9 @@ def labels_of_columns(value: Any, dim: str = "term") -> list[str] | None:
         known = dim in value.dims and dim in value.coords
         names = list(value.coords[dim].values.tolist()) if known else []
     else:
-        frame = hasattr(value, "columns") and len(getattr(value, "shape", ())) == 2
-        names = list(value.columns) if frame else []
+        columns = getattr(value, "columns", ())  # of other things their number
+        table = len(getattr(value, "shape", ())) == 2
+        names = list(columns) if table and isinstance(columns, Iterable) else []
     return names if names and all(isinstance(name, str) for name in names) else None
 
 

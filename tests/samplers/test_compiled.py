@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -17,7 +16,8 @@ import numba
 import pytest
 
 import pgbn
-from pgbn.samplers import compiled, kernel_files
+from pgbn.samplers import compiled
+from tests.helpers.cached_kernel import hits, kernel
 
 PACKAGE = Path(pgbn.__file__).parent
 DRAW = """
@@ -30,13 +30,6 @@ with warnings.catch_warnings(record=True) as said:
     rng = np.zeros(2, np.uint64)
     restart(rng, np.uint64(1), 2)
 print(pgbn.__file__, rng.any(), [str(each.message) for each in said])
-"""
-KERNEL = """
-from pgbn.samplers.compiled import njit
-
-@njit(cache=True, nogil=True)
-def twice(x):
-    return 2 * x
 """
 
 
@@ -61,29 +54,6 @@ def test_no_kernel_insists_on_a_cache() -> None:
     own = [path for path in PACKAGE.rglob("*.py") if path.name != "compiled.py"]
     wrong = r"from numba import[^\n]*\bnjit\b|numba\.njit\("
     assert [path.name for path in own if re.search(wrong, path.read_text("utf-8"))] == []
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where kernels of this test are kept; nothing was said yet."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(compiled, "_said", [])
-    (tmp_path / "kernel.py").write_text(KERNEL)
-    return tmp_path / "cache"
-
-
-def kernel(cache: Path) -> Any:
-    """The kernel as a new process would have it: read from the cache, or compiled."""
-    found = importlib.util.spec_from_file_location("kernel", cache.parent / "kernel.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module.twice
-
-
-def hits(kernel: Any) -> int:
-    return sum(kernel.stats.cache_hits.values())
 
 
 @contextmanager
@@ -133,49 +103,6 @@ def test_a_file_that_cannot_be_read(cache: Path) -> None:
         assert kernel(cache)(21) == 42
 
 
-def test_an_index_that_is_newer_than_its_data(cache: Path) -> None:
-    """A small index found room on a full disk, and its data did not: those of another version, which
-    have the same name, are not taken for them."""
-    resource = pytest.importorskip("resource")
-    kernel(cache)(21)
-    (cache.parent / "kernel.py").write_text(KERNEL.replace("2 * x", "3 * x"))
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
-    try:
-        with pytest.warns(pgbn.PgbnWarning, match="not kept on disk"):
-            assert kernel(cache)(21) == 63
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert kernel(cache)(21) == 63
-    again = kernel(cache)
-    assert again(21) == 63
-    assert hits(again) == 1
-
-
-def test_data_of_other_arguments(cache: Path) -> None:
-    """Of two processes that write at once, one wrote the index last, the other its data."""
-    kernel(cache)(21)
-    (data,) = cache.rglob("*.nbc")
-    whole = data.read_bytes()
-    shutil.rmtree(cache)
-    kernel(cache)(21.5)
-    (data,) = cache.rglob("*.nbc")
-    data.write_bytes(whole)
-    assert kernel(cache)(21.5) == 43.0
-
-
-def test_zeros_in_the_middle_of_a_file(cache: Path) -> None:
-    """A power cut can leave a block of zeros: machine code that would end the interpreter."""
-    kernel(cache)(21)
-    (data,) = cache.rglob("*.nbc")
-    whole = data.read_bytes()
-    half = len(whole) // 2
-    data.write_bytes(whole[:half] + bytes(500) + whole[half + 500 :])
-    repaired, again = kernel(cache), kernel(cache)
-    assert repaired(21) == again(21) == 42
-    assert (hits(repaired), hits(again)) == (0, 1)
-
-
 def test_half_an_index_that_cannot_be_replaced(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,30 +117,6 @@ def test_half_an_index_that_cannot_be_replaced(
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.warns(pgbn.PgbnWarning, match="not kept on disk"):
         assert kernel(cache)(21) == 42
-
-
-def test_a_kernel_is_another_if_what_it_calls_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """numba looks at the file of the kernel alone: a newer pgbn would run with kernels of the old."""
-    monkeypatch.setattr(kernel_files, "_SAMPLERS", tmp_path)
-    own, called, far = (tmp_path / f"{name}.py" for name in ("own", "called", "far"))
-    own.write_text("from pgbn.samplers.called import f\n")
-    called.write_text("def f():\n    from pgbn.samplers import far, own\n")
-
-    def stamp() -> str:
-        kernel_files._read.cache_clear()
-        kernel_files.kernel_stamp.cache_clear()
-        return kernel_files.kernel_stamp(str(own))
-
-    far.write_text("1")
-    first = stamp()
-    far.write_text("2")
-    assert stamp() != first
-    far.write_text("1")
-    assert stamp() == first
-    kernel_files._read.cache_clear()
-    kernel_files.kernel_stamp.cache_clear()
 
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
