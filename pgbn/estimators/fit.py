@@ -110,9 +110,9 @@ def _check_same(estimator: Any, before: dict[str, Any], now: dict[str, Any], lin
 def _first(max_width: int | Sequence[int], depth: int) -> tuple[int, ...]:
     """The budgets of the first layers, which are trained already. Where one number stands for all,
     the layers above the first have none of their own."""
-    if isinstance(max_width, int):
-        return (max_width, *[0] * (depth - 1))
-    return tuple(max_width[:depth])
+    if isinstance(max_width, Sequence):
+        return tuple(max_width[:depth])
+    return (max_width, *[0] * (depth - 1))
 
 
 def report_training(estimator: Any, X: Any) -> None:

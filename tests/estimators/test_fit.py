@@ -191,6 +191,14 @@ def test_warm_start_tells_that_a_random_state_is_not_used() -> None:
 
 
 @pytest.mark.filterwarnings("error::pgbn.PgbnWarning")
+def test_warm_start_compares_widths_of_any_kind() -> None:
+    """A file may have any number in their place."""
+    model = PGBN(max_width=6, depth=1, burn_in=2, collect=2, random_state=0, warm_start=True).fit(X)
+    model._fixed = {**model._fixed, "max_width": 2.5}
+    with pytest.raises(pgbn.DataError, match=r"max_width=2\.5"):
+        model.fit(X)
+
+
 def test_warm_start_says_nothing_where_nothing_changed() -> None:
     for state in (None, 3, np.random.RandomState(0)):
         model = PFA(4, warm_start=True, **{**FAST, "random_state": state}).fit(X)

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_integer
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.codec import data_arrays, read_data_arrays
 from pgbn.engine.run.draws import Draws
@@ -178,7 +179,8 @@ def decode_draws(
         if len(shapes[name]) != len(dims[name]) or shapes[name][0] != len(chains):
             raise StorageError(f"the draws of {name} have dims {dims[name]} and {shapes[name]}")
     nodes: Collection[str] = ()
-    known: dict[str, Any] = {"coords": _labels(content.get("coords") or {}, dims, shapes)}
+    sizes = _sizes(dims, shapes)
+    known: dict[str, Any] = {"coords": _labels(content.get("coords") or {}, sizes)}
     if "network" in content:
         network = Network.from_json(json.dumps(content["network"]))
         data = read_data_arrays(network, content["data shapes"], files(DATA))
@@ -186,15 +188,27 @@ def decode_draws(
         known |= {"network": network, "data": data, "given": Given(network, given).stacks}
         nodes = tuple(network.nodes)
     attributes = dict(content["attributes"])
+    for name, least in (("burn_in", 0), ("thin", 1)):
+        if name in attributes:
+            check_integer(f"damaged: {name}", attributes[name], least)
     values: Any = BlockValues(partial(_read_block, files), layout, shapes, nodes)
     return Draws(values, dims, attributes, bool(content["interrupted"]), **known)
 
 
-def _labels(
-    coords: Mapping[str, Any], dims: Mapping[str, Sequence[str]], shapes: Mapping[str, Any]
-) -> dict[str, list[Any]]:
+def _sizes(dims: Mapping[str, Sequence[str]], shapes: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes of the dims, each of which has one; chains and draws are compared elsewhere."""
+    sizes: dict[str, int] = {}
+    for name in dims:
+        for dim, size in zip(dims[name], shapes[name], strict=True):
+            if sizes.setdefault(dim, size) != size and dim not in ("chain", "draw"):
+                raise StorageError(
+                    f"the draws of {name} are damaged: {size} and {sizes[dim]} {dim}"
+                )
+    return sizes
+
+
+def _labels(coords: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, list[Any]]:
     """Labels along dims, as long as the draws that have the dim."""
-    sizes = {dim: size for name in dims for dim, size in zip(dims[name], shapes[name], strict=True)}
     for dim, labels in coords.items():
         if not isinstance(labels, list) or len(labels) != sizes.get(dim, len(labels)):
             raise StorageError(f"the labels along {dim!r} are damaged")

@@ -112,7 +112,7 @@ def read_data_arrays(
 ) -> dict[str, Cells]:
     """The cells that `data_arrays` wrote, checked."""
     return {
-        name: _read_cells(network[name], tuple(shapes[name]), name, arrays)
+        name: _read_cells(network[name], tuple(map(int, shapes[name])), name, arrays)
         for name in network.observed
     }
 

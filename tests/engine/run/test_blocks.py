@@ -80,6 +80,20 @@ def test_senseless_manifests(draws: pgbn.Draws, tmp_path: Path, change: object) 
         pgbn.load(tmp_path)["r"]
 
 
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda content: content["shapes"]["theta1"].__setitem__(-1, 2), "theta1 are damaged: 2 and 3"),
+    (lambda content: content["attributes"].update(thin="a"), "damaged: thin='a'"),
+    (lambda content: content["data shapes"].update(x=[[12], 8]), "not what this pgbn can read"),
+])  # fmt: skip
+def test_manifests_that_would_fail_later(
+    draws: pgbn.Draws, tmp_path: Path, change: object, words: str
+) -> None:
+    draws.save(tmp_path)
+    forge(tmp_path, lambda body: change(body["content"]["object"]))  # type: ignore[operator]
+    with pytest.raises(pgbn.PgbnError, match=words):
+        pgbn.load(tmp_path)
+
+
 def test_more_draws_than_memory_has_room_for(draws: pgbn.Draws, tmp_path: Path) -> None:
     """A trace, as the report has, needs a number for each."""
     draws.save(tmp_path)
