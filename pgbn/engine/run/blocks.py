@@ -210,7 +210,8 @@ def _sizes(dims: Mapping[str, Sequence[str]], shapes: Mapping[str, Any]) -> dict
 def _labels(coords: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, list[Any]]:
     """Labels along dims, as long as the draws that have the dim."""
     for dim, labels in coords.items():
-        if not isinstance(labels, list) or len(labels) != sizes.get(dim, len(labels)):
+        fits = isinstance(labels, list) and len(labels) == sizes.get(dim, len(labels))
+        if not fits or any(isinstance(label, list | dict) for label in labels):
             raise StorageError(f"the labels along {dim!r} are damaged")
     return {str(dim): list(labels) for dim, labels in coords.items()}
 
