@@ -48,8 +48,15 @@ def sampler_of(primitive: Callable, dtype: type) -> Callable:
             out[i] = primitive(rng, a, b)
         return out
 
+    @njit
+    def three(rng, size, a, b, c):
+        out = np.empty(size, dtype)
+        for i in range(size):
+            out[i] = primitive(rng, a, b, c)
+        return out
+
     def draw(*parameters: float, size: int = DRAWS, row: int = 0) -> NDArray:
-        return (zero, one, two)[len(parameters)](new_stream(row), size, *parameters)
+        return (zero, one, two, three)[len(parameters)](new_stream(row), size, *parameters)
 
     return draw
 

@@ -7,10 +7,13 @@ import numpy as np
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import log1p
 from pgbn.samplers.random import exponential, uniform
+from pgbn.samplers.variates.binomial import draw_binomial
 
-__all__ = ["draw_crt"]
+__all__ = ["draw_crt", "seat_many"]
 
 _DIRECT = 16  # so many customers are seated one by one
+_MANY = 8192.0  # from so many candidates in a block on, customers are seated by binomials
+_SLICE = 80.0  # twice the customers of a slice, on average, that are looked at one by one
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -20,8 +23,8 @@ def draw_crt(rng, m, r):
     The first table is certain, also at r = 0. Later customers come in blocks [s, 2s). Where tables
     are rare (r << s) the candidates for a new table are reached by geometric jumps with
     probability r / (r + s), and customer i of them opens one with probability (r + s) / (r + i);
-    where they are common (r >> s) the customers who join a table are found in the same way.
-    Exact, and of cost min(m, r) + l + log m at most.
+    where they are common (r >> s) the customers who join a table are found in the same way. If
+    there are many of either, see `seat_many`. Exact, and of cost √min(m, r) + log m at most.
     """
     if m <= 1 or r <= 0.0:
         return 1 if m > 0 else 0
@@ -34,7 +37,9 @@ def draw_crt(rng, m, r):
     start = _DIRECT
     while start < m:
         stop = min(2 * start, m)
-        if 4.0 * r < start:
+        if start * min(r, float(start)) > _MANY * (r + start):
+            tables += seat_many(rng, start, stop, r)
+        elif 4.0 * r < start:
             # ln of 1 / (1 - r / (r + s)). Floats throughout: a jump may exceed any integer.
             step = log1p(r / start)
             position = float(start)
@@ -63,4 +68,29 @@ def draw_crt(rng, m, r):
                 if uniform(rng) * (r + i) < r:
                     tables += 1
         start = stop
+    return tables
+
+
+@njit(cache=True, nogil=True)
+def seat_many(rng, start, stop, r):
+    """The tables that customers start … stop - 1 open: Σ_i Bernoulli(p_i), p_i = r / (r + i).
+
+    In a slice u <= i <= v, with p = r / (r + v) its least, p_i = q_i + (1 - q_i) p with
+    q_i = r (v - i) / ((r + i) v): a customer opens a table by q_i, which few do, so that they are
+    reached by geometric jumps, or else by p, the same for all others, whose number is a binomial.
+    """
+    tables, u = 0, float(start)
+    while u < stop:
+        width = max(1.0, np.floor(math.sqrt(_SLICE * u * (1.0 + u / r))))
+        v = min(u + width, float(stop)) - 1.0
+        few = 0
+        if v > u:
+            step = -log1p(-(v - u) / v * (r / (r + u)))
+            position = u + np.floor(exponential(rng) / step)
+            while position < v:  # q_v = 0
+                if uniform(rng) * (v - u) * (r + position) < (v - position) * (r + u):
+                    few += 1
+                position += 1.0 + np.floor(exponential(rng) / step)
+        tables += few + draw_binomial(rng, np.int64(v - u) + 1 - few, r / (r + v))
+        u = v + 1.0
     return tables

@@ -5,10 +5,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from pgbn.samplers.variates.crt import draw_crt
+from pgbn.samplers.variates.crt import draw_crt, seat_many
 from tests.helpers.laws import assert_counts_follow, assert_moments, sampler_of
 
 sample_crt = sampler_of(draw_crt, np.int64)
+sample_many = sampler_of(seat_many, np.int64)
 
 
 def tables_probability(customers: int, concentration: float) -> NDArray:
@@ -59,3 +60,30 @@ def test_crt_edges() -> None:
     assert (sample_crt(1000, np.inf, size=10) == 1000).all()
     assert (sample_crt(1000, 1e300, size=10) == 1000).all()
     assert (sample_crt(100, np.nan, size=2) == 1).all()
+
+
+@pytest.mark.parametrize("first", [1, 16, 150])
+@pytest.mark.parametrize("concentration", [0.3, 12.0, 90.0, 4e3, 1e300])
+def test_the_tables_of_many_customers(first: int, concentration: float) -> None:
+    """Slices of customers, of which there are one to ten here, against exact probabilities."""
+    last = 4 * first + 30
+    probability = np.ones(1)
+    for i in range(first, last):
+        opens = concentration / (concentration + i)
+        probability = np.convolve(probability, [1.0 - opens, opens])
+    assert_counts_follow(sample_many(first, last, concentration), probability)
+
+
+@pytest.mark.parametrize("concentration", [3e6, 1e10, 1e13])
+def test_crt_of_ten_billions(concentration: float) -> None:
+    """Counts and shapes for which no loop over customers would ever end."""
+    customers = 10**10
+    high, low = concentration + customers, concentration
+    mean = concentration * (special.digamma(high) - special.digamma(low))
+    variance = mean - concentration**2 * (special.polygamma(1, low) - special.polygamma(1, high))
+    if concentration > 1e12:  # the difference cancels: r / (r + i) = 1 - i / r + i^2 / r^2 …
+        ratio = customers / concentration
+        mean = customers * (1.0 - ratio / 2 + ratio**2 / 3 - ratio**3 / 4)
+        variance = customers * (ratio / 2 - 2 * ratio**2 / 3 + 3 * ratio**3 / 4)
+    draws = sample_crt(customers, concentration, size=100)
+    assert_moments(draws, mean, variance, kurtosis=3.0)
