@@ -19,6 +19,7 @@ from pgbn.network.growth import global_nodes
 from pgbn.network.network import Network
 from pgbn.nodes.base import Latent
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
+from pgbn.storage.forms import check_form
 from pgbn.training.codec import decode_networks, encode_networks
 from pgbn.training.family import Family, read_family
 from pgbn.training.possible import check_shapes
@@ -26,6 +27,10 @@ from pgbn.training.result import LayerwiseTraining
 from pgbn.training.trained import Priors, read_priors
 
 __all__: list[str] = []
+
+_OF_FITTED: dict[str, Any] = {"seed": int, "features": int}
+_OF_SOME: dict[str, Any] = {"networks": list[dict[str, Any]], "stopped": str,
+                            "feature_names": list[str]}  # fmt: skip
 
 
 def _encode_estimator(estimator: PGBN) -> Parts:
@@ -64,6 +69,7 @@ def _decode_estimator(
     names: Sequence[str] | None = None,
 ) -> PGBN:
     known = {kind.__name__: kind for kind in (PGBN, PFA)}
+    check_form(content, {"class": str, "parameters": dict[str, Any]}, _OF_SOME)
     if content["class"] not in known:
         raise StorageError(f"unknown estimator {content['class']!r}")
     parameters = dict(content["parameters"])
@@ -72,14 +78,15 @@ def _decode_estimator(
     _tuple_widths(parameters)
     estimator = known[content["class"]](**parameters)
     if "networks" in content:
+        check_form(content, {**_OF_FITTED, "link": str, "stopped": str})
         read_sweeps(estimator)
         networks = decode_networks(content["networks"], files("model"), names)
-        fixed = dict(content.get("fixed") or fixed_parameters(estimator))
-        if "feature_names" in content:
-            estimator.feature_names_in_ = np.array(content["feature_names"], object)
-        training = LayerwiseTraining(networks, str(content["stopped"]))
-        estimator._keep(training, str(content["link"]), check_seed(content["seed"]), fixed)
-        estimator.n_features_in_ = int(content["features"])
+        fixed = content.get("fixed") or fixed_parameters(estimator)
+        kept = {estimator._width_name: int | Sequence[int], "random_state": int | str | None}
+        check_form(fixed, kept)
+        _name_features(estimator, content)
+        training = LayerwiseTraining(networks, content["stopped"])
+        estimator._keep(training, content["link"], check_seed(content["seed"]), fixed)
         terms = estimator.components_.shape[1]
         if estimator.n_features_in_ != terms:
             raise StorageError(
@@ -123,6 +130,7 @@ def _decode_transformer(
     threads: int | None = None,
     names: Sequence[str] | None = None,
 ) -> NetworkTransformer:
+    check_form(content, {"parameters": dict[str, Any]}, _OF_SOME)
     parameters, fitted = dict(content["parameters"]), None
     if "network" in content:
         fitted = Network.from_json(json.dumps(content["network"]))
@@ -137,22 +145,31 @@ def _decode_transformer(
     estimator = NetworkTransformer(**parameters)
     if fitted is None:
         return estimator
+    check_form(content, _OF_FITTED)
     read_sweeps(estimator)
     arrays = files("model")
     draws, means = (
         {n.removeprefix(part): a for n, a in arrays.items() if n.startswith(part)}
         for part in ("draws/", "means/")
     )
-    _check_kept(estimator, fitted, draws, means, int(content["features"]))
+    _check_kept(estimator, fitted, draws, means, content["features"])
     estimator.network_, estimator.draws_, estimator.means_ = fitted, draws, means
     estimator._seed = check_seed(content["seed"])
-    estimator.n_features_in_ = int(content["features"])
+    _name_features(estimator, content)
     if "networks" in content:
         networks = decode_networks(content["networks"], arrays)
-        estimator.training_ = LayerwiseTraining(networks, str(content["stopped"]))
-    if "feature_names" in content:
-        estimator.feature_names_in_ = np.array(content["feature_names"], object)
+        estimator.training_ = LayerwiseTraining(networks, content["stopped"])
     return estimator
+
+
+def _name_features(estimator: PGBN | NetworkTransformer, content: Mapping[str, Any]) -> None:
+    """How many columns the data of `fit` had and, of a data frame, their names."""
+    estimator.n_features_in_ = content["features"]
+    if "feature_names" in content:
+        names = content["feature_names"]
+        if len(names) != content["features"]:
+            raise StorageError(f"damaged: {content['features']} features, {len(names)} names")
+        estimator.feature_names_in_ = np.array(names, object)
 
 
 def _check_kept(

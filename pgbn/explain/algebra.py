@@ -201,7 +201,7 @@ def ratio(coefficient: float, body: Formula) -> Formula:
     """coefficient · body, as a fraction where the coefficient is one over a whole number."""
     if coefficient == 1.0:
         return body
-    inverse = round(1.0 / coefficient)
+    inverse = round(1.0 / coefficient) if abs(coefficient) > 1e-9 else 0
     if inverse > 1 and math.isclose(coefficient * inverse, 1.0, rel_tol=1e-12):
         return body / inverse
     return numeral(coefficient) * body

@@ -12,11 +12,16 @@ import numpy as np
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
+from pgbn.storage.forms import check_form
 from pgbn.training.grown import GrownNetwork
 from pgbn.training.result import LayerwiseTraining
 from pgbn.training.trained import TrainedNetwork, read_priors
 
 __all__ = ["decode_networks", "encode_networks"]
+
+_OF_TRAINED: dict[str, Any] = {"depth": int, "eta": list[float], "link": str, "noise": float,
+                               "priors": dict[str, list[float]], "sweeps": int}  # fmt: skip
+_OF_GROWN: dict[str, Any] = {"network": dict[str, Any], "layers": list[str], "sweeps": int}
 
 
 def encode_networks(networks: Sequence[Any]) -> tuple[list[dict[str, Any]], Group]:
@@ -73,13 +78,14 @@ def _encode_grown(network: GrownNetwork) -> tuple[dict[str, Any], Group]:
 
 
 def _grown(content: Mapping[str, Any], part: Group) -> GrownNetwork:
+    check_form(content, _OF_GROWN)
     return GrownNetwork(
         model=Network.from_json(json.dumps(content["network"])),
-        layers=tuple(map(str, content["layers"])),
+        layers=tuple(content["layers"]),
         means=_under("means/", part),
         traces=_under("traces/", part),
         state=_under("state/", part),
-        sweeps=int(content["sweeps"]),
+        sweeps=content["sweeps"],
         draws=_under("draws/", part),
     )
 
@@ -87,21 +93,22 @@ def _grown(content: Mapping[str, Any], part: Group) -> GrownNetwork:
 def _trained(
     content: Mapping[str, Any], part: Group, names: Sequence[str] | None
 ) -> TrainedNetwork:
-    layers = range(int(content["depth"]))
+    check_form(content, _OF_TRAINED, {"labels": list[list[int | str]]})
+    layers = range(content["depth"])
     return TrainedNetwork(
         phi=tuple(part[f"phi/{t}"] for t in layers),
         r=part["r"],
         c=part["c"],
-        eta=tuple(map(float, content["eta"])),
+        eta=tuple(content["eta"]),
         link=content["link"],
-        noise=float(content["noise"]),
+        noise=content["noise"],
         priors=read_priors(content["priors"]),
         weights=tuple(part[f"weights/{t}"] for t in layers if f"weights/{t}" in part),
         traces=_under("traces/", part),
         state=_under("state/", part),
         draws=_under("draws/", part),
-        sweeps=int(content["sweeps"]),
-        labels={(int(t), int(k)): str(text) for t, k, text in content.get("labels", ())},
+        sweeps=content["sweeps"],
+        labels={(t, k): text for t, k, text in content.get("labels", ())},
         vocabulary=names,
     )
 
@@ -148,10 +155,11 @@ def _decode_training(
     threads: int | None = None,
     names: Sequence[str] | None = None,
 ) -> LayerwiseTraining:
+    check_form(content, {"networks": list[dict[str, Any]], "stopped": str})
     networks = decode_networks(content["networks"], files("model"), names)
     if not networks:
         raise StorageError("a training has one network or more, and this has none: damaged")
-    return LayerwiseTraining(networks, str(content["stopped"]))
+    return LayerwiseTraining(networks, content["stopped"])
 
 
 register_codec("trained", TrainedNetwork, _encode_trained, _decode_trained)

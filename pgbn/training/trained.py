@@ -34,6 +34,9 @@ __all__ = [
 ]
 
 
+MOST_DRAWN = 1e9  # of r, where counts are drawn: they grow with it, and the time with their root
+
+
 @dataclass(frozen=True)
 class Priors:
     """The constants of a PGBN; the defaults are the paper's.
@@ -102,13 +105,12 @@ class TrainedNetwork(Reportable):
         for name in ("r", "c"):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         self._check_layers()
-        if not ((self.r >= 0) & (self.r <= LARGEST)).all():
-            raise DataError(
-                f"TrainedNetwork: r={self.r}: give finite numbers from 0 to {LARGEST:g}"
-            )
+        _check_link(self.link)
+        most = LARGEST if get_link(self.link).is_counts else MOST_DRAWN
+        if not ((self.r >= 0) & (self.r <= most)).all():
+            raise DataError(f"TrainedNetwork: r={self.r}: give finite numbers from 0 to {most:g}")
         if not (self.c >= 0).all():
             raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
-        _check_link(self.link)
         check_parts(self)
         if self.vocabulary is not None:
             names = check_names("vocabulary", self.vocabulary, self.vocabulary_size)

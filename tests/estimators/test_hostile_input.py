@@ -98,6 +98,24 @@ def test_a_file_that_asks_for_endless_sweeps(model: pgbn.PGBN, name: str, tmp_pa
         pgbn.PFA(3, **{**FAST, name: 10**15}).fit(X)
 
 
+@pytest.mark.parametrize(("forged", "words"), [
+    ({"feature_names": 3}, "damaged: feature_names is 3"),
+    ({"feature_names": ["a", "b"]}, "damaged: 9 features, 2 names"),
+    ({"fixed": {"nodes": [3], "random_state": 0}}, "damaged: there is no entry 'max_width'"),
+    ({"fixed": {"max_width": "3", "random_state": 0}}, "damaged: max_width"),
+    ({"seed": True}, "damaged: seed is True"),
+    ({"stopped": None}, "damaged: stopped is None"),
+])  # fmt: skip
+def test_entries_of_another_type(
+    model: pgbn.PGBN, forged: dict[str, Any], words: str, tmp_path: Any
+) -> None:
+    """They were believed, and failed when the estimator was saved or fitted again."""
+    pgbn.save(model, tmp_path / "model")
+    forge(tmp_path / "model", lambda body: body["content"]["object"].update(forged))
+    with pytest.raises(pgbn.StorageError, match=words):
+        pgbn.load(tmp_path / "model")
+
+
 TRAINING = ("max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "layer1", "threads",
             "average", "min_width", "min_count", "trace_every", "priors", "callback",
             "start_from")  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pgbn.explain.algebra import Formula, call
+from pgbn.explain.algebra import Formula, call, ratio
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,18 @@ def test_rules_write_their_own_formulas(function: Any, expected: str) -> None:
 )
 def test_code_that_cannot_be_read_gives_nothing(function: Any) -> None:
     assert call(function, a=Formula("a")) is None
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "expected"),
+    [
+        (1.0, "a"),
+        (0.25, "a / 4"),
+        (0.3, r"0.3\, a"),
+        (1e-200, r"10^{-200}\, a"),
+        (5e-324, "10^{-324}"),
+    ],
+)
+def test_coefficients_of_formulas(coefficient: float, expected: str) -> None:
+    """One over a whole number is a fraction, unless nobody could read the number."""
+    assert expected in ratio(coefficient, Formula("a")).latex

@@ -52,3 +52,14 @@ def test_missing_cells_are_known_to_a_chain() -> None:
     line = "(x[v j] | -) ∼ Pois(Σ_k₁ φ⁽¹⁾[v k₁] θ⁽¹⁾[k₁ j]) where the cell is missing"
     assert line in chain.explain()
     assert line not in pg.zoo.pgbn([2]).explain()
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_given_loadings_are_not_integrated_out(above: bool) -> None:
+    network = pg.zoo.pgbn([3, 2]).holding("phi1", above=above)
+    assert way_of(network).layer1 == "partial"
+    with pytest.raises(pg.NetworkError, match="phi1 is given, and cannot be integrated out"):
+        way_of(network, "collapsed")
+    phi, data = np.full((3, 5), 0.2), {"x": np.ones((4, 5), int)}
+    with pytest.raises(pg.NetworkError, match="phi1 is given, and cannot be integrated out"):
+        network.chain(data, given={"phi1": phi}, layer1="collapsed")

@@ -84,7 +84,7 @@ def forge_value(choice: random.Random, target: Path, body: Any) -> None:
     path = choice.choice(list(places_in(body)))
     inner = _parent(body, path)
     old, value = inner[path[-1]], choice.choice((*MORE, MISSING))
-    if isinstance(old, (int, float)) and choice.random() < 0.5:
+    if isinstance(old, (int, float)) and abs(old) < 2**65 and choice.random() < 0.5:
         near = (old + 1, old - 1, -old, 10 * old, 1000 * old, float(old), str(old), [old], 0)
         value = choice.choice(near)
     elif isinstance(old, str) and choice.random() < 0.3:

@@ -27,6 +27,7 @@ from tests.helpers.training import X
         ({"r": [1.0, math.nan, 1.0]}, "r=.*nan.*finite numbers"),
         ({"r": [1.0, 2.0]}, r"r has shape \(2,\), expected \(3,\)"),
         ({"r": ["a", "b", "c"]}, "TrainedNetwork: r has the dtype"),
+        ({"r": [1.0, 2e9, 1.0], "link": "bernoulli"}, r"r=.*give finite numbers from 0 to 1e\+09"),
         ({"link": "x"}, "link='x'"),
         ({"phi": np.eye(3)}, "phi is ndarray; give a tuple"),
         ({"phi": ()}, "phi is empty"),

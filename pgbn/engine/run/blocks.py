@@ -11,22 +11,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import NonNegativeInt, PositiveInt
 
-from pgbn.checks import check_integer
 from pgbn.engine.data.cells import Cells
-from pgbn.engine.run.codec import data_arrays, read_data_arrays
+from pgbn.engine.run.codec import Shapes, data_arrays, read_data_arrays
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.given import Given
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
+from pgbn.storage.forms import check_form
 from pgbn.storage.memory import memory
 
 __all__ = [
@@ -44,6 +45,12 @@ Layout = dict[str, list[list[int]]]  # of each node and chain: the first row of 
 DATA = "data"  # the group of what was sampled
 GIVEN = "given"  # and of the values at which nodes were held
 _ROWS = "rows"  # the array of a block
+_FORM: dict[str, Any] = {"layout": Layout, "shapes": Shapes, "dims": dict[str, list[str]],
+                         "attributes": dict[str, Any], "interrupted": bool}  # fmt: skip
+_OF_SOME: dict[str, Any] = {"coords": dict[str, list[Any]],
+                            "network": dict[str, Any], "data shapes": Shapes,
+                            "given": list[str]}  # fmt: skip
+_OF_ATTRIBUTES: dict[str, Any] = {"burn_in": NonNegativeInt, "thin": PositiveInt, "layer1": str}
 
 
 def block_group(name: str, chain: int, start: int) -> str:
@@ -66,7 +73,7 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
         nodes: Collection[str] = (),
     ) -> None:
         self.files, self.layout, self.nodes = files, layout, nodes
-        self.shapes = {name: tuple(map(int, shapes[name])) for name in layout}
+        self.shapes = {name: tuple(shapes[name]) for name in layout}
         for name, shape in self.shapes.items():
             self._check(name, shape[:2])  # a number for each draw, as a trace has, must fit
         if len({shape[:2] for shape in self.shapes.values()}) > 1:
@@ -171,49 +178,52 @@ def decode_draws(
     names: Sequence[str] | None = None,
 ) -> Draws:
     """Draws whose values stay in the folder until they are asked for."""
-    layout = {str(name): [list(map(int, starts)) for starts in chains]
-              for name, chains in content["layout"].items()}  # fmt: skip
-    dims = {name: tuple(map(str, content["dims"][name])) for name in layout}
-    shapes = content["shapes"]
-    for name, chains in layout.items():
-        if len(shapes[name]) != len(dims[name]) or shapes[name][0] != len(chains):
-            raise StorageError(f"the draws of {name} have dims {dims[name]} and {shapes[name]}")
-    nodes: Collection[str] = ()
-    sizes = _sizes(dims, shapes)
-    known: dict[str, Any] = {"coords": _labels(content.get("coords") or {}, sizes)}
-    if "network" in content:
-        network = Network.from_json(json.dumps(content["network"]))
-        data = read_data_arrays(network, content["data shapes"], files(DATA))
-        given = files(GIVEN) if content.get("given") else {}
-        known |= {"network": network, "data": data, "given": Given(network, given).stacks}
-        nodes = tuple(network.nodes)
-    attributes = dict(content["attributes"])
-    for name, least in (("burn_in", 0), ("thin", 1)):
-        if name in attributes:
-            check_integer(f"damaged: {name}", attributes[name], least)
-    values: Any = BlockValues(partial(_read_block, files), layout, shapes, nodes)
-    return Draws(values, dims, attributes, bool(content["interrupted"]), **known)
-
-
-def _sizes(dims: Mapping[str, Sequence[str]], shapes: Mapping[str, Any]) -> dict[str, int]:
-    """The sizes of the dims, each of which has one; chains and draws are compared elsewhere."""
+    check_form(content, _FORM, _OF_SOME)
+    check_form(content["attributes"], {}, _OF_ATTRIBUTES)
+    layout, shapes = content["layout"], content["shapes"]
+    dims = {name: tuple(content["dims"][name]) for name in layout}
     sizes: dict[str, int] = {}
-    for name in dims:
-        for dim, size in zip(dims[name], shapes[name], strict=True):
-            if sizes.setdefault(dim, size) != size and dim not in ("chain", "draw"):
-                raise StorageError(
-                    f"the draws of {name} are damaged: {size} and {sizes[dim]} {dim}"
-                )
-    return sizes
+    for name, chains in layout.items():
+        fits = len(shapes[name]) == len(dims[name]) and shapes[name][0] == len(chains)
+        if not fits or dims[name][:2] != ("chain", "draw"):
+            raise StorageError(f"the draws of {name} have dims {dims[name]} and {shapes[name]}")
+        _note_sizes(f"the draws of {name}", dims[name][2:], shapes[name][2:], sizes)
+    known = _sampled(content, files, sizes) if "network" in content else {}
+    known["coords"] = _labels(content.get("coords", {}), sizes)
+    nodes = tuple(known["network"].nodes) if "network" in known else ()
+    values: Any = BlockValues(partial(_read_block, files), layout, shapes, nodes)
+    return Draws(values, dims, dict(content["attributes"]), content["interrupted"], **known)
+
+
+def _sampled(content: Mapping[str, Any], files: Files, sizes: dict[str, int]) -> dict[str, Any]:
+    """The network that was sampled, its data and what was given, of the sizes of the draws."""
+    network = Network.from_json(json.dumps(content["network"]))
+    data = read_data_arrays(network, content["data shapes"], files(DATA))
+    given = Given(network, files(GIVEN) if content.get("given") else {}).stacks
+    _note_sizes("the dims of the network", network.sizes, [*network.sizes.values()], sizes)
+    for name, cells in data.items():
+        _note_sizes(f"the data of {name}", cells.dims, cells.shape, sizes)
+    for name, stack in given.items():
+        _note_sizes(f"the given values of {name}", network[name].axes, stack.shape[1:], sizes)
+    return {"network": network, "data": data, "given": given}
+
+
+def _note_sizes(
+    what: str, dims: Iterable[str], shape: Sequence[int], sizes: dict[str, int]
+) -> None:
+    """Add the sizes of dims to those that are known; a dim has one size everywhere."""
+    for dim, size in zip(dims, shape, strict=True):
+        if sizes.setdefault(dim, size) != size:
+            raise StorageError(f"{what} are damaged: {size} and {sizes[dim]} {dim}")
 
 
 def _labels(coords: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, list[Any]]:
     """Labels along dims, as long as the draws that have the dim."""
     for dim, labels in coords.items():
-        fits = isinstance(labels, list) and len(labels) == sizes.get(dim, len(labels))
+        fits = len(labels) == sizes.get(dim, len(labels))
         if not fits or any(isinstance(label, list | dict) for label in labels):
             raise StorageError(f"the labels along {dim!r} are damaged")
-    return {str(dim): list(labels) for dim, labels in coords.items()}
+    return dict(coords)
 
 
 def _read_block(files: Files, group: str) -> Group:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import NonNegativeInt
 
 from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.run.chain import Chain
@@ -18,6 +19,7 @@ from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
 from pgbn.storage.codecs import Files, Group, Parts, register_codec
+from pgbn.storage.forms import check_form
 from pgbn.storage.in_parts import InParts
 from pgbn.storage.sparse import check_rows, compact
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pgbn.samplers.executor import Executor
 
 __all__ = [
+    "Shapes",
     "chain_content",
     "chain_data",
     "chain_state",
@@ -32,6 +35,10 @@ __all__ = [
     "decode_chain",
     "read_data_arrays",
 ]
+
+Shapes = dict[str, list[NonNegativeInt]]
+_FORM: dict[str, Any] = {"network": dict[str, Any], "seed": int, "number": int,
+                         "sweeps": NonNegativeInt, "layer1": str, "shapes": Shapes}  # fmt: skip
 
 
 def chain_content(chain: Chain) -> dict[str, Any]:
@@ -97,6 +104,7 @@ def decode_chain(
     executor: Executor | None = None,
 ) -> Chain:
     """A chain at the place where it was saved."""
+    check_form(content, _FORM)
     network = Network.from_json(json.dumps(content["network"]))
     data = read_data_arrays(network, content["shapes"], files("data"))
     seed, number, layer1 = (content[name] for name in ("seed", "number", "layer1"))
@@ -112,7 +120,7 @@ def read_data_arrays(
 ) -> dict[str, Cells]:
     """The cells that `data_arrays` wrote, checked."""
     return {
-        name: _read_cells(network[name], tuple(map(int, shapes[name])), name, arrays)
+        name: _read_cells(network[name], tuple(shapes[name]), name, arrays)
         for name in network.observed
     }
 

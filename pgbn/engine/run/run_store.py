@@ -28,7 +28,7 @@ from pgbn.engine.run.blocks import (
     rows_of,
 )
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
+from pgbn.engine.run.codec import Shapes, chain_content, chain_data, chain_state, decode_chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Clock, Stop
 from pgbn.engine.run.run_plan import RunningChain, RunPlan, about_draws
@@ -36,6 +36,7 @@ from pgbn.engine.run.saving import Rhythm, Timing
 from pgbn.errors import StorageError
 from pgbn.storage.codecs import Files, Group, register_decoder
 from pgbn.storage.folders import load, read_folder
+from pgbn.storage.forms import check_form
 from pgbn.storage.in_parts import InParts
 from pgbn.storage.writing import still_there, write
 
@@ -47,6 +48,8 @@ __all__ = ["KIND", "FolderStore", "run_facts"]
 KIND = "run"
 _OF_DRAWS = ("layout", "shapes", "dims", "attributes", "interrupted", "coords", "network",
              "data shapes", "given")  # fmt: skip
+_FORM: dict[str, Any] = {"plan": dict[str, Any], "chains": dict[str, dict[str, Any]],
+                         "layout": Layout, "entries": Shapes}  # fmt: skip
 BLOCK_BYTES = 2**25  # draws that wait for a commit
 
 
@@ -78,6 +81,7 @@ class FolderStore:
             content = body["content"]["object"]
             if body["kind"] != KIND:
                 raise StorageError(f"{path}: holds no run but a {body['kind']}")
+            check_form(content, _FORM)
             plan = RunPlan(**content["plan"])
             _check_chains(plan, content)
             store = cls(path, plan, timing)
@@ -215,8 +219,7 @@ def _check_chains(plan: RunPlan, content: Mapping[str, Any]) -> None:
         if not 0 <= check_integer(f"sweeps of chain {number}", chain["sweeps"], 0) <= plan.sweeps:
             raise StorageError(f"damaged: chain {number} has more sweeps than {plan.sweeps}")
     if not set(plan.keep) == set(layout) == set(content["entries"]) or any(
-        len(each) != plan.chains or not all(isinstance(starts, list) for starts in each)
-        for each in layout.values()
+        len(each) != plan.chains for each in layout.values()
     ):
         raise StorageError(f"damaged: the draws are not those of {', '.join(plan.keep)}")
 

@@ -9,14 +9,15 @@ data      the documents; model: the networks that are trained already; columns: 
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from pydantic import NonNegativeInt
 
-from pgbn.checks import is_finite_number, is_integral
+from pgbn.checks import is_finite_number
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
@@ -25,6 +26,7 @@ from pgbn.network.layers import layers_above
 from pgbn.samplers.executor import Executor
 from pgbn.storage.codecs import Files, Group, register_unloadable
 from pgbn.storage.folders import check_content
+from pgbn.storage.forms import check_form
 from pgbn.storage.in_parts import InParts
 from pgbn.storage.kept_columns import Kept
 from pgbn.training.averages import Means, Trace
@@ -39,6 +41,12 @@ KIND = "checkpoint"
 STATE, DATA, MODEL, COLUMNS = "state", "data", "model", "columns"  # groups of arrays, a file each
 MEAN, KEPT = "mean/", "kept/"  # before the names of sums, and of draws
 PLACE = ("depth", "phase", "sweep", "sweeps", "done", "total")  # where the training stands
+_FORM: dict[str, Any] = {
+    "arguments": dict[str, Any], "context": dict[str, Any], "networks": list[dict[str, Any]],
+    "trace": dict[str, Any], **dict.fromkeys(PLACE, NonNegativeInt), "phase": str,
+}  # fmt: skip
+_OF_TRACE: dict[str, Any] = {"every": NonNegativeInt, "sweep": NonNegativeInt,
+                             "rows": Sequence[Sequence[float]]}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,8 @@ def decode_checkpoint(
     executor: Executor | None = None,
 ) -> Checkpoint:
     """The checkpoint again; its chain runs on ``threads``, or by an ``executor``."""
+    check_form(content, _FORM, {"names": list[str] | None})
+    check_form(content["trace"], _OF_TRACE, {"before_merging": NonNegativeInt})
     state = files(STATE)
     means = {name: state.pop(name) for name in list(state) if name.startswith((MEAN, KEPT))}
     chain = decode_chain(
@@ -100,8 +110,7 @@ def decode_checkpoint(
     _check_place(content["phase"], trace, context)
     progress = Progress(
         chain=chain,
-        phase=str(content["phase"]),
-        **{name: int(content[name]) for name in PLACE if name != "phase"},
+        **{name: content[name] for name in PLACE},
         seconds=0.0,
         sweep_seconds=0.0,
         networks=decode_networks(content["networks"], files(MODEL), content.get("names")),
@@ -128,10 +137,6 @@ def _check_place(phase: Any, trace: Any, context: Any) -> None:
     rows = np.asarray(trace["rows"], float).reshape(-1, 3)
     if phase not in ("burn_in", "collect") or rows.ndim != 2:
         raise StorageError(f"damaged: the phase {phase!r:.40} is not 'burn_in' or 'collect'")
-    for name in ("every", "sweep", "before_merging"):
-        number = trace.get(name, 0) if name == "before_merging" else trace[name]
-        if not is_integral(number) or number < 0:
-            raise StorageError(f"damaged: {name} of the trace is {number!r:.40}, no number")
     names = {name: context.get(name) for name in ("vocabulary", "labels")}
     check_content({**names, "record": context.get("record", {}), "object": {}})
     if not is_finite_number(context.get("seconds", 0.0)):

@@ -82,9 +82,11 @@ def test_senseless_manifests(draws: pgbn.Draws, tmp_path: Path, change: object) 
 
 @pytest.mark.parametrize(("change", "words"), [
     (lambda content: content["shapes"]["theta1"].__setitem__(-1, 2), "theta1 are damaged: 2 and 3"),
-    (lambda content: content["attributes"].update(thin="a"), "damaged: thin='a'"),
+    (lambda content: content["attributes"].update(thin="a"), "damaged: thin is 'a'"),
     (lambda content: content.update(coords={"topic1": ["a", [1, 2], "c"]}), "'topic1' are damaged"),
-    (lambda content: content["data shapes"].update(x=[[12], 8]), "not what this pgbn can read"),
+    (lambda content: content["shapes"]["phi1"].__setitem__(-1, 10), "data of x are damaged: 50 and 10"),
+    (lambda content: content["dims"].update(r=["doc", "draw", "topic1"]), "r have dims"),
+    (lambda content: content["data shapes"].update(x=[[12], 8]), r"damaged: data shapes/x/0 is \[12\]"),
 ])  # fmt: skip
 def test_manifests_that_would_fail_later(
     draws: pgbn.Draws, tmp_path: Path, change: object, words: str

@@ -74,7 +74,7 @@ def test_a_trace_without_numbers_is_refused_before_any_sweep(
 ) -> None:
     content, arrays = seen[9]
     forged = {**content, "trace": {**content["trace"], name: value}}
-    with pytest.raises(pgbn.StorageError, match=f"{name} of the trace"):
+    with pytest.raises(pgbn.StorageError, match=f"damaged: {name} is"):
         decode_checkpoint(forged, {key: dict(each) for key, each in arrays.items()}.__getitem__)
 
 
