@@ -20,7 +20,7 @@ from pgbn.training.trained import TrainedNetwork, read_priors
 __all__ = ["decode_networks", "encode_networks"]
 
 _OF_TRAINED: dict[str, Any] = {"depth": int, "eta": list[float], "link": str, "noise": float,
-                               "priors": dict[str, list[float]], "sweeps": int}  # fmt: skip
+                               "priors": dict[str, Sequence[float]], "sweeps": int}  # fmt: skip
 _OF_GROWN: dict[str, Any] = {"network": dict[str, Any], "layers": list[str], "sweeps": int}
 
 
