@@ -6,7 +6,7 @@ files. A dim without labels is numbered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from pgbn.errors import DataError, did_you_mean
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Coords", "check_coords", "read_coords"]
+__all__ = ["Coords", "check_coords", "check_labels", "given_coords", "read_coords"]
 
 Coords = dict[str, list[Any]]
 
@@ -43,6 +43,45 @@ def read_coords(
                     f"coords={{{dim!r}: [...]}}"
                 )
     return out
+
+
+def given_coords(network: Network, given: Any, names: Iterable[str], what: str = "given") -> Coords:
+    """The labels that the given values of some nodes bring with them: those of `pgbn.Draws`, of
+    data frames and of xarray. Refused where two of them name a dim, and not alike."""
+    axes = {name: network.nodes[name].axes for name in names if name in network.nodes}
+    if not isinstance(given, Mapping):
+        known = getattr(given, "coords", None)
+        used = {dim for each in axes.values() for dim in each}
+        return {dim: list(known[dim]) for dim in used & set(known or {})}
+    out: Coords = {}
+    for name, dims in axes.items():
+        value = given[name]
+        if not hasattr(value, "dims") and len(getattr(value, "shape", ())) != len(dims):
+            continue  # draws one below another, whose lines are no dim of the node
+        for dim, labels in _labels_of(dims, value).items():
+            if out.setdefault(dim, labels) != labels:
+                raise DataError(
+                    f"{what}: the labels of {name!r} along {dim!r} are not those of the others, "
+                    f"such as {first_difference(labels, out[dim])}; bring them into one order, or "
+                    "give arrays without labels"
+                )
+    return out
+
+
+def check_labels(network: Network, data: Any, what: str, values: Any, names: Iterable[str]) -> None:
+    """Refuse values (``given=``, ``init=``) whose labels along a dim are not those of the data:
+    columns in another order are other columns."""
+    labels = given_coords(network, values, names, what)
+    if not labels or not isinstance(data, Mapping):
+        return
+    own = given_coords(network, data, data, "data")
+    for dim in labels.keys() & own.keys():
+        if labels[dim] != own[dim]:
+            raise DataError(
+                f"{what}: the labels along {dim!r} are not those of the data, such as "
+                f"{first_difference(labels[dim], own[dim])}; bring them into the order of the "
+                "data, or give arrays without labels"
+            )
 
 
 def check_coords(network: Network, given: Any, sizes: Mapping[str, int]) -> Coords:

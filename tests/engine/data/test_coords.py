@@ -75,3 +75,32 @@ def test_refused(name: str, monkeypatch) -> None:
     monkeypatch.setattr(pg.Chain, "sweep", lambda *_: pytest.fail("a sweep was run"))
     build, words = REFUSED[name]
     check_refused(build, (pg.DataError,), words)
+
+
+PHI = pd.DataFrame([[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], columns=list("abc"))
+TURNED = FRAME[list("cba")]
+KEPT = pg.Draws({"phi1": PHI.to_numpy()[None, None]}, {"phi1": ("chain", "draw", "topic1", "term")},
+                coords={"term": list("abc"), "doc": ["old", "older"]}, network=NET)  # fmt: skip
+OTHER_ORDER = {
+    "given, a frame": lambda: NET.sample({"x": TURNED}, given={"phi1": PHI}, progress=False),
+    "given, draws": lambda: NET.sample({"x": TURNED}, given=KEPT, progress=False),
+    "given, a chain": lambda: NET.chain({"x": TURNED}, given=KEPT),
+    "init": lambda: NET.chain({"x": TURNED}, init={"phi1": PHI}),
+    "new rows": lambda: NET.infer({"x": TURNED}, given={"phi1": PHI, "r": np.ones(2)}),
+    "generate": lambda: NET.generate(given={"phi1": PHI, "x": TURNED}),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_ORDER)
+def test_values_whose_columns_are_in_another_order(name: str) -> None:
+    """They went by position: topics of other words, without a word."""
+    check_refused(OTHER_ORDER[name], pg.DataError, ["labels", "'term'", "order"])
+
+
+def test_values_with_the_labels_of_the_data() -> None:
+    """Draws of nodes without rows are of other rows; lines of draws are no dim of a node."""
+    by_name, by_place = (NET.chain({"x": FRAME}, given=given).sweep(2).values["theta1"]
+                         for given in (KEPT, {"phi1": PHI.to_numpy()}))  # fmt: skip
+    np.testing.assert_array_equal(by_name, by_place)
+    r = pd.DataFrame(np.ones((3, 2)), index=["draw 1", "draw 2", "draw 3"])
+    assert NET.infer({"x": FRAME}, given={"phi1": PHI, "r": r}, burn_in=3, samples=3)
