@@ -18,7 +18,8 @@ from pgbn.errors import DataError, did_you_mean
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Coords", "check_coords", "check_labels", "given_coords", "read_coords"]
+__all__ = ["Coords", "check_coords", "check_labels", "given_coords", "labels_of", "read_coords",
+           "same_labels"]  # fmt: skip
 
 Coords = dict[str, list[Any]]
 
@@ -33,7 +34,7 @@ def read_coords(
     out = check_coords(network, given, sizes or {})
     known = set(out)
     for name, value in data.items():
-        for dim, labels in _labels_of(network.nodes[name].axes, value).items():
+        for dim, labels in labels_of(network.nodes[name].axes, value).items():
             if dim in known:
                 continue
             if out.setdefault(dim, labels) != labels:
@@ -58,7 +59,7 @@ def given_coords(network: Network, given: Any, names: Iterable[str], what: str =
         value = given[name]
         if not hasattr(value, "dims") and len(getattr(value, "shape", ())) != len(dims):
             continue  # draws one below another, whose lines are no dim of the node
-        for dim, labels in _labels_of(dims, value).items():
+        for dim, labels in labels_of(dims, value).items():
             if out.setdefault(dim, labels) != labels:
                 raise DataError(
                     f"{what}: the labels of {name!r} along {dim!r} are not those of the others, "
@@ -69,18 +70,21 @@ def given_coords(network: Network, given: Any, names: Iterable[str], what: str =
 
 
 def check_labels(network: Network, data: Any, what: str, values: Any, names: Iterable[str]) -> None:
-    """Refuse values (``given=``, ``init=``) whose labels along a dim are not those of the data:
-    columns in another order are other columns."""
+    """Refuse values (``given=``, ``init=``) whose labels along a dim are not those of the data."""
     labels = given_coords(network, values, names, what)
-    if not labels or not isinstance(data, Mapping):
-        return
-    own = given_coords(network, data, data, "data")
-    for dim in labels.keys() & own.keys():
-        if labels[dim] != own[dim]:
+    if labels and isinstance(data, Mapping):
+        same_labels(what, labels, given_coords(network, data, data, "data"), "the data")
+
+
+def same_labels(what: str, labels: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
+    """Refuse labels that are not those of others where both name a dim: columns in another order
+    are other columns."""
+    for dim in labels:
+        if dim in known and list(labels[dim]) != list(known[dim]):
             raise DataError(
-                f"{what}: the labels along {dim!r} are not those of the data, such as "
-                f"{first_difference(labels[dim], own[dim])}; bring them into the order of the "
-                "data, or give arrays without labels"
+                f"{what}: the labels along {dim!r} are not those of {of}, such as "
+                f"{first_difference(labels[dim], known[dim])}; bring them into one order, or give "
+                "arrays without labels"
             )
 
 
@@ -104,8 +108,11 @@ def check_coords(network: Network, given: Any, sizes: Mapping[str, int]) -> Coor
     return out
 
 
-def _labels_of(axes: tuple[str, ...], value: Any) -> Coords:
-    """The labels of a data frame, a series or an ``xarray.DataArray``; numbers 0, 1, … are none."""
+def labels_of(axes: tuple[str, ...], value: Any) -> Coords:
+    """The labels of a data frame, a series or an ``xarray.DataArray``, or of data that were read
+    from one; numbers 0, 1, … are none."""
+    if isinstance(getattr(value, "labels", None), dict):
+        return dict(value.labels)
     if hasattr(value, "dims") and hasattr(value, "coords"):
         named = {str(dim): value.coords[dim] for dim in value.dims if dim in value.coords}
         pairs = {dim: labels for dim, labels in named.items() if dim in axes}
