@@ -18,8 +18,16 @@ from pgbn.errors import DataError, did_you_mean
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Coords", "check_coords", "check_labels", "given_coords", "labels_of", "read_coords",
-           "same_labels"]  # fmt: skip
+__all__ = [
+    "Coords",
+    "check_coords",
+    "check_labels",
+    "given_coords",
+    "labels_of",
+    "read_coords",
+    "same_labels",
+    "term_labels",
+]  # fmt: skip
 
 Coords = dict[str, list[Any]]
 
@@ -106,6 +114,14 @@ def check_coords(network: Network, given: Any, sizes: Mapping[str, int]) -> Coor
                 f"coords: {len(out[dim])} labels along {dim!r}, but its size is {sizes[dim]}"
             )
     return out
+
+
+def term_labels(cells: Any) -> list[str] | None:
+    """The names of the columns of data that were read; None if they have none, or if these are no
+    texts, or not all different."""
+    names = cells.labels.get(cells.dims[-1], [])
+    texts = bool(names) and all(isinstance(name, str) for name in names)
+    return list(names) if texts and len(set(names)) == len(names) else None
 
 
 def labels_of(axes: tuple[str, ...], value: Any) -> Coords:
