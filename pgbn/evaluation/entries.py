@@ -21,9 +21,9 @@ def plain_list(values: Any, name: str = "dates") -> list[Any]:
 def check_row_order(X: Any, **columns: Any) -> None:
     """Refuse columns of pandas whose labels are those of the documents ``X`` in another order, as
     after a sort of one of the two: entries go by position. Other labels say nothing of an order."""
-    known = getattr(X, "index", None)
+    known: Any = getattr(X, "index", None)
     for name, column in columns.items():
-        own = getattr(column, "index", None)
+        own: Any = getattr(column, "index", None)
         if not hasattr(own, "equals") or not hasattr(known, "equals") or own.equals(known):
             continue
         if len(own) == len(known) and set(own) == set(known):
