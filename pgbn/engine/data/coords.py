@@ -59,9 +59,9 @@ def given_coords(network: Network, given: Any, names: Iterable[str], what: str =
     data frames and of xarray. Refused where two of them name a dim, and not alike."""
     axes = {name: network.nodes[name].axes for name in names if name in network.nodes}
     if not isinstance(given, Mapping):
-        known = getattr(given, "coords", None)
+        known: Any = getattr(given, "coords", None) or {}
         used = {dim for each in axes.values() for dim in each}
-        return {dim: list(known[dim]) for dim in used & set(known or {})}
+        return {dim: list(known[dim]) for dim in used & set(known)}
     out: Coords = {}
     for name, dims in axes.items():
         value = given[name]
