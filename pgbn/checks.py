@@ -265,9 +265,11 @@ def is_sparse_array(value: Any) -> bool:
 
 
 def labels_of_columns(value: Any, dim: str = "term") -> list[str] | None:
-    """The names of the columns of a data frame, or of an ``xarray.DataArray`` along a dim; None if
-    there are none, or if they are no texts."""
-    if hasattr(value, "dims") and hasattr(value, "coords"):
+    """The names of the columns of a data frame, or of an ``xarray.DataArray`` along a dim, or of
+    data that were read from one; None if there are none, or if they are no texts."""
+    if isinstance(labels := getattr(value, "labels", None), dict):
+        names = list(labels.get(dim, []))
+    elif hasattr(value, "dims") and hasattr(value, "coords"):
         known = dim in value.dims and dim in value.coords
         names = list(value.coords[dim].values.tolist()) if known else []
     else:

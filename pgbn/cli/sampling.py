@@ -35,7 +35,7 @@ Files = Annotated[list[str], typer.Argument(
 def _samplers() -> Iterable[str]:
     from pgbn.engine.first_layer.registry import sampler_names
 
-    return ("auto", *sampler_names(), "composed")
+    return ("auto", *sampler_names(), "composed", "general")
 
 
 def sample_command(

@@ -205,12 +205,15 @@ def blaming(name: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, OverflowError) as error:
         text = re.sub(r"\bX\b", name, str(error))
-        if text == str(error) and name in text:
-            raise
         kind = TypeError if isinstance(error, TypeError) else DataError
-        hint = "; are these texts? count their terms first, with CountVectorizer"
-        texts = text.startswith("could not convert string")
-        raise kind(f"{'' if name in text else f'{name}: '}{text}{hint if texts else ''}") from error
+        if text.startswith("could not convert string"):
+            text += "; are these texts? count their terms first, with CountVectorizer"
+        elif "contains NaN" in text:  # the rest recommends classifiers
+            text = text.partition("\n")[0].rstrip(".") + (
+                "; leave such documents out, fill the cells with 0, or give pgbn.train_layerwise "
+                "a numpy.ma.masked_array, in which they are imputed"
+            )
+        raise kind(text if name in text else f"{name}: {text}") from error
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from pgbn.estimators.arguments import read_executor, validate_documents
 from pgbn.estimators.frames import data_frame, long_frame
 from pgbn.evaluation.design import design_matrix
 from pgbn.evaluation.effects import compose
+from pgbn.evaluation.entries import check_row_order
 from pgbn.evaluation.periods import time_bins
 from pgbn.evaluation.shares import group_shares, interval_of, share_draws
 from pgbn.training.result import LayerwiseTraining
@@ -40,6 +41,7 @@ class GroupResults:
         """The mean share of each topic in the documents of each class of ``y``, with an interval:
         a data frame of class, documents, topic, share, low and high."""
         y = needed_beside(y, "topics_per_class(X, y)")
+        check_row_order(X, y=y)
         found = group_shares(self._share_draws(X, layer, draws, interval), y, interval)
         return long_frame(found, "class")
 
@@ -55,6 +57,7 @@ class GroupResults:
         """The same for periods of ``dates`` (years, datetimes, or texts such as "2019-03-01"), each
         called by its beginning: those of the report or, with ``bins``, at most so many equally long
         ones, see `pgbn.evaluation.time_bins`."""
+        check_row_order(X, dates=dates)
         periods = time_bins(needed_beside(dates, "topics_over_time(X, dates)"), bins)
         return long_frame(
             group_shares(self._share_draws(X, layer, draws, interval), periods, interval), "time"
@@ -73,6 +76,7 @@ class GroupResults:
         the method of composition: a data frame of term, topic, effect, sd, low and high. See
         `pgbn.evaluation.design_matrix` for the columns."""
         X = needed_beside(X, "effects(formula, frame, X)")
+        check_row_order(X, frame=frame)
         design, terms = design_matrix(formula, frame)
         own: Any = self
         shares = self._share_draws(X, layer, draws, interval)

@@ -16,7 +16,7 @@ from pgbn.errors import DataError
 from pgbn.estimators.frames import data_frame
 from pgbn.estimators.groups import GroupResults, needed_beside
 from pgbn.evaluation import Topic, Twins, similar_topics, topics
-from pgbn.evaluation.entries import plain_list
+from pgbn.evaluation.entries import check_row_order, plain_list
 from pgbn.evaluation.exchange import all_topics_graph, to_pyldavis
 from pgbn.evaluation.finding import find_topics, keyword_labels, topic_similarity, topic_stability
 from pgbn.evaluation.shares import middle_and_ends
@@ -206,6 +206,7 @@ class TopicResults(GroupResults):
             raise DataError(
                 f"topic={topic!r:.60}: layer {layer} has topics 0 to {shares.shape[1] - 1}"
             )
+        check_row_order(X, texts=texts)
         every = None if texts is None else plain_list(texts, "texts")
         if every is not None and len(every) != len(shares):
             raise DataError(f"texts: {len(every)} of them for {len(shares)} documents")

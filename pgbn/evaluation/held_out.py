@@ -33,6 +33,7 @@ from pgbn.engine.compile.by_cell import ByCell
 from pgbn.engine.compile.conditional import ConditionalMeans, averaged_nodes, mixed_gamma
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.data.coords import same_labels
 from pgbn.engine.rows.result import NewRows
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
@@ -130,6 +131,8 @@ class HeldOut:
         if chain.network.nodes.keys() != self.network.nodes.keys():
             raise DataError("HeldOut: the chain is one of another network")
         program = chain.program
+        same_labels("HeldOut: held_out", self.cells.labels, program.cells[self.name].labels,
+                    "the chain's data")  # fmt: skip
         if not means:
             chain.refresh(chain.network.graph.predecessors(self.name))
             self._add(program)
@@ -171,6 +174,9 @@ class HeldOut:
                 self._add_logs(logs)
             return
         replay = Replay(draws, self.name, "HeldOut")
+        known = draws.data.get(self.name)
+        own = getattr(known, "labels", {}) or draws.coords  # data of a saved run have none
+        same_labels("HeldOut: held_out", self.cells.labels, own, "the draws")
         for _ in replay:
             self._add(replay.program)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.data.coords import same_labels
 from pgbn.errors import DataError
 from pgbn.samplers.executor import Executor
 from pgbn.training.trained import TrainedNetwork
@@ -43,6 +44,8 @@ def read_training_documents(model: TrainedNetwork, train: Any) -> Cells:
             f"train has the shape {cells.shape}, but the model was trained on {expected[0]} "
             f"documents of {expected[1]} terms; give these very documents, in their order"
         )
+    if model.vocabulary is not None:
+        same_labels("train", cells.labels, {cells.dims[-1]: model.vocabulary}, "the model")
     return cells
 
 

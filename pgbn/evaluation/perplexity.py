@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_seed, is_finite_number
 from pgbn.engine.data.cells import read_array
+from pgbn.engine.data.coords import same_labels
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, PgbnWarning, notify
 from pgbn.evaluation.joint import joint_samples, read_training_documents
@@ -91,6 +92,7 @@ class HeldOutPerplexity:
         cells = read_array(COUNTS.data_node("held_out"), held_out, imputed=False)
         self.indptr, self.indices, self.counts = cells.indptr, cells.indices, cells.values
         self.shape, self.executor = (cells.rows, cells.columns), executor_of(threads)
+        self._labels = cells.labels
         if not self.counts.size:
             raise DataError(
                 "held_out has no counts; give documents with terms that the model knows, and hold "
@@ -144,6 +146,9 @@ class HeldOutPerplexity:
                     f"{', '.join(latent)}; name its topics × terms and documents × topics, such as "
                     'add_chain(chain, phi="phi", theta="theta")'
                 )
+        for cells in chain.program.cells.values():
+            if cells.shape == self.shape:
+                same_labels("held_out", self._labels, cells.labels, "the chain's data")
         values = chain.select([phi, theta])
         self.add(values[phi], values[theta])
 

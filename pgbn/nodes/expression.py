@@ -107,6 +107,8 @@ class Expression(_Model):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
         return apply_ufunc(Expression, ufunc.__name__, method, inputs)
 
+    __pandas_priority__ = 10_000  # data frames leave their operators to it
+
     def __matmul__(self, other: Any) -> Mix:
         return Mix(factors=(self, to_expression(other)))
 
@@ -166,8 +168,8 @@ def to_expression(value: Any) -> Expression:
     if is_real(value) or isinstance(value, (list, tuple, np.ndarray)) or issparse(value):
         return Constant(value=as_known(value))
     raise NetworkError(
-        f"got {short(value)} of type {type(value).__name__}; give a number, a node, or an "
-        "expression such as phi @ theta"
+        f"got {short(value)} of type {type(value).__name__}; give a number, a node, an array "
+        "of numpy, or an expression such as phi @ theta"
     )
 
 

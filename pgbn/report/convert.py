@@ -22,6 +22,7 @@ from pgbn.checks import (
 from pgbn.engine.data.cells import Cells, read_array
 from pgbn.errors import DataError
 from pgbn.evaluation import completion_perplexity, topic_weights
+from pgbn.evaluation.entries import check_row_order
 from pgbn.evaluation.projection import token_count, usual_length
 from pgbn.explain import derivation
 from pgbn.report.data import Matrix, ReportData, Series, proportions
@@ -76,6 +77,7 @@ def report_data(
     if documents is not None:
         warn("documents= is called texts= now", DeprecationWarning, stacklevel=2)
         texts = documents if texts is None else texts
+    check_row_order(X, texts=texts, titles=titles, dates=dates, classes=classes)
     models = list(model) if isinstance(model, (list, tuple)) else [model]
     chains = _chains(models)
     trained = chains[0][-1]

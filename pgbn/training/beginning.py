@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from pgbn.checks import check_path
 from pgbn.engine.compile.sizes import complete_sizes
 from pgbn.engine.data.cells import Cells, read_array, read_data
+from pgbn.engine.data.coords import same_labels
 from pgbn.engine.data.corpus_cells import read_corpora, read_corpus_cells
 from pgbn.errors import DataError
 from pgbn.network.network import Network
@@ -121,6 +122,10 @@ def check_start(
                     f"start_from: trained on data with {sizes[dim]} entries along {dim!r}, but X "
                     f"has {size}; give the same X"
                 )
+    if isinstance(last, TrainedNetwork) and last.vocabulary is not None:
+        for cells in data.values():
+            names = {cells.dims[-1]: last.vocabulary}
+            same_labels("X", cells.labels, names, "the documents of start_from")
     given = settings.max_width
     for layer, (most, width) in enumerate(zip(_list(given), last.widths, strict=False), 1):
         if most < width:
@@ -165,6 +170,8 @@ def check_resumed(resume: Progress, data: Mapping[str, Cells], settings: Setting
             f"{', '.join(map(str, before.values()))} does not fit depth={settings.depth} and X of "
             f"{', '.join(map(str, shapes.values()))}; give the arguments that it had"
         )
+    for name, cells in resume.chain.program.cells.items():
+        same_labels("X", data[name].labels, cells.labels, "the training in resume=")
     if settings.family is not None:
         network, dims = resume.chain.network, settings.family.layers(resume.depth)
         widths = tuple(network.sizes.get(dim, 1) for dim in dims)

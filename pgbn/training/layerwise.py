@@ -8,6 +8,7 @@ from typing import Any
 
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.coords import term_labels
 from pgbn.engine.first_layer.choice import first_choice
 from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.engine.run.progress import Clock, check_callback, live
@@ -161,7 +162,16 @@ def train_settings(
     with live(progress, _KERNELS) as meter:
         plan.callbacks.append(meter)
         stopped = run_plan(plan, data, resume)
-    return LayerwiseTraining(tuple(plan.networks), stopped)
+    return _named(LayerwiseTraining(tuple(plan.networks), stopped), data)
+
+
+def _named(training: LayerwiseTraining, data: Mapping[str, Cells]) -> LayerwiseTraining:
+    """With the names of the terms that the data bring with them, so that new documents are matched
+    by name; those that are known already stay."""
+    deepest = training.deepest
+    if isinstance(deepest, GrownNetwork) or deepest.vocabulary is not None:
+        return training
+    return training.with_vocabulary(term_labels(next(iter(data.values()))))
 
 
 def _sampler(

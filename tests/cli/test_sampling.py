@@ -56,6 +56,13 @@ def test_sample_is_net_sample(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run(["infer", str(here / "phi"), str(here / "x.mtx")]) == 0
 
 
+@pytest.mark.parametrize("layer1", ["composed", "general"])
+def test_samplers_of_the_general_rules(here: Path, tmp_path: Path, layer1: str) -> None:
+    """Both that `Network.chain` tells of."""
+    words = ["sample", here / "run", here / "x.mtx", "-o", tmp_path / "run", *SHORT]
+    assert run([*map(str, words), "--layer1", layer1]) == 0
+
+
 def test_several_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     net = words_and_sizes()
     (tmp_path / "net.json").write_text(net.to_json())

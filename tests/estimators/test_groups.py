@@ -65,3 +65,20 @@ def test_periods_are_those_of_the_report_unless_a_number_is_asked_for(model, doc
 def test_what_is_left_out_is_asked_for(model, call, message):
     with pytest.raises(DataError, match=message):
         call(model)
+
+
+def test_rows_of_pandas_in_another_order(model, documents, tmp_path):
+    """A table that was sorted gave documents the classes and dates of others, without a word."""
+    about = pandas.DataFrame({"half": HALF, "name": [f"page {j}" for j in range(40)]})[::-1]
+    for call, name in (
+        (lambda: model.topics_per_class(documents, about.half, draws=2), "y"),
+        (lambda: model.topics_over_time(documents, 2000 + about.half, draws=2), "dates"),
+        (lambda: model.effects("~ half", about, documents, draws=2), "frame"),
+        (lambda: model.top_documents(documents, 0, texts=about.name), "texts"),
+        (lambda: model.report(tmp_path / "page.html", documents, titles=about.name), "titles"),
+    ):
+        with pytest.raises(DataError, match=rf"^{name}: its rows.*39.*{name}.loc\[X.index\]"):
+            call()
+    again = model.topics_per_class(documents, about.half.loc[documents.index], draws=2)
+    for plain in (HALF, pandas.Series(HALF, index=range(100, 140))):  # by position, as they were
+        assert again.equals(model.topics_per_class(documents, plain, draws=2))

@@ -300,3 +300,12 @@ def test_inverse_transform(features: Any) -> None:
         assert features.shape[1] == width
         with np.errstate(over="ignore"):
             assert np.isfinite(found).all() or np.abs(features).max() > 1e300
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_no_numbers(value: float, model: pgbn.PGBN) -> None:
+    """Errors that scikit-learn calls by the right name are those of pgbn too."""
+    wrong = np.where(X.max() == X, value, X)
+    for each in (wrong, sp.csr_array(wrong)):
+        with pytest.raises(DataError, match=r"X contains (NaN.*fill|infinity)"):
+            model.transform(each)

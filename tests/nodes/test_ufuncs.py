@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pgbn import Gamma, Mix, NetworkError, Product, Sum
@@ -27,3 +28,11 @@ def test_functions_of_numpy() -> None:
         np.exp(a)
     with pytest.raises(NetworkError, match="less of a"):
         array < a  # noqa: B015
+
+
+@pytest.mark.parametrize("left", [pd.Series([1.0, 2.0]), pd.DataFrame({"x": [1.0, 2.0]})])
+def test_pandas_on_the_left(left: pd.Series | pd.DataFrame) -> None:
+    """pandas took a node for a list of the pairs of its fields."""
+    for operate in (lambda a: left * a, lambda a: left + a):
+        with pytest.raises(NetworkError, match=r"of type (Series|DataFrame).*an array"):
+            operate(Gamma("a", 1, 1))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import in_order
 from pgbn.engine.data.coordinates import is_coordinates, read_coordinates
+from pgbn.engine.data.coords import labels_of
 from pgbn.engine.data.imputable import check_imputable, is_imputable
 from pgbn.engine.data.nonzero import (
     Cells,
@@ -78,6 +79,15 @@ def read_array(
     """
     if isinstance(value, Cells):  # read before, e.g. by the chain that was saved
         return value
+    cells = _read_unlabelled(node, value, imputed, sizes)
+    if labels := labels_of(node.axes, value):
+        cells.labels = labels
+    return cells
+
+
+def _read_unlabelled(
+    node: Observed, value: Any, imputed: bool, sizes: Mapping[str, int] | None
+) -> Cells:
     value = in_order(node.name, node.axes, counts_of(value))
     if is_coordinates(value):
         return _whole(node, _read_coordinates(node, value, sizes or {}, imputed))

@@ -6,7 +6,7 @@ files. A dim without labels is numbered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,16 @@ from pgbn.errors import DataError, did_you_mean
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Coords", "check_coords", "read_coords"]
+__all__ = [
+    "Coords",
+    "check_coords",
+    "check_labels",
+    "given_coords",
+    "labels_of",
+    "read_coords",
+    "same_labels",
+    "term_labels",
+]  # fmt: skip
 
 Coords = dict[str, list[Any]]
 
@@ -33,7 +42,7 @@ def read_coords(
     out = check_coords(network, given, sizes or {})
     known = set(out)
     for name, value in data.items():
-        for dim, labels in _labels_of(network.nodes[name].axes, value).items():
+        for dim, labels in labels_of(network.nodes[name].axes, value).items():
             if dim in known:
                 continue
             if out.setdefault(dim, labels) != labels:
@@ -43,6 +52,48 @@ def read_coords(
                     f"coords={{{dim!r}: [...]}}"
                 )
     return out
+
+
+def given_coords(network: Network, given: Any, names: Iterable[str], what: str = "given") -> Coords:
+    """The labels that the given values of some nodes bring with them: those of `pgbn.Draws`, of
+    data frames and of xarray. Refused where two of them name a dim, and not alike."""
+    axes = {name: network.nodes[name].axes for name in names if name in network.nodes}
+    if not isinstance(given, Mapping):
+        known: Any = getattr(given, "coords", None) or {}
+        used = {dim for each in axes.values() for dim in each}
+        return {dim: list(known[dim]) for dim in used & set(known)}
+    out: Coords = {}
+    for name, dims in axes.items():
+        value = given[name]
+        if not hasattr(value, "dims") and len(getattr(value, "shape", ())) != len(dims):
+            continue  # draws one below another, whose lines are no dim of the node
+        for dim, labels in labels_of(dims, value).items():
+            if out.setdefault(dim, labels) != labels:
+                raise DataError(
+                    f"{what}: the labels of {name!r} along {dim!r} are not those of the others, "
+                    f"such as {first_difference(labels, out[dim])}; bring them into one order, or "
+                    "give arrays without labels"
+                )
+    return out
+
+
+def check_labels(network: Network, data: Any, what: str, values: Any, names: Iterable[str]) -> None:
+    """Refuse values (``given=``, ``init=``) whose labels along a dim are not those of the data."""
+    labels = given_coords(network, values, names, what)
+    if labels and isinstance(data, Mapping):
+        same_labels(what, labels, given_coords(network, data, data, "data"), "the data")
+
+
+def same_labels(what: str, labels: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
+    """Refuse labels that are not those of others where both name a dim: columns in another order
+    are other columns."""
+    for dim in labels:
+        if dim in known and list(labels[dim]) != list(known[dim]):
+            raise DataError(
+                f"{what}: the labels along {dim!r} are not those of {of}, such as "
+                f"{first_difference(labels[dim], known[dim])}; bring them into one order, or give "
+                "arrays without labels"
+            )
 
 
 def check_coords(network: Network, given: Any, sizes: Mapping[str, int]) -> Coords:
@@ -65,8 +116,19 @@ def check_coords(network: Network, given: Any, sizes: Mapping[str, int]) -> Coor
     return out
 
 
-def _labels_of(axes: tuple[str, ...], value: Any) -> Coords:
-    """The labels of a data frame, a series or an ``xarray.DataArray``; numbers 0, 1, … are none."""
+def term_labels(cells: Any) -> list[str] | None:
+    """The names of the columns of data that were read; None if they have none, or if these are no
+    texts, or not all different."""
+    names = cells.labels.get(cells.dims[-1], [])
+    texts = bool(names) and all(isinstance(name, str) for name in names)
+    return list(names) if texts and len(set(names)) == len(names) else None
+
+
+def labels_of(axes: tuple[str, ...], value: Any) -> Coords:
+    """The labels of a data frame, a series or an ``xarray.DataArray``, or of data that were read
+    from one; numbers 0, 1, … are none."""
+    if isinstance(getattr(value, "labels", None), dict):
+        return dict(value.labels)
     if hasattr(value, "dims") and hasattr(value, "coords"):
         named = {str(dim): value.coords[dim] for dim in value.dims if dim in value.coords}
         pairs = {dim: labels for dim, labels in named.items() if dim in axes}

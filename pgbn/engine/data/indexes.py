@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pgbn.checks import in_order
+from pgbn.engine.data.coords import given_coords, labels_of, same_labels
 from pgbn.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,4 +30,8 @@ def bind_indexes(network: Network, data: Any) -> tuple[Network, Any]:
         if name in network.categories
     }
     rest = {name: value for name, value in data.items() if name not in found}
+    for name in found:
+        if labels := labels_of(network.categories[name].dims, data[name]):
+            known = {n: value for n, value in rest.items() if n in network.observed}
+            same_labels(name, labels, given_coords(network, known, known, "data"), "the data")
     return (network.with_indexes(**found) if found else network), rest

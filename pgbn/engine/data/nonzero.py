@@ -35,9 +35,10 @@ class Cells:
     is unknown; they are imputed in every sweep. ``is_corpus``: they are those of a `pgbn.Corpus`;
     ``let_go`` is called after some rows were read, where the arrays are files. Kernels that take
     rows by their numbers read ``starts`` and ``numbers``, which are empty where all rows are there,
-    see `CoordinateCells`.
+    see `CoordinateCells`. ``labels`` are those along dims that the data brought with them.
     """
 
+    labels: dict[str, list[Any]] = {}  # replaced, never changed
     numbers: NDArray[np.int64] = np.zeros(0, np.int64)
     before = 0  # cells of the rows before, of which these are a part
     groups_before = 0

@@ -28,6 +28,11 @@ def given_arrays(given: Any) -> dict[str, Any]:
         raise DataError(
             f"given={given!r:.60}: give a dict, such as given={{'name': array}}, or pgbn.Draws"
         )
+    if named is not given and not callable(getattr(given, "held", None)):  # chains, new rows
+        raise DataError(
+            f"given is a {type(given).__name__}, no dict and no pgbn.Draws; give its values, "
+            "given=….values"
+        )
     found = {str(name): value for name, value in (named or {}).items()}
     if isinstance(given, Mapping):
         return found

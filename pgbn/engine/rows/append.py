@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from pgbn.checks import check_integer
 from pgbn.engine.data.cells import Cells, read_data
+from pgbn.engine.data.coords import same_labels
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.shards.crew import executor_behind
@@ -38,6 +39,8 @@ def append_rows(
     local = [name for name in network.latent if plate in network[name].axes]
     shared = {name: values[name] for name in network.latent if name not in local}
     new = read_data(network, data)
+    labels = {name: _column_labels(chain.program.cells[name], new[name], name, plate)
+              for name in network.observed}  # fmt: skip
     seed = stream_key(chain.seed, word_of("append"), chain.sweeps)
     seated = Chain(network.holding(*shared), new, seed, executor=executor_behind(chain.program),
                    layer1=_held_sampler(chain), given=shared).sweep(sweeps).values  # fmt: skip
@@ -46,6 +49,8 @@ def append_rows(
     joined = Chain(network, whole, chain.seed, chain.number, {**shared, **init}, chain.layer1,
                    executor=executor_behind(chain.program))  # fmt: skip
     joined.sweeps = chain.sweeps  # no stream is used twice
+    for name, columns in labels.items():
+        joined.program.cells[name].labels = columns
     return joined
 
 
@@ -70,6 +75,13 @@ def _check_plate(chain: Chain, plate: str) -> None:
             )
         if chain.program.cells[name].missing is not None:
             raise DataError(f"append: {name} has missing cells; begin a new chain with all rows")
+
+
+def _column_labels(old: Cells, new: Cells, name: str, plate: str) -> dict[str, list[Any]]:
+    """The labels of all dims but the rows, which must be those of the chain."""
+    both = [{dim: own for dim, own in each.labels.items() if dim != plate} for each in (old, new)]
+    same_labels(f"append: {name}", both[1], both[0], "the chain's data")
+    return both[1] | both[0]
 
 
 def _joined(network: Any, plate: str, name: str, old: Any, new: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pgbn.engine.data.coords import Coords, read_coords
+from pgbn.engine.data.coords import Coords, given_coords, read_coords
 from pgbn.engine.data.stacked import given_arrays, read_stack
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.given import Given
@@ -41,13 +41,13 @@ def seen_network(network: Network, local: Network, data: Any, plate: str) -> Net
 
 
 def row_coords(network: Network, data: Mapping[str, Any], given: Any, plate: str) -> Coords:
-    """The labels of the new rows, and of other dims those of ``given``, if it is `pgbn.Draws`.
-    Refused where both name a dim, and not alike: columns in another order are other columns."""
+    """The labels of the new rows, and of other dims those that ``given`` brings with it. Refused
+    where both name a dim, and not alike: columns in another order are other columns."""
     out = read_coords(network, data)
-    known = getattr(given, "coords", {})
-    for dim in known if isinstance(known, Mapping) else ():
-        if dim == plate or dim not in network.dims:
-            continue
+    values = given_arrays(given)
+    names = [n for n in values if n in network.nodes and plate not in network.nodes[n].axes]
+    known = given_coords(network, given, names)
+    for dim in known:
         if out.setdefault(dim, known[dim]) != known[dim]:
             raise DataError(
                 f"data: the labels along {dim!r} are not those of the draws in given=; bring the "

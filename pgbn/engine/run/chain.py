@@ -62,7 +62,7 @@ class Chain(ChainVerbs):
         given: Any = None,
     ) -> None:
         network, data = bind_indexes(network, data)
-        network, values = hold(network, given)
+        network, values = hold(network, given, data=data, init=init)
         self.network, self.given = network, Given(network, values)
         self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
         worker = executor_of(threads, executor)

@@ -15,6 +15,7 @@ from pgbn.engine.compile.composed import prior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import cells_of
+from pgbn.engine.data.coords import given_coords
 from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.data.stacked import given_arrays, read_stack
 from pgbn.engine.time.scan import time_prior
@@ -46,6 +47,7 @@ def generate_network(
     for name in network.held:
         if name not in values:
             raise DataError(f"given: no value of {name!r}, which the network holds; give one")
+    given_coords(network, values, values)  # in one order, where they have labels
     read = {name: read_stack(network.nodes[name], value) for name, value in values.items()}
     every = complete_sizes(network, sizes, {n: s.shape[1:] for n, (s, _) in read.items()})
     lead = _lead({name: lead for name, (_, lead) in read.items()})

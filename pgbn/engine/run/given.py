@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
+from pgbn.engine.data.coords import check_labels
 from pgbn.engine.data.stacked import given_arrays, read_stack
 from pgbn.engine.run.generate import to_storage
 from pgbn.errors import DataError
@@ -93,8 +94,11 @@ def _names(program: Program, name: str, slot: str) -> tuple[str, ...]:
     return () if polynomial is None else polynomial.names
 
 
-def hold(network: Network, given: Any, partly: bool = False) -> tuple[Network, dict[str, Any]]:
-    """The network with the given nodes held, and their values; ``partly``: not of all of them.
+def hold(
+    network: Network, given: Any, partly: bool = False, data: Any = None, init: Any = None
+) -> tuple[Network, dict[str, Any]]:
+    """The network with the given nodes held, and their values; ``partly``: not of all of them. The
+    labels of given and initial values must be those of the ``data``.
 
     Of the draws of a `pgbn.Draws`, all that are latent nodes, or those that are held already.
     """
@@ -108,12 +112,15 @@ def hold(network: Network, given: Any, partly: bool = False) -> tuple[Network, d
             raise DataError(
                 f"given: no value of {name!r}, which the network holds; give {{{name!r}: array, …}}"
             )
+    check_labels(network, data, "given", given, values)
+    if isinstance(init, Mapping):
+        check_labels(network, data, "init", init, init)
     return held, values
 
 
-def hold_some(network: Network, given: Any) -> tuple[Network, dict[str, Any]]:
+def hold_some(network: Network, given: Any, data: Any) -> tuple[Network, dict[str, Any]]:
     """The same, where something must be left to draw."""
-    held, values = hold(network, given)
+    held, values = hold(network, given, data=data)
     if not held.free:
         raise DataError(
             f"given: {', '.join(held.held)} leave nothing to draw; leave one of them out"

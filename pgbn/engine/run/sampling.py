@@ -69,7 +69,7 @@ def sample(
 ) -> Draws:
     """See `pgbn.Network.sample`."""
     network, data = bind_indexes(network, data)
-    network, held = hold_some(network, given)
+    network, held = hold_some(network, given, data)
     kept = read_keep(network, keep)
     check_coords(network, coords, network.sizes)
     plan = RunPlan(burn_in, draws, thin, chains, seed, kept.names, parallel, kept.json())

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from pgbn.checks import check_names, check_path
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.coords import term_labels
 from pgbn.engine.run.progress import stop_gently
 from pgbn.engine.run.run_store import KIND as RUN
 from pgbn.engine.run.sampling import resume_sampling
@@ -78,9 +80,7 @@ def train(
     if not isinstance(record, Mapping | None):
         raise DataError(f"record={record!r:.60}: give a dict that can be written as JSON")
     context = {
-        "vocabulary": None
-        if vocabulary is None
-        else check_names("vocabulary", vocabulary, cells.columns),
+        "vocabulary": _vocabulary(settings, cells, vocabulary),
         "labels": None if labels is None else check_names("labels", labels, cells.rows),
         "record": dict(record or {}),
         "seconds": 0.0,
@@ -93,6 +93,13 @@ def train(
     writer = Checkpoints(path, kept, context=context, columns=beside, **running.timing)
     with writing.writing(path):
         return _run(writer, settings, data, running, networks=networks)
+
+
+def _vocabulary(settings: Settings, cells: Cells, names: Any) -> list[str] | None:
+    """The names of the terms: as given, else those that the data bring with them."""
+    if names is not None:
+        return check_names("vocabulary", names, cells.columns)
+    return None if settings.family is not None else term_labels(cells)
 
 
 def _check_json(name: str, value: Any) -> None:

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from pgbn.checks import check_flag, check_integer
 from pgbn.engine.data.cells import read_array
+from pgbn.engine.data.coords import same_labels, term_labels
 from pgbn.engine.run.progress import check_callback, stop_gently
 from pgbn.errors import DataError, notify, tell
 from pgbn.samplers.executor import executor_of
@@ -102,7 +103,9 @@ def train_minibatch(
     if not corpus.total:
         notify("X has no counts: all cells are 0, and what is trained is the prior")
     if held_out is not None:
-        held_out = _check_held_out(held_out, settings.model.link, corpus.shape[1])
+        held_out = _check_held_out(
+            held_out, settings.model.link, corpus.shape[1], corpus.vocabulary
+        )
     run = _Run(settings, corpus, threads, _Watch(held_out, int(show_every), progress), callback)
     if save is None:
         return run.go()
@@ -118,12 +121,14 @@ def as_corpus(X: Any, link: str) -> Corpus:
         return X
     cells = read_array(observed_node(link), X, imputed=False)
     counts = sp.csr_array((cells.values, cells.indices, cells.indptr), shape=cells.shape)
-    return Corpus(counts, None, [])
+    return Corpus(counts, term_labels(cells), [])
 
 
-def _check_held_out(X: Any, link: str, terms: int) -> sp.csr_array:
+def _check_held_out(X: Any, link: str, terms: int, names: Any = None) -> sp.csr_array:
     """Documents × the same terms, with counts: before the training, which may take long."""
     cells = read_array(observed_node(link, "held_out"), X, imputed=False)
+    if names is not None:
+        same_labels("held_out", cells.labels, {cells.dims[-1]: names}, "X")
     if cells.shape[1] != terms:
         raise DataError(f"held_out has {cells.shape[1]} columns, but X has {terms} terms")
     if not cells.values.any():

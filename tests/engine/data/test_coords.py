@@ -9,6 +9,7 @@ import xarray as xr
 
 import pgbn as pg
 from pgbn.engine.data.coords import read_coords
+from pgbn.evaluation import HeldOut
 from tests.helpers.refusals import check_refused
 
 NET = pg.zoo.pfa(2)
@@ -75,3 +76,48 @@ def test_refused(name: str, monkeypatch) -> None:
     monkeypatch.setattr(pg.Chain, "sweep", lambda *_: pytest.fail("a sweep was run"))
     build, words = REFUSED[name]
     check_refused(build, (pg.DataError,), words)
+
+
+PHI = pd.DataFrame([[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], columns=list("abc"))
+TURNED = FRAME[list("cba")]
+KEPT = pg.Draws({"phi1": PHI.to_numpy()[None, None]}, {"phi1": ("chain", "draw", "topic1", "term")},
+                coords={"term": list("abc"), "doc": ["old", "older"]}, network=NET)  # fmt: skip
+OTHER_ORDER = {
+    "given, a frame": lambda: NET.sample({"x": TURNED}, given={"phi1": PHI}, progress=False),
+    "given, draws": lambda: NET.sample({"x": TURNED}, given=KEPT, progress=False),
+    "given, a chain": lambda: NET.chain({"x": TURNED}, given=KEPT),
+    "init": lambda: NET.chain({"x": TURNED}, init={"phi1": PHI}),
+    "new rows": lambda: NET.infer({"x": TURNED}, given={"phi1": PHI, "r": np.ones(2)}),
+    "generate": lambda: NET.generate(given={"phi1": PHI, "x": TURNED}),
+    "appended": lambda: NET.chain({"x": FRAME}).append({"x": TURNED}),
+    "appended twice": lambda: (
+        NET.chain({"x": FRAME}).append({"x": FRAME}, sweeps=1).append({"x": TURNED})
+    ),
+    "held out": lambda: HeldOut(NET, "x", TURNED).add_chain(NET.chain({"x": FRAME})),
+    "held out, draws": lambda: HeldOut(NET, "x", TURNED).add_draws(
+        NET.sample({"x": FRAME}, burn_in=0, draws=1, progress=False)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_ORDER)
+def test_values_whose_columns_are_in_another_order(name: str) -> None:
+    """They went by position: topics of other words, without a word."""
+    check_refused(OTHER_ORDER[name], pg.DataError, ["labels", "'term'", "order"])
+
+
+def test_values_with_the_labels_of_the_data() -> None:
+    """Draws of nodes without rows are of other rows; lines of draws are no dim of a node."""
+    by_name, by_place = (NET.chain({"x": FRAME}, given=given).sweep(2).values["theta1"]
+                         for given in (KEPT, {"phi1": PHI.to_numpy()}))  # fmt: skip
+    np.testing.assert_array_equal(by_name, by_place)
+    r = pd.DataFrame(np.ones((3, 2)), index=["draw 1", "draw 2", "draw 3"])
+    assert NET.infer({"x": FRAME}, given={"phi1": PHI, "r": r}, burn_in=3, samples=3)
+
+
+def test_numbers_of_categories_in_another_order() -> None:
+    """A series that was sorted otherwise than the counts gave documents to other authors."""
+    net, who = pg.zoo.author_topic(2), pd.Series([0, 1], FRAME.index)
+    net.chain({"x": FRAME, "author": who})
+    check_refused(lambda: net.chain({"x": FRAME, "author": who[::-1]}), pg.DataError,
+                  ["author", "labels along 'doc'", "one order"])  # fmt: skip

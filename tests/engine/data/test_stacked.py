@@ -55,3 +55,13 @@ def test_dicts_draws_and_nothing():
     assert list(given_arrays(pgbn.Draws({"a": np.ones((1, 2))}, {"a": ("chain", "draw")}))) == ["a"]
     with pytest.raises(DataError, match="given=5: give a dict"):
         given_arrays(5)
+
+
+def test_chains_and_new_rows_are_no_draws():
+    """They have values, and were taken for draws, to end in an error of Python."""
+    net, counts = pgbn.zoo.pfa(2), np.ones((2, 3), int)
+    chain = net.chain({"x": counts})
+    rows = net.infer({"x": counts}, given=chain.values, burn_in=1, samples=1)
+    for given in (chain, rows):
+        with pytest.raises(DataError, match=rf"given is a {type(given).__name__}.*\.values"):
+            net.infer({"x": counts}, given=given)
