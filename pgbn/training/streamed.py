@@ -69,44 +69,65 @@ def transform_to(
     corpus = as_corpus(X, trained.link)
     widths = trained.widths if chosen is None else (trained.widths[chosen - 1],)
     terms = corpus.vocabulary if trained.vocabulary is not None else None
-    settings = [_digest(trained), *corpus.shape, corpus.entries, corpus.total, layer, burn_in,
+    settings = [_of_model(trained), *corpus.shape, _of(repr(terms).encode()), layer, burn_in,
                 samples, check_seed(seed), dtype]  # fmt: skip
-    file = _Rows(target, (corpus.shape[0], sum(widths)), dtype, settings)
+    file = _Rows(target, (corpus.shape[0], sum(widths)), dtype, settings, corpus)
     for number in range(file.blocks, corpus.block_count):
+        documents = corpus.block(number)
         with warnings.catch_warnings():  # empty documents get the prior; one note a block is noise
             warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
-            found = infer(trained, corpus.block(number), layers=chosen, burn_in=burn_in,
+            found = infer(trained, documents, layers=chosen, burn_in=burn_in,
                           samples=samples, seed=seed, threads=threads, executor=executor,
                           terms=terms, units=False)  # fmt: skip
-        file.write(number, number * corpus.block_rows, found.features(chosen))
+        file.write(documents, number * corpus.block_rows, found.features(chosen))
         if progress is not None:
             progress(min((number + 1) * corpus.block_rows, corpus.shape[0]), corpus.shape[0])
     return file.finish()
 
 
-def _digest(model: TrainedNetwork) -> str:
-    """What tells other models."""
-    digest = hashlib.sha256(repr((model.link, model.noise, model.priors)).encode())
-    for array in (*model.phi, model.r, *model.draws.values()):
-        digest.update(np.ascontiguousarray(array).tobytes())
+def _of(*parts: bytes) -> str:
+    """A digest of bytes."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
     return digest.hexdigest()
+
+
+def _of_model(model: TrainedNetwork) -> str:
+    """What tells other models."""
+    arrays = (*model.phi, model.r, *model.draws.values())
+    known = repr((model.link, model.noise, model.priors)).encode()
+    return _of(known, *(np.ascontiguousarray(array).tobytes() for array in arrays))
+
+
+def _of_documents(before: str, block: Any) -> str:
+    """What tells other documents, or the same ones in another order, from those of a block and of
+    the blocks ``before``."""
+    arrays = (block.indptr.astype(np.int64), block.indices.astype(np.int64), block.data)
+    return _of(before.encode(), *(array.tobytes() for array in arrays))
 
 
 class _Rows:
     """A file of rows that grows.
 
-    Invariant: the first ``blocks`` blocks are on the disk, and the note beside them says so.
+    Invariant: the rows of the first ``blocks`` blocks are on the disk, and the note beside them
+    says so, with the digest of their ``documents``: those of others are written anew.
     """
 
     def __init__(
-        self, target: Path, shape: tuple[int, int], dtype: str, settings: Sequence[Any]
+        self,
+        target: Path,
+        shape: tuple[int, int],
+        dtype: str,
+        settings: Sequence[Any],
+        corpus: Any,
     ) -> None:
         self.target, self.settings = target, json.loads(json.dumps(list(settings)))
         self.shape, self.dtype = shape, np.dtype(dtype)
         self.part = target.with_name(f".{target.name}.rows")
         self.note = target.with_name(f".{target.name}.json")
         with self._written():
-            self.blocks = self._done()
+            self.blocks, self.documents = self._done(corpus)
             if not self.blocks:
                 # the note goes first: an old one would take the empty rows for written ones
                 self.note.unlink(missing_ok=True)
@@ -125,20 +146,26 @@ class _Rows:
             reason = error.strerror or error
             raise StorageError(f"{self.target}: could not be written ({reason})") from error
 
-    def _done(self) -> int:
-        """The blocks that an earlier call with the same settings has written."""
+    def _done(self, corpus: Any) -> tuple[int, str]:
+        """The blocks that an earlier call has written, with the same settings and documents."""
         try:
             note = json.loads(self.note.read_text("utf-8"))
             rows = open_memmap(self.part, "r")
             same = note["settings"] == self.settings
             same = same and (rows.shape, rows.dtype) == (self.shape, self.dtype)
-            return check_integer("blocks", note["blocks"], 0) if same else 0
+            blocks = check_integer("blocks", note["blocks"], 0) if same else 0
+            documents = ""
+            for number in range(min(blocks, corpus.block_count)):
+                documents = _of_documents(documents, corpus.block(number))
+            same = documents == note["documents"] and blocks <= corpus.block_count
+            return (blocks, documents) if same else (0, "")
         except (FileNotFoundError, ValueError, KeyError, TypeError):
-            return 0
+            return 0, ""
 
-    def write(self, block: int, start: int, features: NDArray[np.float64]) -> None:
+    def write(self, documents: Any, start: int, features: NDArray[np.float64]) -> None:
         """The rows of one block; when they are on the disk, the note says so."""
-        note = {"settings": self.settings, "blocks": block + 1}
+        self.blocks, self.documents = self.blocks + 1, _of_documents(self.documents, documents)
+        note = {"settings": self.settings, "blocks": self.blocks, "documents": self.documents}
         with self._written():
             self.rows[start : start + len(features)] = features
             self.rows.flush()

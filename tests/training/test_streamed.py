@@ -102,12 +102,31 @@ def test_other_settings_begin_anew(tmp_path) -> None:
     assert seen[0] == 8
 
 
+@pytest.mark.parametrize("other", ["rows", "columns", "blocks"])
+def test_other_documents_begin_anew(tmp_path, other) -> None:
+    """Documents in another order have the same shape, cells and tokens."""
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+
+    def stop(done: int, total: int) -> None:
+        if done >= 24:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", progress=stop, **SWEEPS)
+    Y = {"rows": X[::-1], "columns": X[:, ::-1], "blocks": X}[other]
+    again = pgbn.Corpus.build(Y, tmp_path / "other", block_rows=10 if other == "blocks" else 8)
+    found = pgbn.transform_to(MODEL, again, tmp_path / "f.npy", **SWEEPS)
+    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, Y, tmp_path / "g.npy", **SWEEPS))
+
+
 @pytest.mark.parametrize("damage", [
     lambda rows, note: rows.write_bytes(rows.read_bytes()[:200]),
     lambda rows, note: rows.write_bytes(b""),
     lambda rows, note: np.save(rows.open("wb"), np.zeros((3, 2))),
     lambda rows, note: note.write_text(note.read_text().replace('"blocks": 1', '"blocks": Infinity')),
     lambda rows, note: note.write_text(note.read_text().replace('"blocks": 1', '"blocks": -2')),
+    lambda rows, note: note.write_text(note.read_text().replace('"blocks": 1', '"blocks": 99')),
+    lambda rows, note: note.write_text(note.read_text().replace('"documents"', '"total"')),
 ])  # fmt: skip
 def test_what_is_not_as_it_was_left_is_done_anew(tmp_path, damage) -> None:
     corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
