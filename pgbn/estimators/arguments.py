@@ -68,6 +68,10 @@ def validate_documents(
         X = X.to_pandas()  # whose names scikit-learn compares
     if sp.issparse(X):
         check_sparse(name, X)
+    kinds = getattr(X, "dtypes", None)  # of a data frame, each column's
+    for kind in [getattr(X, "dtype", None)] if kinds is None else list(kinds):
+        if getattr(kind, "kind", "") in ("m", "M"):  # which scikit-learn takes for numbers
+            raise DataError(f"{name} has the dtype {kind}; give counts")
     with blaming(name):
         X = validate_data(
             estimator, X, accept_sparse="csr", reset=reset, ensure_non_negative=True,

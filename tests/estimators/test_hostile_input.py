@@ -98,6 +98,17 @@ def test_a_file_that_asks_for_endless_sweeps(model: pgbn.PGBN, name: str, tmp_pa
         pgbn.PFA(3, **{**FAST, name: 10**15}).fit(X)
 
 
+@pytest.mark.parametrize("kind", ["timedelta64[D]", "datetime64[s]"])
+def test_times_are_no_counts(model: pgbn.PGBN, kind: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    times = np.ones((12, 9), np.int64).astype(kind)
+    for given_ in (times, pandas.DataFrame(times.astype(kind.replace("[D]", "[s]")))):
+        with pytest.raises(DataError, match=r"^X has the dtype .*; give counts"):
+            pgbn.PGBN(3, 1, **FAST).fit(given_)
+    with pytest.raises(DataError, match=r"^X has the dtype"):
+        model.transform(times)
+
+
 @pytest.mark.parametrize(("forged", "words"), [
     ({"feature_names": 3}, "damaged: feature_names is 3"),
     ({"feature_names": ["a", "b"]}, "damaged: 9 features, 2 names"),
