@@ -101,7 +101,10 @@ def _take(folder: Path) -> int | None:
         import fcntl
     except ImportError:  # not a POSIX system
         return None
-    handle = os.open(folder, os.O_RDONLY)
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:  # not ours to read, or too many files are open
+        raise StorageError(f"{folder}: could not be written ({error.strerror})") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

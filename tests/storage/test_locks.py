@@ -10,7 +10,9 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import pgbn
@@ -104,3 +106,22 @@ def test_a_link_to_nowhere_is_no_folder(tmp_path: Path, below: str) -> None:
     says = re.escape(f"({link} is a link to nowhere, which is not there)")
     with pytest.raises(StorageError, match=says):
         make_folder(link / below)
+
+
+def test_a_folder_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of another user, or too many open files: the errors were Python's own."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(Path, "is_file", refuse)  # as Python 3.11 does in such a folder
+    monkeypatch.setattr(Path, "exists", refuse)
+    X = np.ones((3, 3), int)
+    for write in (
+        save,
+        lambda path: pgbn.checkpoint.train(X, path, 2, 1),
+        lambda path: zoo.pfa(3).sample({"x": X}, 1, 1, save=path),
+    ):
+        with pytest.raises(StorageError, match=r"m: could not be written \(Permission denied\)"):
+            write(tmp_path / "m")

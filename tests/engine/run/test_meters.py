@@ -233,10 +233,10 @@ def test_a_kernel_with_a_class_of_its_own_is_a_notebook(monkeypatch: pytest.Monk
     jupyter = type("ZMQInteractiveShell", (), {})
     for shell in (jupyter, type("Shell", (jupyter,), {})):
         module = SimpleNamespace(get_ipython=shell)
-        monkeypatch.setitem(sys.modules, "IPython", module)  # type: ignore[arg-type]
+        monkeypatch.setitem(sys.modules, "IPython", module)
         assert isinstance(meters.choose_meter(), meters.Notebook)
     module = SimpleNamespace(get_ipython=type("TerminalInteractiveShell", (), {}))
-    monkeypatch.setitem(sys.modules, "IPython", module)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython", module)
     assert not isinstance(meters.choose_meter(), meters.Notebook)
 
 
