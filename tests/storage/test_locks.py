@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -111,12 +112,17 @@ def test_a_link_to_nowhere_is_no_folder(tmp_path: Path, below: str) -> None:
 def test_a_folder_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of another user, or too many open files: the errors were Python's own."""
 
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise PermissionError(13, "Permission denied")
+    def refusing(true: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *arguments: Any, **options: Any) -> Any:
+            if Path(path).is_relative_to(tmp_path):
+                raise PermissionError(13, "Permission denied")
+            return true(path, *arguments, **options)
 
-    monkeypatch.setattr(os, "open", refuse)
-    monkeypatch.setattr(Path, "is_file", refuse)  # as Python 3.11 does in such a folder
-    monkeypatch.setattr(Path, "exists", refuse)
+        return call
+
+    monkeypatch.setattr(os, "open", refusing(os.open))
+    for name in ("is_file", "exists"):  # as Python 3.11 does in such a folder
+        monkeypatch.setattr(Path, name, refusing(getattr(Path, name)))
     X = np.ones((3, 3), int)
     for write in (
         save,
