@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,37 @@ def test_a_folder_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.Monk
     ):
         with pytest.raises(StorageError, match=r"m: could not be written \(Permission denied\)"):
             write(tmp_path / "m")
+
+
+def test_ctrl_c_while_it_is_taken(tmp_path: Path) -> None:
+    """At whichever line: a notebook held the folder until its end."""
+
+    def attempt(last: int) -> bool:
+        lines = 0
+
+        def press(frame: FrameType, event: str, argument: Any) -> Any:
+            nonlocal lines
+            if frame.f_code.co_filename != locked.__wrapped__.__code__.co_filename:
+                return None
+            lines += event == "line"
+            if event == "line" and lines == last:
+                raise KeyboardInterrupt
+            return press
+
+        before = sys.gettrace()
+        sys.settrace(press)
+        try:
+            with locked(tmp_path):
+                sys.settrace(before)
+                return True
+        except KeyboardInterrupt:
+            return False
+        finally:
+            sys.settrace(before)
+
+    with ThreadPoolExecutor(1) as pool:
+        for last in range(1, 100):
+            if attempt(last):
+                break
+            pool.submit(save, tmp_path).result()
+    assert last > 15

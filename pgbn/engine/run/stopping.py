@@ -94,7 +94,7 @@ def stop_gently(*numbers: int) -> Iterator[Stop]:
     try:
         yield stop
     finally:
-        for number in ours:
+        for number in reversed(ours):  # Ctrl-C last: it is heard, and cuts nothing off, until then
             signal.signal(number, before[number])
 
 

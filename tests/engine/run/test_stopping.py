@@ -128,6 +128,20 @@ def test_a_second_signal_ends_the_process(first: str, second: str, wait: float, 
     assert done.stdout == ("" if ends else "goes on\n")
 
 
+def test_ctrl_c_while_signals_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is heard as long as others are still ours: SIGTERM stayed with a run that was over."""
+    given, true = [], signal.signal
+
+    def note(number: int, handler: Any) -> Any:
+        given.append(number)
+        return true(number, handler)
+
+    with stop_gently():
+        monkeypatch.setattr(signal, "signal", note)
+    assert given[-1] == signal.SIGINT
+    assert len(given) > 1
+
+
 def test_signals_of_others_are_left_to_them() -> None:
     """nohup ignores SIGHUP, servers handle SIGTERM."""
     heard: list[int] = []
