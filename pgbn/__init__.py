@@ -6,7 +6,7 @@ A public name is imported when it is asked for: who types ``pgbn --help`` waits 
 import ast
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
+from pkgutil import get_data
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -225,7 +225,7 @@ for _kind, _room in {
 
 def _homes() -> dict[str, str]:
     """The module of every public name, as the imports above say."""
-    tree = ast.parse(Path(__file__).read_text("utf-8"))
+    tree = ast.parse(get_data(__name__, "__init__.py") or b"")  # also from a zip
     block = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: node.module or "" for node in imports for alias in node.names}

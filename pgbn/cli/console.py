@@ -174,7 +174,7 @@ def _discard(stream: TextIO | None) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """A training says by itself how to go on after a signal; the exit code tells which."""
-    from pgbn.engine.run.progress import Interrupted
+    from pgbn.engine.run.stopping import Interrupted
 
     try:
         yield

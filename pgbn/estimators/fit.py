@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgbn.checks import is_integral
-from pgbn.engine.run.progress import Interrupted
+from pgbn.engine.run.stopping import Interrupted
 from pgbn.errors import DataError, notify, tell
 from pgbn.estimators.arguments import read_depth, read_link, read_seed
 from pgbn.evaluation import layer_quality, training_advice

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pgbn.checks import WIDTHS
-from pgbn.engine.run.progress import stop_gently
+from pgbn.engine.run.stopping import stop_gently
 from pgbn.estimators.arguments import (
     check_settings,
     read_executor,

@@ -27,6 +27,7 @@ from numba.core.untyped_passes import InlineClosureLikes
 
 from pgbn.samplers.borrowing import borrows, without_counters
 from pgbn.samplers.typed_once import Lowering, Types
+from pgbn.samplers.uninterrupted import uninterrupted
 
 __all__ = ["Kernel"]
 
@@ -51,7 +52,8 @@ class Kernel(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
         collects = gc.isenabled()
         gc.disable()
         try:
-            return super().compile(sig)
+            with uninterrupted():
+                return super().compile(sig)
         finally:
             if collects:
                 gc.enable()

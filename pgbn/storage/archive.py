@@ -43,8 +43,11 @@ _NAME = re.compile(r"[a-z]{1,20}-[0-9a-f]{16}\.npz")
 
 
 def is_archive(folder: str | Path) -> bool:
-    """Whether there is a manifest, good or bad."""
-    return (Path(folder) / MANIFEST).is_file()
+    """Whether there is a manifest, good or bad, that can be seen."""
+    try:
+        return (Path(folder) / MANIFEST).is_file()
+    except PermissionError:  # who may not look into a folder cannot write there either
+        return False
 
 
 # ---- reading --------------------------------------------------------------------------

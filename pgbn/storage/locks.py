@@ -24,27 +24,52 @@ __all__ = ["locked", "make_folder"]
 
 
 class _Lock:
-    """The lock of one folder."""
+    """The lock of one folder. Its handle is known before it locks anything, and is let go with the
+    object: whenever Ctrl-C comes, a notebook does not hold the folder until its end."""
+
+    handle = -1  # none
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.handle = _take(folder)
+
+    def take(self) -> None:
+        """Hold it; where there are no locks, nothing is held."""
+        try:
+            import fcntl
+        except ImportError:  # not a POSIX system
+            return
+        try:
+            self.handle = os.open(self.folder, os.O_RDONLY)
+        except OSError as error:  # not ours to read, or too many files are open
+            raise StorageError(f"{self.folder}: could not be written ({error.strerror})") from error
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.release()
+            raise StorageError(
+                f"{self.folder}: another process is writing there (a training, or a save); wait "
+                "until it is done, end it, or use another folder"
+            ) from None
+        except OSError:  # some disks of other machines
+            self.release()
 
     def keep(self) -> None:
         """Still hold it, though the folder may have been removed and made again."""
         with suppress(OSError):
-            if self.handle is not None and os.path.samestat(
-                os.fstat(self.handle), os.stat(self.folder)
-            ):
+            if self.handle >= 0 and os.path.samestat(os.fstat(self.handle), os.stat(self.folder)):
                 return
         self.release()
-        self.handle = _take(self.folder)
+        self.take()
 
     def release(self) -> None:
-        if self.handle is not None:
-            with suppress(OSError):
-                os.close(self.handle)
-        self.handle = None
+        handle, self.handle = self.handle, -1
+        try:  # from here on no signal is heeded until it is closed
+            if handle >= 0:
+                os.close(handle)
+        except OSError:
+            pass
+
+    __del__ = release
 
 
 _held: ContextVar[dict[Path, _Lock]] = ContextVar("locks of this thread")
@@ -69,13 +94,15 @@ def locked(folder: Path) -> Iterator[None]:
         held[place].keep()
         yield
         return
-    lock = _Lock(place)
-    _all.add(lock)
-    before = _held.set({**held, place: lock})
+    lock, before = _Lock(place), None
     try:
+        _all.add(lock)
+        lock.take()
+        before = _held.set({**held, place: lock})
         yield
     finally:
-        _held.reset(before)
+        if before is not None:
+            _held.reset(before)
         lock.release()
 
 
@@ -93,24 +120,3 @@ def make_folder(folder: Path) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise StorageError(f"{folder}: could not be written ({reason})") from error
-
-
-def _take(folder: Path) -> int | None:
-    """A handle that holds the lock; None where there are none."""
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system
-        return None
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise StorageError(
-            f"{folder}: another process is writing there (a training, or a save); wait until it "
-            "is done, end it, or use another folder"
-        ) from None
-    except OSError:  # some disks of other machines
-        os.close(handle)
-        return None
-    return handle

@@ -88,7 +88,7 @@ def writing(folder: str | Path, kind: str = "") -> Iterator[None]:
     """Long work whose result goes to a folder: whether it can be written is known before, and
     nobody else writes there meanwhile. Folders that were made for it go if nothing came of it."""
     folder = check_place("path", folder)
-    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    new = [path for path in (folder, *folder.parents) if not os.path.exists(path)]
     with locked(folder):
         try:
             check_writable(folder, kind)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.run.progress import Interrupted
+from pgbn.engine.run.stopping import Interrupted
 
 
 def counts() -> Any:

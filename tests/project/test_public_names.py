@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,3 +81,18 @@ def test_a_dotted_name_is_no_attribute() -> None:
     package: Any = pgbn
     assert getattr(package, "network.network", None) is None
     assert getattr(package, "a.b", None) is None
+
+
+def test_pgbn_in_a_zip(tmp_path: Path) -> None:
+    """As a cluster gets it: it read its own names from a file that is none there."""
+    package, archive = Path(pgbn.__file__).parent, tmp_path / "pgbn.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in package.rglob("*.py"):
+            file.write(path, path.relative_to(package.parent))
+    code = "import pgbn; print(pgbn.__file__, pgbn.DataError.__name__, len(dir(pgbn)))"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(archive)},
+    )  # fmt: skip
+    place = archive / "pgbn" / "__init__.py"
+    assert shown.stdout.split() == [str(place), "DataError", str(len(dir(pgbn)))], shown.stderr

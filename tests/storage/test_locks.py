@@ -8,9 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
+import numpy as np
 import pytest
 
 import pgbn
@@ -104,3 +108,61 @@ def test_a_link_to_nowhere_is_no_folder(tmp_path: Path, below: str) -> None:
     says = re.escape(f"({link} is a link to nowhere, which is not there)")
     with pytest.raises(StorageError, match=says):
         make_folder(link / below)
+
+
+def test_a_folder_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of another user, or too many open files: the errors were Python's own."""
+
+    def refusing(true: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *arguments: Any, **options: Any) -> Any:
+            if Path(path).is_relative_to(tmp_path):
+                raise PermissionError(13, "Permission denied")
+            return true(path, *arguments, **options)
+
+        return call
+
+    monkeypatch.setattr(os, "open", refusing(os.open))
+    for name in ("is_file", "exists"):  # as Python 3.11 does in such a folder
+        monkeypatch.setattr(Path, name, refusing(getattr(Path, name)))
+    X = np.ones((3, 3), int)
+    for write in (
+        save,
+        lambda path: pgbn.checkpoint.train(X, path, 2, 1),
+        lambda path: zoo.pfa(3).sample({"x": X}, 1, 1, save=path),
+    ):
+        with pytest.raises(StorageError, match=r"m: could not be written \(Permission denied\)"):
+            write(tmp_path / "m")
+
+
+def test_ctrl_c_while_it_is_taken(tmp_path: Path) -> None:
+    """At whichever line: a notebook held the folder until its end."""
+
+    def attempt(last: int) -> bool:
+        lines = 0
+
+        def press(frame: FrameType, event: str, argument: Any) -> Any:
+            nonlocal lines
+            if frame.f_code.co_filename != locked.__wrapped__.__code__.co_filename:
+                return None
+            lines += event == "line"
+            if event == "line" and lines == last:
+                raise KeyboardInterrupt
+            return press
+
+        before = sys.gettrace()
+        sys.settrace(press)
+        try:
+            with locked(tmp_path):
+                sys.settrace(before)
+                return True
+        except KeyboardInterrupt:
+            return False
+        finally:
+            sys.settrace(before)
+
+    with ThreadPoolExecutor(1) as pool:
+        for last in range(1, 100):
+            if attempt(last):
+                break
+            pool.submit(save, tmp_path).result()
+    assert last > 15

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from signal import SIGINT
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from pgbn.engine.data.indexes import bind_indexes
 from pgbn.engine.data.possible import check_possible
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import choose, samplers_of
-from pgbn.engine.run.generate import generate_into, prior_step, to_axes
+from pgbn.engine.run.generate import generate_into, prior_step
 from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.heard import heard_counts
 from pgbn.engine.run.initial import begin_values
-from pgbn.engine.run.state import read_tables, restore_samplers, take_state
+from pgbn.engine.run.state import read_tables, restore_samplers, shown_value, take_state
+from pgbn.engine.run.stopping import stop_gently
 from pgbn.engine.run.trace import TraceEvent, trace_turns
 from pgbn.engine.run.turns import arrange, begin_counts, joined
 from pgbn.engine.shards.crew import crew_of
@@ -181,14 +183,20 @@ class Chain(ChainVerbs):
         return next(iter(self.samplers), None)
 
     def sweep(self, n: int = 1) -> Chain:
-        """Run ``n`` sweeps."""
+        """Run ``n`` sweeps. Ctrl-C stops after one of them, and the chain can go on from there: in
+        the middle of one it would be another chain, and nobody would know."""
         turns = joined(self._turns, self.program.crew)
-        for _ in range(check_integer("sweep: n", n, 0)):
-            self.sweeps += 1
-            self._take_given()
-            for turn in turns:
-                turn(self.sweeps)
-            self.pending = set(self._later)
+        with stop_gently(SIGINT) as stop:
+            for _ in range(check_integer("sweep: n", n, 0)):
+                self.sweeps += 1
+                self._take_given()
+                for turn in turns:
+                    turn(self.sweeps)
+                self.pending = set(self._later)
+                if stop.requested:
+                    break
+        if stop.requested:  # whenever it came, also after the last sweep
+            raise KeyboardInterrupt(f"stopped after sweep {self.sweeps} of the chain")
         return self
 
     def trace(self) -> Iterator[TraceEvent]:
@@ -260,8 +268,7 @@ class Chain(ChainVerbs):
                 known = did_you_mean(name, self.network.latent)
                 raise DataError(f"select: {name!r} is not a latent node.{known}")
         self.refresh(wanted)
-        values = self.program.values
-        return {name: _read_only(to_axes(self.program, name, values[name])[0]) for name in wanted}
+        return {name: shown_value(self.program, name) for name in wanted}
 
     def imputed(self, name: str) -> NDArray[np.int64]:
         """The data of an observed node, as counts of the same shape, with the missing (masked)
@@ -291,10 +298,3 @@ class Chain(ChainVerbs):
         """The log density of the data given the latent values."""
         self.refresh()
         return float(sum(log_density(self.program, name)[0] for name in self.network.observed))
-
-
-def _read_only(value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A view through which the chain cannot be changed."""
-    view = np.asarray(value).view()  # a node without dims gives a plain number
-    view.flags.writeable = False
-    return view

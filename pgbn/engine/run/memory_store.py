@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from pgbn.engine.data.coords import Coords
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.progress import Clock, Stop
+from pgbn.engine.run.progress import Clock
 from pgbn.engine.run.run_plan import RunningChain, RunPlan, about_draws
+from pgbn.engine.run.stopping import Stop
 from pgbn.errors import notify
 
 __all__ = ["MemoryStore"]

@@ -40,8 +40,9 @@ def _is_watched() -> bool:
 
 
 def _in_notebook() -> bool:
+    """Whether there is a kernel of Jupyter. Colab and others have a class of their own for it."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return type(shell).__name__ == "ZMQInteractiveShell"
+    return any(each.__name__ == "ZMQInteractiveShell" for each in type(shell).__mro__)
 
 
 def live_text(event: Event, seconds: float, log_likelihood: float | None) -> str:
@@ -81,6 +82,7 @@ class Meter:
 
     every = 0.25
     lost = False
+    between = "\n"  # lines
 
     def __init__(self) -> None:
         self.shown = self.measured = self.cost = 0.0
@@ -105,9 +107,10 @@ class Meter:
         text = live_text(event, median(self.recent), self.likelihood)
         self.put(text, event.done / event.total)
 
-    def put(self, text: str, part: float) -> None:
-        """`show`, as long as there is somewhere to."""
-        self._attempt(lambda: self.show(printable(text, one_line=True), part))
+    def put(self, text: str, part: float, *below: str) -> None:
+        """`show` a line, and those below it, as long as there is somewhere to."""
+        lines = [printable(line, one_line=True) for line in (text, *below)]
+        self._attempt(lambda: self.show(self.between.join(lines), part))
 
     def end(self) -> None:
         """`close`, whatever has become of the terminal."""
@@ -140,6 +143,7 @@ class Silent(Meter):
 class Line(Meter):
     """One line of text that is written over."""
 
+    between = " | "
     width = 0
 
     def show(self, text: str, part: float) -> None:

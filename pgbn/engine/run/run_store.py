@@ -30,9 +30,10 @@ from pgbn.engine.run.blocks import (
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.codec import Shapes, chain_content, chain_data, chain_state, decode_chain
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.progress import Clock, Stop
+from pgbn.engine.run.progress import Clock
 from pgbn.engine.run.run_plan import RunningChain, RunPlan, about_draws
 from pgbn.engine.run.saving import Rhythm, Timing
+from pgbn.engine.run.stopping import Stop
 from pgbn.errors import StorageError
 from pgbn.storage.codecs import Files, Group, register_decoder
 from pgbn.storage.folders import load, read_folder

@@ -28,11 +28,12 @@ from pgbn.engine.run.given import hold_some
 from pgbn.engine.run.keep import read_keep
 from pgbn.engine.run.memory_store import MemoryStore
 from pgbn.engine.run.meters import Meter, Silent
-from pgbn.engine.run.progress import Callback, Clock, Event, Stop, check_callback, live, stop_gently
+from pgbn.engine.run.progress import Callback, Clock, Event, check_callback, live
 from pgbn.engine.run.run_plan import RunningChain, RunPlan
 from pgbn.engine.run.run_store import FolderStore
 from pgbn.engine.run.saving import Timing
 from pgbn.engine.run.side_by_side import ManyLines
+from pgbn.engine.run.stopping import Stop, stop_gently
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive
 from pgbn.storage.memory import check_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ class Rhythm:
     def __init__(self, timing: Timing) -> None:
         self.timing = timing
         self.written, self.cost, self.count = time.monotonic(), 0.0, 0
+        self._took = math.inf  # the last one
         self.failed = False  # the last time
 
     def tick(self, save: Callable[[], None]) -> None:
@@ -60,11 +62,14 @@ class Rhythm:
             notify(f"no checkpoint was written, the run goes on: {error}")
 
     def now(self, save: Callable[[], None]) -> None:
-        """``save``, whether it is due or not, and note what it cost."""
+        """``save``, whether it is due or not, and note what it cost: the less of the last two. One
+        in which the process was stopped for the night (docker pause, a suspended job) would put
+        off the next for days."""
         start = time.monotonic()
         save()
         self.count, self.written, self.failed = 0, time.monotonic(), False
-        self.cost = self.written - start
+        took = self.written - start
+        self.cost, self._took = min(took, self._took), took
 
     def _due(self) -> bool:
         waited = time.monotonic() - self.written

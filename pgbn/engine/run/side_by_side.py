@@ -6,6 +6,7 @@ is kept, the mean over its entries, or of shares that sum to one, the mean of th
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.diagnostics import split_rhat
-from pgbn.engine.run.meters import Line, Meter, live_text
+from pgbn.engine.run.meters import Meter, live_text
 from pgbn.engine.run.progress import Event
 
 __all__ = ["ManyLines", "label_free", "worst_rhat"]
@@ -45,24 +46,25 @@ class ManyLines:
     def __init__(self, meter: Meter, chains: int) -> None:
         self.meter = meter
         self.lines: dict[int, str] = {}
-        self.parts: dict[int, float] = {}
         self.traces: dict[int, Traces] = {}
-        self.chains, self.shown = chains, 0.0
+        self.shown: dict[int, float] = {}
+        self.chains = chains
 
     def hear(self, event: Event, trace: Traces) -> None:
-        number = event.chain.number
+        number, now = event.chain.number, time.monotonic()
         self.traces[number] = trace
-        self.parts[number] = event.done / event.total
-        now = time.monotonic()
-        if self.meter.lost or (now - self.shown < self.meter.every and event.done < event.total):
+        last = event.phase == "collect" and event.sweep == event.sweeps
+        waited = now - self.shown.get(number, -math.inf)
+        if self.meter.lost or (waited < self.meter.every and not last):
             return
-        self.shown = now
+        self.shown[number] = now
         self.lines[number] = f"chain {number}: {live_text(event, event.sweep_seconds, None)}"
-        self.meter.put(self.text(), event.done / event.total)
+        first, *others = self.text()
+        self.meter.put(first, event.done / event.total, *others)
 
-    def text(self) -> str:
+    def text(self) -> list[str]:
         """A line for each chain that has begun, and R̂ of all."""
         lines = [self.lines[number] for number in sorted(self.lines)]
         if len(self.traces) == self.chains and (worst := worst_rhat(list(self.traces.values()))):
             lines.append(f"R-hat at most {worst[0]:.3f} ({worst[1]})")
-        return (" | " if isinstance(self.meter, Line) else "\n").join(lines)
+        return lines

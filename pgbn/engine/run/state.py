@@ -18,7 +18,7 @@ from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Latent
 
 __all__ = ["Tables", "as_stored", "read_tables", "restore_samplers", "sampler_path",
-           "state_places", "take_state"]  # fmt: skip
+           "shown_value", "state_places", "take_state"]  # fmt: skip
 
 Tables = dict[str, dict[Any, NDArray[Any]]]
 
@@ -178,3 +178,11 @@ def _check_shape(path: str, array: NDArray[Any], shape: tuple[int, ...]) -> None
             f"restore: {path} has the shape {array.shape}, but this chain needs {shape}; is the "
             "state of the same network and data?"
         )
+
+
+def shown_value(program: Program, name: str) -> NDArray[np.float64]:
+    """The value of a node with its dims in order: a view through which nobody can change it."""
+    value = to_axes(program, name, program.values[name])[0]
+    view = np.asarray(value).view()  # a node without dims gives a plain number
+    view.flags.writeable = False
+    return view

@@ -72,7 +72,7 @@ def encode_checkpoint(
     content = {
         "arguments": dict(arguments),
         "context": dict(context),
-        "machine": this_machine(),
+        "machine": dict(this_machine()),
         "chain": chain_content(progress.chain),
         "networks": networks,
         "names": getattr(progress.networks[-1], "vocabulary", None) if progress.networks else None,

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from importlib.metadata import version
+from functools import cache
 from typing import Any
 
+import numba
+import numpy as np
 from llvmlite import binding
 
 from pgbn.versions import __version__
@@ -23,14 +25,19 @@ __all__ = ["another_machine", "this_machine"]
 _DECISIVE = ("pgbn", "machine")
 
 
-def this_machine() -> dict[str, str]:
-    """Versions, kind of machine, processor and C library, as a checkpoint records them."""
+@cache
+def this_machine() -> Mapping[str, str]:
+    """Versions, kind of machine, processor and C library, as a checkpoint records them.
+
+    They are those that run: files that tell them may be replaced, or gone, before training ends.
+    """
     return {
         "pgbn": __version__,
         "machine": platform.machine(),
         "processor": binding.get_host_cpu_name(),
         "libc": " ".join(platform.libc_ver()),
-        **{name: version(name) for name in ("numpy", "numba")},
+        "numpy": np.__version__,
+        "numba": numba.__version__,
     }
 
 

@@ -20,10 +20,10 @@ from typing import Any
 from pgbn.checks import check_names, check_path
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.coords import term_labels
-from pgbn.engine.run.progress import stop_gently
 from pgbn.engine.run.run_store import KIND as RUN
 from pgbn.engine.run.sampling import resume_sampling
 from pgbn.engine.run.saving import Timing
+from pgbn.engine.run.stopping import stop_gently
 from pgbn.errors import DataError, StorageError, notify
 from pgbn.samplers.executor import executor_of
 from pgbn.storage import folders, writing

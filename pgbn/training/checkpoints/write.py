@@ -11,6 +11,7 @@ from pgbn.engine.run.saving import Rhythm, Timing
 from pgbn.storage import writing
 from pgbn.storage.kept_columns import Kept, kept_arrays
 from pgbn.training.checkpoints.format import COLUMNS, DATA, KIND, MODEL, encode_checkpoint
+from pgbn.training.checkpoints.machine import this_machine
 from pgbn.training.checkpoints.running import takes
 from pgbn.training.growing import Progress
 
@@ -40,6 +41,7 @@ class Checkpoints:
         self.context = dict(context or {})
         self.columns = columns or {}
         self.rhythm = Rhythm(Timing(**timing))
+        this_machine()  # what opens files for that does it now
         self.saved = False
         self._files: dict[str, str] = {}
         self._networks: Sequence[Any] = ()

@@ -18,7 +18,8 @@ import scipy.sparse as sp
 from pgbn.checks import check_flag, check_integer
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.coords import same_labels, term_labels
-from pgbn.engine.run.progress import check_callback, stop_gently
+from pgbn.engine.run.progress import check_callback
+from pgbn.engine.run.stopping import stop_gently
 from pgbn.errors import DataError, notify, tell
 from pgbn.samplers.executor import executor_of
 from pgbn.storage.blocks import Corpus

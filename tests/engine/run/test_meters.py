@@ -228,6 +228,18 @@ def test_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
 
 
+def test_a_kernel_with_a_class_of_its_own_is_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Colab's shell is called Shell: there was no line."""
+    jupyter = type("ZMQInteractiveShell", (), {})
+    for shell in (jupyter, type("Shell", (jupyter,), {})):
+        module = SimpleNamespace(get_ipython=shell)
+        monkeypatch.setitem(sys.modules, "IPython", module)
+        assert isinstance(meters.choose_meter(), meters.Notebook)
+    module = SimpleNamespace(get_ipython=type("TerminalInteractiveShell", (), {}))
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    assert not isinstance(meters.choose_meter(), meters.Notebook)
+
+
 def test_a_plain_line_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setenv("COLUMNS", "12")

@@ -34,6 +34,23 @@ def test_every_so_many_minutes_and_at_most_a_share(monkeypatch: pytest.MonkeyPat
     assert min(b - a for a, b in pairwise(written)) >= 300.0
 
 
+def test_a_night_in_the_middle_of_a_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGSTOP, then SIGCONT: it counted as the cost of writing, and no checkpoint came for days."""
+    clock, written = [0.0], []
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    rhythm = Rhythm(Timing(minutes=5.0))
+
+    def save() -> None:
+        written.append(clock[0])
+        clock[0] += 30_000.0 if len(written) == 3 else 1.0
+
+    for _ in range(200):
+        clock[0] += 10.0
+        rhythm.tick(save)
+    assert max(b - a for a, b in pairwise(written)) < 30_400.0
+    assert len(written) == 6
+
+
 def test_a_failure_is_told_and_the_next_time_comes() -> None:
     rhythm, tries = Rhythm(Timing(sweeps=1, share=1e9)), []
 

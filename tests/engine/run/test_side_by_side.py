@@ -10,7 +10,7 @@ import pytest
 
 from pgbn import zoo
 from pgbn.diagnostics import split_rhat
-from pgbn.engine.run import meters
+from pgbn.engine.run import meters, progress
 from pgbn.engine.run.side_by_side import label_free, worst_rhat
 from tests.helpers.small_data import counts
 
@@ -33,6 +33,31 @@ def test_a_line_for_each_chain_and_rhat(monkeypatch: pytest.MonkeyPatch, rich: b
     shown = screen.getvalue()
     for part in ("chain 0: collect 8/8", "chain 1: collect 8/8", "R-hat at most"):
         assert part in shown, (part, shown[-600:])
+
+
+class Watched(meters.Meter):
+    """Shows each chain once in an hour."""
+
+    every = 3600.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def show(self, text: str, part: float) -> None:
+        self.texts.append(text)
+
+
+def test_the_lines_are_lines_and_the_last_ones_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    r"""They were one line with "\n" in it, and a chain that another was shown before stood still."""
+    meter = Watched()
+    monkeypatch.setattr(progress, "choose_meter", lambda: meter)
+    zoo.pfa(3).sample({"x": counts()}, 2, 8, chains=2, parallel=2, threads=2)
+    lines = meter.texts[-1].split("\n")
+    assert [line.partition(" ·")[0] for line in lines[:2]] == [
+        "chain 0: collect 8/8", "chain 1: collect 8/8",
+    ]  # fmt: skip
+    assert lines[2].startswith("R-hat at most")
 
 
 def test_rhat_of_what_has_no_labels() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pgbn
@@ -44,3 +45,21 @@ def test_resumed_elsewhere(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> 
     recwarn.clear()
     with pytest.warns(pgbn.errors.PgbnWarning, match="machine was 'arm64'"):
         pgbn.resume(folder, progress=False)
+
+
+def test_an_update_of_libraries_while_training_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files that tell versions were read at each checkpoint: where they, or the interpreter's
+    own, were gone, or too many were open, training ended."""
+    this_machine.cache_clear()
+
+    def gone(*_: Any, **__: Any) -> Any:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    def update(event: pgbn.Progress) -> None:
+        monkeypatch.setattr("importlib.metadata.distribution", gone)
+        monkeypatch.setattr("platform.libc_ver", gone)
+
+    checkpoint.train(X, tmp_path, 6, 1, sweeps=1, share=1e9, callback=update, **QUICK)
+    assert this_machine()["numpy"] == np.__version__

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn.engine.run.progress import Interrupted
+from pgbn.engine.run.stopping import Interrupted
 from pgbn.errors import DataError, PgbnWarning, StorageError
 from pgbn.training.minibatch.learner import Learner
 
