@@ -169,19 +169,29 @@ def _trained(model: Any) -> Verbs:
             lambda: pgbn.merge_topics(model, [(0, 1)])]  # fmt: skip
 
 
+def _soon(model: Any) -> Any:
+    """An estimator that is not to be fitted for ever: that it would take as long as it says is no
+    finding."""
+    for name in ("burn_in", "collect", "draws", "depth"):
+        asked = getattr(model, name, 0)
+        if isinstance(asked, int) and asked > 10_000:
+            raise EnoughError
+    return model
+
+
 def _estimator(model: Any) -> Verbs:
     return [lambda: _finite("features", model.transform(DATA)), lambda: model.topics(),
             lambda: _is_number(model.score(DATA)), lambda: model.get_feature_names_out(),
             lambda: model.topics_frame(), lambda: model.similarity(), lambda: model.to_networkx(),
             lambda: _finite("rates", model.inverse_transform(model.transform(DATA))),
-            lambda: model.set_params(warm_start=True).fit(DATA)]  # fmt: skip
+            lambda: _soon(model.set_params(warm_start=True)).fit(DATA)]  # fmt: skip
 
 
 def _transformer(model: Any) -> Verbs:
     return [lambda: _finite("features", model.transform(DATA)),
             lambda: _is_number(model.score(DATA)), lambda: model.get_feature_names_out(),
             lambda: _finite("rates", model.inverse_transform(model.transform(DATA))),
-            lambda: model.fit(DATA)]  # fmt: skip
+            lambda: _soon(model).fit(DATA)]  # fmt: skip
 
 
 def _use_corpus(corpus: Any) -> None:
