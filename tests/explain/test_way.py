@@ -58,8 +58,8 @@ def test_missing_cells_are_known_to_a_chain() -> None:
 def test_given_loadings_are_not_integrated_out(above: bool) -> None:
     network = pg.zoo.pgbn([3, 2]).holding("phi1", above=above)
     assert way_of(network).layer1 == "partial"
-    with pytest.raises(pg.NetworkError, match="phi1 is given, and cannot be integrated out"):
+    with pytest.raises(pg.StaleReadError, match="integrates phi1 out, but phi1 is given"):
         way_of(network, "collapsed")
     phi, data = np.full((3, 5), 0.2), {"x": np.ones((4, 5), int)}
-    with pytest.raises(pg.NetworkError, match="phi1 is given, and cannot be integrated out"):
+    with pytest.raises(pg.StaleReadError, match="integrates phi1 out, but phi1 is given"):
         network.chain(data, given={"phi1": phi}, layer1="collapsed")

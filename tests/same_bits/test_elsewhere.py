@@ -26,7 +26,7 @@ x86 = pytest.mark.skipif(
 
 @x86
 @pytest.mark.parametrize(
-    "machine", [pytest.param("generic", marks=pytest.mark.long), "old libraries"]
+    "machine", [pytest.param("generic", marks=pytest.mark.long), "haswell", "old libraries"]
 )
 def test_variates(machine: str, tmp_path: Path) -> None:
     found = hashes_on(machine, FEW, tmp_path)
@@ -35,7 +35,7 @@ def test_variates(machine: str, tmp_path: Path) -> None:
 
 
 @x86
-@pytest.mark.parametrize("machine", ["generic", "haswell"])
+@pytest.mark.parametrize("machine", ["generic", pytest.param("haswell", marks=pytest.mark.long)])
 def test_a_training_of_three_layers(machine: str, tmp_path: Path) -> None:
     assert hashes_on(machine, TRAINED, tmp_path) == {name: RECORD[name] for name in TRAINED}
 

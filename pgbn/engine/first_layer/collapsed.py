@@ -47,9 +47,8 @@ class Collapsed(FirstLayer):
     @classmethod
     def why_not(cls, wiring: Wiring, pattern: Pattern, patterns: Sequence[Pattern]) -> str:
         loadings = wiring.nodes[pattern.loadings]
-        if loadings.name in wiring.held:
-            return f"{loadings.name} is given, and cannot be integrated out"
-        if pattern.topic in wiring.exposures.slot_dims(loadings, "concentration"):
+        is_free = loadings.name not in wiring.held  # else the schedule refuses to integrate it out
+        if is_free and pattern.topic in wiring.exposures.slot_dims(loadings, "concentration"):
             return f"the concentration of {loadings.name} varies over {pattern.topic}"
         return why_scores_stay(wiring, pattern, patterns)
 

@@ -76,7 +76,8 @@ def without_scores(
         reads |= {read for read in step.reads if read.name == pattern.loadings}
     else:
         out[pattern.loadings] = frozenset()
-        reads |= wiring.reads.of_slot(wiring.nodes[pattern.loadings], "concentration")
+        if pattern.loadings not in wiring.held:  # else the schedule refuses the step
+            reads |= wiring.reads.of_slot(wiring.nodes[pattern.loadings], "concentration")
     if pattern.further(wiring):
         reads |= wiring.reads.of_names(scores, ("rate", "exposure"))
         equation += r",\quad P(z=b) \propto b_{vj}(c_j + q_j)/s_j"

@@ -121,8 +121,9 @@ def test_a_full_disk_is_told_and_the_draws_wait(
         (lambda c: c["plan"].update(keep=["r", "THETA1"]), "the draws are not those of r, THETA1"),
         (lambda c: c["plan"].update(keep=["r"]), "the draws are not those of r"),
         (lambda c: c["layout"].update(r=[[]]), "the draws are not those of"),
-        (lambda c: c["layout"].update(r=[3, []]), "the draws are not those of"),
-        (lambda c: c["layout"].update(r=3), "not what this pgbn can read"),
+        (lambda c: c["layout"].update(r=[3, []]), "damaged: layout/r/0 is 3"),
+        (lambda c: c["layout"].update(r=3), "damaged: layout/r is 3"),
+        (lambda c: c["entries"].update(r=3), "damaged: entries/r is 3"),
         (lambda c: c["entries"].pop("r"), "the draws are not those of"),
     ],
 )
@@ -146,7 +147,6 @@ def test_more_chains_than_any_memory_has_room_for(tmp_path: Path) -> None:
     "change",
     [
         lambda c: c["chains"]["0"].update(number=2000),
-        lambda c: c["entries"].update(r=3),
         lambda c: c["entries"].update(r=[4]),
     ],
 )
