@@ -26,7 +26,7 @@ x86 = pytest.mark.skipif(
 
 @x86
 @pytest.mark.parametrize(
-    "machine", [pytest.param("generic", marks=pytest.mark.long), "haswell", "old libraries"]
+    "machine", [pytest.param("generic", marks=pytest.mark.long), "old libraries"]
 )
 def test_variates(machine: str, tmp_path: Path) -> None:
     found = hashes_on(machine, FEW, tmp_path)
