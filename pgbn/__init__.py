@@ -10,7 +10,7 @@ from pkgutil import get_data
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from pgbn.storage.codecs import codec_in
+from pgbn.storage.archive import codec_in
 from pgbn.versions import __version__ as __version__
 
 # The public names and the module of each: for type checkers and editors, and read by `_homes`.
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
         zoo,
     )
     from pgbn.checkpoint import resume
-    from pgbn.engine.first_layer.registry import register_sampler
+    from pgbn.engine.first_layer.choice import register_sampler
     from pgbn.engine.plan import register_kernel
-    from pgbn.engine.rows.result import NewRows
+    from pgbn.engine.rows.new_rows import NewRows
     from pgbn.engine.run.chain import Chain
     from pgbn.engine.run.draws import Draws
     from pgbn.engine.run.progress import Event
@@ -90,23 +90,30 @@ if TYPE_CHECKING:
         distinct,
         same,
     )
-    from pgbn.nodes.rules.draws import draw_rule, kernel_rule
-    from pgbn.nodes.rules.evidence import Evidence
-    from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule
-    from pgbn.nodes.rules.table import rules
+    from pgbn.nodes.rules.registry import (
+        counts_are_data,
+        draw_rule,
+        evidence_rule,
+        kernel_rule,
+        link_rule,
+        rules,
+    )
+    from pgbn.nodes.rules.types import Evidence
     from pgbn.samplers.disk import Disk
     from pgbn.samplers.executor import Threads
     from pgbn.samplers.on_ray import Ray
     from pgbn.storage import load, save
     from pgbn.storage.blocks import Corpus
+    from pgbn.training.growing import Progress
     from pgbn.training.grown import GrownNetwork
-    from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+    from pgbn.training.layerwise import train_layerwise
     from pgbn.training.merging import merge_topics
     from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
     from pgbn.training.new_rows import HiddenUnits, infer
     from pgbn.training.streamed import transform_to
     from pgbn.training.surgery import grow, prune
     from pgbn.training.trained import Priors, TrainedNetwork
+    from pgbn.training.training_result import LayerwiseTraining
     from pgbn.versions import show_versions
 
 # Without the estimators, which are an extra: `from pgbn import *` works where they are not.
@@ -216,7 +223,7 @@ for _kind, _room in {
     "training": "pgbn.training",
     "grown": "pgbn.training",
     "checkpoint": "pgbn.training",
-    "minibatch": "pgbn.training.minibatch.saving",
+    "minibatch": "pgbn.training.minibatch.minibatch_files",
     "estimator": "pgbn.estimators",
     "transformer": "pgbn.estimators",
 }.items():

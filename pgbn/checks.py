@@ -15,34 +15,6 @@ from numpy.typing import NDArray
 
 from pgbn.errors import DataError, did_you_mean
 
-__all__ = [
-    "DEPTH",
-    "MOST_LAYERS",
-    "MOST_THREADS",
-    "OTHER_NAMES",
-    "WIDTHS",
-    "check_choice",
-    "check_flag",
-    "check_integer",
-    "check_mapping",
-    "check_names",
-    "check_path",
-    "check_place",
-    "check_seed",
-    "check_text",
-    "check_unmasked",
-    "first_difference",
-    "in_order",
-    "is_finite_number",
-    "is_integral",
-    "is_sparse_array",
-    "labels_of_columns",
-    "listed",
-    "numbers",
-    "term_names",
-    "thread_count",
-]
-
 MOST_THREADS = 1024  # beyond it, systems refuse
 MOST_LAYERS = 100  # of a network that is trained
 # What estimators and commands train unless they are told otherwise: budgets that shrink, so that

@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError, PgbnError
-from pgbn.evaluation.log_likelihood import log_joint, observed_array
-from pgbn.evaluation.prediction import SMALL, predict
+from pgbn.evaluation.log_likelihood import SMALL, log_joint, observed_array, predict
 from pgbn.evaluation.row_likelihood import log_likelihood
 from pgbn.network.network import Network
 from pgbn.training.trained import unwrapped
 from pgbn.zoo import layers
-
-__all__ = ["draws_dataset", "inference_data", "kept_data", "kept_tree", "need"]
 
 
 def need(*names: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,13 @@ from scipy.sparse import csr_array, issparse
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed, node_types
-from pgbn.nodes.categories import Categories
 from pgbn.nodes.edge import Edge, edge_types
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
-from pgbn.nodes.index import Index
+from pgbn.nodes.index import Categories, Index
 from pgbn.nodes.pairs import Pairs
 from pgbn.nodes.rules.registry import load_plugins
 from pgbn.nodes.shift import Self, Shift
-
-__all__ = ["expression_from_json", "expression_json", "network_from_json", "network_json"]
+from pgbn.storage.archive import Files, Parts, register_codec
 
 FORMAT = "pgbn-network/1"
 _edges: dict[str, type[Expression]] = {
@@ -242,3 +240,26 @@ class _Reader:
             return kind(**fields)
         except (ValidationError, TypeError) as error:
             raise NetworkError(f"{owner}: the edge {tag!r} is not complete: {error}") from None
+
+
+# ---- codec --------------------------------------------------------------------------------------
+#
+# Networks as JSON in a folder.
+
+
+def _encode_network(network: Network) -> Parts:
+    return Parts({"network": json.loads(network.to_json())})
+
+
+def _decode_network(
+    content: Mapping[str, Any],
+    files: Files,
+    /,
+    *,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> Network:
+    return Network.from_json(json.dumps(content["network"]))
+
+
+register_codec("network", Network, _encode_network, _decode_network)

@@ -11,13 +11,10 @@ from scipy.special import gammaln, xlogy
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.draws import draw_rule
-from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.rules.registry import draw_rule, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import log1p_ratio
-from pgbn.samplers.stream import Stream
-
-__all__ = ["Gamma", "posterior_of_gamma", "tables_of_gamma"]
+from pgbn.samplers.random import Stream
 
 
 class Gamma(Latent):

@@ -31,8 +31,6 @@ from pgbn.checks import check_place, thread_count
 from pgbn.errors import DataError
 from pgbn.samplers.executor import Threads
 
-__all__ = ["Disk", "reserve"]
-
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SMALL = 2**20  # bytes; smaller arrays are kept in memory, and so are those below a part of it:
 _PART = 64

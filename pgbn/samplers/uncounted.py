@@ -12,8 +12,6 @@ from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
-__all__ = ["keep", "uncounted"]
-
 _ADDRESS = ir.IntType(8).as_pointer()
 
 

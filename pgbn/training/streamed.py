@@ -26,12 +26,10 @@ from pgbn.checks import check_choice, check_integer, check_place, check_seed
 from pgbn.errors import DataError, PgbnWarning, StorageError
 from pgbn.samplers.disk import reserve
 from pgbn.samplers.executor import Executor
-from pgbn.storage.part_files import new_file, sync_folder
+from pgbn.storage.writing import new_file, sync_folder
 from pgbn.training.minibatch.train import as_corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
-
-__all__ = ["transform_to"]
 
 TYPES = ("float32", "float64")
 

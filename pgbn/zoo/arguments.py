@@ -15,23 +15,6 @@ from pgbn.nodes.base import Observed
 from pgbn.nodes.expression import Constant, Expression
 from pgbn.zoo.links import get_link
 
-__all__ = [
-    "Modes",
-    "Prior",
-    "check_features",
-    "check_link",
-    "check_modalities",
-    "check_mode_widths",
-    "check_modes",
-    "check_one_width",
-    "check_positive_number",
-    "check_prior",
-    "check_total",
-    "check_widths",
-    "observe",
-    "per_layer",
-]
-
 Prior = tuple[float, float]
 Modes = Sequence[str]
 

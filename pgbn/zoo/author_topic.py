@@ -6,8 +6,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import Categories, Dirichlet, Gamma, Poisson
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["author_topic"]
-
 
 def author_topic(
     width: int, alpha: float = 0.5, eta: float = 0.01, length_prior: Prior = (1.0, 0.01)

@@ -6,8 +6,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma, Poisson
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["bnbp"]
-
 
 def bnbp(
     width: int, eta: float = 0.05, concentration: float = 1.0, r_prior: Prior = (1.0, 1.0)

@@ -13,8 +13,6 @@ from pgbn.zoo.arguments import (
     check_prior,
 )
 
-__all__ = ["bptf"]
-
 
 def bptf(
     width: int,

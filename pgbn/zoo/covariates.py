@@ -14,8 +14,6 @@ from pgbn.zoo.arguments import (
     check_prior,
 )
 
-__all__ = ["covariates"]
-
 
 def covariates(
     width: int,

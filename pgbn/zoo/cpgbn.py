@@ -15,8 +15,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import Categories, Dirichlet, Gamma, Poisson
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["cpgbn", "phrase_windows"]
-
 
 def cpgbn(
     width: int,

@@ -17,8 +17,6 @@ from pgbn.zoo.arguments import (
     per_layer,
 )
 
-__all__ = ["deep_pgds"]
-
 
 def deep_pgds(
     widths: Sequence[int],

@@ -9,8 +9,6 @@ from pgbn.nodes import BetaOdds, Dirichlet, Gamma, Poisson
 from pgbn.zoo import layers
 from pgbn.zoo.arguments import Prior, check_positive_number, check_prior, check_widths
 
-__all__ = ["dirbn"]
-
 NAMES = ("gamma0", "c0")
 
 

@@ -9,8 +9,6 @@ from pgbn.nodes import Bernoulli, Beta, BetaOdds, Dirichlet, Gamma, LogitBernoul
 from pgbn.nodes.base import Latent
 from pgbn.zoo.arguments import Prior, check_positive_number, check_prior, check_widths
 
-__all__ = ["dpfa_sbn"]
-
 
 def dpfa_sbn(
     widths: Sequence[int],

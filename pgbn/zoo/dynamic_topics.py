@@ -8,8 +8,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Categories, Dirichlet, Gamma, Poisson, Self, Shift
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["dynamic_topics"]
-
 
 def dynamic_topics(
     width: int,

@@ -7,8 +7,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import BernoulliPoisson, Gamma, Poisson, distinct
 from pgbn.zoo.arguments import Prior, check_one_width, check_prior
 
-__all__ = ["epm"]
-
 
 def epm(
     width: int,

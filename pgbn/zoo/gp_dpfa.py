@@ -6,8 +6,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Self, Shift
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior, observe
 
-__all__ = ["gp_dpfa"]
-
 
 def gp_dpfa(
     width: int,

@@ -7,8 +7,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import BernoulliPoisson, Gamma, Mix, Poisson, distinct
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["hgp_epm"]
-
 
 def hgp_epm(
     width: int,

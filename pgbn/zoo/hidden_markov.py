@@ -6,8 +6,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import Categorical, Dirichlet, Gamma, Poisson, Self, Shift
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["hidden_markov"]
-
 
 def hidden_markov(
     states: int, alpha: float = 1.0, move_alpha: float = 1.0, rate_prior: Prior = (1.0, 1.0)

@@ -9,8 +9,6 @@ from pgbn.nodes import Gamma, Poisson
 from pgbn.nodes.expression import Constant, Expression
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["hpf"]
-
 
 def hpf(
     width: int,

@@ -14,8 +14,6 @@ from pgbn.zoo.arguments import (
     check_total,
 )
 
-__all__ = ["hdp_lda", "lda"]
-
 
 def lda(width: int, alpha: float | None = None, eta: float = 0.1, total: Any = None) -> Network:
     """x_j ~ Mult(N_j, Φθ_j), θ_j ~ Dir(α), φ_k ~ Dir(η); α = 50/K if left out.

@@ -17,8 +17,6 @@ from pgbn.zoo.arguments import (
     per_layer,
 )
 
-__all__ = ["multimodal"]
-
 
 def multimodal(
     widths: Sequence[int],

@@ -6,8 +6,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma, Poisson
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["nbfa"]
-
 
 def nbfa(
     width: int,

@@ -21,8 +21,6 @@ from pgbn.zoo.arguments import (
     per_layer,
 )
 
-__all__ = ["pfa", "pgbn"]
-
 
 def pgbn(
     widths: Sequence[int],

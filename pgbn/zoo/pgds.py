@@ -8,8 +8,6 @@ from pgbn.nodes import Dirichlet, Gamma, Poisson, Self, Shift, distinct, same
 from pgbn.nodes.expression import Expression
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["pgds"]
-
 
 def pgds(
     width: int,

@@ -6,8 +6,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import Categorical, Dirichlet, Gamma, Poisson
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["poisson_mixture"]
-
 
 def poisson_mixture(components: int, alpha: float = 1.0, rate_prior: Prior = (1.0, 1.0)) -> Network:
     """x_jv ~ Pois(λ_kv) with k = z_j, z_j ~ Cat(π), π ~ Dir(α, …, α), λ_kv ~ Gam.

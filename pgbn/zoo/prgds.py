@@ -8,8 +8,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Poisson, RandomisedGamma, Self, Shift
 from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
 
-__all__ = ["prgds"]
-
 
 def prgds(
     width: int,

@@ -8,8 +8,6 @@ from pgbn.network.network import Network
 from pgbn.nodes import Gamma, Mix, Poisson
 from pgbn.zoo.arguments import Prior, check_mode_widths, check_positive_number, check_prior
 
-__all__ = ["tucker"]
-
 
 def tucker(
     widths: Mapping[str, int],

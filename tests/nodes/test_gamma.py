@@ -8,9 +8,8 @@ from scipy import stats
 
 from pgbn import BetaOdds, Gamma
 from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
-from pgbn.nodes.rules.draws import find_draw
-from pgbn.nodes.rules.registry import find_evidence
-from pgbn.samplers.stream import Stream
+from pgbn.nodes.rules.registry import find_draw, find_evidence
+from pgbn.samplers.random import Stream
 from tests.helpers.node_laws import density, draws, posterior
 
 NODE = Gamma("g", 1, 1)

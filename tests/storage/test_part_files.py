@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.storage.part_files import new_file
+from pgbn.storage.writing import new_file
 from pgbn.training.trained import TrainedNetwork
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and rights of POSIX")

@@ -16,15 +16,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import check_integer
-from pgbn.engine.data.cells import Cells, read_data
+from pgbn.engine.data.cells import read_data
 from pgbn.engine.data.coords import same_labels
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.shards.crew import executor_behind
 from pgbn.errors import DataError
 from pgbn.samplers.random import stream_key, word_of
-
-__all__ = ["append_rows"]
 
 
 def append_rows(

@@ -9,41 +9,168 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed, listed
+from pgbn.checks import check_integer, check_seed, check_unmasked, in_order, listed, numbers
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import Cells, cells_of, read_data
-from pgbn.engine.data.corpus_cells import read_corpora
-from pgbn.engine.data.imputed import imputed
-from pgbn.engine.data.indexes import bind_indexes
-from pgbn.engine.data.possible import check_possible
+from pgbn.engine.data.cells import read_data
+from pgbn.engine.data.coords import bind_indexes
+from pgbn.engine.data.nonzero import Cells, cells_of
+from pgbn.engine.data.stored_cells import read_corpora
+from pgbn.engine.data.value_checks import check_possible
+from pgbn.engine.draw_methods import ChainMethods
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import choose, samplers_of
-from pgbn.engine.run.generate import generate_into, prior_step
+from pgbn.engine.run.bound_steps import TraceEvent, arrange, begin_counts, joined, trace_turns
+from pgbn.engine.run.generate import generate_into, prior_step, to_axes, to_storage
 from pgbn.engine.run.given import Given, hold
-from pgbn.engine.run.heard import heard_counts
-from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables, restore_samplers, shown_value, take_state
 from pgbn.engine.run.stopping import stop_gently
-from pgbn.engine.run.trace import TraceEvent, trace_turns
-from pgbn.engine.run.turns import arrange, begin_counts, joined
 from pgbn.engine.shards.crew import crew_of
-from pgbn.engine.verbs import ChainVerbs
 from pgbn.errors import DataError, did_you_mean
-from pgbn.nodes.base import Observed
-from pgbn.samplers.content import ByContent
-from pgbn.samplers.executor import Executor, executor_of
+from pgbn.nodes.base import Latent, Observed
+from pgbn.nodes.rules.registry import find_link
+from pgbn.samplers.content import ContentKeyed
+from pgbn.samplers.executor import (
+    Executor,
+    cut_rows,
+    executor_of,
+    keeps_rows,
+    release_rows,
+    rows_array,
+)
 from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
     from pgbn.network.schedule import Schedule
 
-__all__ = ["Chain"]
+
+# ---- heard --------------------------------------------------------------------------------------
+#
+# What the nodes of a program heard in the last sweep.
 
 
-class Chain(ChainVerbs):
+def received_counts(program: Program, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
+    """The counts of each node, added over those that told it, with its dims in their order; of
+    nodes that were told none, nothing."""
+    out = {}
+    for name in names:
+        pairs = [pair for pair in program.counts if pair[1] == name]
+        if pairs:
+            total = sum(program.counts[pair] for pair in pairs)
+            out[name] = to_axes(program, name, np.asarray(total))[0]
+    return out
+
+
+# ---- initial ------------------------------------------------------------------------------------
+#
+# Where a chain begins: at the initial values that were given, else at draws from the prior.
+
+
+def begin_values(program: Program, key: int, init: Mapping[str, Any]) -> None:
+    """Set the latent nodes that are not held to the values in ``init``, and the others to draws
+    from the prior."""
+    given = _read(program, init)
+    for name in program.network.free:
+        value: NDArray[Any]
+        if name in given:
+            value = given[name]
+        else:
+            node = program.network.nodes[name]
+            assert isinstance(node, Latent)
+            draw = prior_step(program, name)
+            value = draw(stream_key(key, word_of("initial"), word_of(name)))
+        program.values[name] = _kept(program, name, value, begun=name in given)
+
+
+def _kept(program: Program, name: str, value: NDArray[Any], begun: bool) -> NDArray[Any]:
+    """A value where the program keeps it, a block of rows at a time; if it has not ``begun``, as
+    the node begins from it."""
+    executor, node = program.executor_for(program.storage[name]), program.network.nodes[name]
+    assert isinstance(node, Latent)
+    if not keeps_rows(executor):
+        return np.array(value, np.float64) if begun else np.ascontiguousarray(node.begin(value))
+    kept = rows_array(executor, value.shape, np.float64)
+    for start, stop in cut_rows(executor, value.shape[1], value, kept):
+        part = value[:, start:stop]
+        kept[:, start:stop] = part if begun else node.begin(part)
+        release_rows(executor)
+    return kept
+
+
+def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+    """Checked initial values, in storage order."""
+    out = {}
+    latent = program.network.free
+    if not isinstance(init, Mapping):
+        raise DataError(f"init={init!r}: give a dict from names of latent nodes to arrays")
+    for name, value in init.items():
+        if name not in latent:
+            held = f"init: {name!r} is given; leave it out of init"
+            unknown = f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}"
+            raise DataError(held if name in program.network.held else unknown)
+        node = program.network.nodes[name]
+        assert isinstance(node, Latent)
+        check_unmasked(f"init: {name}", value)
+        value = in_order(f"init: {name}", node.axes, value)
+        array = numbers(f"init: {name}", value).astype(np.float64)
+        if array.ndim != len(node.axes):
+            raise DataError(f"init: {name} has shape {array.shape}, but its dims are {node.axes}")
+        complaint = node.refuses(array)
+        if complaint:
+            raise DataError(f"init: {name} {complaint}")
+        out[name] = to_storage(program, name, array[None])
+    return out
+
+
+# ---- imputed ------------------------------------------------------------------------------------
+#
+# Missing cells: where the counts that a sweep imputes for them can be read.
+#
+# A masked cell of x ~ Pois(λ) is unknown. Every sweep draws it, x | λ ~ Pois(λ), together with the
+# latent counts of the other cells (`composed`); the rest of the sweep takes it for data.
+
+
+def imputed(program: Program, name: str) -> NDArray[np.int64]:
+    """The data of an observed node, with the imputed counts where cells are missing."""
+    check_imputed(program, name)
+    if name not in program.latent_counts:
+        raise DataError(f"imputed: {name!r} is imputed by sweeps: call chain.sweep() first")
+    return np.asarray(program.cells[name].dense(program.latent_counts[name])[0], np.int64)
+
+
+def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
+    """Refuse a node that is not observed, has no missing cells, or whose cells are not imputed."""
+    network = program.network
+    if not isinstance(name, str) or name not in network.observed:
+        raise DataError(
+            f"{caller}: {name!r} is not an observed node.{did_you_mean(name, network.observed)}"
+        )
+    if program.cells[name].missing is None:
+        raise DataError(
+            f"{caller}: the data of {name!r} have no missing cells; give a numpy.ma.masked_array"
+        )
+    node = network.nodes[name]
+    link = find_link(node)
+    assert link is not None  # `read_data` refuses masked cells without one
+    if link.counts is not None:
+        raise DataError(
+            f"{caller}: {name!r} is a {type(node).__name__}: for its missing cells a sweep draws "
+            "the latent counts behind the data, not the data; draw those from the values of a "
+            "chain: network.generate(given=chain.values)"
+        )
+    if not any((name, slot) in network.wiring.rules for slot in node.slots()):
+        raise DataError(
+            f"{caller}: the parameters of {name!r} are numbers, so that no sweep draws its missing "
+            "cells; Network.generate() does"
+        )
+
+
+# ---- chain --------------------------------------------------------------------------------------
+
+
+class Chain(ChainMethods):
     """The state of a chain and the way to advance it.
 
     Invariant: after any number of sweeps the state depends on the network, the data, the
@@ -97,7 +224,7 @@ class Chain(ChainVerbs):
         chain.seed, chain.number = check_seed(seed), 0
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | given.shapes)
-        keyed = ByContent(executor_of(None, executor), hashes)
+        keyed = ContentKeyed(executor_of(None, executor), hashes)
         program = Program(network, cells, sizes, hashes.size, keyed, network.held, indexes)
         chain._begin_given(program, {})
         chain._begin(program, layer1)
@@ -285,7 +412,7 @@ class Chain(ChainVerbs):
         for sampler in self.samplers:
             if sampler.pattern.loadings in names:
                 sampler.show()
-        return heard_counts(self.program, names)
+        return received_counts(self.program, names)
 
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""

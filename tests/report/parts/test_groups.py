@@ -7,7 +7,7 @@ import pytest
 
 from pgbn.errors import DataError
 from pgbn.report import report_data
-from pgbn.report.parts.groups import groups_html, groups_payload, has_groups
+from pgbn.report.sections import groups_html, groups_payload, has_groups
 from tests.helpers.report_models import trained
 
 
