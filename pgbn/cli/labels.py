@@ -15,7 +15,7 @@ from pgbn.cli.models import CsvFile, save_result
 from pgbn.cli.options import Folder
 from pgbn.errors import DataError, printable
 from pgbn.storage.archive import MANIFEST, is_archive
-from pgbn.storage.writing import locked
+from pgbn.storage.atomic_files import locked
 
 if TYPE_CHECKING:
     from pgbn.cli.models import Model

@@ -25,13 +25,13 @@ from pgbn.errors import DataError, PgbnError, StorageError, notify, printable
 from pgbn.evaluation import Topic
 from pgbn.network.network import Network
 from pgbn.storage.archive import LARGEST_MANIFEST, MANIFEST
+from pgbn.storage.atomic_files import new_file
 from pgbn.storage.blocks import Corpus
 from pgbn.storage.corpus import read_corpus
 from pgbn.storage.folders import Saved, load, open_saved
 from pgbn.storage.read_limits import check_regular
 from pgbn.storage.texts import not_in
 from pgbn.storage.tokens import saved_counting
-from pgbn.storage.writing import new_file
 from pgbn.training.grown import GrownNetwork
 from pgbn.training.new_rows import align_terms, amount
 from pgbn.training.trained import TrainedNetwork, unwrapped

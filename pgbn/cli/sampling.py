@@ -20,9 +20,10 @@ from pgbn.errors import DataError, StorageError, did_you_mean, notify
 from pgbn.network.network import Network
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.arrays import write_npz
+from pgbn.storage.atomic_files import new_file
 from pgbn.storage.tables import Numbers, read_numbers
 from pgbn.storage.texts import text_lines
-from pgbn.storage.writing import new_file, writing
+from pgbn.storage.writing import writing
 from pgbn.training.new_rows import align_terms, amount
 
 if TYPE_CHECKING:

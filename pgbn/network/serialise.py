@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 from scipy.sparse import csr_array, issparse
 
-from pgbn.errors import NetworkError, did_you_mean
+from pgbn.errors import DataError, NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed, node_types
 from pgbn.nodes.edge import Edge, edge_types
@@ -31,6 +32,8 @@ _edges: dict[str, type[Expression]] = {
 
 def network_json(network: Network, indent: int | None = 2) -> str:
     """The nodes in topological order, the sizes and the order, as JSON; and which are given."""
+    if not isinstance(indent, Integral | str | None):
+        raise DataError(f"indent={indent!r:.60}: give a number of spaces, or None for one line")
     given: dict[str, Any] = {}
     if network.held:
         given |= {"held": network.held, "above": network.above}

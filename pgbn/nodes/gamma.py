@@ -16,6 +16,8 @@ from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import log1p_ratio
 from pgbn.samplers.random import Stream
 
+_TINY = float(np.finfo(np.float64).tiny)  # what kernels draw where a shape underflowed to 0
+
 
 class Gamma(Latent):
     """θ ~ Gam(shape a, rate c), density c^a θ^{a−1} e^{−cθ} / Γ(a)."""
@@ -48,7 +50,7 @@ class Gamma(Latent):
         # Γ(a) = Γ(1+a)/a stays finite in logs where a is as small as a double can be
         log_gamma = gammaln(1.0 + safe) - np.log(safe)
         density = xlogy(safe, rate) - log_gamma + xlogy(safe - 1, value) - rate * value
-        return np.where(positive, density, np.where(value == 0, 0.0, -np.inf))
+        return np.where(positive, density, np.where(value <= _TINY, 0.0, -np.inf))
 
     def formula(self, **slots: str) -> str:
         return rf"\mathrm{{Gam}}({slots['shape']},\ {slots['rate']})"

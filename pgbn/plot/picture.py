@@ -23,7 +23,7 @@ from pgbn.plot.layout import (
     place,
     spread,
 )
-from pgbn.storage.writing import new_file
+from pgbn.storage.atomic_files import new_file
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network

@@ -26,7 +26,7 @@ from pgbn.report.run_data import RunData, run_data_from_grown
 from pgbn.report.run_page import html_page, run_html
 from pgbn.report.sections import SECTIONS, papers_payload
 from pgbn.report.text import clean_text, script_json, several, short_number
-from pgbn.storage.writing import new_file
+from pgbn.storage.atomic_files import new_file
 from pgbn.training.grown import GrownNetwork
 from pgbn.training.trained import unwrapped
 

@@ -543,7 +543,7 @@ def _shares(data: ReportData, of: NDArray[np.int64], labels: list[str]) -> dict[
 
 def _classes(data: ReportData) -> tuple[NDArray[np.int64], list[str]]:
     """The number of the class of each document, and the names, the most frequent first."""
-    names = [_class(each) for each in data.classes or ()]
+    names = [_class(each) for each in (() if data.classes is None else data.classes)]
     counted = Counter(name for name in names if name)
     order = sorted(counted, key=lambda name: (-counted[name], name))
     labels = order if len(order) <= _CLASSES + 1 else [*order[:_CLASSES], "all others"]

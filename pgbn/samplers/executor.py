@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -166,9 +166,10 @@ class Threads:
 SERIAL = Threads(1)
 
 
-@cache
+@lru_cache(maxsize=4)
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """One pool for each number of threads asked for; it lives as long as the process."""
+    """One pool for each of the last few numbers of threads asked for. The threads of a pool end
+    when nobody refers to it, which is when it is not among them and all its calls are done."""
     return ThreadPoolExecutor(threads, thread_name_prefix="pgbn")
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import randbits
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import is_integral
 from pgbn.errors import StorageError
+from pgbn.storage.atomic_files import part_of
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -149,7 +149,7 @@ class InParts:
 
 def new_probe(folder: Path) -> Path:
     """An empty file that shows whether somebody sees the folder."""
-    probe = _unnamed(folder.absolute(), "probe")
+    probe = part_of(folder.absolute() / "probe.npz")
     probe.write_bytes(b"")
     return probe
 
@@ -159,7 +159,7 @@ def write_part(probe: Path, stem: str, rows: tuple[int, int], arrays: Arrays) ->
     since the folder is on another machine."""
     if not probe.is_file():
         return None
-    part = _unnamed(probe.parent, stem)
+    part = part_of(probe.with_name(f"{stem}.npz"))
     try:
         return WrittenPart(part.name, *write_file(part, {**arrays, ROWS: np.array(rows)}))
     except BaseException:
@@ -182,11 +182,6 @@ def write_file(path: Path, arrays: Arrays) -> tuple[str, int]:
         file.flush()
         os.fsync(file.fileno())
         return file_digest(file)
-
-
-def _unnamed(folder: Path, stem: str) -> Path:
-    """A name that nobody else has, of those that are removed if their writer is killed."""
-    return folder / f".{stem}.npz-{randbits(63)}.part"
 
 
 # ---- reading --------------------------------------------------------------------------

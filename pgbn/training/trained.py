@@ -182,7 +182,8 @@ class TrainedNetwork(Reportable):
         if not isinstance(labels, Mapping):
             raise DataError(f"labels={labels!r}: give a dict such as {{(1, 0): 'weather'}}")
         both = {**self.labels, **labels}
-        return replace(self, labels={place: text for place, text in both.items() if text != ""})
+        kept = {at: text for at, text in both.items() if not isinstance(text, str) or text}
+        return replace(self, labels=kept)
 
     def without_state(self) -> TrainedNetwork:
         """The same without the training documents' hidden units: small, but not to be resumed."""

@@ -19,7 +19,7 @@ from pgbn.cli import run_command as run
 from pgbn.cli.train import as_options
 from pgbn.corpus import read_corpus
 from pgbn.storage import open_saved
-from pgbn.storage.writing import locked
+from pgbn.storage.atomic_files import locked
 from tests.helpers.commands import FAST, ask
 
 

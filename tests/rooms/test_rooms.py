@@ -140,9 +140,8 @@ def test_no_two_public_things_have_one_name():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_files_are_short_and_say_what_they_offer(path):
+def test_functions_are_short_and_files_say_what_they_offer(path):
     source = path.read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 300
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

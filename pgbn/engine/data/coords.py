@@ -151,13 +151,19 @@ def _plain(label: Any) -> Any:
 # The numbers of categories, which come with the data and belong to the network of a run.
 
 
+def check_network(network: Network) -> Network:
+    """A network, or an error that names the argument."""
+    if not hasattr(network, "categories"):
+        raise DataError(f"network={network!r:.60} is no pgbn.Network")
+    return network
+
+
 def bind_indexes(network: Network, data: Any) -> tuple[Network, Any]:
     """The network with the numbers of categories that stand among ``data``, and the other data.
 
     Whatever is saved with the network, or made of it, has them then.
     """
-    if not hasattr(network, "categories"):
-        raise DataError(f"network={network!r:.60} is no pgbn.Network")
+    check_network(network)
     if not isinstance(data, Mapping):
         return network, data
     found = {

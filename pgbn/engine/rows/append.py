@@ -30,6 +30,11 @@ def append_rows(
     chain: Chain, data: Mapping[str, Any], rows: str | None = None, sweeps: int = 50
 ) -> Chain:
     """A chain on the rows of ``chain`` and, after them, those of ``data``; see `Chain.append`."""
+    with chain.alone():
+        return _append_rows(chain, data, rows, sweeps)
+
+
+def _append_rows(chain: Chain, data: Mapping[str, Any], rows: str | None, sweeps: int) -> Chain:
     network = chain.network
     plate = network[network.observed[0]].axes[0] if rows is None else rows
     check_integer("sweeps", sweeps, 1)

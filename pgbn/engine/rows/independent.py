@@ -25,8 +25,10 @@ def row_network(network: Network, rows: str, names: Collection[str] | None = Non
     """The data that have the plate (or those of them in ``names``) and all that they depend on;
     what has no plate is held, and what stands above that is left out. Refused if the rows are not
     independent given it."""
-    if rows not in network.dims:
-        raise DataError(f"rows={rows!r}: no node has this dim.{did_you_mean(rows, network.dims)}")
+    if not isinstance(rows, str) or rows not in network.dims:
+        raise DataError(
+            f"rows={rows!r:.60}: no node has this dim.{did_you_mean(rows, network.dims)}"
+        )
     observed = [
         _without_unread(network, node, rows)
         for node in network

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
 from signal import SIGINT
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +17,7 @@ from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.cells import read_data
-from pgbn.engine.data.coords import bind_indexes
+from pgbn.engine.data.coords import bind_indexes, check_network
 from pgbn.engine.data.nonzero import Cells, cells_of
 from pgbn.engine.data.stored_cells import read_corpora
 from pgbn.engine.data.value_checks import check_possible
@@ -26,8 +29,10 @@ from pgbn.engine.run.generate import generate_into, prior_step, to_axes, to_stor
 from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.state import read_tables, restore_samplers, shown_value, take_state
 from pgbn.engine.run.stopping import stop_gently
-from pgbn.engine.shards.crew import crew_of
+from pgbn.engine.shards.crew import crew_of, executor_behind
 from pgbn.errors import DataError, did_you_mean
+from pgbn.network.schedule import Schedule
+from pgbn.network.steps import Step
 from pgbn.nodes.base import Latent, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.content import ContentKeyed
@@ -43,7 +48,6 @@ from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
-    from pgbn.network.schedule import Schedule
 
 
 # ---- heard --------------------------------------------------------------------------------------
@@ -254,7 +258,7 @@ class Chain(ChainMethods):
         exact draw of parameters and data, or at the values ``begin``. A node that the network holds
         is at the value in ``given``, the same for all, or else at a draw of its own."""
         chain = cls.__new__(cls)
-        network, values = hold(network, given, partly=True)
+        network, values = hold(check_network(network), given, partly=True)
         chain.network, chain.given = network, Given(network, values)
         chain.seed, chain.number = check_seed(seed), 0
         every = complete_sizes(network, sizes, chain.given.shapes)
@@ -283,10 +287,11 @@ class Chain(ChainMethods):
 
     def _begin(self, program: Program, layer1: str) -> None:
         self.program, self.sweeps, self._number = program, 0, 0
-        self.layer1, self.schedule = choose(program, layer1)
+        self._lock = Lock()
+        self.layer1, self._chosen = choose(program, layer1)
         program.kernels = layer1 != "composed"
         program.first_layers = samplers_of(program, self.layer1)
-        self.follow(self.schedule)
+        self.follow(self._chosen)
         self.pending: set[str] = set()
         self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
         for index, sampler in enumerate(self.samplers):
@@ -300,7 +305,14 @@ class Chain(ChainMethods):
 
     def follow(self, schedule: Schedule) -> None:
         """Take the steps in this order. It is not checked: a wrong order samples another law."""
-        self.schedule = schedule
+        steps = listed("follow: schedule", schedule, "give a Schedule")
+        for step in steps:
+            if not isinstance(step, Step) or step.node not in self.network.nodes:
+                raise DataError(
+                    f"follow: {step!r:.60} is no step of this network; give a Schedule, such as "
+                    "chain.schedule"
+                )
+        self.schedule = schedule = schedule if isinstance(schedule, Schedule) else Schedule(steps)
         self._turns, self._later = arrange(self.program, schedule, self.seed, self.number)
         begin_counts(self._turns, self.sweeps)
 
@@ -313,7 +325,7 @@ class Chain(ChainMethods):
         """Run ``n`` sweeps. Ctrl-C stops after one of them, and the chain can go on from there: in
         the middle of one it would be another chain, and nobody would know."""
         turns = joined(self._turns, self.program.crew)
-        with stop_gently(SIGINT) as stop:
+        with stop_gently(SIGINT) as stop, self.alone():
             for _ in range(check_integer("sweep: n", n, 0)):
                 self.sweeps += 1
                 self._take_given()
@@ -329,12 +341,28 @@ class Chain(ChainMethods):
     def trace(self) -> Iterator[TraceEvent]:
         """One sweep, step by step: what each step reads, draws and leaves stale. The chain is
         the same bit for bit as after `sweep`, also where the loop is left early."""
-        self.sweeps += 1
-        self._take_given()
+        with self.alone():
+            self.sweeps += 1
+            self._take_given()
+            try:
+                yield from trace_turns(self.program, self._turns, self.sweeps)
+            finally:
+                self.pending = set(self._later)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else advances, replaces or copies the chain meanwhile: two threads that sweep it
+        would draw into the same arrays, and nothing would show it but counts that do not add up."""
+        if not self._lock.acquire(blocking=False):
+            raise DataError(
+                "this chain is in use: another thread advances or copies it, or a trace of it has "
+                "not ended; wait, close the trace, or give each thread a chain of its own "
+                "(copy.copy(chain))"
+            )
         try:
-            yield from trace_turns(self.program, self._turns, self.sweeps)
+            yield
         finally:
-            self.pending = set(self._later)
+            self._lock.release()
 
     def _take_given(self) -> None:
         """The values of held nodes in this sweep, where they change from one to the next."""
@@ -364,10 +392,16 @@ class Chain(ChainMethods):
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all that the next sweep reads, by name, beside the network, the data, the
         seed and the numbers: `restore` goes on from there, bit for bit."""
-        return take_state(self.program, self.pending)
+        with self.alone():
+            return take_state(self.program, self.pending)
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
         """Put a chain of the same network, data, seed and number where `state` was taken."""
+        with self.alone():
+            self._restore(state, sweeps)
+        return self
+
+    def _restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
         program, tables = self.program, read_tables(self.program, state)
         for name in self.network.free:
             if name not in tables["values"] and name not in self._later:
@@ -380,7 +414,24 @@ class Chain(ChainMethods):
         program.latent_counts.update(tables["latent_counts"])
         self.pending = {name for name in self._later if name not in tables["values"]}
         restore_samplers(program, tables["sampler"])
-        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made from the state: steps are functions on the very arrays of
+        this chain, and a copy of its attributes would draw into them."""
+        if (replicates := self.program.replicates) != 1:
+            raise DataError(
+                f"a chain of {replicates} replicates cannot be copied or pickled; make another one "
+                "by Chain.replicated, with the same arguments and sweeps"
+            )
+        order = None if self.schedule is self._chosen else self.schedule
+        arguments = (self.network, dict(self.program.cells), self.seed, self.number, None,
+                     sampler_name(self), None, executor_behind(self.program),
+                     self.given.stacks or None)  # fmt: skip
+        with self.alone():
+            return _rebuilt, (arguments, order, take_state(self.program, self.pending), self.sweeps)
+
+    def __deepcopy__(self, memo: Any) -> Chain:
+        return copy(self)  # its arrays are new; network and data, which never change, are shared
 
     @property
     def values(self) -> dict[str, NDArray[np.float64]]:
@@ -389,13 +440,18 @@ class Chain(ChainMethods):
 
     def select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
+        wanted = self._latent_names("select", names)
+        self.refresh(wanted)
+        return {name: shown_value(self.program, name) for name in wanted}
+
+    def _latent_names(self, method: str, names: Any) -> list[str]:
+        """Names of latent nodes, one or several, checked."""
         wanted = [names] if isinstance(names, str) else listed("names", names, "give a list")
         for name in wanted:
             if not isinstance(name, str) or name not in self.network.latent:
                 known = did_you_mean(name, self.network.latent)
-                raise DataError(f"select: {name!r} is not a latent node.{known}")
-        self.refresh(wanted)
-        return {name: shown_value(self.program, name) for name in wanted}
+                raise DataError(f"{method}: {name!r:.60} is not a latent node.{known}")
+        return wanted
 
     def imputed(self, name: str) -> NDArray[np.int64]:
         """The data of an observed node, as counts of the same shape, with the missing (masked)
@@ -407,12 +463,13 @@ class Chain(ChainMethods):
         """The integer counts that every latent node heard in the last sweep, by name."""
         return self.counts_of(self.network.free)
 
-    def counts_of(self, names: Collection[str]) -> dict[str, NDArray[np.int64]]:
+    def counts_of(self, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
         """The same for some nodes: those of the topics of a first layer are a large array."""
+        wanted = self._latent_names("counts_of", names)
         for sampler in self.samplers:
-            if sampler.pattern.loadings in names:
+            if sampler.pattern.loadings in wanted:
                 sampler.show()
-        return received_counts(self.program, names)
+        return received_counts(self.program, wanted)
 
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""
@@ -425,3 +482,22 @@ class Chain(ChainMethods):
         """The log density of the data given the latent values."""
         self.refresh()
         return float(sum(log_density(self.program, name)[0] for name in self.network.observed))
+
+
+def sampler_name(chain: Chain) -> str:
+    """The ``layer1`` that makes the same chain again: "auto" may choose otherwise elsewhere."""
+    general = chain.layer1 == "composed" and chain.program.kernels
+    return "general" if general else chain.layer1
+
+
+def _rebuilt(
+    arguments: tuple[Any, ...],
+    order: Schedule | None,
+    state: Mapping[str, NDArray[Any]],
+    sweeps: int,
+) -> Chain:
+    """The chain that `Chain.__reduce__` took apart."""
+    chain = Chain(*arguments)
+    if order is not None:
+        chain.follow(order)
+    return chain.restore(state, sweeps)

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import NonNegativeInt
 
 from pgbn.engine.data.nonzero import Cells, CoordinateCells
-from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.chain import Chain, sampler_name
 from pgbn.engine.shards.shard_files import cell_arrays, data_in_parts, state_in_parts
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
@@ -32,15 +32,13 @@ _FORM: dict[str, Any] = {"network": dict[str, Any], "seed": int, "number": int,
 
 
 def chain_content(chain: Chain) -> dict[str, Any]:
-    """All but the arrays. The sampler of the first layer is named, since "auto" may choose
-    otherwise in another version."""
-    general = chain.layer1 == "composed" and chain.program.kernels
+    """All but the arrays."""
     return {
         "network": json.loads(chain.network.to_json()),
         "seed": chain.seed,
         "number": chain.number,
         "sweeps": chain.sweeps,
-        "layer1": "general" if general else chain.layer1,
+        "layer1": sampler_name(chain),
         "shapes": {name: list(cells.shape) for name, cells in chain.program.cells.items()},
     }
 
