@@ -11,9 +11,8 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-import numba
-
 from pgbn.errors import notify
+from pgbn.samplers.from_numba import IS_INSTALLED, numba, without_compiler
 
 try:
     from pgbn.samplers.kernel_files import KernelFiles, kernel_stamp
@@ -32,6 +31,8 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     A division by 0 is that of numpy unless ``error_model`` says otherwise. All kernels have the
     same, or numba would compile its own functions (`np.empty`, `min`) for each kind of them.
     """
+    if not IS_INSTALLED:
+        return without_compiler
     options = {"error_model": "numpy", **options}
 
     def kernel_of(function: Callable[..., Any]) -> Any:

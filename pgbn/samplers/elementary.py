@@ -12,11 +12,9 @@ error is below four units in the last place, mostly below one.
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.from_numba import intrinsic, ir, types
 
 __all__ = [
     "LN_2",

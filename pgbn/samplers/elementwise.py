@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, expm1, log, log1p
+from pgbn.samplers.from_numba import IS_INSTALLED
 from pgbn.samplers.simd.contract import contract
 
 __all__ = ["exp_of", "expm1_of", "log1p_of", "log1p_ratio", "log_of", "matrix_product"]
@@ -79,7 +80,7 @@ def _is_formula(x: Any) -> bool:
 
 
 def _each(kernel: Callable[..., None], function: np.ufunc, x: Any) -> Any:
-    if _is_formula(x):
+    if _is_formula(x) or not IS_INSTALLED:
         return function(x)
     numbers = np.asarray(x, np.float64, order="C")
     out = np.empty(numbers.shape)

@@ -14,11 +14,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
+from pgbn.samplers.from_numba import overload, types
 
 __all__ = [
     "RowKeys",

@@ -6,11 +6,17 @@ much work as a sweep over a short document, and the compiler takes many seconds 
 leave out. An uncounted bundle is passed by its address, and its arrays have no counter.
 """
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from pgbn.samplers.from_numba import (
+    AttributeTemplate,
+    cgutils,
+    infer_getattr,
+    intrinsic,
+    ir,
+    lower_getattr_generic,
+    models,
+    register_model,
+    types,
+)
 
 __all__ = ["keep", "uncounted"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from numba.core import event
+from pgbn.samplers.from_numba import event
 
 __all__ = ["compiling"]
 

@@ -14,14 +14,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, cfunc, types  # type: ignore[attr-defined]
-from numba.core.errors import NumbaError
-from numba.extending import intrinsic, is_jitted
 
 from pgbn.errors import DataError
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import LN_2, log
+from pgbn.samplers.from_numba import NumbaError, carray, cfunc, intrinsic, ir, is_jitted, types
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.variates.bessel import draw_bessel
 from pgbn.samplers.variates.poisson import draw_truncated_poisson

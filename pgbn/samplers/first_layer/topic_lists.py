@@ -12,12 +12,10 @@ references at every call, which doubles it as well (see `pointer`).
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.filled import filled
+from pgbn.samplers.from_numba import intrinsic, ir, types
 from pgbn.samplers.simd.lanes import pointer
 
 __all__ = [

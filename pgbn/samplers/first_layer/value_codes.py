@@ -12,14 +12,12 @@ sampling, exact for any codes, and nearly always without a look at the value.
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import number_of
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.tokens import RowPriors
+from pgbn.samplers.from_numba import intrinsic, ir, types
 from pgbn.samplers.simd.lanes import (
     LANES,
     add_product,

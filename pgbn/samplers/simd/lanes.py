@@ -7,10 +7,15 @@ or pointers into them; indices are unsigned and unchecked.
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core.cgutils import get_or_insert_function
-from numba.extending import intrinsic, models, register_model
+
+from pgbn.samplers.from_numba import (
+    get_or_insert_function,
+    intrinsic,
+    ir,
+    models,
+    register_model,
+    types,
+)
 
 __all__ = [
     "LANES",

@@ -14,12 +14,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import fused
 from pgbn.samplers.filled import filled
+from pgbn.samplers.from_numba import overload, types
 from pgbn.samplers.random import mix
 from pgbn.samplers.simd.lanes import LANES, pointer
 from pgbn.samplers.simd.logarithms import exp2, exp2_single, log2, log2_single

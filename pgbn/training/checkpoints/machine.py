@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import binding
 
+from pgbn.samplers.from_numba import binding, numba
 from pgbn.versions import __version__
 
 __all__ = ["another_machine", "this_machine"]
