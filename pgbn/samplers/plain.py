@@ -42,7 +42,7 @@ class PlainVariates:
     def log_gamma(self, stream: Stream, shape: Any) -> Array:
         """ln x = ln y + ln(u) / a, y ~ Gam(a + 1, 1): small shapes do not underflow."""
         a = np.broadcast_to(np.asarray(shape, np.float64), stream.shape)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return np.log(self.generator.standard_gamma(a + 1.0)) + np.log(self.uniform(stream)) / a
 
     def gamma(self, stream: Stream, shape: Any, rate: Any) -> Array:
@@ -123,7 +123,7 @@ class PlainVariates:
     def hidden_count(self, stream: Stream, w: Any, offset: Any, count: Any = -1) -> Array:
         """By a table of the probabilities, up to where they are less than e^−40 of the largest."""
         parts = [np.broadcast_to(each, stream.shape).ravel() for each in (w, offset, count)]
-        drawn = [self._hidden_count(float(w), float(a), int(m)) for w, a, m in zip(*parts)]
+        drawn = [self._hidden_count(float(w), float(a), int(m)) for w, a, m in zip(*parts, strict=True)]
         return np.array(drawn, np.int64).reshape(stream.shape)
 
     def _hidden_count(self, w: float, a: float, m: int) -> int:
@@ -148,7 +148,7 @@ class PlainVariates:
         )
         total = p.sum(axis=-1, keepdims=True)
         p = np.where(total > 0, p, 1.0) / np.where(total > 0, total, p.shape[-1])
-        whole = np.ones(stream.shape[:axis] + (1,) + stream.shape[axis + 1 :], np.int64)
+        whole = np.ones((*stream.shape[:axis], 1, *stream.shape[axis + 1 :]), np.int64)
         n = np.moveaxis(np.asarray(n, np.int64) * whole, axis, -1)[..., 0]
         return np.ascontiguousarray(np.moveaxis(self.generator.multinomial(n, p), -1, axis))
 
