@@ -129,6 +129,7 @@ class Verbs:
         parallel: int = 1,
         save: str | Path | None = None,
         minutes: float | None = 5.0,
+        engine: str = "fast",
     ) -> Draws:
         """Run chains and keep draws of the nodes in ``keep`` (if left out, all latent nodes that
         are not given). Of data with missing cells, the imputed counts can be kept too; of
@@ -146,12 +147,17 @@ class Verbs:
         that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
         if there are none. With ``save`` it is always raised, and says how to go on. SIGTERM and
         SIGHUP do the same.
+
+        ``engine="reference"`` draws from the same law in plain numpy (`pgbn.reference`), for small
+        data and where numba is not installed. It shows no progress, and its random numbers are
+        others. ``save``, ``executor``, ``threads``, ``parallel``, ``callback`` and ``layer1`` are
+        rejected with it.
         """
         from pgbn.engine.run.sampling import sample
 
         return sample(
             self._network, data, burn_in, draws, thin, chains, seed, keep, progress, layer1,
-            threads, callback, executor, given, coords, parallel, save, minutes,
+            threads, callback, executor, given, coords, parallel, save, minutes, engine,
         )  # fmt: skip
 
     def infer(

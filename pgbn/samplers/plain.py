@@ -123,7 +123,9 @@ class PlainVariates:
     def hidden_count(self, stream: Stream, w: Any, offset: Any, count: Any = -1) -> Array:
         """By a table of the probabilities, up to where they are less than e^−40 of the largest."""
         parts = [np.broadcast_to(each, stream.shape).ravel() for each in (w, offset, count)]
-        drawn = [self._hidden_count(float(w), float(a), int(m)) for w, a, m in zip(*parts, strict=True)]
+        drawn = [
+            self._hidden_count(float(w), float(a), int(m)) for w, a, m in zip(*parts, strict=True)
+        ]
         return np.array(drawn, np.int64).reshape(stream.shape)
 
     def _hidden_count(self, w: float, a: float, m: int) -> int:
@@ -159,6 +161,24 @@ class PlainVariates:
         chosen = np.zeros(stream.shape, np.int64)
         np.put_along_axis(chosen, first, 1, axis)
         return chosen
+
+    def states(self, log_weight: Array, moves: Array) -> Array:
+        """Hidden states z of a Markov chain, zeros with a single 1 along the last axis, from the
+        logarithms of F (time, …, k) and from P (time, …, from, to): forward, α_t(k) ∝ F_t(k) Σ_l
+        α_{t−1}(l) P_t(l, k); backward, z_t ~ α_t(k) P_{t+1}(k, z_{t+1})."""
+        fit = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))
+        filtered = [fit[0] * moves[0, ..., 0, :]]
+        for weight, move in zip(fit[1:], moves[1:], strict=True):
+            last = filtered[-1] / filtered[-1].sum(axis=-1, keepdims=True)
+            filtered.append(weight * (last[..., None] * move).sum(axis=-2))
+        drawn: list[Array] = []
+        for t in reversed(range(len(fit))):
+            weight = filtered[t]
+            if drawn:
+                weight = weight * (moves[t + 1] * drawn[-1][..., None, :]).sum(axis=-1)
+            with np.errstate(divide="ignore"):
+                drawn.append(self.categorical(Stream(0, weight.shape), np.log(weight), -1))
+        return np.stack(drawn[::-1]).astype(np.float64)
 
     # ---- linear predictors ----------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pgbn.checks import check_path, thread_count
 from pgbn.engine.data.coords import Coords, check_coords, read_coords
 from pgbn.engine.data.indexes import bind_indexes
+from pgbn.engine.run.by_reference import check_engine, sample_reference
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.given import hold_some
@@ -67,13 +68,18 @@ def sample(
     parallel: int = 1,
     save: str | Path | None = None,
     minutes: float | None = 5.0,
+    engine: str = "fast",
 ) -> Draws:
     """See `pgbn.Network.sample`."""
+    by_reference = check_engine(engine, save=save, executor=executor, threads=threads,
+                                parallel=parallel, callback=callback, layer1=layer1)  # fmt: skip
     network, data = bind_indexes(network, data)
     network, held = hold_some(network, given, data)
     kept = read_keep(network, keep)
     check_coords(network, coords, network.sizes)
     plan = RunPlan(burn_in, draws, thin, chains, seed, kept.names, parallel, kept.json())
+    if by_reference:
+        return sample_reference(network, data, plan, held, coords)
     check_callback(callback)
     if executor is not None and parallel != 1:  # chains side by side have threads of their own
         raise DataError(f"parallel={parallel!r}, executor={executor!r}: give one of them")
