@@ -12,10 +12,11 @@ Cong & Chen 2015), made general:
 
 The rules of each type (`pgbn.nodes.rules`) say what a node tells its slots, and how it is drawn.
 The network (`pgbn.network`) brings every slot to a sum of products, y = Σ_terms c Σ_contracted Π
-factors, and derives the order of the steps. `pgbn.reference_arrays` evaluates such sums with
-einsum. What remains is here. `pgbn.engine` draws from the same law by compiled kernels, much faster.
+factors, and derives the order of the steps. `pgbn.reference_arrays` evaluates such sums by einsum.
+What remains is here. `pgbn.engine` draws from the same law by compiled kernels, much faster.
 
-``net.sample(data, engine="reference")`` runs it, without a compiler. All of the language is covered.
+``net.sample(data, engine="reference")`` runs it, without a compiler. It covers all operations, but
+data must be arrays that fit into memory: no `pgbn.Corpus`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def check_engine(engine: Any, **options: Any) -> bool:
     if engine not in ("fast", "reference"):
         raise DataError(f"engine={engine!r:.60}: must be 'fast' or 'reference'")
     for name, value in options.items() if engine == "reference" else ():
-        if value not in (None, 1, "auto"):
+        if value not in (None, "auto") and (name, value) != ("parallel", 1):
             raise DataError(
                 f"{name}={value!r:.60}: engine='reference' runs small data in memory, one chain "
                 f"after another, and has no {name}=; leave it out, or take engine='fast'"
