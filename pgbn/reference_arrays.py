@@ -50,7 +50,7 @@ class WholeArrays:
         out, named = (R, *out), {dim for _, dims in arrays for dim in dims}
         same = [(np.ones(self.sizes[dim]), (dim,)) for dim in (*out, *over) if dim not in named]
         number = {dim: i for i, dim in enumerate({*out, *over, *named})}
-        parts = [
+        parts: list[Any] = [
             part for array, dims in (*arrays, *same) for part in (array, [*map(number.get, dims)])
         ]
         return np.asarray(np.einsum(*parts, [*map(number.get, out)], optimize=True))
@@ -90,7 +90,7 @@ class WholeArrays:
         value = self.values[factor.name]
         return value[:, *self.places(factor)] if factor.lookups else value, (R, *factor.dims)
 
-    def places(self, factor: Factor) -> tuple[Array, ...]:
+    def places(self, factor: Factor) -> tuple[Any, ...]:
         """theta[author]: which entry every row reads, as an index into all entries."""
         looked, out = {lookup.dim: lookup for lookup in factor.lookups}, []
         for dim in factor.entries:
@@ -190,7 +190,7 @@ class WholeArrays:
         coupled = coupled_dims(connections, node)
         kept = tuple(dim for dim in node.axes if dim not in (*coupled, *node.sums_over))
         shape = [self.sizes[dim] if dim in kept else 1 for dim in node.axes]
-        terms = [(node, kept)]
+        terms: list[tuple[Node, tuple[str, ...]]] = [(node, kept)]
         for child in connections.children[name].values():
             here = names_in(factors_of(connections, name, child)[0])
             terms.append((child, tuple(here[dim] for dim in kept)))

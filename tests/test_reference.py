@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -162,13 +161,12 @@ def _joint_bits(stream: Stream, matrix: Array, vector: Array, odds: Array, value
 
 
 @pytest.fixture
-def nothing_random(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nothing_random(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, function in FIXED.items():
         monkeypatch.setattr(vectorised, name, function)
     monkeypatch.setattr("pgbn.nodes.normal.joint_normal", _joint_mean)
     for module in ("bernoulli", "logit_bernoulli"):
         monkeypatch.setattr(f"pgbn.nodes.{module}.binary_field", _joint_bits)
-    yield
 
 
 def engine_chain(network: pgbn.Network, sizes: dict[str, int]) -> Chain:
@@ -209,8 +207,6 @@ def _beside(chain: Chain, name: str, part: Array) -> Array:
     """An array beside a node, perhaps of size 1 along some dims or without them, as a whole one."""
     program, stored = chain.program, chain.program.storage[name]
     if part.ndim < len(program.shape4[name]):  # (R, *dims of the exposure)
-        dims = chain.network.wiring.rules
-        del dims
         kept = [d for d in stored if d not in chain.network[name].sums_over]
         shape = [program.sizes[d] if d in kept else 1 for d in stored]
     else:
@@ -243,7 +239,8 @@ def differences(name: str) -> dict[str, float]:
 @pytest.mark.parametrize("name", EVERY)
 def test_evidence_and_posteriors_are_those_of_the_engine(name: str) -> None:
     found = differences(name)
-    assert found and max(found.values()) < 1e-10, found
+    assert found
+    assert max(found.values()) < 1e-10, found
 
 
 # ---- planted mistakes ---------------------------------------------------------------------------
@@ -289,14 +286,14 @@ def _z(one: Array, other: Array) -> float:
 
 
 def _against_engine(network: pgbn.Network, data: Any, draws: int, **given: Any) -> dict[str, float]:
-    runs = [network.sample(data, 200, draws, progress=False, seed=3, engine=engine, **given)
+    runs = [network.sample(data, 100, draws, progress=False, seed=3, engine=engine, **given)
             for engine in ("reference", "fast")]  # fmt: skip
     return {name: _z(*(_score(run, name) for run in runs)) for name in runs[0]}
 
 
 def test_posterior_means_are_those_of_the_engine() -> None:
     network = pgbn.zoo.pfa(2, 0.5, p_prior=(3, 3), c0_prior=(3, 3), gamma0_prior=(3, 3))
-    found = _against_engine(network, _data(), 1000)
+    found = _against_engine(network, _data(), 600)
     assert max(map(abs, found.values())) < 4, found
 
 
@@ -313,25 +310,31 @@ def test_missing_cells_and_given_nodes_have_the_law_of_the_engine() -> None:
     network = pgbn.zoo.pfa(2, 0.5, p_prior=(3, 3), c0_prior=(3, 3), gamma0_prior=(3, 3))
     x = _data()["x"]
     masked = np.ma.masked_array(x, np.arange(x.size).reshape(x.shape) % 4 == 1)
-    found = _against_engine(network, {"x": masked}, 600, keep=["x", "theta1", "p2"])
+    found = _against_engine(network, {"x": masked}, 400, keep=["x", "theta1", "p2"])
     phi = np.random.default_rng(1).dirichlet(np.ones(6), 2)
     found |= {f"{name}, given": z for name, z in
-              _against_engine(network, {"x": x}, 600, given={"phi1": phi}).items()}  # fmt: skip
+              _against_engine(network, {"x": x}, 400, given={"phi1": phi}).items()}  # fmt: skip
     assert max(map(abs, found.values())) < 4, found
 
 
 def test_draws_are_those_of_a_seed_and_have_the_usual_form() -> None:
     network, theta = pgbn.zoo.pfa(2), "theta1"
-    keep = {theta: network[theta], "rate": network["phi1"] @ network[theta]}
     one, again, other = (
-        network.sample(_data(), 3, 4, 2, 2, seed, keep, engine="reference") for seed in (1, 1, 2)
+        network.sample(_data(), 3, 4, 2, 2, seed, engine="reference") for seed in (1, 1, 2)
     )
-    assert one[theta].shape == (2, 4, 5, 2) and one.dims["rate"][:2] == ("chain", "draw")
-    assert np.array_equal(one[theta], again[theta]) and not np.array_equal(one[theta], other[theta])
-    whole = np.einsum("cdkv,cdjk->cdjv", *(network.sample(_data(), 3, 4, engine="reference")[n]
-                                           for n in ("phi1", theta)))  # fmt: skip
-    rate = network.sample(_data(), 3, 4, keep=keep, engine="reference")["rate"]
-    assert np.allclose(np.moveaxis(rate, -1, -2) if rate.shape != whole.shape else rate, whole)
+    assert one[theta].shape == (2, 4, 5, 2)
+    assert np.array_equal(one[theta], again[theta])
+    assert not np.array_equal(one[theta], other[theta])
+
+
+def test_expressions_are_kept_with_the_draws_that_they_are_made_of() -> None:
+    network = pgbn.zoo.pfa(2)
+    keep = {name: network[name] for name in ("phi1", "theta1")}
+    keep["rate"] = network["phi1"] @ network["theta1"]  # type: ignore[assignment]
+    draws = network.sample(_data(), 3, 4, keep=keep, engine="reference")
+    assert draws.dims["rate"] == ("chain", "draw", "term", "doc")
+    made = np.einsum("cdkv,cdjk->cdvj", draws["phi1"], draws["theta1"])
+    assert np.allclose(draws["rate"], made)
 
 
 @pytest.mark.parametrize(
@@ -383,4 +386,5 @@ def test_all_but_kernels_works_without_numba() -> None:
         [sys.executable, "-c", WITHOUT_NUMBA], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
-    assert "pip install numba" in run.stdout and "engine='reference'" in run.stdout
+    assert "pip install numba, or" in run.stdout
+    assert "engine='reference'" in run.stdout

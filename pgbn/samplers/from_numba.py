@@ -8,9 +8,32 @@ All modules can then be imported, so that networks can be declared, explained an
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgbn.errors import PgbnError
+
+__all__ = [
+    "IS_INSTALLED",
+    "AttributeTemplate",
+    "NumbaError",
+    "binding",
+    "carray",
+    "cfunc",
+    "cgutils",
+    "event",
+    "get_or_insert_function",
+    "infer_getattr",
+    "intrinsic",
+    "ir",
+    "is_jitted",
+    "lower_getattr_generic",
+    "models",
+    "numba",
+    "overload",
+    "register_model",
+    "types",
+    "without_compiler",
+]  # fmt: skip
 
 
 class _StandIn:
@@ -29,15 +52,12 @@ class _StandIn:
 try:
     import llvmlite
     import numba
+
+    IS_INSTALLED = True
 except ImportError:
     IS_INSTALLED = False
-    absent: Any = _StandIn()
-    numba = binding = ir = carray = cfunc = types = cgutils = event = absent
-    get_or_insert_function = NumbaError = AttributeTemplate = absent
-    infer_getattr = intrinsic = is_jitted = lower_getattr_generic = models = absent
-    overload = register_model = absent
-else:
-    IS_INSTALLED = True
+
+if TYPE_CHECKING or IS_INSTALLED:
     from llvmlite import binding, ir
     from numba import carray, cfunc, types  # type: ignore[attr-defined]
     from numba.core import cgutils, event
@@ -46,6 +66,10 @@ else:
     from numba.core.typing.templates import AttributeTemplate
     from numba.extending import infer_getattr, intrinsic, is_jitted, lower_getattr_generic
     from numba.extending import models, overload, register_model
+else:
+    numba = binding = ir = carray = cfunc = types = cgutils = event = _StandIn()
+    get_or_insert_function = NumbaError = AttributeTemplate = infer_getattr = _StandIn()
+    intrinsic = is_jitted = lower_getattr_generic = models = overload = register_model = _StandIn()
 
 
 def without_compiler(function: Callable[..., Any]) -> Callable[..., Any]:
