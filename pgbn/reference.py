@@ -4,13 +4,13 @@ A network is a graph of nodes. A node has slots, as a Gamma has a shape and a ra
 nodes stand in sums of products. One sweep is Algorithm 1 of the Poisson gamma belief network (Zhou,
 Cong & Chen 2015), made general:
 
-    upward     Every node tells what stands in its slots a count m and an exposure q: the likelihood
+    upward     Every node sends what stands in its slots a count m and an exposure q: the likelihood
                λ^m e^{−qλ} of a value λ. A count of a sum is shared out among the summands by a
                multinomial. The counts of a gamma that is integrated out become tables of a Chinese
                restaurant, which are counts for its shape.
     downward   Every node adds up the evidence that it received, and is drawn given it.
 
-The rules of each type (`pgbn.nodes.rules`) say what a node tells its slots, and how it is drawn.
+The rules of each type (`pgbn.nodes.rules`) say what a node sends to its slots, and how it is drawn.
 The network (`pgbn.network`) brings every slot to a sum of products, y = Σ_terms c Σ_contracted Π
 factors, and derives the order of the steps. `pgbn.reference_arrays` evaluates such sums by einsum.
 What remains is here. `pgbn.engine` draws from the same law by compiled kernels, much faster.
@@ -33,11 +33,11 @@ from pgbn.network.steps import Step
 from pgbn.network.terms import LATER
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.categorical import choices
-from pgbn.nodes.rules.evidence import QUADRATIC, Evidence
 from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules.types import QUADRATIC, Evidence
 from pgbn.reference_arrays import WHOLE, Array, R, WholeArrays
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 
 
 class Reference(WholeArrays):
@@ -63,7 +63,7 @@ class Reference(WholeArrays):
             else:
                 self.draw(step)
 
-    # ---- upward: every node tells its slots -----------------------------------------------
+    # ---- upward: every node sends evidence -----------------------------------------------
 
     def send(self, node: Node) -> None:
         """Draw the counts that a node sends, and share them out among what stands in its slots."""
@@ -89,22 +89,22 @@ class Reference(WholeArrays):
             wide = {name: value.reshape(stream.shape) for name, value in given.items()}
             counts[~cells], counts[cells] = 0, np.ravel(link.counts(stream=stream, **wide))
         if node.name in self.missing and (node.name, link.slot) in self.wiring.rules:
-            rate = self.slot(node, link.slot) * self.tell(node, link.slot, "exposure")
+            rate = self.slot(node, link.slot) * self.evidence(node, link.slot, "exposure")
             imputed = vectorised.poisson(self.stream(node), self.wide(node, rate))
             counts = np.where(self.missing[node.name], imputed.reshape(data.shape), counts)
         return counts
 
     def send_drawn(self, node: Node, slot: str) -> None:
-        """Draw what a rule tells a slot. The rows of a node in time come from last to first, each
+        """Draw what a rule sends to a slot. Rows of a node in time come from last to first, each
         given the counts that later rows sent to it."""
         rule, shape = self.wiring.rules[node.name, slot], self.values[node.name].shape
         self.from_later[node.name] = np.zeros(shape, np.int64)
         count, exposure = np.zeros(shape), np.zeros(shape)
         for part in reversed(self.parts(node)):
-            told = self.ask(rule.count, node, part)
-            if isinstance(told, Evidence):
-                told, exposure[part] = told.count, self.narrow(node, told.exposure, part)
-            count[part] = self.narrow(node, told, part)
+            sent = self.ask(rule.count, node, part)
+            if isinstance(sent, Evidence):
+                sent, exposure[part] = sent.count, self.narrow(node, sent.exposure, part)
+            count[part] = self.narrow(node, sent, part)
             if not rule.is_quadratic:
                 here = np.zeros(shape, np.int64)
                 here[part] = count[part]
@@ -135,7 +135,7 @@ class Reference(WholeArrays):
                     pair = (node.name, name)
                     self.counts[pair] = self.counts.get(pair, 0) + received
 
-    # ---- what a node receives, and what it tells ------------------------------------------
+    # ---- what a node receives, and what it sends ------------------------------------------
 
     def count(self, name: str) -> Array:
         """The counts that a node received: those that were sent, and those that are computed."""
@@ -143,8 +143,8 @@ class Reference(WholeArrays):
         total += sum(n for (_, parent), n in self.counts.items() if parent == name)
         for source in self.wiring.sources[name]:
             if not source.is_delivered:
-                told = (self.tell(source.child, source.slot, "count"), (R, *source.child.axes))
-                total += self.entries(source.factor, self.sum(source.factor.dims, told))
+                sent = (self.evidence(source.child, source.slot, "count"), (R, *source.child.axes))
+                total += self.entries(source.factor, self.sum(source.factor.dims, sent))
         return total
 
     def exposure(self, name: str) -> Array:
@@ -152,28 +152,28 @@ class Reference(WholeArrays):
         from row t + lag: after as many rounds as there are rows, all have what they receive."""
         node, own = self.nodes[name], np.zeros(self.values[name].shape)
         for source in self.wiring.sources[name]:
-            own += self.heard(source, self.tell(source.child, source.slot, "exposure"))
+            own += self.through(source, self.evidence(source.child, source.slot, "exposure"))
         total = own
         for slot, rule in self.wiring.connections.rules_of(node).items():
             polynomial = self.wiring.polynomials[name, slot]
             lagged = [(term, factor) for term in polynomial.terms if term.phase == LATER
                       for factor in term.factors if factor.previous]  # fmt: skip
             for _ in range(self.sizes[polynomial.along] if polynomial.along else 0):
-                told, total = self.tell(node, slot, "exposure", exposure=total), own
+                sent, total = self.evidence(node, slot, "exposure", exposure=total), own
                 for term, before in lagged:
-                    found = self.heard(Source(node, slot, rule, polynomial, term, before), told)
+                    found = self.through(Source(node, slot, rule, polynomial, term, before), sent)
                     total = total + self.moved(node, found, -term.lag)
         return total
 
-    def heard(self, source: Source, told: Array) -> Array:
-        """The exposure of a factor: what the child tells, times the other factors of the term."""
+    def through(self, source: Source, sent: Array) -> Array:
+        """The exposure of a factor: what the child sends, times the other factors of the term."""
         child, term, factor = source.child, source.term, source.factor
         others = self.factors(child, source.slot, term, but=factor)
-        seen = self.sum(factor.dims, (told, (R, *child.axes)), *others, over=term.contracted)
+        seen = self.sum(factor.dims, (sent, (R, *child.axes)), *others, over=term.contracted)
         return self.exposed(factor, seen)
 
-    def tell(self, node: Node, slot: str, part: str, **given: Array) -> Array:
-        """The "count" or the "exposure" that a node tells a slot, at all cells: drawn before, a
+    def evidence(self, node: Node, slot: str, part: str, **given: Array) -> Array:
+        """The "count" or the "exposure" that a node sends to a slot, at all cells: drawn before, a
         number, a quantity by its name, or a function of some."""
         rule, shape = self.wiring.rules[node.name, slot], self.values[node.name].shape
         found = getattr(rule, part)
@@ -185,12 +185,12 @@ class Reference(WholeArrays):
             found = self.quantity(node, found)
         return self.known(node, slot, np.broadcast_to(found, shape))
 
-    def known(self, node: Node, slot: str, told: Array) -> Array:
+    def known(self, node: Node, slot: str, sent: Array) -> Array:
         """Nothing at missing cells: what is imputed is evidence about the rate alone."""
         link = find_link(node)
         if node.name not in self.missing or link is None or link.slot == slot:
-            return told
-        return np.where(self.missing[node.name], 0, told)
+            return sent
+        return np.where(self.missing[node.name], 0, sent)
 
     def quantity(self, node: Node, name: str) -> Array:
         """What a rule may name: value, count, exposure, or a slot."""
@@ -219,9 +219,9 @@ class Reference(WholeArrays):
         """Draw a node: all of it; rows in time, the first one first; hidden states in time; or one
         entry after another, each with what was drawn with this entry integrated out."""
         node = self.nodes[step.node]
-        if step.in_turn is not None:
-            for number in range(self.sizes[step.in_turn.dim]):
-                for name, dim in step.in_turn.members.items():
+        if step.sequential is not None:
+            for number in range(self.sizes[step.sequential.dim]):
+                for name, dim in step.sequential.members.items():
                     self.draw_part(self.nodes[name], self.parts(self.nodes[name], dim)[number])
         elif isinstance(node, Latent) and node.finite and len(self.parts(node)) > 1:
             self.draw_states(node)
@@ -232,7 +232,7 @@ class Reference(WholeArrays):
     def draw_part(self, node: Node, part: Any) -> None:
         """Draw by the rule of a node: new parameters of its family, or the values of a kernel."""
         rule = self.wiring.draws[node.name]
-        if rule.kernel and rule.hears and rule.kind == QUADRATIC:
+        if rule.kernel and rule.receives and rule.kind == QUADRATIC:
             self.put(node, WHOLE, self.draw_jointly(node))
         elif rule.kernel:
             self.put(node, part, self.ask(rule.posterior, node, part))
@@ -272,8 +272,8 @@ class Reference(WholeArrays):
         copies, size = len(before), before[0].size
         vector, matrix = np.zeros((copies, size)), np.zeros((copies, size, size))
         for child, slot in {(s.child, s.slot) for s in self.wiring.sources[node.name]}:
-            told = [self.tell(child, slot, part) for part in ("count", "exposure")]
-            kappa, omega = (each.reshape(copies, -1) for each in told)
+            sent = [self.evidence(child, slot, part) for part in ("count", "exposure")]
+            kappa, omega = (each.reshape(copies, -1) for each in sent)
             psi = []
             for x in (np.zeros(size), *np.eye(size)):
                 self.values[node.name] = np.broadcast_to(x.reshape(before.shape[1:]), before.shape)

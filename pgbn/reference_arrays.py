@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.network.kernels import coupled_dims, factors_of, names_in
 from pgbn.network.network import Network
-from pgbn.network.terms import FIRST, Earlier, Factor, Operation, Term
+from pgbn.network.terms import FIRST, Factor, Lagged, Operation, Term
+from pgbn.network.wiring import coupled_dims, factors_of, names_in
 from pgbn.nodes.base import Latent, Node
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 
 Array = NDArray[Any]
 Named = tuple[Any, tuple[str, ...]]  # an array and the names of its axes
@@ -97,7 +97,7 @@ class WholeArrays:
             lookup = looked.get(dim)
             dims = (dim,) if lookup is None else lookup.dims
             numbers = np.arange(self.sizes[dims[0]])
-            if isinstance(lookup, Earlier):  # some rows before
+            if isinstance(lookup, Lagged):  # some rows before
                 numbers = np.maximum(numbers - lookup.lag, 0)
             elif lookup is not None:
                 numbers = self.network.indexes[lookup.name]

@@ -12,8 +12,6 @@ from typing import TextIO
 from pgbn.checks import thread_count
 from pgbn.errors import DataError
 
-__all__ = ["__version__", "show_versions"]
-
 __version__ = "0.1.0"
 
 _NEEDED = ("numpy", "scipy", "numba", "llvmlite", "networkx", "pydantic")
@@ -60,9 +58,9 @@ def _version_of(package: str) -> str:
 
 def _processor() -> str:
     """The machine, and the processor as the compiler of the kernels names it."""
-    from pgbn.samplers.from_numba import IS_INSTALLED, binding
-
-    if not IS_INSTALLED:
+    try:
+        from llvmlite import binding
+    except ImportError:
         return f"{platform.machine()}, without numba"
     features = binding.get_host_cpu_features()
     known = " ".join(name for name in _INSTRUCTIONS if features.get(name))

@@ -23,11 +23,11 @@ from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.generate import to_axes
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Latent
-from pgbn.nodes.rules.evidence import Evidence
+from pgbn.nodes.rules.types import Evidence
 from pgbn.reference import Reference
 from pgbn.samplers import vectorised
 from pgbn.samplers.plain import PlainVariates
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing.geweke import GewekeResult, joint_test
 from tests.helpers.models import sizes_of, zoo_models
 from tests.helpers.own_edges import Carried
@@ -253,15 +253,15 @@ def test_a_missing_table_draw_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_exposure_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Reference.heard
-    monkeypatch.setattr(Reference, "heard", lambda *args: 0.8 * right(*args))
+    right = Reference.through
+    monkeypatch.setattr(Reference, "through", lambda *args: 0.8 * right(*args))
     assert joint("gamma_markov_chain", 2000, 4).worst > 6
 
 
 @pytest.mark.usefixtures("nothing_random")
 def test_a_slightly_wrong_exposure_differs_from_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Reference.heard
-    monkeypatch.setattr(Reference, "heard", lambda *args: (1 + 1e-8) * right(*args))
+    right = Reference.through
+    monkeypatch.setattr(Reference, "through", lambda *args: (1 + 1e-8) * right(*args))
     assert max(differences("pgbn, T=2").values()) > 1e-10
 
 

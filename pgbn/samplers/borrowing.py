@@ -11,8 +11,6 @@ from typing import Any, ClassVar
 
 from numba.core import ir, types
 
-__all__ = ["borrows", "without_counters"]
-
 
 def borrows(state: Any) -> bool:
     """Whether a function whose types are known neither makes arrays nor keeps them."""

@@ -20,7 +20,6 @@ try:
 except ImportError:  # a numba that is built otherwise inside: its own way takes longer to compile
     Kernel = None  # type: ignore[assignment, misc]
 
-__all__ = ["njit"]
 
 _said: list[str] = []
 

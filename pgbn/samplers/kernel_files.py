@@ -19,8 +19,6 @@ from typing import Any
 
 from numba.core.caching import IndexDataCacheFile
 
-__all__ = ["KernelFiles", "kernel_stamp"]
-
 _SAMPLERS = Path(__file__).parent
 _IMPORT = re.compile(r"^ *(?:from|import) +pgbn\.samplers([\w.]*)(?: +import +([\w, ]*))?", re.M)
 

@@ -29,8 +29,6 @@ from pgbn.samplers.borrowing import borrows, without_counters
 from pgbn.samplers.typed_once import Lowering, Types
 from pgbn.samplers.uninterrupted import uninterrupted
 
-__all__ = ["Kernel"]
-
 
 class Kernel(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
     """A dispatcher for callers in Python, which shows callers in kernels its `linked` twin.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, log_ndtr, ndtr, wrightomega
 
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 
 Array = NDArray[Any]
 

@@ -15,8 +15,6 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NopythonTypeInference
 
-__all__ = ["Lowering", "Types"]
-
 
 def _are_plain(kinds: Any) -> bool:
     return all(isinstance(each, types.Number | types.Array) for each in kinds)

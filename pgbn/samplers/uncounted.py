@@ -18,8 +18,6 @@ from pgbn.samplers.from_numba import (
     types,
 )
 
-__all__ = ["keep", "uncounted"]
-
 _ADDRESS = ir.IntType(8).as_pointer()
 
 
