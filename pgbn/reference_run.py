@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import Cells, read_data
+from pgbn.engine.data.cells import read_data
 from pgbn.engine.data.coords import bind_indexes, check_coords, read_coords
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.data.value_checks import check_possible
 from pgbn.engine.run.chain import check_imputed
 from pgbn.engine.run.draws import Draws

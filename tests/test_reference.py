@@ -31,6 +31,7 @@ from pgbn.samplers.random import Stream
 from pgbn.testing.geweke import GewekeResult, joint_test
 from tests.helpers.models import sizes_of, zoo_models
 from tests.helpers.own_edges import Carried
+from tests.helpers.random_networks import SIZES, draft
 from tests.helpers.wider_models import wider_models
 
 Array = NDArray[Any]
@@ -110,6 +111,25 @@ def test_the_joint_distribution_stays(name: str) -> None:
 def test_the_joint_distribution_stays_at_full_power(name: str) -> None:
     result = joint(name, 20_000, 8, seed=2)
     assert result.worst < 4.5, str(result)
+
+
+def joint_of_case(number: int, copies: int) -> float:
+    """The largest |z| of a random network of the whole language; 0 if the network is rejected."""
+    network = draft(number).network
+    if network is None:
+        return 0.0
+    sizes = {dim: size for dim, size in SIZES.items() if dim in network.dims}
+    return joint_test(Replicates(network, sizes, copies, number), 3).worst  # type: ignore[arg-type]
+
+
+def test_random_networks_keep_their_joint_distribution() -> None:
+    assert max(joint_of_case(number, 200) for number in range(25)) < 4.5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(300))
+def test_a_random_network_keeps_its_joint_distribution(number: int) -> None:
+    assert joint_of_case(number, 3000) < 5
 
 
 # ---- the same numbers as the engine, where nothing is random -----------------------------------
