@@ -46,7 +46,7 @@ def trained():
 @pytest.mark.parametrize("depth", [1, 2])
 def test_the_joint_distribution(depth):
     network = mild_pgbn(depth, "boxes")
-    result = geweke(network, sizes_of(network), 20_000, 6, seed=1)
+    result = geweke(network, sizes_of(network), 4_000, 6, seed=1)
     assert result.worst < 4, result
     assert not check_conjugacy(network, sizes_of(network)).failures
 
