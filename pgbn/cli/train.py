@@ -161,9 +161,9 @@ def has_twins_to_merge(folder: Path) -> bool:
 
 def untwin(folder: Path, threads: int | None, executor: Executor | None = None) -> None:
     """Merge the twins of a model's upper layers, train on, and save it in its place."""
-    from pgbn.engine.run.stopping import stop_gently
     from pgbn.evaluation.layer_quality import SWEEPS, without_twins
     from pgbn.storage.folders import open_saved, save
+    from pgbn.storage.stopping import stop_gently
     from pgbn.storage.writing import writing
     from pgbn.training.growing import Progress
     from pgbn.training.layerwise import train_layerwise

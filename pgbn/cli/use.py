@@ -47,7 +47,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
         if body["kind"] == KIND:
             found |= {**checkpoint_facts(content), "resume": f"pgbn resume {model}"}
         elif body["kind"] == RUN:
-            found |= {**run_facts(content["object"]), "resume": f"pgbn resume {model}"}
+            found |= {**run_facts(content), "resume": f"pgbn resume {model}"}
         elif body["kind"] == "draws":
             keys = ("shapes", "attributes", "interrupted")
             found |= {key: content["object"][key] for key in keys}

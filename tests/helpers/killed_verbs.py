@@ -20,11 +20,11 @@ from pgbn.cli.train import has_twins_to_merge, to_merge, untwin
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.run_plan import RunPlan
 from pgbn.engine.run.sampling import resume_sampling, sample_saved
-from pgbn.engine.run.stopping import Timing
 from pgbn.evaluation import layer_quality
 from pgbn.report.page import write_report
 from pgbn.storage import build
 from pgbn.storage.archive import is_archive, read_manifest
+from pgbn.storage.runner import Timing
 from tests.helpers.killed_trainer import data
 
 __all__ = ["VERBS", "prepare"]

@@ -22,12 +22,13 @@ from pgbn.engine.data.coords import term_labels
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.run_store import KIND as RUN
 from pgbn.engine.run.sampling import resume_sampling
-from pgbn.engine.run.stopping import Timing, stop_gently
 from pgbn.errors import DataError, StorageError, notify
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.storage import folders, writing
 from pgbn.storage.archive import MANIFEST, Files, check_loadable, read_manifest
 from pgbn.storage.folders import check_kept, read_folder, read_kept
+from pgbn.storage.runner import Timing
+from pgbn.storage.stopping import stop_gently
 from pgbn.training.checkpoints.format import (
     COLUMNS,
     KIND,

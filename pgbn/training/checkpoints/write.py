@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from pgbn.checks import check_place
 from pgbn.engine.run.progress import check_callback
-from pgbn.engine.run.stopping import Rhythm, Timing
 from pgbn.samplers.executor import Executor
 from pgbn.storage import writing
 from pgbn.storage.folders import Kept, kept_arrays
+from pgbn.storage.runner import Rhythm, Timing
 from pgbn.training.checkpoints.format import (
     COLUMNS,
     DATA,

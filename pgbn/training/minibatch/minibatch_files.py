@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_place, is_integral
-from pgbn.engine.run.stopping import Rhythm, Timing
 from pgbn.errors import DataError, StorageError
 from pgbn.network.network import Network
 from pgbn.storage import folders
 from pgbn.storage.archive import Files, is_archive, read_manifest, register_unloadable
+from pgbn.storage.runner import Rhythm, Timing
 from pgbn.storage.writing import as_json, write, writing
 from pgbn.training.averages import Means
 from pgbn.training.growing import kept_nodes

@@ -20,11 +20,11 @@ from pgbn.checks import check_flag, check_integer, is_finite_number
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.coords import same_labels, term_labels
 from pgbn.engine.run.progress import check_callback
-from pgbn.engine.run.stopping import stop_gently
 from pgbn.errors import DataError, notify, tell
 from pgbn.samplers.executor import executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.storage.blocks import Corpus
+from pgbn.storage.stopping import stop_gently
 from pgbn.training.averages import Means
 from pgbn.training.growing import family_of, kept_nodes
 from pgbn.training.kept_draws import is_kept

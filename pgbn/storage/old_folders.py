@@ -1,0 +1,27 @@
+"""Manifests of earlier versions in today's form: every converter is here.
+
+Unfinished work has the content {"settings": what was asked for, "object": where it stands}
+(`pgbn.storage.runner`). Earlier versions had a form for each kind of work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def converted(body: dict[str, Any]) -> dict[str, Any]:
+    """A manifest as this version writes it."""
+    content = body["content"]
+    place = content.get("object")
+    if body["kind"] == "run" and isinstance(place, dict) and "plan" in place:
+        return _with(body, place["plan"], _without(place, "plan"))
+    return body
+
+
+def _with(body: Mapping[str, Any], settings: Any, place: Any) -> dict[str, Any]:
+    return {**body, "content": {"settings": settings, "object": place}}
+
+
+def _without(entries: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in entries.items() if name not in names}
