@@ -137,13 +137,15 @@ class Runner:
         return self.body is not None and self.body["kind"] == self.kind
 
     def other_setting(self) -> str | None:
-        """The name of a setting that the work in the folder has otherwise, "" if it has none."""
+        """The name of a setting that the folder's work has otherwise; "" if it has none at all, or
+        more than these. None: it is the same work."""
         assert self.body is not None
         assert self.settings is not None
         found = settings_of(self.body, self.kind)
         if found == self.settings:
             return None
-        return next((key for key in self.settings if found.get(key) != self.settings[key]), "")
+        others = (key for key in self.settings if found.get(key) != self.settings[key])
+        return next(others, "") if found else ""
 
     def resume(self) -> dict[str, Any]:
         """Where the last commit stands. The next ones keep its arrays."""
