@@ -37,7 +37,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
     """
     from pgbn.engine.run.run_store import KIND as RUN
     from pgbn.engine.run.run_store import run_facts
-    from pgbn.training.checkpoints.format import KIND, checkpoint_facts
+    from pgbn.training.checkpoints import KIND, checkpoint_facts
     from pgbn.training.trained import unwrapped
 
     def read(body: Mapping[str, Any], files: Any) -> dict[str, Any]:

@@ -16,9 +16,19 @@ def converted(body: dict[str, Any]) -> dict[str, Any]:
     place = content.get("object")
     if body["kind"] == "run" and isinstance(place, dict) and "plan" in place:
         return _with(body, place["plan"], _without(place, "plan"))
+    if body["kind"] == "checkpoint" and place is None:
+        return _with(body, content.get("arguments"), _place(_without(content, "arguments")))
     if body["kind"] == "minibatch" and place is None:
         return _with(body, content.get("settings"), _without(content, "settings"))
     return body
+
+
+def _place(content: dict[str, Any]) -> dict[str, Any]:
+    """Where a training stands, with what the first versions did not say."""
+    trace = content.get("trace")
+    if isinstance(trace, dict):
+        content["trace"] = {"before_merging": 0, **trace}
+    return {"machine": None, "names": None, **content}
 
 
 def _with(body: Mapping[str, Any], settings: Any, place: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgbn.checks import check_integer, is_finite_number
+from pgbn.checks import check_integer, check_place, is_finite_number
 from pgbn.errors import DataError, StorageError, notify
 from pgbn.storage.archive import Group, is_archive, read_manifest
 from pgbn.storage.arrays import InParts
@@ -70,10 +70,13 @@ class Rhythm:
         self._took = math.inf  # the last one
         self.failed = False  # the last time
 
-    def tick(self, save: Callable[[], None]) -> None:
-        """After a sweep: ``save`` if it is due."""
+    def tick(self, save: Callable[[], None], stopping: bool = False) -> None:
+        """After a piece of work: ``save`` if it is due. One that is the last, since the work is
+        ``stopping``, must not fail."""
         self.count += 1
-        if not self._due():
+        if stopping:
+            self.now(save)
+        if stopping or not self._due():
             return
         try:
             self.now(save)
@@ -108,13 +111,13 @@ class Runner:
 
     def __init__(
         self,
-        path: Path,
+        path: str | Path,
         kind: str,
         settings: Mapping[str, Any] | None = None,
         timing: Timing = Timing(),
     ) -> None:
         """``settings`` None: those of the work that the folder holds."""
-        self.path, self.kind = path, kind
+        self.path, self.kind = check_place("path", path), kind
         self.settings = None if settings is None else json.loads(as_json(settings))
         self.rhythms: dict[int, Rhythm] = defaultdict(lambda: Rhythm(timing))  # one a chain
         self.groups: dict[str, str] = {}

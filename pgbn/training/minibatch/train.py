@@ -343,9 +343,8 @@ class _Run:
                     event = MinibatchEvent(learner.steps, total, seconds, found, learner)
                     self.callback(event)
                 if runner is not None and learner.steps < total:
-                    rhythm = runner.rhythms[0]
                     save = partial(commit, runner, learner, self.means, self.watch.rows)
-                    (rhythm.now if stop.requested else rhythm.tick)(save)
+                    runner.rhythms[0].tick(save, stop.requested)
                 if stop.requested and learner.steps < total:
                     raise stop.interrupted(
                         f"stopped after step {learner.steps} of {total}"
