@@ -16,6 +16,8 @@ def converted(body: dict[str, Any]) -> dict[str, Any]:
     place = content.get("object")
     if body["kind"] == "run" and isinstance(place, dict) and "plan" in place:
         return _with(body, place["plan"], _without(place, "plan"))
+    if body["kind"] == "corpus" and isinstance(place, dict) and "settings" in place:
+        return _with(body, place["settings"], _without(place, "settings"))
     if body["kind"] == "checkpoint" and place is None:
         return _with(body, content.get("arguments"), _place(_without(content, "arguments")))
     if body["kind"] == "minibatch" and place is None:
