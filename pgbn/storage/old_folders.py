@@ -6,7 +6,10 @@ Unfinished work has the content {"settings": what was asked for, "object": where
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 
@@ -39,3 +42,22 @@ def _with(body: Mapping[str, Any], settings: Any, place: Any) -> dict[str, Any]:
 
 def _without(entries: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in entries.items() if name not in names}
+
+
+_OF_FEATURES = ("model", "rows", "columns", "terms", "layer", "burn_in", "samples", "seed", "dtype")
+
+
+def old_features(target: Path, file: Path) -> dict[str, Any] | None:
+    """The rows and the note that `pgbn.transform_to` had next to its ``target``: the rows move to
+    ``file``, and the note becomes a manifest. None: there are none."""
+    rows, note = (target.with_name(f".{target.name}.{end}") for end in ("rows", "json"))
+    if rows.is_symlink() or not rows.is_file() or not note.is_file():
+        return None
+    try:
+        found = json.loads(note.read_bytes())
+        settings = dict(zip(_OF_FEATURES, found.pop("settings"), strict=True))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    os.replace(rows, file)
+    note.unlink()
+    return {"kind": "features", "content": {"settings": settings, "object": found}, "groups": {}}

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ from pgbn.checks import check_integer, check_place, is_finite_number
 from pgbn.errors import DataError, StorageError, notify
 from pgbn.storage.archive import Group, is_archive, read_manifest
 from pgbn.storage.arrays import InParts
-from pgbn.storage.writing import as_json, write, writing
+from pgbn.storage.atomic_files import busy
+from pgbn.storage.writing import as_json, still_there, write, writing
 
 # ---- when --------------------------------------------------------------------------------------
 
@@ -126,6 +128,7 @@ class Runner:
     def __enter__(self) -> Runner:
         with ExitStack() as opened:
             opened.enter_context(writing(self.path, self.kind))
+            opened.enter_context(_once(self.path))
             if is_archive(self.path):
                 self.body = read_manifest(self.path)
             self._opened = opened.pop_all()
@@ -168,27 +171,28 @@ class Runner:
         """Replace the last commit. Groups that are not in ``arrays`` keep their files; ``lasting``
         makes those that never change, if they are not there, or were removed by somebody."""
         kept = {group: file for group, file in self.groups.items() if group not in arrays}
-        there = self._still_there(kept)
+        there = still_there(self.path, kept)
         new = {g: make() for g, make in (lasting or {}).items() if g not in (*there, *arrays)}
         for group in kept.keys() - there.keys() - new.keys():
             raise StorageError(f"{self.path}: the file {kept[group]} of this run is gone")
         content = {"settings": self.settings, "object": place}
         self.groups = write(self.path, self.kind, content, {**arrays, **new}, there)
 
-    def _still_there(self, groups: Mapping[str, str]) -> dict[str, str]:
-        """Those of some groups whose files the manifest names, and that nobody has removed."""
-        try:
-            body = read_manifest(self.path)
-        except StorageError:
-            return {}
-        files, found = body["files"], {}
-        for group, name in groups.items():
-            every = [name, *body.get("parts", {}).get(group, {}).get("files", ())]
-            with suppress(OSError):
-                sizes = {n: (self.path / n).stat().st_size for n in every}
-                if all(n in files and size == files[n]["bytes"] for n, size in sizes.items()):
-                    found[group] = name
-        return found
+
+_running: set[tuple[int, str]] = set()  # processes and folders
+
+
+@contextmanager
+def _once(folder: Path) -> Iterator[None]:
+    """The lock of a folder lets its thread in again, to save; a second runner is rejected."""
+    mine = os.getpid(), os.path.realpath(folder)
+    if mine in _running:
+        raise StorageError(busy(folder))
+    _running.add(mine)
+    try:
+        yield
+    finally:
+        _running.remove(mine)
 
 
 def settings_of(body: Mapping[str, Any], kind: str) -> dict[str, Any]:
