@@ -9,6 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.io
 from scipy import sparse
 
@@ -25,7 +26,6 @@ from pgbn.report.page import write_report
 from pgbn.storage import build
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.runner import Timing
-from tests.helpers.killed_trainer import data
 
 __all__ = ["VERBS", "prepare"]
 
@@ -34,6 +34,12 @@ NETWORK = zoo.pgbn([6, 4])
 TRAINING = {"burn_in": 6, "collect": 4, "seed": 5, "min_width": 1}
 build.COMMIT_ROWS = 8
 layer_quality.LEAST_TERMS, layer_quality.SWEEPS = 10, 4
+
+
+def data() -> np.ndarray:
+    random_state = np.random.default_rng(0)
+    topics = random_state.dirichlet([0.1] * 60, 5)
+    return random_state.poisson(random_state.gamma(0.3, 1, (40, 5)) @ topics * 10)
 
 
 # ---- folders --------------------------------------------------------------------------------

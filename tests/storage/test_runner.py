@@ -1,14 +1,21 @@
-"""When a checkpoint is written."""
+"""Work that survives a stop: its folder, and when a commit is written."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from itertools import pairwise
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pgbn
-from pgbn.storage.runner import Rhythm, Timing
+from pgbn.storage.archive import read_arrays, read_manifest
+from pgbn.storage.runner import Rhythm, Runner, Timing
 
 
 def test_every_so_many_sweeps() -> None:
@@ -66,3 +73,73 @@ def test_a_failure_is_told_and_the_next_time_comes() -> None:
     assert not rhythm.failed
     with pytest.raises(ZeroDivisionError):
         rhythm.now(lambda: 1 // 0)  # type: ignore[arg-type,return-value]
+
+
+def committed(folder: Path) -> Runner:
+    with Runner(folder, "work", {"a": 1, "b": [2]}) as runner:
+        runner.commit({"at": 1}, {"state": {"x": np.ones(2)}, "data": {"y": np.zeros(3)}})
+    return runner
+
+
+def test_a_commit_is_continued(tmp_path: Path) -> None:
+    """Groups that are not written again keep their files."""
+    committed(tmp_path)
+    with Runner(tmp_path, "work") as runner:
+        assert runner.committed
+        assert runner.resume() == {"at": 1}
+        assert runner.settings == {"a": 1, "b": [2]}
+        before = runner.groups["data"]
+        runner.commit({"at": 2}, {"state": {"x": np.full(2, 5)}})
+    body = read_manifest(tmp_path)
+    assert body["content"] == {"settings": {"a": 1, "b": [2]}, "object": {"at": 2}}
+    assert body["groups"]["data"] == before
+    assert (read_arrays(tmp_path, body, "state")["x"] == 5).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "other"),
+    [({"a": 1, "b": (2,)}, None), ({"a": 3, "b": [2]}, "a"), ({"a": 1}, ""), ({"c": None}, "")],
+)
+def test_other_work_is_told_by_its_settings(
+    tmp_path: Path, settings: dict[str, object], other: str | None
+) -> None:
+    committed(tmp_path)
+    with Runner(tmp_path, "work", settings) as runner:
+        assert runner.other_setting() == other
+
+
+def test_a_lost_file_is_made_again_or_named(tmp_path: Path) -> None:
+    committed(tmp_path)
+    with Runner(tmp_path, "work") as runner:
+        runner.resume()
+        lost = tmp_path / runner.groups["data"]
+        lost.unlink()
+        with pytest.raises(pgbn.StorageError, match=f"{lost.name} of this run is gone"):
+            runner.commit({"at": 2}, {})
+        runner.commit({"at": 2}, {}, {"data": lambda: {"y": np.zeros(3)}})
+    assert lost.exists()
+
+
+def test_a_second_runner_is_rejected_by_the_same_thread_too(tmp_path: Path) -> None:
+    with (
+        Runner(tmp_path, "work", {}),
+        pytest.raises(pgbn.StorageError, match="another process is writing"),
+        Runner(tmp_path, "work", {}),
+    ):
+        pytest.fail("two runners")
+    committed(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs os.pidfd_open")
+def test_a_kill_in_each_call_of_a_commit(tmp_path: Path) -> None:
+    """The folder holds a complete commit after each, and the work is continued to its end."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.helpers.killed", str(tmp_path / "work")], cwd=root,
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["kills"] >= 15
+    assert report["number"] == report["of"]
+    assert report["left"] == []
