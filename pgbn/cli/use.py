@@ -37,7 +37,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
     """
     from pgbn.engine.run.run_store import KIND as RUN
     from pgbn.engine.run.run_store import run_facts
-    from pgbn.training.checkpoints.format import KIND, checkpoint_facts
+    from pgbn.training.checkpoints import KIND, checkpoint_facts
     from pgbn.training.trained import unwrapped
 
     def read(body: Mapping[str, Any], files: Any) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
         if body["kind"] == KIND:
             found |= {**checkpoint_facts(content), "resume": f"pgbn resume {model}"}
         elif body["kind"] == RUN:
-            found |= {**run_facts(content["object"]), "resume": f"pgbn resume {model}"}
+            found |= {**run_facts(content), "resume": f"pgbn resume {model}"}
         elif body["kind"] == "draws":
             keys = ("shapes", "attributes", "interrupted")
             found |= {key: content["object"][key] for key in keys}

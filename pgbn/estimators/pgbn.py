@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order
 from pgbn.engine.run.progress import Silent, choose_meter, live
-from pgbn.engine.run.stopping import stop_gently
 from pgbn.errors import DataError, tell
 from pgbn.estimators.fit import Beginning, begin_fit, report_training, unchanged_on_failure
 from pgbn.estimators.parameters import (
@@ -47,6 +46,7 @@ from pgbn.evaluation.perplexity import mean_log_density
 from pgbn.network.layers import layers_above
 from pgbn.samplers.executor import Executor
 from pgbn.storage.blocks import Corpus
+from pgbn.storage.stopping import stop_gently
 from pgbn.training.growing import Progress, family_of
 from pgbn.training.layerwise import train_settings, trained_so_far
 from pgbn.training.merging import merge_topics

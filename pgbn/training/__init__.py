@@ -1,7 +1,7 @@
 """How a network is learnt: layer by layer, with checkpoints; and new rows of a trained one."""
 
 from pgbn.training import training_files as training_files
-from pgbn.training.checkpoints.format import Checkpoint
+from pgbn.training.checkpoints import Checkpoint
 from pgbn.training.growing import Progress
 from pgbn.training.grown import GrownNetwork
 from pgbn.training.layerwise import train_layerwise

@@ -17,7 +17,7 @@ import pytest
 
 from pgbn import zoo
 from pgbn.engine.run.progress import Event
-from pgbn.engine.run.stopping import Interrupted, stop_gently
+from pgbn.storage.stopping import Interrupted, stop_gently
 from tests.helpers.own_executor import Backwards
 from tests.helpers.small_data import counts
 from tests.helpers.streams import unwritable
@@ -106,7 +106,7 @@ def test_stopping_by_another_signal(name: str, capsys: pytest.CaptureFixture[str
 
 TWICE = """
 import signal, sys
-from pgbn.engine.run.stopping import stop_gently
+from pgbn.storage.stopping import stop_gently
 first, second, wait = sys.argv[1:]
 with stop_gently() as stop:
     signal.raise_signal(signal.Signals[first])
@@ -161,7 +161,7 @@ def test_signals_of_others_are_left_to_them() -> None:
 
 FORKED = """
 import multiprocessing, time
-from pgbn.engine.run.stopping import stop_gently
+from pgbn.storage.stopping import stop_gently
 with stop_gently() as stop:
     child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
     child.start()
