@@ -83,7 +83,6 @@ TOGETHER = {
     "explain/formulas/signs.py": "explain/formulas/test_parse.py",
     "explain/registered.py": "explain/test_sweep.py",
     "explain/steps.py": "explain/test_sweep.py",
-    "explain/symbols.py": "explain/test_notation.py",
     **{
         f"report/parts/{name}.py": "report/test_sections.py"
         for name in ("graph", "map", "settings", "topics", "tree")
