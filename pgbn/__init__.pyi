@@ -86,7 +86,6 @@ from pgbn.training.layerwise import train_layerwise as train_layerwise
 from pgbn.training.merging import merge_topics as merge_topics
 from pgbn.training.minibatch.train import MinibatchEvent as MinibatchEvent
 from pgbn.training.minibatch.train import train_minibatch as train_minibatch
-from pgbn.training.new_rows import HiddenUnits as HiddenUnits
 from pgbn.training.new_rows import infer as infer
 from pgbn.training.streamed import transform_to as transform_to
 from pgbn.training.surgery import grow as grow
@@ -118,7 +117,6 @@ __all__ = [
     "GrownNetwork",
     "HeldOutPerplexity",
     "HiddenPoisson",
-    "HiddenUnits",
     "Index",
     "Latent",
     "LayerwiseTraining",

@@ -21,8 +21,8 @@ from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.folders import open_saved, read_folder
 
 if TYPE_CHECKING:
+    from pgbn.engine.rows.new_rows import NewRows
     from pgbn.evaluation import Topic
-    from pgbn.training.new_rows import HiddenUnits
 
 
 _MODELS = ("training", "trained", "grown", "estimator", "transformer")
@@ -185,7 +185,7 @@ def transform_command(
                   lambda: print_table(features, names, corpus.labels, "document"))  # fmt: skip
 
 
-def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUnits:
+def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> NewRows:
     """`pgbn.infer`; its note of empty documents counts rows from 0, ours says what they are called
     in the results."""
     from pgbn.training.new_rows import infer

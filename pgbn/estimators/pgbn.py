@@ -357,7 +357,7 @@ class HeldOutScores:
             return -float(np.log(self.perplexity(X)))
         X = validate_documents(self, X, reset=False)
         model = self.training_.deepest
-        return mean_log_density(model, X, infer(model, X, layers=1, **self._rows()).units[1])
+        return mean_log_density(model, X, infer(model, X, layers=1, **self._rows())["theta1"])
 
 
 # ---- verbose ------------------------------------------------------------------------------------

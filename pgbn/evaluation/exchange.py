@@ -118,9 +118,9 @@ def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any)
     for t in range(1, model.depth + 1):
         topics_of = np.zeros((len(genes), model.widths[t - 1]))
         topics_of[own] = project(model, t).T[[column[genes[v]] for v in own]]
-        data.obsm[f"X_pgbn{t}"] = found.proportions[t]
+        data.obsm[f"X_pgbn{t}"] = found.proportions[f"theta{t}"]
         data.varm[f"pgbn{t}"] = topics_of
-    data.obs["pgbn_size"] = found.units[1].sum(axis=1)
+    data.obs["pgbn_size"] = found["theta1"].sum(axis=1)
     return data
 
 

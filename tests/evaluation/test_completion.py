@@ -16,7 +16,7 @@ def test_completion_is_split_and_infer_with_the_arguments_given() -> None:
     model, sweeps = model_of(), {"burn_in": 2, "samples": 5, "threads": 1}
     seen, rest = split_tokens(X, 0.3, seed=7)
     expected = HeldOutPerplexity(rest)
-    expected.add(model.phi[0], pgbn.infer(model, seen, layers=1, seed=7, **sweeps).units[1])
+    expected.add(model.phi[0], pgbn.infer(model, seen, layers=1, seed=7, **sweeps)["theta1"])
     found = completion_perplexity(model, X, fraction=0.3, seed=7, **sweeps)
     assert found.perplexity() == expected.perplexity()
 

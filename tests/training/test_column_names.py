@@ -30,7 +30,7 @@ def training() -> pgbn.LayerwiseTraining:
 
 def test_new_documents_go_by_name(training: pgbn.LayerwiseTraining) -> None:
     assert [network.vocabulary for network in training] == [NAMES] * 2
-    first, *others = (pgbn.infer(training, X, burn_in=2, samples=2).proportions[1]
+    first, *others = (pgbn.infer(training, X, burn_in=2, samples=2).proportions["theta1"]
                       for X in (FRAME, TURNED, COUNTS))  # fmt: skip
     for other in others:
         np.testing.assert_array_equal(first, other)

@@ -84,8 +84,8 @@ def test_the_kernels_are_those_of_trained_networks() -> None:
     given = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)} | {"r": model.r}
     old = pgbn.infer(model, x, burn_in=5, samples=7, seed=3)
     new = network.infer({"x": x}, given, "doc", 5, 7, seed=3, nodes=["theta1"])
-    assert np.array_equal(old.units[1], new["theta1"])
-    assert np.array_equal(old.units_sd[1], new.sd["theta1"])
+    assert np.array_equal(old["theta1"], new["theta1"])
+    assert np.array_equal(old.sd["theta1"], new.sd["theta1"])
 
 
 def test_many_draws_and_terms_that_no_unit_has() -> None:
