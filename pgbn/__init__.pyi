@@ -29,7 +29,7 @@ from pgbn.errors import StorageError as StorageError
 from pgbn.estimators import PFA as PFA
 from pgbn.estimators import PGBN as PGBN
 from pgbn.estimators import NetworkTransformer as NetworkTransformer
-from pgbn.evaluation import HeldOutPerplexity as HeldOutPerplexity
+from pgbn.evaluation import HeldOut as HeldOut
 from pgbn.evaluation import completion_perplexity as completion_perplexity
 from pgbn.evaluation import generate_documents as generate_documents
 from pgbn.evaluation import split_tokens as split_tokens
@@ -115,7 +115,7 @@ __all__ = [
     "Evidence",
     "Gamma",
     "GrownNetwork",
-    "HeldOutPerplexity",
+    "HeldOut",
     "HiddenPoisson",
     "Index",
     "Latent",
