@@ -74,7 +74,7 @@ from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
 from pgbn.training.new_rows import infer
 from pgbn.training.settings import Settings, budgets
 from pgbn.training.trained import Priors, TrainedNetwork
-from pgbn.training.training_result import LayerwiseTraining
+from pgbn.training.training_result import LayerwiseTraining, Reportable
 from pgbn.zoo.links import get_link
 
 # ---- frames -------------------------------------------------------------------------------------
@@ -563,7 +563,8 @@ class PGBN(NetworkTransformer):
             return -float(np.log(self.perplexity(X)))
         X = validate_documents(self, X, reset=False)
         model = self.training_.deepest
-        return mean_log_density(model, X, infer(model, X, layers=1, **self._rows())["theta1"])
+        found = infer(model, X, layers=1, **self._rows())
+        return mean_log_density(model, X, found[found.layers[1]])
 
     def sample_documents(
         self,
@@ -688,9 +689,8 @@ class PGBN(NetworkTransformer):
 
     def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
         """Write the HTML report, see `LayerwiseTraining.report`."""
-        from pgbn.report import write_report
-
-        return write_report(self, path, X, **options)
+        training: Any = self
+        return Reportable.report(training, path, X, **options)
 
     def to_arviz(self) -> Any:
         """The draws that ``keep_draws`` asked for, as ArviZ takes them (needs ``pgbn[arviz]``)."""

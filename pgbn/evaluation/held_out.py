@@ -178,7 +178,8 @@ class HeldOut:
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.samples, self._sizes = 0, {}
+        self.samples = 0
+        self._sizes: dict[str, int] = {}
         cells = self.cells
         self._rates, self._totals = np.zeros(cells.values.size), np.zeros(cells.rows)
         self._last = self._rates, self._totals
@@ -186,8 +187,9 @@ class HeldOut:
         self._logs = np.full(scores, -np.inf)
 
     def _read(self, held_out: Any) -> Cells:
-        node = self.node.model_copy(update={"name": "held_out"})  # as errors call it
-        return read_array(node, held_out, imputed=False)
+        node: Any = self.node
+        named: Observed = node.model_copy(update={"name": "held_out"})  # as errors call it
+        return read_array(named, held_out, imputed=False)
 
     def _masked(self, held_out: Any) -> Cells:
         if not isinstance(held_out, np.ma.MaskedArray):

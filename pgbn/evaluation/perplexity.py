@@ -181,7 +181,7 @@ def completion_perplexity(
         for number, network in enumerate(networks):
             found = infer(network, seen, layers=1, burn_in=burn_in_each, samples=samples_each,
                           seed=(seed + number) % 2**64, threads=threads)  # fmt: skip
-            out.add(network.phi[0], found["theta1"])
+            out.add(network.phi[0], found[layers.theta(1)])
     return out
 
 

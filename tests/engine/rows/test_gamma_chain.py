@@ -65,12 +65,13 @@ def test_the_kernels_have_the_law_of_the_rules(case: str) -> None:
     data = {name: drawn[name] for name in network.observed}
     names = [name for name in network.latent if name.startswith("theta")]
     runs = [
-        network.infer(data, drawn, "doc", 30, 600, seed=seed, nodes=names, kernels=kernels)
+        network.infer(data, drawn, "doc", 30, 600, seed=seed, nodes=names, kernels=kernels,
+                      proportions=True)
         for seed in (1, 2, 3, 4)
         for kernels in (True, False)
-    ]
+    ]  # fmt: skip
     for name in names:
-        for part in ("values", "sd"):
+        for part in ("values", "sd", "proportions", "proportions_sd"):
             fast, slow = (
                 np.array([getattr(run, part)[name] for run in runs[first::2]]) for first in (0, 1)
             )
