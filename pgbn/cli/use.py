@@ -21,8 +21,8 @@ from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.folders import open_saved, read_folder
 
 if TYPE_CHECKING:
+    from pgbn.engine.rows.new_rows import NewRows
     from pgbn.evaluation import Topic
-    from pgbn.training.new_rows import HiddenUnits
 
 
 _MODELS = ("training", "trained", "grown", "estimator", "transformer")
@@ -185,7 +185,7 @@ def transform_command(
                   lambda: print_table(features, names, corpus.labels, "document"))  # fmt: skip
 
 
-def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUnits:
+def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> NewRows:
     """`pgbn.infer`; its note of empty documents counts rows from 0, ours says what they are called
     in the results."""
     from pgbn.training.new_rows import infer
@@ -226,7 +226,7 @@ def perplexity_command(
     opened = open_model(model)
     _, X = read_for(opened, data, reading)
     held = completion_perplexity(opened.network, X, fraction=fraction, **vars(sampling))
-    facts = {"perplexity": held.perplexity(), "tokens": int(held.counts.sum()),
+    facts = {"perplexity": held.perplexity(), "tokens": int(held.cells.values.sum()),
              "documents": X.shape[0], "fraction": fraction}  # fmt: skip
     if to is not None:
         return save_result(to, tuple(facts), [tuple(facts.values())], "row")

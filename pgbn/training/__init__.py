@@ -6,7 +6,7 @@ from pgbn.training.growing import Progress
 from pgbn.training.grown import GrownNetwork
 from pgbn.training.layerwise import train_layerwise
 from pgbn.training.merging import merge_topics
-from pgbn.training.new_rows import HiddenUnits, infer
+from pgbn.training.new_rows import infer
 from pgbn.training.surgery import grow, prune
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining
@@ -14,7 +14,6 @@ from pgbn.training.training_result import LayerwiseTraining
 __all__ = [
     "Checkpoint",
     "GrownNetwork",
-    "HiddenUnits",
     "LayerwiseTraining",
     "Priors",
     "Progress",

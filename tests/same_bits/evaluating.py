@@ -42,12 +42,12 @@ def _perplexity(threads: int) -> object:
     new, settings = documents(rows=30, seed=2), {"burn_in": 4, "samples": 5, "threads": threads}
     split = pg.completion_perplexity(trained(), new, fraction=0.7, seed=3, **settings)
     given = pg.completion_perplexity(trained(), new, documents(rows=30, seed=3), **settings)
-    return [[each.perplexity(), each.per_document(), each.last()] for each in (split, given)]
+    return [[each.perplexity(), each.per_row(), each.last()] for each in (split, given)]
 
 
 def _held_out(threads: int) -> object:
     seen, rest = pg.split_tokens(documents(), 0.8, seed=4)
-    out = pg.HeldOutPerplexity(rest, threads)
+    out = pg.HeldOut(rest, threads=threads)
     chain = pg.zoo.pgbn([10, 5]).chain({"x": seen}, seed=1, threads=threads)
     path = []
     for _ in range(3):
@@ -55,7 +55,7 @@ def _held_out(threads: int) -> object:
         path.append([out.last(), out.perplexity()])
     values = chain.values
     out.add(values["phi1"], values["theta1"])
-    return [path, out.perplexity(), out.per_document()]
+    return [path, out.perplexity(), out.per_row()]
 
 
 def _topics(threads: int) -> object:
