@@ -1,10 +1,10 @@
 // The documents that the page holds: lines of JSON, compressed. number → record. In a text, one of
 // eight characters for private use stands before a word of each colour, and a ninth after it.
-const papers = new Map();
-let papersFault = "";
-if (data.papers) {
+const documents = new Map();
+let documentsFault = "";
+if (data.documents) {
   try {
-    const bytes = decode(data.papers.data, Uint8Array);
+    const bytes = decode(data.documents.data, Uint8Array);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const lines = (await new Response(stream).text()).split("\n");
     for (const line of lines) {
@@ -16,17 +16,17 @@ if (data.papers) {
         return rows;
       });
       const bare = text.replace(/[\uE000-\uE008]/g, "");
-      papers.set(number, { number, title, shares: byLayer, text: bare, marked: text, cut, topics, words: plain(title + " " + bare) });
+      documents.set(number, { number, title, shares: byLayer, text: bare, marked: text, cut, topics, words: plain(title + " " + bare) });
     }
   } catch (error) {
-    papersFault = "This browser is too old to unpack the documents.";
+    documentsFault = "This browser is too old to unpack the documents.";
   }
 }
 
 // What is known of any document, also of one that the page does not hold.
 const mapNumbers = data.map && data.map.numbers ? decode(data.map.numbers, Uint32Array) : null;
 function titleOf(number) {
-  if (papers.has(number)) return papers.get(number).title;
+  if (documents.has(number)) return documents.get(number).title;
   if (data.map && data.map.titles) {
     const at = mapNumbers ? mapNumbers.indexOf(number) : number;
     if (at >= 0) return data.map.titles[at];
