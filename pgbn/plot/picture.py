@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from pgbn.checks import check_path
 from pgbn.errors import PgbnError
-from pgbn.explain.symbols import Symbols
+from pgbn.explain.notation import Notation
 from pgbn.plot.layout import (
     HEIGHT,
     MARGIN,
@@ -143,7 +143,7 @@ def _frame(network: Network, dim: str, area: Area, right: bool) -> tuple[str, st
 def _chain(network: Network, box: Box, taken: list[Area]) -> tuple[str, str]:
     """The arrow from a chain to itself, and what it means."""
     assert box.node is not None
-    text = f"previous {Symbols(network).along(box.node)}"
+    text = f"previous {Notation(network).along(box.node)}"
     x, y = box.x + box.width / 2, box.y + HEIGHT / 2
     loop = (
         f'<path class="edge" marker-end="url(#tip)" d="M {x:.1f} {y - 12:.1f} '

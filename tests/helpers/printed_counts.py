@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import digamma, ive
 
 from pgbn import Chain
-from pgbn.engine.run.bound_steps import Turn
+from pgbn.engine.run.bound_steps import BoundStep
 from pgbn.engine.run.generate import to_axes
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Node, Observed
@@ -25,7 +25,7 @@ __all__ = ["BESSEL", "check_counts"]
 BESSEL = re.compile(r":\\ h \\sim \\mathrm\{Bessel\}_\{(.*?)\}\\bigl\((.*)\\bigr\)$")
 
 
-def check_counts(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def check_counts(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int) -> None:
     """The mean of what every parent is told."""
     node, program = chain.network[turn.step.node], chain.program
     in_time = program.is_in_time(node.name)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pgbn import Chain
-from pgbn.engine.run.bound_steps import Turn
+from pgbn.engine.run.bound_steps import BoundStep
 from pgbn.samplers.random import stream_key
 from tests.helpers.printed_formulas import Reader
 from tests.helpers.printed_laws import LIMIT
@@ -21,7 +21,7 @@ OLD = re.compile(r"(?:\\sum_\{(?:[^{}]|\{\w+\})*\} )?\w+\^\{[^}]*-\}_\{[^}]*\}")
 MINUS = "0000"  # stands for the token that is left out of a count
 
 
-def check_tokens(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def check_tokens(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int) -> None:
     """How often the first token that is redrawn gets each label."""
     sampler: Any = chain.program.first_layers[turn.step.node]
     row = int(np.argmax(np.diff(sampler.tokens.tokens.row_start) > 0))  # the first with tokens
