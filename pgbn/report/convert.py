@@ -123,7 +123,9 @@ def report_data(
     else:
         run = _run_of_fitted(model, X, held_out, max_width, seed)
     names = {**run.draws.coords, **check_mapping("coords", coords)}
-    of_documents = {"titles": titles, "texts": texts, "dates": dates, "classes": classes}
+    of_documents: dict[str, Any] = {
+        "titles": titles, "texts": texts, "dates": dates, "classes": classes,
+    }  # fmt: skip
     as_topics = {layers.phi(t) for t, _ in enumerate(run.topics.get("phi", ()), 1)}
     if run.topics:
         of_documents = _checked_documents(run, names, vocabulary, of_documents)

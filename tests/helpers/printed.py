@@ -81,7 +81,9 @@ def _check_of(turn: BoundStep, lines: list[str]) -> Callable[..., None]:
     return check_counts if turn.step.upward else _check_draw
 
 
-def _check_draw(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int) -> None:
+def _check_draw(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     node = chain.network[turn.step.node]
     in_time = chain.program.is_in_time(node.name)
     family, printed = _parameters(reader, node, lines)
@@ -101,7 +103,9 @@ def _check_draw(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str],
         _check_mean(chain, node, turn, family, printed, draws)
 
 
-def _check_in_turn(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int) -> None:
+def _check_in_turn(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     gammas = [inside for family, inside, _ in laws(lines) if family == "Gam"]
     node = chain.network[turn.step.node]
     reader.hearing = node.name
@@ -125,7 +129,9 @@ def _heard_often(reader: Reader, node: Node, shape: str) -> str:
     return shape
 
 
-def _check_choices(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int) -> None:
+def _check_choices(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     draws = 2 * draws
     (line,) = [line.split(r"\propto ", 1)[1] for line in lines if line.startswith("p(")]
     seen, expected = choices(chain, reader, turn, line, draws)

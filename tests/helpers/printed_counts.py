@@ -25,7 +25,9 @@ __all__ = ["BESSEL", "check_counts"]
 BESSEL = re.compile(r":\\ h \\sim \\mathrm\{Bessel\}_\{(.*?)\}\\bigl\((.*)\\bigr\)$")
 
 
-def check_counts(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int) -> None:
+def check_counts(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     """The mean of what every parent is told."""
     node, program = chain.network[turn.step.node], chain.program
     in_time = program.is_in_time(node.name)

@@ -123,7 +123,9 @@ def _log_factor(reader: Reader, node: Node, factor: re.Match[str]) -> float:
     return total
 
 
-def check_density(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], _draws: int) -> None:
+def check_density(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], _draws: int
+) -> None:
     """ln p(value | −), up to a constant, at points where the kernel evaluated it."""
     name, values = turn.step.node, chain.program.values
     (line,) = [line.split(r"\propto ", 1)[1] for line in lines if line.startswith("p(")]

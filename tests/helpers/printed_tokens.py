@@ -21,7 +21,9 @@ OLD = re.compile(r"(?:\\sum_\{(?:[^{}]|\{\w+\})*\} )?\w+\^\{[^}]*-\}_\{[^}]*\}")
 MINUS = "0000"  # stands for the token that is left out of a count
 
 
-def check_tokens(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int) -> None:
+def check_tokens(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     """How often the first token that is redrawn gets each label."""
     sampler: Any = chain.program.first_layers[turn.step.node]
     row = int(np.argmax(np.diff(sampler.tokens.tokens.row_start) > 0))  # the first with tokens
