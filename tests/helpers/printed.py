@@ -18,7 +18,7 @@ from pgbn.engine.run.bound_steps import BoundStep
 from pgbn.engine.run.generate import to_axes
 from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
-from tests.helpers.printed_counts import check_counts
+from tests.helpers.printed_counts import check_counts, check_tokens
 from tests.helpers.printed_forms import check_bits, check_normal, check_polya
 from tests.helpers.printed_formulas import Reader
 from tests.helpers.printed_hidden import (
@@ -29,8 +29,7 @@ from tests.helpers.printed_hidden import (
 )
 from tests.helpers.printed_kernels import check_density, choices, sequential
 from tests.helpers.printed_laws import LIMIT, close, compare, laws, recorded, rows, unvector, used
-from tests.helpers.printed_text import split_top, unfolded
-from tests.helpers.printed_tokens import check_tokens
+from tests.helpers.printed_parser import split_top, unfolded
 
 __all__ = ["check_printed", "printed_steps"]
 
