@@ -1,15 +1,17 @@
 """Ray: workers on the cores of this machine, or of a cluster, that keep the rows.
 
-The only part of pgbn that knows Ray: actors with a room each (`pgbn.samplers.hands`), its object
-store for what goes to all of them, and what is done about those that die or do not answer. What is
-said to them stands in `pgbn.engine.shards`.
+The only part of pgbn that knows Ray: actors with a state each (`pgbn.samplers.worker_pool`), its
+object store for what goes to all of them, and what tells that one is dead or does not answer. What
+they are asked stands in `pgbn.engine.shards`.
 """
+
+from __future__ import annotations
 
 import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -17,8 +19,8 @@ from weakref import finalize
 
 from pgbn.checks import MOST_THREADS, check_integer, is_finite_number, thread_count
 from pgbn.errors import DataError, PgbnError
-from pgbn.samplers.executor import DelegatingExecutor, Threads
-from pgbn.samplers.hands import WorkerLost
+from pgbn.samplers.executor import DelegatingExecutor, Executor, Threads
+from pgbn.samplers.worker_pool import WorkerLost, WorkerPool
 
 _CORES = os.cpu_count() or 1
 _STARTS = 3  # Ray gives up after 30 s, of which a busy machine may need more
@@ -33,6 +35,9 @@ class Ray(DelegatingExecutor):
     What has no rows is drawn here. Workers leave what they have with Ray every ``commit`` sweeps:
     one that dies, or gives no answer for ``timeout`` seconds, is replaced and goes on from there.
     """
+
+    spreads_rows = True
+    _pool: RayPool | None
 
     def __init__(
         self,
@@ -60,46 +65,40 @@ class Ray(DelegatingExecutor):
                 f"Ray: timeout={timeout!r:.60}: give seconds, more than 0 and at most {_LONGEST:g}"
             )
         self.address, self.timeout = address, float(timeout)
-        self.local = Threads(thread_count(None))
-        self._hands: RayHands | None = None
+        self.below, self._pool = Threads(thread_count(None)), None
 
     def __repr__(self) -> str:
         address = "" if self.address is None else f", address={self.address!r}"
         return f"Ray(workers={self.workers}{address})"
 
-    def __deepcopy__(self, memo: Any) -> "Ray":
+    def __deepcopy__(self, memo: Any) -> Ray:
         return self  # what is copied with it, as an estimator is, has the same workers
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Ray, (self.asked, self.address, self.threads, self.timeout, self.commit)
 
-    def hands(self) -> "RayHands":
+    @property
+    def local(self) -> Executor:
+        return self.below
+
+    def worker_pool(self) -> RayPool:
         """The workers; they are started when they are first needed."""
-        if self._hands is None or not self._hands.is_alive():
-            self._hands = RayHands(self)
-        return self._hands
+        if self._pool is None or not self._pool.is_alive():
+            self._pool = RayPool(self)
+        return self._pool
 
     def close(self) -> None:
         """End the workers, and Ray where it was started for them."""
-        if self._hands is not None:
-            self._hands.close()
-            self._hands = None
-
-    # ---- what is done here: the methods of an executor ----------------------------------
-
-    @property
-    def below(self) -> Threads:
-        return self.local
-
-    def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
-        self.local.rows(kernel, rows, key, *args)
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
 
 
 class _Worker:
-    """An actor: a room, and whatever it is asked to do in it."""
+    """An actor: a state, and whatever it is asked to do with it."""
 
     def __init__(self) -> None:
-        self.room: dict[str, Any] = {}
+        self.state: dict[str, Any] = {}
 
     def where(self) -> tuple[str, int]:
         import ray
@@ -107,7 +106,7 @@ class _Worker:
         return ray.get_runtime_context().get_node_id(), os.getpid()
 
     def do(self, function: Callable[..., Any], *args: Any) -> tuple[bool, Any]:
-        return True, function(self.room, *args)
+        return True, function(self.state, *args)
 
 
 class _Ticket(NamedTuple):
@@ -117,8 +116,8 @@ class _Ticket(NamedTuple):
     result: Any
 
 
-class RayHands:
-    """Actors as `pgbn.samplers.hands.Hands`."""
+class RayPool(WorkerPool):
+    """Actors of Ray."""
 
     def __init__(self, settings: Ray) -> None:
         import ray
@@ -190,7 +189,7 @@ class RayHands:
     def close(self) -> None:
         self._end()
 
-    # ---- the methods of hands -----------------------------------------------------------
+    # ---- the methods of a pool ----------------------------------------------------------
 
     def age(self, worker: int) -> int:
         return self._ages[worker]
@@ -217,35 +216,28 @@ class RayHands:
 
     def ask(self, worker: int, function: Callable[..., Any], *args: Any) -> _Ticket:
         if not self.is_alive():  # else Ray would begin anew by itself, without the worker
-            raise PgbnError("Ray was shut down; go on from the last checkpoint (save= and resume)")
+            raise PgbnError(
+                "Ray was shut down; continue from the last checkpoint (save= and resume)"
+            )
         given = [arg.result if isinstance(arg, _Ticket) else arg for arg in args]
         call = self._actors[worker].do.options(num_returns=2)
         return _Ticket(*call.remote(function, *given))
 
-    def answers(self, tickets: Mapping[int, Any]) -> dict[int, Any]:
-        self.done(tickets)
-        return {number: self._get(number, t.result) for number, t in tickets.items()}
-
-    def done(self, tickets: Mapping[int, Any]) -> None:
-        made = {ticket.made: number for number, ticket in tickets.items()}
-        _, late = self.ray.wait(list(made), num_returns=len(made), timeout=self.timeout)
-        if late:
-            raise WorkerLost(made[late[0]], f"it gave no answer within timeout={self.timeout:g} s")
-        for reference, number in made.items():
-            self._get(number, reference)
-
-    def _get(self, number: int, reference: Any) -> Any:
+    def answer(self, worker: int, ticket: _Ticket, fetch: bool = True) -> Any:
         failures = self.ray.exceptions
         try:
-            return self.ray.get(reference)
+            if not self.ray.wait([ticket.made], timeout=self.timeout)[0]:
+                raise WorkerLost(worker, f"it gave no answer within timeout={self.timeout:g} s")
+            self.ray.get(ticket.made)
+            return self.ray.get(ticket.result) if fetch else ticket
         except failures.RayTaskError as error:
             raise error.cause from error
         except failures.RayActorError as error:
-            raise WorkerLost(number, f"it died: {error}") from error
+            raise WorkerLost(worker, f"it died: {error}") from error
         except failures.ObjectLostError as error:
             raise PgbnError(
-                f"Ray: what worker {number} left at its last commit was lost with its machine; go "
-                "on from the last checkpoint (save= and resume)"
+                f"Ray: what worker {worker} left at its last commit was lost with its machine; "
+                "continue from the last checkpoint (save= and resume)"
             ) from error
 
 
