@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -137,10 +138,13 @@ class RayPool(WorkerPool):
             max_restarts=0,
             scheduling_strategy="SPREAD",
         )
+        here = ray.get_runtime_context().get_node_id()
+        sockets = {node["NodeID"]: node["ObjectStoreSocketName"] for node in ray.nodes()}
+        self._socket = sockets.get(here, "")
         self._ages = [0] * self.number
         self._actors: list[Any] = [self._kind.remote() for _ in range(self.number)]
         self._places = [self._place(number) for number in range(self.number)]
-        self._end = finalize(self, _end, ray, self._actors, self.began)
+        self._end = finalize(self, _end, ray, self._actors, self.began, self._socket)
 
     def _begin(self, address: str | None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -184,7 +188,18 @@ class RayPool(WorkerPool):
             raise WorkerLost(number, f"it did not start: {error}") from error
 
     def is_alive(self) -> bool:
+        """Whether Ray can be asked. If its process on this machine has ended, it is shut down here:
+        else it would end this process without an exception."""
+        if self.ray.is_initialized() and not _is_served(self._socket):
+            self.ray.shutdown()
         return self._end.alive and self.ray.is_initialized()
+
+    def _check_alive(self) -> None:
+        if not self.is_alive():  # else Ray would begin anew by itself, without the workers
+            raise PgbnError(
+                "Ray was shut down, or its process on this machine has ended; continue from the "
+                "last checkpoint (save= and resume)"
+            )
 
     def close(self) -> None:
         self._end()
@@ -195,6 +210,7 @@ class RayPool(WorkerPool):
         return self._ages[worker]
 
     def renew(self, worker: int) -> None:
+        self._check_alive()
         with suppress(Exception):
             self.ray.kill(self._actors[worker])
         with suppress(Exception):  # one that hangs does not hear it
@@ -212,22 +228,22 @@ class RayPool(WorkerPool):
         self.ray.wait([kill.remote(process, signal.SIGKILL)], timeout=30.0)
 
     def share(self, value: Any) -> Any:
+        self._check_alive()
         return self.ray.put(value)
 
     def ask(self, worker: int, function: Callable[..., Any], *args: Any) -> _Ticket:
-        if not self.is_alive():  # else Ray would begin anew by itself, without the worker
-            raise PgbnError(
-                "Ray was shut down; continue from the last checkpoint (save= and resume)"
-            )
+        self._check_alive()
         given = [arg.result if isinstance(arg, _Ticket) else arg for arg in args]
         call = self._actors[worker].do.options(num_returns=2)
         return _Ticket(*call.remote(function, *given))
 
     def answer(self, worker: int, ticket: _Ticket, fetch: bool = True) -> Any:
         failures = self.ray.exceptions
+        self._check_alive()
         try:
             if not self.ray.wait([ticket.made], timeout=self.timeout)[0]:
                 raise WorkerLost(worker, f"it gave no answer within timeout={self.timeout:g} s")
+            self._check_alive()
             self.ray.get(ticket.made)
             return self.ray.get(ticket.result) if fetch else ticket
         except failures.RayTaskError as error:
@@ -261,11 +277,23 @@ def _own_signals() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def _end(ray: Any, actors: list[Any], began: bool) -> None:
+def _is_served(path: str) -> bool:
+    """Whether Ray's process on this machine (the raylet) listens at the socket of its store."""
+    if not path or not hasattr(socket, "AF_UNIX"):
+        return True
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
+
+
+def _end(ray: Any, actors: list[Any], began: bool, path: str) -> None:
     """End the actors, and Ray if it was begun for them; nothing if Ray has ended, since it would
     begin anew by itself."""
     with suppress(Exception):
-        for actor in actors if ray.is_initialized() else ():
+        for actor in actors if ray.is_initialized() and _is_served(path) else ():
             ray.kill(actor)
         if began:
             ray.shutdown()

@@ -291,9 +291,39 @@ def test_ray_that_was_shut_down_does_not_begin_anew(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                          timeout=300)  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert "Ray was shut down; continue from the last checkpoint" in run.stdout
+    assert "Ray was shut down" in run.stdout
+    assert "continue from the last checkpoint" in run.stdout
     assert run.stdout.endswith("False\n")
     assert "Started a local Ray" not in run.stderr
+
+
+_RAYLET = """
+import os, signal, time
+from pathlib import Path
+import numpy as np, pgbn
+chain = pgbn.zoo.pfa(2).chain({"x": np.ones((300, 3), int)}, layer1="partial",
+                              executor=pgbn.Ray(workers=1))
+children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+own = [p for p in children if Path(f"/proc/{p}/comm").read_text().strip() == "raylet"]
+os.kill(int(own[0]), signal.SIGKILL)
+try:
+    chain.sweep(100)
+except pgbn.PgbnError as error:
+    print(error)
+time.sleep(20)  # after which Ray marks the machine as dead
+print("the driver lives")
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="the test finds the raylet in /proc")
+def test_a_driver_outlives_its_raylet() -> None:
+    """In a process of its own, which Ray would end with exit code 1."""
+    run = subprocess.run([sys.executable, "-c", _RAYLET], capture_output=True, text=True,
+                         timeout=300)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "its process on this machine has ended; continue from the last" in run.stdout
+    assert run.stdout.endswith("the driver lives\n")
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
