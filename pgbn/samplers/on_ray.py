@@ -247,6 +247,11 @@ class RayPool(WorkerPool):
             self.ray.get(ticket.made)
             return self.ray.get(ticket.result) if fetch else ticket
         except failures.RayTaskError as error:
+            if isinstance(error.cause, failures.RaySystemError):  # such as an unknown node type
+                reason = str(error.cause).strip().splitlines()[-1]
+                raise PgbnError(
+                    f"Ray: worker {worker} could not read what it was given: {reason}"
+                ) from error
             raise error.cause from error
         except failures.RayActorError as error:
             raise WorkerLost(worker, f"it died: {error}") from error

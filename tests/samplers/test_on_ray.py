@@ -159,6 +159,27 @@ def _fail(state: dict[str, Any]) -> None:
     raise pgbn.DataError("a word")
 
 
+class _Unreadable:
+    """As a network whose node type is registered in the driver alone."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unknown, ()
+
+
+def _unknown() -> None:
+    raise pgbn.NetworkError("theta: unknown node type 'own'")
+
+
+def _do_nothing(state: dict[str, Any], value: Any) -> None:
+    pass
+
+
+def test_what_a_worker_cannot_read_is_an_error(pool: on_ray.RayPool) -> None:
+    ticket = pool.ask(0, _do_nothing, pool.share(_Unreadable()))
+    with pytest.raises(pgbn.PgbnError, match=r"worker 0 could not read .*unknown node type 'own'"):
+        pool.answer(0, ticket)
+
+
 def test_more_workers_than_cores_are_refused(executor: pgbn.Ray) -> None:
     with pytest.raises(pgbn.DataError, match=r"9 workers of 1 threads.*4 cores; give workers=4"):
         pgbn.Ray(workers=9, address="auto").worker_pool()
