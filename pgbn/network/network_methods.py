@@ -106,7 +106,9 @@ class NetworkMethods:
         """
         from pgbn.engine.run.chain import Chain
 
-        return Chain(self._network, data, seed, chain, init, layer1, threads, executor, given)
+        return Chain.of_data(
+            self._network, data, seed, chain, init, layer1, threads, executor, given
+        )
 
     def sample(
         self,

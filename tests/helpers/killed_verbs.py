@@ -56,7 +56,7 @@ def sample(folder: Path, chains: int, parallel: int, executor: Any = None) -> No
 
     def chain(number: int) -> Chain:
         threads = 1 if executor is None else None
-        return Chain(NETWORK, {"x": data()}, 7, number, threads=threads, executor=executor)
+        return Chain.of_data(NETWORK, {"x": data()}, 7, number, threads=threads, executor=executor)
 
     sample_saved(plan, chain, folder, OFTEN, 1, False)
 
