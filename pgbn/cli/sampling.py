@@ -224,7 +224,6 @@ def sample_command(
     from pgbn.cli.models import read_network
     from pgbn.engine.run.run_plan import read_keep
     from pgbn.engine.run.run_store import KIND
-    from pgbn.engine.run.sampling import sample
 
     if is_archive(to):
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "another folder"
@@ -242,11 +241,10 @@ def sample_command(
     with writing(to):  # what cannot be written is known before the data are read
         read = read_nodes(net, files)
         with interruptible():
-            result = sample(
-                net, {name: each.values for name, each in read.items()}, burn_in, draws, thin,
-                chains, seed, names, progress=True, layer1=layer1, threads=threads, callback=None,
-                executor=executor, given=None, coords=data_labels(net, read) | given,
-                parallel=parallel, save=to, minutes=minutes,
+            result = net.sample(
+                {name: each.values for name, each in read.items()}, burn_in, draws, thin, chains,
+                seed, names, layer1=layer1, threads=threads, executor=executor,
+                coords=data_labels(net, read) | given, parallel=parallel, save=to, minutes=minutes,
             )  # fmt: skip
     show_run(to, result)
 
@@ -290,7 +288,6 @@ def infer_command(
     """
     from pgbn.cli.models import open_draws
     from pgbn.engine.rows.independent import along_rows, row_network
-    from pgbn.engine.rows.infer import infer_rows
 
     if to is not None and to.suffix not in (".csv", ".npz"):
         raise typer.BadParameter(f"--output {to}: the name must end in .csv or .npz")
@@ -313,8 +310,7 @@ def infer_command(
     read = read_nodes(local, files)
     values = {name: in_run_order(name, each, dims_of(local, name), plate, found.coords)
               for name, each in read.items()}  # fmt: skip
-    result = infer_rows(network, values, given, plate, burn_in, samples, seed, wanted,
-                        threads=threads)  # fmt: skip
+    result = network.infer(values, given, plate, burn_in, samples, seed, wanted, threads=threads)
     columns, table = _flat(result, plate, found.coords)
     labels = data_labels(local, read).get(plate) or [str(row) for row in range(len(table))]
     _tell(to, result, plate, labels, columns, table)
