@@ -132,7 +132,7 @@ class _Check:
 
     def __init__(self, edge: Edge, sizes: Mapping[str, int], seed: int) -> None:
         self.edge, self.seed, self.dice = edge, seed, np.random.default_rng(seed)
-        parts = dict(zip(edge.slots(), edge.parts, strict=True))
+        parts = {slot: getattr(edge, slot) for slot in edge.slots()}
         dims = {slot: free_dims(part) for slot, part in parts.items()}
         axes = edge.dims_of(**dims)
         self.dims, self.axes = dims, axes
