@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from pgbn.cli.console import cannot_write, check_target, interruptible, output, wrong_usage
-from pgbn.cli.models import print_table, save_table
+from pgbn.cli.models import named_rows, print_table, save_rows
 from pgbn.cli.options import Minutes, Seed, Threads, one_of
 from pgbn.engine.data.coords import check_coords
 from pgbn.errors import DataError, StorageError, did_you_mean, notify
@@ -313,7 +313,7 @@ def infer_command(
     result = network.infer(values, given, plate, burn_in, samples, seed, wanted, threads=threads)
     columns, table = _flat(result, plate, found.coords)
     labels = data_labels(local, read).get(plate) or [str(row) for row in range(len(table))]
-    _tell(to, result, plate, labels, columns, table)
+    _write(to, result, plate, labels, columns, table)
 
 
 def _given(run: Path, draws: Draws, held: Iterable[str], chain: str) -> dict[str, NDArray[Any]]:
@@ -359,7 +359,7 @@ def _flat(
     return columns, np.concatenate(parts, axis=1)
 
 
-def _tell(
+def _write(
     to: Path | None,
     result: NewRows,
     plate: str,
@@ -374,7 +374,7 @@ def _tell(
         return
     with cannot_write(to):
         if to.suffix == ".csv":
-            save_table(to, table, columns, labels, plate)
+            save_rows(to, [plate, *columns], named_rows(labels, table))
         else:
             arrays = {name: result[name] for name in result}
             arrays |= {f"{name}_sd": result.sd[name] for name in result}
