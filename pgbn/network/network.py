@@ -163,17 +163,10 @@ class Network(NetworkMethods):
 
     # ---- the graph --------------------------------------------------------------------
 
-    @cached_property
+    @property
     def graph(self) -> nx.DiGraph:
         """The nodes (attribute ``spec``) and their edges, parent → child (attribute ``slots``)."""
-        graph = nx.DiGraph()
-        for name, node in self.nodes.items():
-            graph.add_node(name, spec=node)
-        for (child, slot), polynomial in self.wiring.polynomials.items():
-            for parent in polynomial.names:
-                slots = graph.get_edge_data(parent, child, {"slots": ()})["slots"]
-                graph.add_edge(parent, child, slots=(*slots, slot))
-        return graph
+        return self.wiring.graph
 
     @cached_property
     def dims(self) -> tuple[str, ...]:
