@@ -18,7 +18,7 @@ import scipy.sparse as sp
 import typer
 from numpy.typing import NDArray
 
-from pgbn.cli.console import cannot_write, check_target, output, wrong_usage
+from pgbn.cli.console import cannot_write, check_target, output
 from pgbn.cli.options import Reading
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError, PgbnError, StorageError, notify, printable
@@ -157,11 +157,7 @@ def save_features(
 
 
 def _csv_file(to: Path | None) -> Path | None:
-    with wrong_usage():
-        if to is not None and to.suffix != ".csv":
-            raise DataError(f"{to}: the name must end in .csv.")
-    if to is not None:
-        check_target(to)
+    check_target(to, ".csv")
     return to
 
 

@@ -289,10 +289,7 @@ def infer_command(
     from pgbn.cli.models import open_draws
     from pgbn.engine.rows.independent import along_rows, row_network
 
-    if to is not None and to.suffix not in (".csv", ".npz"):
-        raise typer.BadParameter(f"--output {to}: the name must end in .csv or .npz")
-    if to is not None:
-        check_target(to)
+    check_target(to, ".csv", ".npz")
     found, network = open_draws(run)
     plate = (*network[network.observed[0]].axes, "")[0] if rows is None else rows
     if plate not in network.dims:
