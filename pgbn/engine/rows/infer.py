@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_flag, check_integer, check_seed, is_finite_number
+from pgbn.checks import is_finite_number
 from pgbn.engine.compile.sizes import complete_sizes
 from pgbn.engine.data.cells import read_data
 from pgbn.engine.data.coords import (
@@ -328,16 +328,14 @@ def infer_rows(
     proportions: bool = False,
 ) -> NewRows:
     """See `pgbn.Network.infer`."""
-    check_integer("burn_in", burn_in, 0)
-    check_integer("samples", samples, 1)
-    seed, worker = check_seed(seed), executor_of(threads, executor)
+    worker = executor_of(threads, executor)
     told = set(data) if isinstance(data, Mapping) else set()
     network, data = bind_indexes(network, data)
     plate = network[network.observed[0]].axes[0] if rows is None else rows
     whole = check_own_values(row_network(network, plate), plate)
     known = known_data(network, whole, data)
     local = seen_network(network, whole, known, plate)
-    wanted = _wanted(local, nodes, quantiles, keep, check_flag("proportions", proportions))
+    wanted = _wanted(local, nodes, quantiles, keep, proportions)
     held = GivenBlocks(_given_stacks(network, local, given), burn_in, samples)
     read = read_data(local, known)
     about = {
