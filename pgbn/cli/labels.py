@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pgbn.cli.console import output, wrong_usage
-from pgbn.cli.models import CsvFile, save_result
 from pgbn.cli.options import Folder
+from pgbn.cli.tables import CsvFile, save_result
 from pgbn.errors import DataError, printable
 from pgbn.storage.archive import MANIFEST, is_archive
 from pgbn.storage.atomic_files import locked

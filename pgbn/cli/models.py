@@ -5,27 +5,18 @@ It imports what a model needs: commands import it when they run.
 
 from __future__ import annotations
 
-import csv
-import io
-import sys
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
-import typer
-from numpy.typing import NDArray
 
-from pgbn.cli.console import cannot_write, check_target, output
 from pgbn.cli.options import Reading
 from pgbn.engine.run.draws import Draws
-from pgbn.errors import DataError, PgbnError, StorageError, notify, printable
+from pgbn.errors import DataError, PgbnError, StorageError, notify
 from pgbn.evaluation import Topic
 from pgbn.network.network import Network
 from pgbn.storage.archive import LARGEST_MANIFEST, MANIFEST
-from pgbn.storage.atomic_files import new_file
 from pgbn.storage.blocks import Corpus
 from pgbn.storage.corpus import read_corpus
 from pgbn.storage.folders import Saved, load, open_saved
@@ -112,74 +103,3 @@ def read_for(model: Model, data: Path, reading: Reading) -> tuple[Corpus, sp.csr
     if columns:
         notify(f"{columns} unknown terms with {amount(tokens)} were dropped")
     return corpus, X
-
-
-# ---- tables -------------------------------------------------------------------------------------
-#
-# Tables with a line for each row of data, as files and on the standard output.
-
-
-def write_rows(file: Any, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Rows as CSV, below the names of their columns."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-
-
-def save_rows(to: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Rows as a CSV file, complete or not at all."""
-    with new_file(to) as file:
-        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-        write_rows(text, columns, rows)
-        text.detach()
-
-
-def named_rows(labels: Sequence[str], values: NDArray[Any]) -> Iterable[Sequence[str]]:
-    """The rows of an array as texts, each after its label."""
-    for name, row in zip(labels, values, strict=True):
-        yield [name, *(f"{value:.6g}" for value in row)]
-
-
-def save_features(
-    to: Path, features: NDArray[Any], names: Sequence[str], labels: Sequence[str]
-) -> None:
-    """Features of documents as a .csv, .npy or .npz file."""
-    with cannot_write(to):
-        if to.suffix == ".csv":
-            save_rows(to, ["document", *names], named_rows(labels, features))
-            return
-        with new_file(to) as file:
-            if to.suffix == ".npy":
-                np.save(file, features)
-            else:
-                np.savez(file, features=features, columns=np.array(names),
-                         documents=np.array(labels))  # fmt: skip
-
-
-def _csv_file(to: Path | None) -> Path | None:
-    check_target(to, ".csv")
-    return to
-
-
-CsvFile = Annotated[Path | None, typer.Option(
-    "--output", "-o", callback=_csv_file, help="A .csv file for the result.")]  # fmt: skip
-
-
-def save_result(to: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]], what: str) -> None:
-    """The rows of a result as a CSV file, and a line that says so; ``what`` names them."""
-    with cannot_write(to):
-        save_rows(to, columns, rows)
-    facts = {"output": str(to), what: len(rows)}
-    output.result(facts, lambda: output.say(f"{to}: {len(rows)} {what}"))
-
-
-def print_table(
-    values: NDArray[Any], columns: Sequence[str], labels: Sequence[str], head: str
-) -> None:
-    """The table on the standard output: names as they are for a file or a program, and harmless
-    for a terminal."""
-    if sys.stdout.isatty():
-        columns, labels = (
-            [printable(name, one_line=True) for name in names] for names in (columns, labels)
-        )
-    write_rows(sys.stdout, [head, *columns], named_rows(labels, values))

@@ -13,22 +13,20 @@ import typer
 from numpy.typing import NDArray
 
 from pgbn.cli.console import cannot_write, check_target, interruptible, output, wrong_usage
-from pgbn.cli.models import named_rows, print_table, save_rows
 from pgbn.cli.options import Minutes, Seed, Threads, one_of
-from pgbn.engine.data.coords import check_coords
+from pgbn.cli.tables import named_rows, print_table, save_rows
 from pgbn.errors import DataError, StorageError, did_you_mean, notify
-from pgbn.network.network import Network
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.arrays import write_npz
 from pgbn.storage.atomic_files import new_file
 from pgbn.storage.tables import Numbers, read_numbers
 from pgbn.storage.texts import text_lines
 from pgbn.storage.writing import writing
-from pgbn.training.new_rows import align_terms, amount
 
 if TYPE_CHECKING:
     from pgbn.engine.rows.new_rows import NewRows
     from pgbn.engine.run.draws import Draws
+    from pgbn.network.network import Network
     from pgbn.samplers.on_ray import Ray
 
 
@@ -109,6 +107,8 @@ def data_labels(network: Network, read: Mapping[str, Numbers]) -> Labels:
 
 def read_labels(words: Iterable[str], network: Network) -> Labels:
     """From ``term=words.txt``, one name on each line, to the names along dims."""
+    from pgbn.engine.data.coords import check_coords
+
     out: Labels = {}
     for word in words:
         dim, sign, file = word.partition("=")
@@ -131,6 +131,8 @@ def in_run_order(
 ) -> Any:
     """New rows of a node in the order of the run, along the dim that is not theirs: where file and
     run have names along it, columns go by name."""
+    from pgbn.training.new_rows import align_terms, amount
+
     for dim, labels in zip(axes, (numbers.rows, numbers.columns), strict=False):
         if dim == plate or labels is None or dim not in coords:
             continue

@@ -14,8 +14,8 @@ import typer
 from pgbn.checks import term_names
 from pgbn.cli.console import check_target, output
 from pgbn.cli.corpora import stream_features
-from pgbn.cli.models import CsvFile, print_table, save_features, save_result
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
+from pgbn.cli.tables import CsvFile, print_table, save_features, save_result
 from pgbn.errors import PgbnWarning, notify, printable
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.folders import open_saved, read_folder

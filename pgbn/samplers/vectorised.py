@@ -41,6 +41,30 @@ from pgbn.samplers.variates.log_normal import log_rate_rows
 from pgbn.samplers.variates.multinomial import categorical_lines, multinomial_lines
 from pgbn.samplers.variates.poisson import hidden_count_rows
 
+__all__ = [
+    "bernoulli",
+    "bessel",
+    "beta",
+    "beta_odds",
+    "binomial",
+    "categorical",
+    "crt",
+    "dirichlet",
+    "exponential",
+    "gamma",
+    "gig",
+    "hidden_count",
+    "log_gamma",
+    "log_normal",
+    "multinomial",
+    "neg_log_beta",
+    "normal",
+    "poisson",
+    "polya_gamma",
+    "truncated_poisson",
+    "uniform",
+]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SAFE_SUM = 0.1  # P(all gammas < 1e-300) = 1e-300^(sum of the shapes) is below 1e-30 from here on

@@ -17,6 +17,7 @@ from pgbn.training.grown import GrownNetwork
 from pgbn.training.training_result import Reportable
 from pgbn.training.value_checks import LARGEST, check_parts
 from pgbn.zoo import layers
+from pgbn.zoo.arguments import check_prior
 from pgbn.zoo.links import get_link, link_names
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ class Priors:
     c0: tuple[float, float] = (1.0, 1.0)
     gamma0: tuple[float, float] = (0.01, 0.01)
     noise: tuple[float, float] = (1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            pair = check_prior(getattr(self, entry.name), f"Priors: {entry.name}")
+            object.__setattr__(self, entry.name, pair)
 
 
 def read_priors(content: Mapping[str, Any]) -> Priors:

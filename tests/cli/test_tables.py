@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("typer")
-from pgbn.cli.models import named_rows, print_table, save_rows
+from pgbn.cli.tables import named_rows, print_table, save_rows
 
 TABLE = np.array([[1.0, 2.5], [1 / 3, np.nan]])
 

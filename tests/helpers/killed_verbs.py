@@ -16,7 +16,7 @@ from scipy import sparse
 import pgbn
 from pgbn import checkpoint, zoo
 from pgbn.cli import run_command
-from pgbn.cli.models import save_features, save_rows
+from pgbn.cli.tables import save_features, save_rows
 from pgbn.cli.train import has_duplicates, merge_duplicates, to_merge
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.run_plan import RunPlan

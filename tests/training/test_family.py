@@ -137,9 +137,9 @@ def test_where_a_new_layer_begins(name: str) -> None:
 
     from pgbn.training import growing
 
-    chain = growing.Chain
+    chain = growing.Chain.of_data
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing, "Chain", look)
+        patch.setattr(growing.Chain, "of_data", look)
         pg.train_layerwise(DATA, (4, 3), 2, family=family, **QUICK)
     network, second = begun[-1] if len(begun) < 3 else begun[-2]
     units = build.units(2)

@@ -7,13 +7,13 @@ import pytest
 
 import pgbn
 import pgbn.report
-from pgbn.errors import DataError, StorageError
+from pgbn.errors import DataError, NetworkError, StorageError
 from pgbn.evaluation import (
     project,
     topic_weights,
 )
 from pgbn.training import train_layerwise
-from pgbn.training.trained import TrainedNetwork
+from pgbn.training.trained import Priors, TrainedNetwork
 from tests.helpers.trained import model_of
 from tests.helpers.training import X
 
@@ -93,3 +93,10 @@ def test_labels_of_topics_are_saved_and_shown(trained, tmp_path):
                   {"x": np.eye(2)}, {(1, 0): np.eye(2)}):  # fmt: skip
         with pytest.raises(DataError, match="labels"):
             loaded.with_labels(wrong)
+
+
+@pytest.mark.parametrize("pair", ["wrong", (1.0,), (1.0, -1.0), [[1.0], 2.0]])
+def test_priors_are_pairs_of_positive_numbers(pair):
+    with pytest.raises(NetworkError, match="Priors: c"):
+        Priors(c=pair)
+    assert Priors(c=[1, 2]).c == (1.0, 2.0)
