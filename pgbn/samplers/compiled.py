@@ -1,71 +1,236 @@
-"""Kernels that are compiled by numba and kept on disk for the next run, where that is possible.
+"""Kernels: functions that numba compiles when they are first called, kept on disk for the next run.
 
-The files spare the compiler's time, no more: where they cannot be written (a container that is
-read-only, a full disk, a quota) or read (a power cut left half of one), the kernel is compiled
-again, and that is said once.
+There are two ways to compile them, with bit-identical results. *Linked* (`pgbn.samplers.linked`)
+takes about half the time, but uses private parts of numba, which another version may not have.
+*Plain* is `numba.njit`. The first use of any kernel compiles a small one by the linked way
+(`pgbn.samplers.probe`). If that fails in any manner, or computes something wrong, all kernels are
+compiled by plain numba, and a warning says so once. PGBN_PLAIN_NUMBA=1 chooses the plain way.
+
+The files on disk save time, no more. If they cannot be written (a read-only container, a full disk)
+or read (a power cut left half of one), the kernel is compiled again, and a warning says so once.
+numba trusts a file that its index names, and compares only the source file of the kernel itself.
+But the index may be newer than the data, a block of the data may be zeros after a power cut, and a
+newer pgbn may have changed what a kernel calls. So a file here names its kernel and its way, with a
+checksum, and its stamp covers all source files that the kernel's own file imports.
 """
 
+import hashlib
 import inspect
+import os
+import pickle
+import re
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
-from typing import Any
+from functools import cache, update_wrapper, wraps
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numba
+from numba.extending import typeof_impl
 
-from pgbn.errors import notify
+from pgbn.errors import PgbnError, notify
 
-try:
-    from pgbn.samplers.kernel_files import KernelFiles, kernel_stamp
-    from pgbn.samplers.linked import Kernel
-except ImportError:  # a numba that is built otherwise inside: its own way takes longer to compile
-    Kernel = None  # type: ignore[assignment, misc]
-
-__all__ = ["njit"]
-
-_said: list[str] = []
+_SAMPLERS = Path(__file__).parent
+_IMPORT = re.compile(r"^ *(?:from|import) +pgbn\.samplers([\w.]*)(?: +import +([\w, ]*))?", re.M)
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit`, whose ``cache=True`` is a wish: nothing fails for want of a cache.
+    """`numba.njit`, compiled the linked or the plain way; nothing fails for want of a cache.
 
     A division by 0 is that of numpy unless ``error_model`` says otherwise. All kernels have the
     same, or numba would compile its own functions (`np.empty`, `min`) for each kind of them.
     """
-    options = {"error_model": "numpy", **options}
-
-    def kernel_of(function: Callable[..., Any]) -> Any:
-        plain: Any = numba.njit(**{**options, "cache": False})(function)
-        if plain is function:  # numba is switched off
-            return function
-        if Kernel is None:
-            return _keep(plain) if options.get("cache") else plain
-        chosen = {**plain.targetoptions, "no_cfunc_wrapper": True}  # no pointers to kernels
-        inlined = chosen.pop("forceinline", False)
-        kernel: Any = Kernel(function, targetoptions=chosen)
-        kernel.forceinline = inlined
-        return _keep(kernel) if options.get("cache") else kernel
-
-    return kernel_of
+    return lambda function: Kernel(function, {"error_model": "numpy", **options})
 
 
-def _keep(kernel: Any) -> Any:
-    """The kernel, with files for what is compiled of it if numba knows a folder for them."""
+class Kernel:
+    """A function that is compiled when it is first called, from Python or by another kernel.
+
+    Only then is numba's dispatcher made, since only then the way is chosen.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.options = function, options
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """What numba's dispatcher has; the dispatcher itself is made here, once."""
+        if name == "dispatcher":
+            made = dispatcher_by(way(), self.py_func, self.options)
+            return vars(self).setdefault(name, made)  # another thread may have been quicker
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
+
+    def __reduce__(self) -> Any:
+        """By name, if other processes can import it."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        by_name = found is self and self.__module__ != "__main__"
+        return self.__qualname__ if by_name else self.dispatcher.__reduce__()
+
+
+@typeof_impl.register(Kernel)
+def _type_in_kernels(kernel: Kernel, context: Any) -> Any:
+    return numba.typeof(kernel.dispatcher)
+
+
+# ---- the way --------------------------------------------------------------------------
+
+
+class Way(NamedTuple):
+    """How kernels are compiled, and whether they are kept on disk."""
+
+    linked: bool
+    kept: bool
+
+
+_chosen: list[Way] = []  # at most one
+_trial = threading.local()  # the way that this thread is trying
+
+
+def way() -> Way:
+    """The way in which this process compiles kernels. The first call tries it.
+
+    No lock: a thread that waits for one may hold numba's, which the trial needs.
+    """
+    tried: Way | None = getattr(_trial, "way", None)
+    if tried is not None:
+        return tried
+    if not _chosen:
+        found, error = _first_that_works()
+        if not _chosen:
+            _chosen.append(found)
+            if error is not None:
+                _say_plain(found, error)
+    return _chosen[0]
+
+
+def _first_that_works() -> tuple[Way, Exception | None]:
+    """The best way that computes what it should, and why a better one did not."""
+    forced = os.environ.get("PGBN_PLAIN_NUMBA", "") not in ("", "0")
+    failed: Exception | None = None
+    for each in (Way(True, True), Way(False, True)):
+        if forced and each.linked:
+            continue
+        _trial.way = each
+        try:
+            from pgbn.samplers.probe import try_kernel
+
+            try_kernel()
+        except PgbnError:
+            raise
+        except Exception as error:
+            failed = failed or error
+        else:
+            return each, failed
+        finally:
+            del _trial.way
+    return Way(False, False), failed
+
+
+def _say_plain(found: Way, error: Exception) -> None:
+    kept = "" if found.kept else ", and they are not kept on disk"
+    notify(
+        f"numba {numba.__version__} is not built inside as pgbn expects ({type(error).__name__}: "
+        f"{error}): kernels are compiled by plain numba{kept}. Results are bit-identical; compiling "
+        "takes about twice as long. A newer pgbn may know this numba"
+    )
+
+
+def dispatcher_by(chosen: Way, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """numba's dispatcher of a function."""
+    others = {name: value for name, value in options.items() if name != "cache"}
+    if chosen.linked:
+        from pgbn.samplers.linked import link
+
+        made = link(function, others)
+    else:
+        made = numba.njit(**others)(function)
+        if made is function:
+            raise PgbnError(
+                "numba is switched off (NUMBA_DISABLE_JIT), and pgbn draws with functions that it "
+                "compiles; unset NUMBA_DISABLE_JIT"
+            )
+    if options.get("cache") and chosen.kept:
+        _keep(made, chosen)
+    return made
+
+
+# ---- files ----------------------------------------------------------------------------
+
+_said: list[str] = []
+
+
+def _keep(dispatcher: Any, chosen: Way) -> None:
+    """Keep on disk what is compiled, if numba knows a folder for it."""
     try:
-        kernel.enable_caching()
+        dispatcher.enable_caching()
     except RuntimeError as error:  # it knows none that it could write to
         _say(error)
-        return kernel
-    cache = kernel._cache
-    if Kernel is not None:
-        stamp = (
-            cache._impl.locator.get_source_stamp(),
-            kernel_stamp(inspect.getfile(kernel.py_func)),
-        )
-        cache._cache_file = KernelFiles(cache._cache_path, cache._impl.filename_base, stamp)
-    cache.load_overload = _reading(cache.load_overload, cache.flush)
-    cache.save_overload = _writing(cache.save_overload)
-    return kernel
+        return
+    kept = dispatcher._cache
+    kept._cache_file = _Files(kept._cache_file, chosen, inspect.getfile(dispatcher.py_func))
+    kept.load_overload = _reading(kept.load_overload, kept.flush)
+    kept.save_overload = _writing(kept.save_overload)
+
+
+class _Files:
+    """numba's files of a kernel, with data that name their stamp, their way and their key."""
+
+    def __init__(self, files: Any, chosen: Way, source: str) -> None:
+        self.files, self.way = files, tuple(chosen)
+        files._source_stamp = self.stamp = (files._source_stamp, kernel_stamp(source))
+        self.flush = files.flush
+
+    def save(self, key: Any, data: Any) -> None:
+        payload = self.files._dump(data)
+        digest = hashlib.sha256(payload).digest()
+        self.files.save((self.way, key), (self.stamp, self.way, key, digest, payload))
+
+    def load(self, key: Any) -> Any:
+        """What was kept under this key; else None, and it is compiled and written again."""
+        found = self.files.load((self.way, key))
+        if found is None:
+            return None
+        *whose, digest, payload = found
+        if whose != [self.stamp, self.way, key] or hashlib.sha256(payload).digest() != digest:
+            return None
+        return pickle.loads(payload)
+
+
+@cache
+def kernel_stamp(file: str) -> str:
+    """A checksum of a file of kernels and of all files of this room that it imports, and these."""
+    found: dict[Path, bytes] = {}
+    waiting = [Path(file)]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found[path], imported = _read(path)
+            waiting.extend(imported)
+    return hashlib.sha256(b"".join(sorted(found.values()))).hexdigest()
+
+
+@cache
+def _read(path: Path) -> tuple[bytes, list[Path]]:
+    """The checksum of a file, and what it imports; nothing of one that is in an archive."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return b"", []
+    imported = []
+    for module, names in _IMPORT.findall(text.decode("utf-8", "replace")):
+        place = _SAMPLERS.joinpath(*module.split("."))
+        inside = [place / name.strip() for name in names.split(",")]
+        imported += [path.with_suffix(".py") for path in (place, *inside)]
+    return hashlib.sha256(text).digest(), [path for path in imported if path.is_file()]
 
 
 def _reading(load: Callable[..., Any], flush: Callable[[], None]) -> Callable[..., Any]:

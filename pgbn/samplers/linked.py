@@ -1,4 +1,4 @@
-"""Functions that kernels call: compiled into their callers, and never by themselves.
+"""What pgbn uses of numba's private parts: kernels are linked, and bundles passed by address.
 
 numba optimises every function that it meets and turns it into machine code, with all that it calls
 linked in, so that a function five calls deep is optimised five times; and it wraps every one for
@@ -8,31 +8,65 @@ Inlining is LLVM's choice as before, and so are the bits: neither reorders float
 Steps of numba's that have nothing to do in a function are left out.
 
 The function itself can still be called from Python; it is then compiled as usual, as a kernel.
+
+Only `pgbn.samplers.compiled` and `uncounted` import this module, when a kernel is first used. The
+kernel of `pgbn.samplers.probe` reaches every line of it but those of Ctrl-C, before any other kernel
+does: where numba is built otherwise, nothing here is used.
 """
 
 from __future__ import annotations
 
 import gc
-from contextlib import suppress
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
+from types import FrameType
 from typing import Any, ClassVar, cast
 
+from llvmlite import ir as llvm
 from numba.core import ir, registry, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.errors import NumbaError
-from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.typing.templates import AttributeTemplate
 from numba.core.untyped_passes import InlineClosureLikes
-
-from pgbn.samplers.borrowing import borrows, without_counters
-from pgbn.samplers.typed_once import Lowering, Types
-from pgbn.samplers.uninterrupted import uninterrupted
-
-__all__ = ["Kernel"]
+from numba.extending import infer_getattr, lower_getattr_generic, models, register_model
 
 
-class Kernel(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
+def link(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """A dispatcher for callers in Python, as `numba.njit` would make it."""
+    chosen = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True, **options}
+    inlined = chosen.pop("forceinline", False)
+    made: Any = _Dispatcher(function, targetoptions=chosen)
+    made.forceinline = inlined
+    return made
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C takes effect when this is left, as often as it was pressed.
+
+    For the compiler: stopped anywhere, it leaves objects of LLVM that are half made or half
+    deleted, and the interpreter ends when somebody meets them, minutes later.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    pressed: list[FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda number, frame: pressed.append(frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        for frame in pressed:
+            handler(signal.SIGINT, frame)
+
+
+class _Dispatcher(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
     """A dispatcher for callers in Python, which shows callers in kernels its `linked` twin.
 
     Both have the same flags, since numba compiles its own functions (`np.empty`, `min`) anew for
@@ -154,36 +188,15 @@ class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
         return arrays and bool(super().run_pass(state))
 
 
-class _Lower(Lowering):
-    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
-        """As numba does: what Python gives is counted until the function returns."""
-        own, self.context = self.context, getattr(self.context, "counting", self.context)
-        super().create_cpython_wrapper(release_gil)
-        self.context = own
-
-
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
     _name = "kernel_lowering"
-    lowering_class = _Lower
-
     library: ClassVar[Any] = _Library
 
     def run_pass(self, state: Any) -> bool:
-        target = state.targetctx
-        if borrows(state):
-            with suppress(NumbaError):  # what it is about is told below, if it is still there
-                return self._lower(state, without_counters(target))
-        return self._lower(state, target)
-
-    def _lower(self, state: Any, target: Any) -> bool:
-        own, state.targetctx = state.targetctx, target
-        state.library = self.library(target.codegen(), state.func_id.func_qualname)
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        try:
-            return bool(super().run_pass(state))
-        finally:
-            state.targetctx = own
+        return bool(super().run_pass(state))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -226,7 +239,6 @@ class _Compiler(CompilerBase):  # type: ignore[misc, unused-ignore]
 
     replaced: ClassVar[dict[Any, Any]] = {
         InlineClosureLikes: _Closures,
-        NopythonTypeInference: Types,
         NopythonRewrites: _Rewrites,
         NativeLowering: _Lowering,
     }
@@ -256,3 +268,69 @@ class _LinkedCompiler(_Compiler):
 
 class _InlinedCompiler(_LinkedCompiler):
     forceinline = True
+
+
+# ---- bundles by address ---------------------------------------------------------------
+
+_ADDRESS = llvm.IntType(8).as_pointer()
+
+
+class _Uncounted(types.Type):  # type: ignore[misc, unused-ignore]
+    """A named tuple of arrays, numbers and named tuples, known by its address."""
+
+    def __init__(self, bundle: Any) -> None:
+        self.bundle = bundle
+        super().__init__(name=f"Uncounted({bundle})")
+
+    def part(self, name: str) -> tuple[int, Any, Any]:
+        """Its number, what it is in the bundle, and what a reader gets."""
+        number = self.bundle.fields.index(name)
+        kind = self.bundle.types[number]
+        return number, kind, _Uncounted(kind) if isinstance(kind, types.BaseNamedTuple) else kind
+
+
+@register_model(_Uncounted)
+class _UncountedModel(models.PrimitiveModel):  # type: ignore[misc, unused-ignore]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _ADDRESS)
+
+
+@infer_getattr
+class _Parts(AttributeTemplate):  # type: ignore[misc, unused-ignore]
+    key = _Uncounted
+
+    def generic_resolve(self, bundle: Any, name: str) -> Any:
+        return bundle.part(name)[2] if name in bundle.bundle.fields else None
+
+
+@lower_getattr_generic(_Uncounted)
+def _part(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+    number, stored, read = kind.part(name)
+    whole = builder.bitcast(value, context.get_value_type(kind.bundle).as_pointer())
+    at = [llvm.IntType(32)(0), llvm.IntType(32)(number)]
+    place = builder.gep(whole, at, inbounds=True)
+    if isinstance(read, _Uncounted):
+        return builder.bitcast(place, _ADDRESS)
+    return _without_counter(context, builder, stored, builder.load(place))
+
+
+def _without_counter(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """The value of an array without its counter, or a number."""
+    if not isinstance(kind, types.Array):
+        return value
+    array = context.make_array(kind)(context, builder, value)
+    array.meminfo = llvm.Constant(array.meminfo.type, None)
+    array.parent = llvm.Constant(array.parent.type, None)
+    return array._getvalue()
+
+
+def by_address(bundle: Any) -> Any:
+    """What an intrinsic returns that gives the address of a bundle; see `uncounted`."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        with builder.goto_entry_block():
+            slot = builder.alloca(arguments[0].type)
+        builder.store(arguments[0], slot)
+        return builder.bitcast(slot, _ADDRESS)
+
+    return _Uncounted(bundle)(bundle), code

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, types  # type: ignore[attr-defined]
-from numba.core.errors import NumbaError
+from numba import carray, cfunc, errors, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic, is_jitted
 
 from pgbn.errors import DataError
-from pgbn.samplers.compiled import njit
+from pgbn.samplers.compiled import Kernel, njit
 from pgbn.samplers.elementary import LN_2, log
 from pgbn.samplers.simd.lanes import pointer
 from pgbn.samplers.variates.bessel import draw_bessel
@@ -59,14 +58,15 @@ def count_law(latent: str | Callable[..., int] | None, noise: float) -> CountLaw
 @cache
 def _compiled(function: Callable[..., int]) -> Any:
     """The function with a plain address; it stays in memory as long as the process."""
-    inner = function if is_jitted(function) else njit(nogil=True, error_model="python")(function)
+    own = is_jitted(function) or isinstance(function, Kernel)
+    inner = function if own else njit(nogil=True, error_model="python")(function)
 
     def outer(words, value, rate, noise):
         return np.int64(inner(carray(words, 2), value, rate, noise))
 
     try:
         return cfunc(_OF_FUNCTION)(outer)
-    except NumbaError as error:
+    except errors.NumbaError as error:
         name = getattr(function, "__name__", repr(function))
         raise DataError(
             f"latent={name}: numba cannot compile it as a function of (rng, value, rate, noise) "

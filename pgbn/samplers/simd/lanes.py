@@ -9,7 +9,6 @@ or pointers into them; indices are unsigned and unchecked.
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic, models, register_model
 
 __all__ = [
@@ -144,7 +143,7 @@ def add_product(typing_context, total, a, b):
         total, a, b = arguments
         name = f"llvm.fma.v{LANES}f{signature.return_type.element.bitwidth}"
         kind = ir.FunctionType(a.type, [a.type] * 3)
-        return builder.call(get_or_insert_function(builder.module, kind, name), [a, b, total])
+        return builder.call(builder.module.declare_intrinsic(name, fnty=kind), [a, b, total])
 
     return total(total, a, b), code
 

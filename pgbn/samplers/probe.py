@@ -1,0 +1,56 @@
+"""A small kernel that has something of everything which `pgbn.samplers.linked` treats in its own way:
+functions that it calls, inlined or not, one within itself, sums of arrays, a bundle of bundles."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgbn.samplers.compiled import njit
+from pgbn.samplers.uncounted import keep, uncounted
+
+
+class _Inner(NamedTuple):
+    numbers: Any
+    factor: Any
+
+
+class _Outer(NamedTuple):
+    inner: Any
+    numbers: Any
+
+
+@njit(nogil=True, forceinline=True)
+def _scaled(bundle, i):
+    return bundle.inner.factor * bundle.inner.numbers[i]
+
+
+@njit(nogil=True)
+def _total(bundle, first):
+    total = 0.0
+    for i in range(first, bundle.numbers.size):
+        total += _scaled(bundle, i) * bundle.numbers[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _probed(numbers, factor):
+    def less(x):
+        return x - 0.25
+
+    squares = numbers * numbers + 1.0
+    room = _Outer(_Inner(numbers, factor), squares)
+    bundle = uncounted(room)
+    total = _total(bundle, 0) - less(_total(bundle, first=1))
+    keep(room)
+    return total
+
+
+def try_kernel() -> None:
+    """Compile the kernel the way that is tried, or read it from disk; an error if it is wrong."""
+    kernels = (_probed, _total, _scaled)
+    for each in kernels:
+        vars(each).pop("dispatcher", None)  # of a way that failed
+    found = _probed(np.array([3.0, 5.0, 7.0]), 0.5)
+    expected = 0.5 * 3.0 * 10.0 + 0.25
+    if found != expected:
+        raise ArithmeticError(f"a kernel computed {found!r} in place of {expected!r}")
