@@ -104,12 +104,22 @@ def way() -> Way:
     if tried is not None:
         return tried
     if not _chosen:
+        _check_switched_on()
         found, error = _first_that_works()
         if not _chosen:
             _chosen.append(found)
             if error is not None:
                 _say_plain(found, error)
     return _chosen[0]
+
+
+def _check_switched_on() -> None:
+    """Kernels use instructions that Python does not have: none of them runs uncompiled."""
+    if numba.njit(_check_switched_on) is _check_switched_on:
+        raise PgbnError(
+            "numba is switched off (NUMBA_DISABLE_JIT), but pgbn draws with functions that numba "
+            "compiles: unset NUMBA_DISABLE_JIT, or choose engine='reference' where it is offered"
+        )
 
 
 def _first_that_works() -> tuple[Way, Exception | None]:
@@ -124,8 +134,6 @@ def _first_that_works() -> tuple[Way, Exception | None]:
             from pgbn.samplers.probe import try_kernel
 
             try_kernel()
-        except PgbnError:
-            raise
         except Exception as error:
             failed = failed or error
         else:
@@ -138,9 +146,9 @@ def _first_that_works() -> tuple[Way, Exception | None]:
 def _say_plain(found: Way, error: Exception) -> None:
     kept = "" if found.kept else ", and they are not kept on disk"
     notify(
-        f"numba {numba.__version__} is not built inside as pgbn expects ({type(error).__name__}: "
-        f"{error}): kernels are compiled by plain numba{kept}. Results are bit-identical; compiling "
-        "takes about twice as long. A newer pgbn may know this numba"
+        f"numba {numba.__version__} is not built as pgbn expects ({type(error).__name__}: {error}): "
+        f"kernels are compiled by plain numba{kept}. Results are bit-identical; compiling takes "
+        "about twice as long. A newer pgbn may know this version"
     )
 
 
@@ -153,11 +161,6 @@ def dispatcher_by(chosen: Way, function: Callable[..., Any], options: dict[str, 
         made = link(function, others)
     else:
         made = numba.njit(**others)(function)
-        if made is function:
-            raise PgbnError(
-                "numba is switched off (NUMBA_DISABLE_JIT), and pgbn draws with functions that it "
-                "compiles; unset NUMBA_DISABLE_JIT"
-            )
     if options.get("cache") and chosen.kept:
         _keep(made, chosen)
     return made

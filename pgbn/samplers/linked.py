@@ -5,13 +5,12 @@ linked in, so that a function five calls deep is optimised five times; and it wr
 callers in Python. Here a function that a kernel calls is translated once, to LLVM's intermediate
 code, and left at that: the kernel that Python calls links all of it in, and is optimised once.
 Inlining is LLVM's choice as before, and so are the bits: neither reorders floating-point sums.
-Steps of numba's that have nothing to do in a function are left out.
 
 The function itself can still be called from Python; it is then compiled as usual, as a kernel.
 
 Only `pgbn.samplers.compiled` and `uncounted` import this module, when a kernel is first used. The
-kernel of `pgbn.samplers.probe` reaches every line of it but those of Ctrl-C, before any other kernel
-does: where numba is built otherwise, nothing here is used.
+kernel of `pgbn.samplers.probe` reaches all of it before any other kernel does. If that fails, nothing
+of this module is used.
 """
 
 from __future__ import annotations
@@ -23,16 +22,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from types import FrameType
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from llvmlite import ir as llvm
-from numba.core import ir, registry, types
+from numba.core import registry, types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.typed_passes import NativeLowering
 from numba.core.typing.templates import AttributeTemplate
-from numba.core.untyped_passes import InlineClosureLikes
 from numba.extending import infer_getattr, lower_getattr_generic, models, register_model
 
 
@@ -78,7 +76,7 @@ class _Dispatcher(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
     def __init__(self, function: Any, local_types: Any = None, targetoptions: Any = None) -> None:
         # numba 0.60 takes no None here.
         given = (local_types or {}, targetoptions or {})
-        super().__init__(function, *given, pipeline_class=_Compiler)
+        super().__init__(function, *given)
 
     def compile(self, sig: Any) -> Any:
         """As numba does, without Python's search for cycles: the compiler makes millions of objects
@@ -99,7 +97,7 @@ class _Dispatcher(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
     @cached_property
     def linked(self) -> Any:
         """The same function for kernels: no wrapper, no machine code, nothing on disk."""
-        compiler = _InlinedCompiler if self.forceinline else _LinkedCompiler
+        compiler = _InlinedCompiler if self.forceinline else _Compiler
         return _Linked(self.py_func, targetoptions=self.targetoptions, pipeline_class=compiler)
 
 
@@ -119,31 +117,6 @@ def _general(kind: Any) -> Any:
 
 
 class _Library(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
-    """numba's library, which optimises the functions of a module that have a body, not the names of
-    those that they call: numba prepares all of its steps anew for each."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        super()._optimize_functions(_Bodies(ll_module))
-
-
-class _Bodies:
-    """A module whose functions are those that it defines."""
-
-    def __init__(self, module: Any) -> None:
-        self.__dict__["module"] = module
-
-    @property
-    def functions(self) -> list[Any]:
-        return [each for each in self.module.functions if not each.is_declaration]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.module, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.module, name, value)
-
-
-class _LinkedLibrary(_Library):
     """Intermediate code of a function, to be linked into the library of a kernel; the libraries of
     what it calls are beside it, not in it."""
 
@@ -156,55 +129,15 @@ class _LinkedLibrary(_Library):
         return list(dict.fromkeys([self, *self._linking_libraries]))
 
 
-def _results(state: Any, *operations: str) -> list[str]:
-    """The names of what a function gets by some operations."""
-    return [
-        each.target.name
-        for block in state.func_ir.blocks.values()
-        for each in block.find_insts(ir.Assign)
-        if isinstance(each.value, ir.Expr) and each.value.op in operations
-    ]
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Closures(InlineClosureLikes):  # type: ignore[misc, unused-ignore]
-    """Functions within a function, where there are any: numba takes long to find that out."""
-
-    _name = "linked_closures"
-
-    def run_pass(self, state: Any) -> bool:
-        return bool(_results(state, "make_function")) and bool(super().run_pass(state))
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Rewrites(NopythonRewrites):  # type: ignore[misc, unused-ignore]
-    """Loops for sums and products of arrays, where there are any."""
-
-    _name = "linked_rewrites"
-
-    def run_pass(self, state: Any) -> bool:
-        found = _results(state, "binop", "inplace_binop", "unary")
-        arrays = any(isinstance(state.typemap[name], types.Array) for name in found)
-        return arrays and bool(super().run_pass(state))
-
-
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
-    _name = "kernel_lowering"
-    library: ClassVar[Any] = _Library
+    """Translates a function, and leaves it at that."""
 
-    def run_pass(self, state: Any) -> bool:
-        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return bool(super().run_pass(state))
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _LinkedLowering(_Lowering):
     _name = "linked_lowering"
-    library = _LinkedLibrary
 
     def run_pass(self, state: Any) -> bool:
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
         state.flags = state.flags.copy()
         state.flags.no_compile = state.flags.no_cpython_wrapper = True
         state.flags.forceinline = state.pipeline.forceinline
@@ -215,58 +148,25 @@ class _LinkedLowering(_Lowering):
         return True
 
 
-class _Flags(Flags):  # type: ignore[misc, unused-ignore]
-    """Options that are compared by those that were set. numba looks at all forty of both sides, for
-    every operator and every function of its own that a kernel uses."""
-
-    _hash = hash(Flags())  # numba's is the same for all
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> Any:
-        return isinstance(other, Flags) and _chosen(self) == _chosen(other)
-
-
-def _chosen(flags: Any) -> dict[str, Any]:
-    """The options that are not at their defaults."""
-    options = flags.options
-    return {name: got for name, got in flags._values.items() if got != options[name].default}
-
-
 class _Compiler(CompilerBase):  # type: ignore[misc, unused-ignore]
-    """numba's steps, with some of them replaced."""
+    """numba's steps, with the last of them replaced."""
 
-    replaced: ClassVar[dict[Any, Any]] = {
-        InlineClosureLikes: _Closures,
-        NopythonRewrites: _Rewrites,
-        NativeLowering: _Lowering,
-    }
-
-    def __init__(
-        self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, local: Any
-    ) -> None:
-        super().__init__(typing, target, library, args, result, _Flags(flags), local)
+    forceinline = False
 
     def define_pipelines(self) -> list[Any]:
-        manager = PassManager("kernel")
+        manager = PassManager("linked")
         for part in (
             DefaultPassBuilder.define_untyped_pipeline(self.state),
             DefaultPassBuilder.define_typed_pipeline(self.state),
             DefaultPassBuilder.define_nopython_lowering_pipeline(self.state),
         ):
             for step, description in part.passes:
-                manager.add_pass(self.replaced.get(step, step), description)
+                manager.add_pass(_Lowering if step is NativeLowering else step, description)
         manager.finalize()
         return [manager]
 
 
-class _LinkedCompiler(_Compiler):
-    forceinline = False
-    replaced: ClassVar[dict[Any, Any]] = {**_Compiler.replaced, NativeLowering: _LinkedLowering}
-
-
-class _InlinedCompiler(_LinkedCompiler):
+class _InlinedCompiler(_Compiler):
     forceinline = True
 
 

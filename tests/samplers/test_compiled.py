@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numba
 import pytest
 
 import pgbn
 from pgbn.samplers import compiled
-from tests.helpers.cached_kernel import hits, kernel
+from tests.helpers.cached_kernel import KERNEL, hits, kernel
 
 PACKAGE = Path(pgbn.__file__).parent
 DRAW = """
@@ -119,25 +118,81 @@ def test_half_an_index_that_cannot_be_replaced(
         assert kernel(cache)(21) == 42
 
 
-def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
-
-    def twice(x: int) -> int:
-        return 2 * x
-
-    assert compiled.njit(cache=True)(twice)(21) == 42
+# ---- only files that are whole, of these arguments and of these sources, are run -------
 
 
-def test_with_a_numba_that_is_built_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "Kernel", None)
-    half = compiled.njit(nogil=True, forceinline=True)(lambda x: x / 2)
-    quarter = compiled.njit(cache=True, nogil=True)(_quarter_by(half))
-    assert quarter(8.0) == 2.0
-    assert [len(each.signatures) for each in (quarter, half)] == [1, 1]
+def test_an_index_that_is_newer_than_its_data(cache: Path) -> None:
+    """A small index found room on a full disk, and its data did not: those of another version, which
+    have the same name, are not taken for them."""
+    resource = pytest.importorskip("resource")
+    kernel(cache)(21)
+    (cache.parent / "kernel.py").write_text(KERNEL.replace("2 * x", "3 * x"))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+    try:
+        with pytest.warns(pgbn.PgbnWarning, match="not kept on disk"):
+            assert kernel(cache)(21) == 63
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert kernel(cache)(21) == 63
+    again = kernel(cache)
+    assert again(21) == 63
+    assert hits(again) == 1
 
 
-def _quarter_by(half: Any) -> Any:
-    def quarter(x: float) -> float:
-        return half(half(x))
+def test_data_of_other_arguments(cache: Path) -> None:
+    """Of two processes that write at once, one wrote the index last, the other its data."""
+    kernel(cache)(21)
+    (data,) = cache.rglob("*.nbc")
+    whole = data.read_bytes()
+    shutil.rmtree(cache)
+    kernel(cache)(21.5)
+    (data,) = cache.rglob("*.nbc")
+    data.write_bytes(whole)
+    assert kernel(cache)(21.5) == 43.0
 
-    return quarter
+
+def test_zeros_in_the_middle_of_a_file(cache: Path) -> None:
+    """A power cut can leave a block of zeros: machine code that would end the interpreter."""
+    kernel(cache)(21)
+    (data,) = cache.rglob("*.nbc")
+    whole = data.read_bytes()
+    half = len(whole) // 2
+    data.write_bytes(whole[:half] + bytes(500) + whole[half + 500 :])
+    repaired, again = kernel(cache), kernel(cache)
+    assert repaired(21) == again(21) == 42
+    assert (hits(repaired), hits(again)) == (0, 1)
+
+
+def test_a_kernel_is_another_if_what_it_calls_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """numba looks at the file of the kernel alone: a newer pgbn would run with kernels of the old."""
+    monkeypatch.setattr(compiled, "_SAMPLERS", tmp_path)
+    own, called, far = (tmp_path / f"{name}.py" for name in ("own", "called", "far"))
+    own.write_text("from pgbn.samplers.called import f\n")
+    called.write_text("def f():\n    from pgbn.samplers import far, own\n")
+
+    def stamp() -> str:
+        compiled._read.cache_clear()
+        compiled.kernel_stamp.cache_clear()
+        return compiled.kernel_stamp(str(own))
+
+    far.write_text("1")
+    first = stamp()
+    far.write_text("2")
+    assert stamp() != first
+    far.write_text("1")
+    assert stamp() == first
+    compiled._read.cache_clear()
+    compiled.kernel_stamp.cache_clear()
+
+
+def test_kernels_of_other_sources_are_compiled_anew(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel(cache)(21)
+    monkeypatch.setattr(compiled, "kernel_stamp", lambda file: "of other sources")
+    other, again = kernel(cache), kernel(cache)
+    assert other(21) == again(21) == 42
+    assert (hits(other), hits(again)) == (0, 1)

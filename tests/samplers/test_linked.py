@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
+import os
 import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
-from numba.core.compiler import Flags
+from numba.core import registry
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import log1p
-from pgbn.samplers.linked import _Flags
+from pgbn.samplers.linked import uninterrupted
 
 
 @njit(nogil=True, forceinline=True)
@@ -71,20 +76,6 @@ def test_a_kernel_goes_to_another_process() -> None:
     assert again(np.array([2.0])) == 2.0
 
 
-def test_functions_within_and_sums_of_arrays() -> None:
-    """numba's steps for these are left out only where there are none."""
-
-    @njit(nogil=True)
-    def total(a: Any) -> Any:
-        def twice(x: Any) -> Any:
-            return 2.0 * x
-
-        added = a + a * a
-        return added[0] + twice(added[1])
-
-    assert total(np.array([1.0, 2.0])) == 14.0
-
-
 def test_division_is_numpys_unless_asked() -> None:
     def over(x: Any) -> Any:
         return 1.0 / x
@@ -94,11 +85,98 @@ def test_division_is_numpys_unless_asked() -> None:
         njit(nogil=True, error_model="python")(over)(0.0)
 
 
-def test_options_are_equal_where_numba_says_so() -> None:
-    default, same, other = Flags(), Flags(), Flags()
-    same.release_gil, other.release_gil = False, True  # the former is the default, said aloud
-    for a, b in itertools.product((default, same, other), repeat=2):
-        assert (_Flags(a) == b) == (a == _Flags(b)) == (_Flags(a) == _Flags(b)) == (a == b)
-        assert hash(_Flags(a)) == hash(a)
-    assert _Flags(other) != default
-    assert _Flags(same) == default != 3
+# ---- Ctrl-C waits for the compiler -----------------------------------------------------
+
+
+@pytest.fixture
+def handler() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def press() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_it_is_heeded_afterwards(handler: None) -> None:
+    done = []
+
+    def work() -> None:
+        with uninterrupted(), uninterrupted():
+            press()
+            done.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == [1]
+
+
+def test_whoever_heeds_it_hears_each_press(handler: None) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        with uninterrupted():
+            press()
+            press()
+            assert heard == []
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT] * 2
+
+
+def test_outside_the_main_thread(handler: None) -> None:
+    def look() -> Any:
+        with uninterrupted():
+            return signal.getsignal(signal.SIGINT)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(look).result() is signal.getsignal(signal.SIGINT)
+
+
+def test_a_kernel_is_compiled_whole(handler: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of the compiler it could end the interpreter, minutes later."""
+    kernel = njit()(lambda x: x + 1)
+    true = registry.CPUDispatcher.compile
+
+    def pressed(self: Any, sig: Any) -> Any:
+        press()
+        return true(self, sig)
+
+    monkeypatch.setattr(registry.CPUDispatcher, "compile", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        kernel(1)
+    monkeypatch.undo()
+    assert len(kernel.signatures) == 1
+    assert kernel(1) == 2
+
+
+# ---- memory ---------------------------------------------------------------------------
+
+_LEAKS = """
+import warnings
+import numpy as np
+import pgbn
+from numba.core.runtime import rtsys
+
+warnings.simplefilter("ignore")
+rows = np.random.default_rng(0).poisson(0.5, (40, 30))
+
+def work():
+    for layer1 in ("collapsed", "partial", "blocked"):
+        pgbn.zoo.pgbn([6, 4]).chain({"x": rows}, seed=0, layer1=layer1).sweep(3)
+    pgbn.PGBN(5, 2, burn_in=3, collect=2, random_state=0).fit(rows).transform(rows)
+
+work()
+before = rtsys.get_allocation_stats()
+work()
+after = rtsys.get_allocation_stats()
+print(after.alloc - before.alloc, after.free - before.free)
+"""
+
+
+def test_whatever_a_sweep_allocates_is_freed() -> None:
+    command = [sys.executable, "-c", "import os; os.environ['NUMBA_NRT_STATS'] = '1'\n" + _LEAKS]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    made, freed = map(int, done.stdout.split())
+    assert made == freed > 100
