@@ -45,6 +45,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "generate": use.generate_command,
     "explain": pages.explain_command,
     "report": pages.report_command,
+    "warm": train.warm_command,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name)(in_groups(_command))

@@ -1,4 +1,4 @@
-"""The commands that train: demo, fit, resume."""
+"""The commands that train: demo, fit, resume, and warm, which compiles what they need."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.corpus import count_terms, read_corpus
 from pgbn.storage.writing import writing
 
-__all__ = ["as_options", "demo_command", "fit_command", "resume_command"]
+__all__ = ["as_options", "demo_command", "fit_command", "resume_command", "warm_command"]
 
 DEMO = "pgbn demo"
 BUDGETS = ",".join(map(str, WIDTHS))
@@ -233,6 +233,36 @@ def resume_command(
         show_run(model, result)
     else:
         finished(model)
+
+
+def warm_command() -> None:
+    """Compile the kernels before they are needed.
+
+    Those of a fit, a transform and a sample are kept on disk: later commands and programs of the
+    same user start at once. The image of a container may run it while it is built. NUMBA_CACHE_DIR names the folder for the kernels.
+
+    Example:
+
+      pgbn warm
+    """
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    from pgbn.estimators import PGBN
+    from pgbn.zoo import pgbn as belief_network
+
+    start = time.monotonic()
+    output.note("compiling, which takes about a minute if nothing is compiled yet …")
+    likely = (
+        np.kron(np.eye(8), np.full((25, 25), 3.0)) + 0.05
+    )  # eight groups of documents and terms
+    counts = csr_array(np.random.default_rng(0).poisson(likely))
+    model = PGBN((8, 3), 2, min_width=1, burn_in=8, collect=4, random_state=0, n_jobs=-1).fit(counts)
+    model.transform(counts)
+    for layer1 in ("collapsed", "partial", "blocked", "composed"):
+        belief_network([8, 4]).sample({"x": counts}, 1, 1, seed=0, layer1=layer1, progress=False)
+    seconds = time.monotonic() - start
+    output.result({"seconds": seconds}, lambda: output.say(f"ready, {seconds:.0f} s"))
 
 
 def _command(folder: Path) -> str | None:

@@ -146,8 +146,8 @@ def _first_that_works() -> tuple[Way, Exception | None]:
 def _say_plain(found: Way, error: Exception) -> None:
     kept = "" if found.kept else ", and they are not kept on disk"
     notify(
-        f"numba {numba.__version__} is not built as pgbn expects ({type(error).__name__}: {error}): "
-        f"kernels are compiled by plain numba{kept}. Results are bit-identical; compiling takes "
+        f"numba {numba.__version__} is not built as pgbn expects ({type(error).__name__}: {error}):"
+        f" kernels are compiled by plain numba{kept}. Results are bit-identical; compiling takes "
         "about twice as long. A newer pgbn may know this version"
     )
 

@@ -1,5 +1,5 @@
-"""A small kernel that has something of everything that `pgbn.samplers.linked` treats: functions that
-it calls, inlined or not, one within itself, sums of arrays, a bundle of bundles."""
+"""A small kernel that has something of everything that `pgbn.samplers.linked` treats: functions
+that it calls, inlined or not, one within itself, sums of arrays, a bundle of bundles."""
 
 from typing import Any, NamedTuple
 

@@ -1,6 +1,7 @@
 """Kernels of the vectorised draws: one row after another, each from its own stream.
 
 ``kernel(key, start, stop, *operands, out)`` fills the rows from ``start`` to ``stop`` of ``out``.
+Most of them draw entry by entry, and are one loop around a function (rng, *operands) → number.
 """
 
 import math
@@ -22,58 +23,100 @@ from pgbn.samplers.variates.poisson import draw_poisson, draw_truncated_poisson
 from pgbn.samplers.variates.polya_gamma import draw_polya_gamma
 from pgbn.samplers.variates.row_gammas import HUGE, TINY, fill_rows, workspace
 
-__all__ = [
-    "bernoulli_rows",
-    "bessel_rows",
-    "beta_odds_rows",
-    "binomial_rows",
-    "crt_rows",
-    "exponential_rows",
-    "gamma_rows",
-    "gig_rows",
-    "log_gamma_rows",
-    "neg_log_beta_rows",
-    "normal_rows",
-    "poisson_rows",
-    "polya_gamma_rows",
-    "truncated_poisson_rows",
-    "uniform_rows",
-]
-
 _LOG_LIMIT = 300.0 * math.log(10.0)
 
 
-@njit(cache=True, nogil=True)
-def uniform_rows(key, start, stop, out):
-    """x ~ U(0, 1)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        x = row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = uniform(rng)
+def _rows_of_none(draw):
+    def kernel(key, start, stop, out):
+        rng = np.empty(2, np.uint64)
+        for row in range(start, stop):
+            restart(rng, key, row)
+            x = row_of(out, row, out)
+            for i in range(x.size):
+                x[i] = draw(rng)
+
+    return kernel
 
 
-@njit(cache=True, nogil=True)
-def normal_rows(key, start, stop, out):
-    """x ~ N(0, 1)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        x = row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = normal(rng)
+def _rows_of_one(draw):
+    def kernel(key, start, stop, a, out):
+        rng = np.empty(2, np.uint64)
+        for row in range(start, stop):
+            restart(rng, key, row)
+            u, x = row_of(a, row, out), row_of(out, row, out)
+            for i in range(x.size):
+                x[i] = draw(rng, u[min(i, u.size - 1)])
+
+    return kernel
 
 
-@njit(cache=True, nogil=True)
-def exponential_rows(key, start, stop, out):
-    """x ~ Exp(1)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        x = row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = exponential(rng)
+def _rows_of_two(draw):
+    def kernel(key, start, stop, a, b, out):
+        rng = np.empty(2, np.uint64)
+        for row in range(start, stop):
+            restart(rng, key, row)
+            u, v, x = row_of(a, row, out), row_of(b, row, out), row_of(out, row, out)
+            for i in range(x.size):
+                x[i] = draw(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
+
+    return kernel
+
+
+def _rows_of_three(draw):
+    def kernel(key, start, stop, a, b, c, out):
+        rng = np.empty(2, np.uint64)
+        for row in range(start, stop):
+            restart(rng, key, row)
+            u, v, w = row_of(a, row, out), row_of(b, row, out), row_of(c, row, out)
+            x = row_of(out, row, out)
+            for i in range(x.size):
+                x[i] = draw(
+                    rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)], w[min(i, w.size - 1)]
+                )
+
+    return kernel
+
+
+def _rows(name, draw, operands):
+    """The kernel of a draw of one number. The name is that of its files on disk."""
+    kernel = (_rows_of_none, _rows_of_one, _rows_of_two, _rows_of_three)[operands](draw)
+    kernel.__name__ = kernel.__qualname__ = name
+    kernel.__doc__ = draw.__doc__
+    return njit(cache=True, nogil=True)(kernel)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _beta_odds(rng, a, b):
+    """(1 - p) / p, p ~ Beta(a, b)."""
+    return exp(max(-_LOG_LIMIT, min(draw_log_beta_odds(rng, a, b), _LOG_LIMIT)))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _bernoulli(rng, p):
+    """1.0 with probability p."""
+    return 1.0 if uniform(rng) < p else 0.0
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _crt(rng, m, r):
+    """l ~ CRT(m, r)."""
+    return draw_crt(rng, m, r) if m else 0
+
+
+uniform_rows = _rows("uniform_rows", uniform, 0)
+normal_rows = _rows("normal_rows", normal, 0)
+exponential_rows = _rows("exponential_rows", exponential, 0)
+log_gamma_rows = _rows("log_gamma_rows", draw_log_gamma, 1)
+beta_odds_rows = _rows("beta_odds_rows", _beta_odds, 2)
+neg_log_beta_rows = _rows("neg_log_beta_rows", draw_neg_log_beta, 2)
+bernoulli_rows = _rows("bernoulli_rows", _bernoulli, 1)
+poisson_rows = _rows("poisson_rows", draw_poisson, 1)
+truncated_poisson_rows = _rows("truncated_poisson_rows", draw_truncated_poisson, 1)
+bessel_rows = _rows("bessel_rows", draw_bessel, 1)
+binomial_rows = _rows("binomial_rows", draw_binomial, 2)
+crt_rows = _rows("crt_rows", _crt, 2)
+gig_rows = _rows("gig_rows", draw_gig, 3)
+polya_gamma_rows = _rows("polya_gamma_rows", draw_polya_gamma, 1)
 
 
 @njit(cache=True, nogil=True)
@@ -104,129 +147,3 @@ def gamma_rows(key, start, stop, shape, rate, out):
                 value = min(max(line[i] * (1.0 / c[i]), TINY), HUGE)
                 line[i] = value if shapes[i] > 0.0 else shapes[i]
     keep(room)
-
-
-@njit(cache=True, nogil=True)
-def log_gamma_rows(key, start, stop, shape, out):
-    """ln x, x ~ Gam(shape, 1)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        a, x = row_of(shape, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_log_gamma(rng, a[min(i, a.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def beta_odds_rows(key, start, stop, a, b, out):
-    """(1 - p) / p, p ~ Beta(a, b)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, v, x = row_of(a, row, out), row_of(b, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            log_odds = draw_log_beta_odds(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
-            x[i] = exp(max(-_LOG_LIMIT, min(log_odds, _LOG_LIMIT)))
-
-
-@njit(cache=True, nogil=True)
-def neg_log_beta_rows(key, start, stop, a, n, out):
-    """-ln s, s ~ Beta(a, n)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, v, x = row_of(a, row, out), row_of(n, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_neg_log_beta(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def bernoulli_rows(key, start, stop, p, out):
-    """1.0 with probability p."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, x = row_of(p, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = 1.0 if uniform(rng) < u[min(i, u.size - 1)] else 0.0
-
-
-@njit(cache=True, nogil=True)
-def poisson_rows(key, start, stop, rate, out):
-    """n ~ Poisson(rate)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, x = row_of(rate, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_poisson(rng, u[min(i, u.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def truncated_poisson_rows(key, start, stop, rate, out):
-    """n ~ Poisson(rate) given n >= 1."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, x = row_of(rate, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_truncated_poisson(rng, u[min(i, u.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def bessel_rows(key, start, stop, log_alpha, out):
-    """n ~ Bessel(-1, alpha), n >= 1."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, x = row_of(log_alpha, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_bessel(rng, u[min(i, u.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def binomial_rows(key, start, stop, n, p, out):
-    """k ~ Binomial(n, p)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, v, x = row_of(n, row, out), row_of(p, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_binomial(rng, u[min(i, u.size - 1)], v[min(i, v.size - 1)])
-
-
-@njit(cache=True, nogil=True)
-def crt_rows(key, start, stop, m, r, out):
-    """l ~ CRT(m, r)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, v, x = row_of(m, row, out), row_of(r, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            count = u[min(i, u.size - 1)]
-            x[i] = draw_crt(rng, count, v[min(i, v.size - 1)]) if count else 0
-
-
-@njit(cache=True, nogil=True)
-def gig_rows(key, start, stop, order, a, b, out):
-    """x ~ GIG(order, a, b)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        p, u, v = row_of(order, row, out), row_of(a, row, out), row_of(b, row, out)
-        x = row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_gig(
-                rng, p[min(i, p.size - 1)], u[min(i, u.size - 1)], v[min(i, v.size - 1)]
-            )
-
-
-@njit(cache=True, nogil=True)
-def polya_gamma_rows(key, start, stop, tilt, out):
-    """x ~ PG(1, tilt)."""
-    rng = np.empty(2, np.uint64)
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, x = row_of(tilt, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_polya_gamma(rng, u[min(i, u.size - 1)])

@@ -27,7 +27,7 @@ def test_nothing_but_the_name_shows_the_help(
 
 @pytest.mark.parametrize("command", [
     "demo", "fit", "resume", "info", "topics", "transform", "perplexity", "generate", "explain",
-    "report", "sample", "infer",
+    "report", "sample", "infer", "warm",
 ])  # fmt: skip
 def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([command, "--help"]) == 0

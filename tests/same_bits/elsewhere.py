@@ -23,6 +23,8 @@ MACHINES: dict[str, Mapping[str, str]] = {
         "GLIBC_TUNABLES": _NO_FMA,
         "OPENBLAS_CORETYPE": "Nehalem",
     },
+    # kernels by numba.njit alone, as where its private parts are not those that pgbn uses
+    "plain numba": {"PGBN_PLAIN_NUMBA": "1"},
 }
 
 

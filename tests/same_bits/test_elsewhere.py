@@ -1,5 +1,5 @@
 """What is drawn has the same bits on a generic processor, on one with fused products, and on this
-one, and whatever vectors numpy, the C library and the BLAS use."""
+one, whatever vectors numpy, the C library and the BLAS use, and with kernels by plain numba."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ x86 = pytest.mark.skipif(
 
 @x86
 @pytest.mark.parametrize(
-    "machine", [pytest.param("generic", marks=pytest.mark.long), "old libraries"]
+    "machine", [pytest.param("generic", marks=pytest.mark.long), "old libraries", "plain numba"]
 )
 def test_variates(machine: str, tmp_path: Path) -> None:
     found = hashes_on(machine, FEW, tmp_path)
@@ -35,9 +35,22 @@ def test_variates(machine: str, tmp_path: Path) -> None:
 
 
 @x86
-@pytest.mark.parametrize("machine", ["generic", pytest.param("haswell", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        "generic",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("haswell", "plain numba")),
+    ],
+)
 def test_a_training_of_three_layers(machine: str, tmp_path: Path) -> None:
     assert hashes_on(machine, TRAINED, tmp_path) == {name: RECORD[name] for name in TRAINED}
+
+
+def test_networks_by_plain_numba(tmp_path: Path) -> None:
+    prefixes = ["chain/small pgbn poisson 2/co", "chain/small lda/blocked"]
+    found = hashes_on("plain numba", prefixes, tmp_path)
+    assert len(found) == 3
+    assert found == {name: RECORD[name] for name in found}
 
 
 @x86
