@@ -1,40 +1,57 @@
 """CPU seconds that a first `fit` and a first `transform` compile, with no kernel on disk.
 
-    python -m benchmarks.first_start
+    python -m benchmarks.first_start [--rounds 2]
 
-The seconds go up with the load of the machine. The job beside them, ten small functions that use
-numba alone, goes up with them: compare the ratios.
+Each round is a process with the kernels of pgbn and one with kernels by plain `numba.njit`. The
+seconds go up with the load of the machine: compare the ratios.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from statistics import median
 from typing import Any, cast
-
-_JOB = """
-def function(a, n):
-    total = 0.0
-    for i in range(n):
-        for j in range(a.shape[0]):
-            if a[j] > {}:
-                total += np.log(a[j]) * i
-            else:
-                total -= np.exp(a[j])
-    return total + a[:n].sum()
-"""
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.measure:
+        print(json.dumps(_measure()))
+        return
+    rounds = [(_in_a_process(plain="0"), _in_a_process(plain="1")) for _ in range(chosen.rounds)]
+    for name in ("fit", "transform"):
+        ours, plain = ([each[i][name]["seconds"] for each in rounds] for i in (0, 1))
+        ratio = median(a / b for a, b in zip(ours, plain, strict=True))
+        kernels = rounds[0][0][name]["kernels"]
+        print(f"{name}: {kernels} kernels, CPU s {_shown(ours)}; plain numba {_shown(plain)}; "
+              f"ratio {ratio:.2f}")  # fmt: skip
+
+
+def _shown(seconds: list[float]) -> str:
+    return ", ".join(f"{each:.1f}" for each in seconds)
+
+
+def _in_a_process(plain: str) -> Any:
+    """What a new process measures that finds no kernel on disk."""
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["NUMBA_CACHE_DIR"] = folder  # read when numba is imported
-        _measure()
+        known = {**os.environ, "NUMBA_CACHE_DIR": folder, "PGBN_PLAIN_NUMBA": plain}
+        command = [sys.executable, "-m", "benchmarks.first_start", "--measure"]
+        done = subprocess.run(command, env=known, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
 
 
-def _measure() -> None:
+def _measure() -> dict[str, dict[str, float]]:
     import numpy as np
     from scipy.sparse import csr_matrix
 
@@ -43,30 +60,13 @@ def _measure() -> None:
     warnings.simplefilter("ignore")
     rows = csr_matrix(np.random.default_rng(0).poisson(0.3, (200, 300)))
     model = pgbn.PGBN(burn_in=3, collect=2, random_state=0)
-    jobs = [_job()]
-    fit = _compiling(lambda: model.fit(rows))
-    transform = _compiling(lambda: model.transform(rows))
-    jobs.append(_job())
-    job = sum(jobs) / 2
-    for name, (seconds, kernels) in {"fit": fit, "transform": transform}.items():
-        print(f"{name}: {kernels} kernels, {seconds:.1f} CPU s, {seconds / job:.2f} jobs")
-    print(f"one job: {jobs[0]:.1f} CPU s before, {jobs[1]:.1f} after")
+    return {
+        "fit": _compiling(lambda: model.fit(rows)),
+        "transform": _compiling(lambda: model.transform(rows)),
+    }
 
 
-def _job() -> float:
-    """CPU seconds of the job."""
-    import numba
-    import numpy as np
-
-    began = time.process_time()
-    for number in range(10):
-        names: dict[str, Any] = {"np": np}
-        exec(_JOB.format(number), names)
-        numba.njit(names["function"])(np.ones(3), 2)
-    return time.process_time() - began
-
-
-def _compiling(call: Callable[[], object]) -> tuple[float, int]:
+def _compiling(call: Callable[[], object]) -> dict[str, float]:
     """CPU seconds that the call compiles, and how many kernels; what they call is part of them."""
     from numba.core import event
 
@@ -87,7 +87,7 @@ def _compiling(call: Callable[[], object]) -> tuple[float, int]:
     watch = Watch()
     with cast(Any, event).install_listener("numba:compile", watch):
         call()
-    return watch.seconds, watch.kernels
+    return {"seconds": watch.seconds, "kernels": watch.kernels}
 
 
 if __name__ == "__main__":

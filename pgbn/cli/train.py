@@ -257,7 +257,9 @@ def warm_command() -> None:
         np.kron(np.eye(8), np.full((25, 25), 3.0)) + 0.05
     )  # eight groups of documents and terms
     counts = csr_array(np.random.default_rng(0).poisson(likely))
-    model = PGBN((8, 3), 2, min_width=1, burn_in=8, collect=4, random_state=0, n_jobs=-1).fit(counts)
+    model = PGBN((8, 3), 2, min_width=1, burn_in=8, collect=4, random_state=0, n_jobs=-1).fit(
+        counts
+    )
     model.transform(counts)
     for layer1 in ("collapsed", "partial", "blocked", "composed"):
         belief_network([8, 4]).sample({"x": counts}, 1, 1, seed=0, layer1=layer1, progress=False)
