@@ -239,7 +239,8 @@ def warm_command() -> None:
     """Compile the kernels before they are needed.
 
     Those of a fit, a transform and a sample are kept on disk: later commands and programs of the
-    same user start at once. The image of a container may run it while it is built. NUMBA_CACHE_DIR names the folder for the kernels.
+    same user start at once. The image of a container may run it while it is built. NUMBA_CACHE_DIR
+    names the folder for the kernels.
 
     Example:
 

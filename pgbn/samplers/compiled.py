@@ -115,7 +115,8 @@ def way() -> Way:
 
 def _check_switched_on() -> None:
     """Kernels use instructions that Python does not have: none of them runs uncompiled."""
-    if numba.njit(_check_switched_on) is _check_switched_on:
+    function: Any = _check_switched_on
+    if numba.njit(function) is function:
         raise PgbnError(
             "numba is switched off (NUMBA_DISABLE_JIT), but pgbn draws with functions that numba "
             "compiles: unset NUMBA_DISABLE_JIT, or choose engine='reference' where it is offered"

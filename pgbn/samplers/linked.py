@@ -199,7 +199,7 @@ class _UncountedModel(models.PrimitiveModel):  # type: ignore[misc, unused-ignor
 class _Parts(AttributeTemplate):  # type: ignore[misc, unused-ignore]
     key = _Uncounted
 
-    def generic_resolve(self, bundle: Any, name: str) -> Any:
+    def generic_resolve(self, bundle: Any, name: str) -> Any:  # type: ignore[override, unused-ignore]
         return bundle.part(name)[2] if name in bundle.bundle.fields else None
 
 

@@ -46,11 +46,11 @@ WRONG = """from pgbn.samplers import linked
 URGENT = ["define_nopython_lowering_pipeline", "insert_user_function", "_source_stamp"]
 FURTHER = [
     "AttributeTemplate", "BaseNamedTuple", "CPUDispatcher", "CompilerBase", "DefaultPassBuilder",
-    "JITCodeLibrary", "NativeLowering", "PassManager", "PrimitiveModel", "_cache_file", "_dump",
+    "JITCodeLibrary", "NativeLowering", "PassManager", "_cache_file", "_dump",
     "_finalized", "_linking_libraries", "add_overload", "add_pass", "define_typed_pipeline",
     "define_untyped_pipeline", "enable_object_caching", "fndesc", "func_id", "func_qualname",
     "generic_resolve", "infer_getattr", "install_listener", "load_overload", "lower_getattr_generic",
-    "no_cfunc_wrapper", "no_compile", "no_cpython_wrapper", "overloads", "register_pass", "run_pass",
+    "no_cfunc_wrapper", "no_compile", "no_cpython_wrapper", "register_pass", "run_pass",
     "save_overload", "targetctx", "targetoptions",
 ]  # fmt: skip
 
