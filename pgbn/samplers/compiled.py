@@ -84,23 +84,23 @@ def _type_in_kernels(kernel: Kernel, context: Any) -> Any:
 # ---- the way --------------------------------------------------------------------------
 
 
-class Way(NamedTuple):
+class _Way(NamedTuple):
     """How kernels are compiled, and whether they are kept on disk."""
 
     linked: bool
     kept: bool
 
 
-_chosen: list[Way] = []  # at most one
+_chosen: list[_Way] = []  # at most one
 _trial = threading.local()  # the way that this thread is trying
 
 
-def way() -> Way:
+def way() -> _Way:
     """The way in which this process compiles kernels. The first call tries it.
 
     No lock: a thread that waits for one may hold numba's, which the trial needs.
     """
-    tried: Way | None = getattr(_trial, "way", None)
+    tried: _Way | None = getattr(_trial, "way", None)
     if tried is not None:
         return tried
     if not _chosen:
@@ -123,11 +123,11 @@ def _check_switched_on() -> None:
         )
 
 
-def _first_that_works() -> tuple[Way, Exception | None]:
+def _first_that_works() -> tuple[_Way, Exception | None]:
     """The best way that computes what it should, and why a better one did not."""
     forced = os.environ.get("PGBN_PLAIN_NUMBA", "") not in ("", "0")
     failed: Exception | None = None
-    for each in (Way(True, True), Way(False, True)):
+    for each in (_Way(True, True), _Way(False, True)):
         if forced and each.linked:
             continue
         _trial.way = each
@@ -141,10 +141,10 @@ def _first_that_works() -> tuple[Way, Exception | None]:
             return each, failed
         finally:
             del _trial.way
-    return Way(False, False), failed
+    return _Way(False, False), failed
 
 
-def _say_plain(found: Way, error: Exception) -> None:
+def _say_plain(found: _Way, error: Exception) -> None:
     kept = "" if found.kept else ", and they are not kept on disk"
     notify(
         f"numba {numba.__version__} is not built as pgbn expects ({type(error).__name__}: {error}):"
@@ -153,7 +153,7 @@ def _say_plain(found: Way, error: Exception) -> None:
     )
 
 
-def dispatcher_by(chosen: Way, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def dispatcher_by(chosen: _Way, function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """numba's dispatcher of a function."""
     others = {name: value for name, value in options.items() if name != "cache"}
     if chosen.linked:
@@ -172,7 +172,7 @@ def dispatcher_by(chosen: Way, function: Callable[..., Any], options: dict[str, 
 _said: list[str] = []
 
 
-def _keep(dispatcher: Any, chosen: Way) -> None:
+def _keep(dispatcher: Any, chosen: _Way) -> None:
     """Keep on disk what is compiled, if numba knows a folder for it."""
     try:
         dispatcher.enable_caching()
@@ -188,7 +188,7 @@ def _keep(dispatcher: Any, chosen: Way) -> None:
 class _Files:
     """numba's files of a kernel, with data that name their stamp, their way and their key."""
 
-    def __init__(self, files: Any, chosen: Way, source: str) -> None:
+    def __init__(self, files: Any, chosen: _Way, source: str) -> None:
         self.files, self.way = files, tuple(chosen)
         files._source_stamp = self.stamp = (files._source_stamp, kernel_stamp(source))
         self.flush = files.flush
