@@ -41,8 +41,7 @@ from pgbn.corpus import count_terms
 from pgbn.docstrings import docstrings
 from pgbn.evaluation import HeldOutPerplexity, leading_words, split_tokens
 from pgbn.evaluation.coherence import word_coherence
-from pgbn.evaluation.layer_quality import effective_width, twins_and_diversity
-from pgbn.evaluation.untwinning import without_twins
+from pgbn.evaluation.layer_quality import effective_width, twins_and_diversity, without_twins
 
 SEEN, THIN, TOP = 0.8, 10, 10
 CORPORA = ("demo", "fortunes", "20newsgroups", "NIPS12")

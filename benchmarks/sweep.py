@@ -20,9 +20,14 @@ from scipy import sparse
 from benchmarks.networks import Sweeper, least, machine, measure, save
 from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import split_all_cells
-from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, smoothing_of
+from pgbn.samplers.first_layer.collapsed import (
+    Labelling,
+    allocate_collapsed,
+    smoothing_of,
+    word_topics,
+)
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.shared_prior import allocate_shared
+from pgbn.samplers.first_layer.one_layer import allocate_shared
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     count_rows,
@@ -30,11 +35,9 @@ from pgbn.samplers.first_layer.tokens import (
     expand,
     word_order,
 )
-from pgbn.samplers.first_layer.value_codes import prior_sums
-from pgbn.samplers.first_layer.value_lists import empty_loadings
-from pgbn.samplers.first_layer.word_topics import word_topics
+from pgbn.samplers.first_layer.value_lists import empty_loadings, prior_sums
 from pgbn.samplers.random import stream_key
-from pgbn.samplers.sparse import SparseCounts
+from pgbn.samplers.thinning import SparseCounts
 
 ETA = 0.05
 

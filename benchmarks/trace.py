@@ -11,8 +11,7 @@ import numpy as np
 from benchmarks.networks import Sweeper, least, machine, measure, save
 from benchmarks.sweep import load
 from pgbn.engine.compile.composed import splitter_of
-from pgbn.samplers.layers.column_rates import column_rates
-from pgbn.samplers.layers.thin import cell_rates
+from pgbn.samplers.thinning import cell_rates, column_rates
 
 
 class Side:

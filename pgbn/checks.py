@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.errors import DataError, did_you_mean
-
-__all__ = [
-    "DEPTH",
-    "MOST_LAYERS",
-    "MOST_THREADS",
-    "OTHER_NAMES",
-    "WIDTHS",
-    "check_choice",
-    "check_flag",
-    "check_integer",
-    "check_mapping",
-    "check_names",
-    "check_path",
-    "check_place",
-    "check_seed",
-    "check_text",
-    "check_unmasked",
-    "first_difference",
-    "in_order",
-    "is_finite_number",
-    "is_integral",
-    "is_sparse_array",
-    "labels_of_columns",
-    "listed",
-    "numbers",
-    "term_names",
-    "thread_count",
-]
 
 MOST_THREADS = 1024  # beyond it, systems refuse
 MOST_LAYERS = 100  # of a network that is trained
@@ -51,6 +25,46 @@ WIDTHS = (80, 20, 6)
 DEPTH = len(WIDTHS)
 # What other packages call the number of topics.
 OTHER_NAMES = ("n_components", "num_topics", "n_topics", "nr_topics", "k", "K", "T")
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def validated(function: Callable[P, R]) -> Callable[P, R]:
+    """A public function whose arguments are checked by the types in its signature.
+
+    ``Annotated[int, check]``: ``check(value, name)`` returns the value to use, or raises an error
+    that names the argument; with ``| None``, None passes. The body can trust its arguments.
+    """
+    signature = inspect.signature(function)
+
+    @cache
+    def checks() -> dict[str, Callable[[Any, str], Any]]:
+        hints = get_type_hints(function, include_extras=True)
+        found = {name: _check_in(hint) for name, hint in hints.items()}
+        return {name: check for name, check in found.items() if check is not None}
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name, check in checks().items():
+            bound.arguments[name] = check(bound.arguments[name], name)
+        return function(*bound.args, **bound.kwargs)
+
+    return checked
+
+
+def _check_in(hint: Any) -> Callable[[Any, str], Any] | None:
+    """The check that a type carries, if any."""
+    if get_origin(hint) is Annotated:
+        own: Callable[[Any, str], Any] = hint.__metadata__[0]
+        return own
+    inner = next((check for part in get_args(hint) if (check := _check_in(part))), None)
+    if inner is None or type(None) not in get_args(hint):
+        return None
+    return lambda value, name: None if value is None else inner(value, name)
 
 
 def is_integral(value: Any) -> bool:

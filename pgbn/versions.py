@@ -12,8 +12,6 @@ from typing import TextIO
 from pgbn.checks import thread_count
 from pgbn.errors import DataError
 
-__all__ = ["__version__", "show_versions"]
-
 __version__ = "0.1.0"
 
 _NEEDED = ("numpy", "scipy", "numba", "llvmlite", "networkx", "pydantic")

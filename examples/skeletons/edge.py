@@ -82,15 +82,15 @@ class Echo(pgbn.Edge):
         return {"weights": np.stack([n.sum(axis=(1, 2)) for n in shares], 1), "of": earlier}
 
     def expose(self, slot: str, exposure: Any, shape: tuple[int, ...], **others: Any) -> Any:
-        heard = np.zeros(shape)
+        received = np.zeros(shape)
         if slot == "of":  # Σ_s w_s q_{t+s,p}
             for s, weight in enumerate(others["weights"].T):
-                heard[:, : shape[1] - s] += weight[:, None, None] * exposure[:, s:]
+                received[:, : shape[1] - s] += weight[:, None, None] * exposure[:, s:]
         else:  # Σ_tp of_{t−s,p} q_tp
             for s in range(shape[1]):
                 early = others["of"][:, : exposure.shape[1] - s]
-                heard[:, s] = (early * exposure[:, s:]).sum(axis=(1, 2))
-        return heard
+                received[:, s] = (early * exposure[:, s:]).sum(axis=(1, 2))
+        return received
 
 
 def network(days: int = 5) -> pgbn.Network:

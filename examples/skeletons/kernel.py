@@ -30,7 +30,7 @@ from pgbn.nodes.gamma import tables_of_gamma
 from pgbn.samplers import Executor, Threads
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import restart
-from pgbn.samplers.variates.binomial import draw_binomial
+from pgbn.samplers.variates.multinomial import draw_binomial
 
 __all__ = ["column_tables", "draw_tables", "exact_law", "shared_shape", "tables_by_column"]
 
@@ -81,10 +81,10 @@ def tables_by_column(program: Program, task: SlotCounts) -> Run | None:
     node, parent = task.node, shared_shape(program, task)
     if parent is None:
         return None
-    heard = program.heard_count(node.name)  # m, 4-d: (replicate, 1, restaurant, column)
+    received = program.received_count(node.name)  # m, 4-d: (replicate, 1, restaurant, column)
 
     def run(key: int) -> None:
-        counts, shape = heard.get()[:, 0], program.values[parent]
+        counts, shape = received.get()[:, 0], program.values[parent]
         program.counts[node.name, parent] = column_tables(key, counts, shape, program.executor)
 
     return run

@@ -16,7 +16,7 @@ from scipy.stats import gamma
 import pgbn
 from pgbn.nodes.base import Array, check_positive
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 
 
 class Exponential(pgbn.Latent):

@@ -18,16 +18,6 @@ import typer
 
 from pgbn.errors import DataError, PgbnError, PgbnWarning, printable
 
-__all__ = [
-    "Output",
-    "cannot_write",
-    "check_target",
-    "guarded",
-    "interruptible",
-    "output",
-    "wrong_usage",
-]
-
 OK, FAILED, USAGE, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
 

@@ -12,8 +12,6 @@ import typer
 from pgbn.cli.console import cannot_write, interruptible, output, wrong_usage
 from pgbn.cli.options import Counting, Reading, Sampling
 
-__all__ = ["build_command", "stream_features"]
-
 SECONDS = 5.0  # between two notes of how far it is
 
 

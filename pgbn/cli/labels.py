@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pgbn.cli.console import output, wrong_usage
+from pgbn.cli.models import CsvFile, save_result
 from pgbn.cli.options import Folder
-from pgbn.cli.tables import CsvFile, save_result
 from pgbn.errors import DataError, printable
 from pgbn.storage.archive import MANIFEST, is_archive
-from pgbn.storage.locks import locked
+from pgbn.storage.atomic_files import locked
 
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
     from pgbn.training.trained import TrainedNetwork
 
-__all__ = ["label_command"]
 
 Labels = dict[tuple[int, int], str]
 
@@ -104,7 +103,7 @@ def _keyword(text: str) -> tuple[str, Sequence[str]]:
 def _save(folder: Path, opened: Model, network: TrainedNetwork, changes: Labels) -> None:
     """The model with its labelled network in its place, and all that was saved beside it."""
     from pgbn.storage.folders import save
-    from pgbn.training.result import LayerwiseTraining
+    from pgbn.training.training_result import LayerwiseTraining
 
     saved, value = opened.saved, opened.saved.object
     if hasattr(value, "set_labels"):  # an estimator

@@ -19,25 +19,6 @@ from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.corpus import FORMATS
 from pgbn.storage.stop_words import LANGUAGES, is_language, language_named, stop_words_of
 
-__all__ = [
-    "Counting",
-    "Data",
-    "Folder",
-    "Minutes",
-    "Pattern",
-    "Reading",
-    "Sampling",
-    "Seed",
-    "Threads",
-    "Width",
-    "between",
-    "checked_by",
-    "in_groups",
-    "layer_budgets",
-    "layer_numbers",
-    "one_of",
-]
-
 
 def checked_by(check: Callable[[Any], object]) -> Callable[[Any], Any]:
     """An option that one of the library's own checks reads, before the command begins."""
@@ -109,8 +90,8 @@ def layer_numbers(name: str, text: str, kind: type, depth: int) -> Any:
 
 def layer_budgets(text: str, depth: int | None) -> tuple[int | tuple[int, ...], int]:
     """From "100" or "100,30,10" to the widths at most and the number of layers, see
-    `pgbn.training.per_layer`."""
-    from pgbn.training.per_layer import budgets, layers_asked
+    `pgbn.training.settings`."""
+    from pgbn.training.settings import budgets, layers_asked
 
     try:
         values = [int(part) for part in text.split(",")]

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pgbn.report import ReportData, RunData, Series
     from pgbn.storage.folders import Saved
 
-__all__ = ["explain_command", "page_data", "report_command"]
-
 
 def _formats() -> Iterable[str]:
     from pgbn.explain.render import FORMATS
@@ -207,7 +205,7 @@ def page_data(
 
 def _pattern_of(record: dict[str, Any], where: Path) -> str | None:
     """What a term looks like; a page can be read without it."""
-    from pgbn.storage.token_patterns import is_quick
+    from pgbn.storage.tokens import is_quick
 
     pattern = record.get("vectorizer", {}).get("token_pattern")
     if pattern is None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import time
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from pgbn.checks import DEPTH, MOST_LAYERS, WIDTHS
 from pgbn.cli.console import interruptible, output, wrong_usage
-from pgbn.cli.keeping import Keeping
 from pgbn.cli.options import (
     Counting,
     Data,
@@ -24,15 +26,252 @@ from pgbn.cli.options import (
     layer_budgets,
     layer_numbers,
 )
-from pgbn.cli.spread import SPREAD, Spread, spread_over
-from pgbn.cli.telling import as_options, describe, finished, foretell, hierarchy
-from pgbn.cli.twins import has_twins_to_merge, to_merge, untwin
-from pgbn.errors import StorageError
+from pgbn.cli.sampling import SPREAD, Spread, spread_over
+from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive, read_manifest
-from pgbn.storage.corpus import count_terms, read_corpus
+from pgbn.storage.blocks import Corpus
+from pgbn.storage.corpus import count_terms, file_format, read_corpus
+from pgbn.storage.folders import Kept
+from pgbn.storage.tables import check_columns, read_columns
 from pgbn.storage.writing import writing
 
-__all__ = ["as_options", "demo_command", "fit_command", "resume_command", "warm_command"]
+if TYPE_CHECKING:
+    from pgbn.evaluation import Topic
+    from pgbn.samplers.executor import Executor
+    from pgbn.training.settings import Settings
+    from pgbn.training.trained import TrainedNetwork
+
+
+# ---- telling ------------------------------------------------------------------------------------
+#
+# What the commands that train say before and after.
+
+
+FEW_TERMS = 20
+_CHILDREN = 3  # that are shown of a theme; one less of each topic below
+_LONG = 1000, 500  # sweeps of each layer, burn-in (as in the paper) and collection
+
+
+def finished(folder: Path) -> None:
+    """What a training ended with: its widths, how its layers read, and what to know of them."""
+    from pgbn.evaluation import layer_quality, training_advice
+    from pgbn.storage.folders import open_saved
+    from pgbn.training.trained import TrainedNetwork, unwrapped
+
+    saved = open_saved(folder)
+    result = getattr(saved.object, "training_", saved.object)
+    network = unwrapped(result)
+    widths = list(getattr(network, "widths", ()))
+    stopped = getattr(result, "stopped", "")
+    topics = isinstance(network, TrainedNetwork)
+    layers = layer_quality(network) if topics else []
+    advice = training_advice(result, saved.data) if hasattr(result, "networks") and topics else []
+
+    def text() -> None:
+        for quality in layers:
+            output.say(quality)
+        output.say(
+            f"widths {'-'.join(map(str, widths))} ({stopped}); next: pgbn "
+            f"{'topics' if topics else 'info'} {folder}"
+        )
+
+    for sentence in advice:
+        output.note(f"pgbn: note: {as_options(sentence)}")
+    facts = {"layers": [vars(quality) for quality in layers]} if topics else {}
+    output.result({"model": str(folder), "widths": widths, "stopped": stopped, **facts}, text)
+
+
+def as_options(sentence: str) -> str:
+    """A sentence that names arguments of Python, with the options of the command line."""
+    return re.sub(r"\b(max_width|burn_in|stop_words|max_df|min_df)\b",
+                  lambda found: "--" + found[0].replace("_", "-"), sentence)  # fmt: skip
+
+
+def describe(corpus: Corpus) -> None:
+    """The size of a corpus, and whether too much was left out of it."""
+    documents, terms = corpus.shape
+    output.note(f"documents: {documents}, terms: {terms}, total count: {corpus.total:.10g}")
+    if corpus.texts is not None and terms < FEW_TERMS:
+        output.note("pgbn: note: few terms are left; --min-df 1, --max-df 1.0 and --stop-words "
+                    "none leave out fewer")  # fmt: skip
+    if not corpus.total:
+        output.note("pgbn: note: all counts are zero; there are no topics to find")
+
+
+def foretell(settings: Settings) -> None:
+    """How long the training is, what a longer one is for, and how long that takes."""
+    sweeps = sum(settings.burn_in) + sum(settings.collect)
+    burn_in, collect = _LONG
+    times = round((burn_in + collect) * len(settings.burn_in) / max(sweeps, 1))
+    longer = f" (about {times} times as long)" if times > 1 else ""
+    more = "" if min(settings.burn_in) >= burn_in else (
+        f", enough to explore; for results to rely on, --burn-in {burn_in} --collect {collect}"
+        f"{longer}; compare several seeds")  # fmt: skip
+    output.note(f"sweeps: {sweeps}{more}")
+
+
+def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list[str]:
+    """A table of contents: every topic of the top layer with its largest topics below, and theirs.
+    A topic k stands under the topic l that holds most of it, argmax_l weight_l φ_lk."""
+    from pgbn.evaluation import topics
+
+    found = [topics(network, layer, 6, vocabulary) for layer in range(1, network.depth + 1)]
+    lines = []
+
+    def add(layer: int, topic: Topic, above: int) -> None:
+        lines.append(f"{'    ' * above}{topic.weight:6.1%}  {' '.join(topic.terms)}")
+        if layer > 1:
+            upper, phi = found[layer - 1], network.phi[layer - 1]
+            index = np.array([each.index for each in upper])
+            held = np.array([each.weight for each in upper])[:, None] * phi[index]
+            under = index[held.argmax(axis=0)]
+            own = [each for each in found[layer - 2] if under[each.index] == topic.index]
+            for each in own[: _CHILDREN - above]:
+                add(layer - 1, each, above + 1)
+
+    for theme in found[-1]:
+        add(network.depth, theme, 0)
+    return lines
+
+
+# ---- twins --------------------------------------------------------------------------------------
+#
+# Twins of upper layers, merged when `pgbn fit` and `pgbn demo` have trained.
+#
+# That twins are to be merged stands in the record of the training until it is done, so that
+# `pgbn resume` does it where a fit was stopped before, or on the way: it begins anew, and gives the
+# same bits.
+
+
+_KEY = "merge_twins"
+
+
+def to_merge(wanted: bool) -> dict[str, bool]:
+    """What the record of a training says if its twins are to be merged."""
+    return {_KEY: True} if wanted else {}
+
+
+def has_twins_to_merge(folder: Path) -> bool:
+    """Whether a training is finished, but its twins have not been looked for."""
+    manifest = read_manifest(folder)
+    record = manifest["content"].get("record")
+    marked = isinstance(record, dict) and isinstance(record.get("arguments"), dict)
+    return manifest["kind"] == "training" and marked and record.get(_KEY) is True
+
+
+def untwin(folder: Path, threads: int | None, executor: Executor | None = None) -> None:
+    """Merge the twins of a model's upper layers, train on, and save it in its place."""
+    from pgbn.engine.run.stopping import stop_gently
+    from pgbn.evaluation.layer_quality import SWEEPS, without_twins
+    from pgbn.storage.folders import open_saved, save
+    from pgbn.storage.writing import writing
+    from pgbn.training.growing import Progress
+    from pgbn.training.layerwise import train_layerwise
+
+    saved = open_saved(folder)
+    arguments: dict[str, Any] = saved.record["arguments"]
+
+    def listen(event: Progress) -> None:
+        if stop.requested:
+            raise stop.interrupted(
+                f"stopped while twins were merged; the training before is saved, and the command "
+                f"pgbn resume {folder} merges them"
+            )
+
+    def train(merged: TrainedNetwork) -> TrainedNetwork:
+        output.note(f"twins were merged, to {'-'.join(map(str, merged.widths))} topics; {SWEEPS} "
+                    "sweeps more …")  # fmt: skip
+        found: TrainedNetwork = train_layerwise(
+            saved.data, max(merged.widths), merged.depth, collect=SWEEPS, link=merged.link,
+            seed=arguments.get("seed", 0), layer1=arguments.get("layer1", "auto"), threads=threads,
+            executor=executor, start_from=merged, callback=listen,
+            keep_draws=min(len(next(iter(merged.draws.values()), ())), SWEEPS),
+        ).deepest  # fmt: skip
+        return found
+
+    with writing(folder), stop_gently() as stop:
+        result = without_twins(saved.object, train)
+        record = {name: value for name, value in saved.record.items() if name != _KEY}
+        save(result, folder, vocabulary=saved.vocabulary, labels=saved.labels, record=record,
+             data=saved.data, columns=saved.columns)  # fmt: skip
+
+
+# ---- keeping ------------------------------------------------------------------------------------
+#
+# What pgbn fit keeps of the documents for the report: their texts, dates and classes.
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What is kept of the documents with a model."""
+
+    text: Annotated[str | None, typer.Option(
+        help="The column of the texts, as --column, and the texts are kept for the report.")
+    ] = None  # fmt: skip
+    keep_texts: Annotated[bool, typer.Option("--keep-texts", help="Keep the texts for the report "
+                                             "(--text does so too).")] = False  # fmt: skip
+    date: Annotated[str | None, typer.Option(
+        help="The column of dates (2019-03-01) or years: the report shows topics over time.")
+    ] = None  # fmt: skip
+    class_: Annotated[
+        str | None,
+        typer.Option("--class", help="The column of classes: the report shows topics by class."),
+    ] = None
+
+    def checked(self, data: Path, reading: Reading) -> Reading:
+        """How the documents are read. A name that is no column is refused, with those that are,
+        before the documents are read."""
+        if self.text is not None and reading.column not in ("text", self.text):
+            raise DataError(
+                f"--text {self.text} and --column {reading.column}: both name the column of the "
+                "texts; give --text alone"
+            )
+        reading = reading if self.text is None else replace(reading, column=self.text)
+        wanted = {
+            option: name
+            for option, name in (("--text", self.text), ("--date", self.date),
+                                 ("--class", self.class_))
+            if name is not None
+        }  # fmt: skip
+        if not wanted or not data.exists():  # what is not there is refused where it is read
+            return reading
+        if is_archive(data) and reading.format is None:
+            first = next(iter(wanted))
+            raise DataError(f"{first}: {data} is a corpus of counts, without columns; leave it out")
+        kind = file_format(data, reading.format)
+        with wrong_usage():
+            label = {} if reading.label is None else {"--label": reading.label}
+            check_columns(data, kind, wanted | label, reading.encoding)
+        return reading
+
+    def columns(self, data: Path, reading: Reading, corpus: Corpus) -> Kept:
+        """What is kept, one entry for each document."""
+        from pgbn.evaluation.periods import check_dates
+
+        out: Kept = {}
+        if self.text is not None or self.keep_texts:
+            if corpus.texts is None:
+                raise DataError(f"--keep-texts: {data} holds counts, no texts; leave it out")
+            out["text"] = corpus.texts
+        names = {"date": self.date, "class": self.class_}
+        wanted = {key: name for key, name in names.items() if name is not None}
+        if wanted:
+            kind = file_format(data, reading.format)
+            found = read_columns(data, kind, list(wanted.values()), reading.encoding)
+            out |= {key: found[name] for key, name in wanted.items()}
+        if "date" in out:
+            check_dates(out["date"], f"--date {self.date}")
+        return out
+
+    def record(self) -> dict[str, dict[str, str]]:
+        """The names of the columns, for the headings of the report."""
+        names = {"date": self.date, "class": self.class_}
+        known = {key: name for key, name in names.items() if name is not None}
+        return {"columns": known} if known else {}
+
+
+# ---- train --------------------------------------------------------------------------------------
+
 
 DEMO = "pgbn demo"
 BUDGETS = ",".join(map(str, WIDTHS))

@@ -14,8 +14,8 @@ import typer
 from pgbn.checks import term_names
 from pgbn.cli.console import check_target, output
 from pgbn.cli.corpora import stream_features
+from pgbn.cli.models import CsvFile, print_table, save_features, save_result
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
-from pgbn.cli.tables import CsvFile, print_table, save_features, save_result
 from pgbn.errors import PgbnWarning, notify, printable
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.folders import open_saved, read_folder
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     from pgbn.evaluation import Topic
     from pgbn.training.new_rows import HiddenUnits
 
-__all__ = [
-    "generate_command",
-    "info_command",
-    "perplexity_command",
-    "topics_command",
-    "transform_command",
-]
 
 _MODELS = ("training", "trained", "grown", "estimator", "transformer")
 

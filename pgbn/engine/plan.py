@@ -27,19 +27,6 @@ from pgbn.nodes.base import Node
 if TYPE_CHECKING:
     from pgbn.engine.compile.program import Program
 
-__all__ = [
-    "STAGES",
-    "Counts",
-    "DataCounts",
-    "Draw",
-    "Maker",
-    "Run",
-    "SlotCounts",
-    "Task",
-    "make_step",
-    "maker",
-    "register_kernel",
-]
 
 Run = Callable[[int], None]
 STAGES = ("time", "in turn", "completion", "linear", "first layer", "fused", "composed")

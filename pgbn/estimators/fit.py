@@ -10,14 +10,11 @@ from typing import Any
 from pgbn.checks import is_integral
 from pgbn.engine.run.stopping import Interrupted
 from pgbn.errors import DataError, notify, tell
-from pgbn.estimators.arguments import read_depth, read_link, read_seed
+from pgbn.estimators.parameters import read_depth, read_link, read_seed
 from pgbn.evaluation import layer_quality, training_advice
 from pgbn.training.growing import why_start_is_full
-from pgbn.training.per_layer import budgets
-from pgbn.training.settings import Settings
+from pgbn.training.settings import Settings, budgets
 from pgbn.training.trained import TrainedNetwork
-
-__all__ = ["Beginning", "begin_fit", "fixed_parameters", "report_training", "unchanged_on_failure"]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +13,16 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pgbn.checks import WIDTHS, check_integer
-from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.compile.density import log_density
+from pgbn.engine.compile.program import Program
+from pgbn.engine.compile.sizes import complete_sizes
+from pgbn.engine.data.cells import read_array
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.rows.independent import row_network
-from pgbn.errors import DataError, PgbnWarning, notify
-from pgbn.estimators.arguments import (
+from pgbn.engine.run.generate import to_storage
+from pgbn.errors import DataError, PgbnWarning, did_you_mean, notify
+from pgbn.estimators.fit import unchanged_on_failure
+from pgbn.estimators.parameters import (
     blaming,
     read_depth,
     read_executor,
@@ -26,17 +32,101 @@ from pgbn.estimators.arguments import (
     renaming,
     validate_documents,
 )
-from pgbn.estimators.fit import unchanged_on_failure
-from pgbn.estimators.kept_draws import KeptDraws
-from pgbn.estimators.values import expected_rates, feature_node, mean_log_likelihood, nodes_in_slots
-from pgbn.network.growth import global_nodes
+from pgbn.evaluation.inference_data import kept_tree
+from pgbn.network.layers import global_nodes, layers_above
 from pgbn.network.network import Network
+from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor
-from pgbn.training.beginning import only_data_node
 from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
+from pgbn.training.start_from import only_data_node
 
-__all__ = ["NetworkTransformer"]
+# ---- kept draws ---------------------------------------------------------------------------------
+#
+# What `NetworkTransformer` hands over of the draws that it keeps.
+
+
+class KeptDraws:
+    """Estimators with a ``network_`` and the draws ``draws_`` of what all its rows share."""
+
+    network_: Any
+    draws_: Any
+    rows: str
+
+    def to_arviz(self) -> Any:
+        """``draws_`` as ArviZ takes them, with the names of the columns of X as coords (needs the
+        extra ``pgbn[arviz]``)."""
+        check_is_fitted(self)
+        axes, names = self.network_[self.network_.observed[0]].axes, {}
+        if hasattr(self, "feature_names_in_"):
+            names = {dim: list(self.feature_names_in_) for dim in axes if dim != self.rows}
+        return kept_tree(self.network_, self.draws_, names)
+
+
+# ---- values -------------------------------------------------------------------------------------
+#
+# What a transformer asks of a network: its features, its rates, and the density of data.
+
+
+Values = Mapping[str, NDArray[np.float64]]
+
+
+def nodes_in_slots(network: Network, name: str) -> list[str]:
+    """The nodes that stand in the slots of a node."""
+    found = (network.wiring.polynomials[name, slot].names for slot in network[name].slots())
+    return list(dict.fromkeys(each for names in found for each in names))
+
+
+def feature_node(network: Network, rows: str, features: str | None) -> str:
+    """The name of the node whose values are the features: the scores of the first layer, if none is
+    asked for."""
+    known = [name for name in network.latent if rows in network[name].axes]
+    if features is None:
+        layers = layers_above(network, network.observed[0])
+        if not layers or layers[0].scores not in known:
+            raise DataError(
+                f"features=None: no layer of scores was found; give one of {', '.join(known)}"
+            )
+        return layers[0].scores
+    if not isinstance(features, str) or features not in known:
+        raise DataError(
+            f"features={features!r}: no latent node of this name has the dim {rows!r}."
+            f"{did_you_mean(str(features), known)}"
+        )
+    return features
+
+
+def expected_rates(
+    network: Network, name: str, sizes: Mapping[str, int], values: Values
+) -> NDArray[np.float64]:
+    """The rates λ of data, or what else their counts come from, at the values of the nodes that
+    stand there."""
+    program = _at(network, {}, sizes, values)
+    link = find_link(network[name])
+    slot = network[name].slots()[0] if link is None else link.slot
+    rates = np.broadcast_to(program.slot(name, slot).get(), program.shape4[name])
+    return np.array(rates.reshape(program.shape[name])[0])
+
+
+def mean_log_likelihood(
+    network: Network, name: str, cells: Cells, rows: str, values: Values
+) -> float:
+    """The log density of data at these values, divided by the number of rows along a dim."""
+    program = _at(network, {name: cells}, {}, values)
+    return float(log_density(program, name)[0]) / program.sizes[rows]
+
+
+def _at(
+    network: Network, cells: Mapping[str, Any], sizes: Mapping[str, int], values: Values
+) -> Program:
+    shapes = {name: each.shape for name, each in (*cells.items(), *values.items())}
+    program = Program(network, cells, complete_sizes(network, sizes, shapes))
+    for name, value in values.items():
+        program.values[name] = to_storage(program, name, value[None])
+    return program
+
+
+# ---- network ------------------------------------------------------------------------------------
 
 
 class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):

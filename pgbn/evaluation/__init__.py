@@ -1,9 +1,7 @@
 """What a trained network is worth and what it has found."""
 
-from pgbn.evaluation.advice import training_advice
 from pgbn.evaluation.coherence import coherence, diversity, leading_terms, word_coherence
-from pgbn.evaluation.design import design_matrix
-from pgbn.evaluation.effects import Effects, compose
+from pgbn.evaluation.effects import Effects, compose, design_matrix
 from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
 from pgbn.evaluation.finding import (
     find_topics,
@@ -11,25 +9,32 @@ from pgbn.evaluation.finding import (
     topic_similarity,
     topic_stability,
 )
-from pgbn.evaluation.generation import SyntheticDocuments, generate_documents
-from pgbn.evaluation.held_out import HeldOut
-from pgbn.evaluation.layer_quality import LayerQuality, Twins, layer_quality, similar_topics
-from pgbn.evaluation.overdispersion import (
+from pgbn.evaluation.generation import (
+    SyntheticDocuments,
+    generate_documents,
     overdispersion,
     predicted_overdispersion,
     variance_to_mean,
+)
+from pgbn.evaluation.held_out import HeldOut
+from pgbn.evaluation.layer_quality import (
+    LayerQuality,
+    Twins,
+    layer_quality,
+    similar_topics,
+    training_advice,
 )
 from pgbn.evaluation.periods import time_bins
 from pgbn.evaluation.perplexity import HeldOutPerplexity, completion_perplexity, split_tokens
 from pgbn.evaluation.projection import (
     Topic,
+    groups_for,
     leading_words,
     project,
     topic_dag,
     topic_weights,
     topics,
 )
-from pgbn.evaluation.reduction import groups_for
 from pgbn.evaluation.row_likelihood import row_log_likelihood
 from pgbn.evaluation.shares import GroupShares, group_shares, share_draws
 

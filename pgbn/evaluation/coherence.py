@@ -23,8 +23,6 @@ from pgbn.engine.data.cells import read_array
 from pgbn.errors import DataError
 from pgbn.zoo.links import REALS
 
-__all__ = ["coherence", "diversity", "leading_terms", "word_coherence"]
-
 MEASURES = ("npmi", "umass")
 
 

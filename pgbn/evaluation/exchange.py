@@ -18,8 +18,6 @@ from pgbn.training.new_rows import infer
 from pgbn.training.trained import trained_network
 from pgbn.zoo.links import REALS
 
-__all__ = ["all_topics_graph", "from_anndata", "to_anndata", "to_pyldavis"]
-
 
 def all_topics_graph(
     model: Any, threshold: float = 0.05, top: int = 5, relevance: float | None = None

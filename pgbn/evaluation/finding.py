@@ -20,8 +20,6 @@ from pgbn.errors import DataError, did_you_mean
 from pgbn.evaluation.projection import Topic, project, topic_weights, topics
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 
-__all__ = ["find_topics", "keyword_labels", "topic_similarity", "topic_stability"]
-
 Matrix = NDArray[np.float64]
 
 

@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import listed
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError, PgbnError
-from pgbn.evaluation.log_likelihood import log_joint, observed_array
-from pgbn.evaluation.prediction import SMALL, predict
+from pgbn.evaluation.log_likelihood import SMALL, log_joint, observed_array, predict
 from pgbn.evaluation.row_likelihood import log_likelihood
 from pgbn.network.network import Network
 from pgbn.training.trained import unwrapped
 from pgbn.zoo import layers
-
-__all__ = ["draws_dataset", "inference_data", "kept_data", "kept_tree", "need"]
 
 
 def need(*names: str) -> Any:
@@ -44,6 +42,16 @@ def draws_dataset(draws: Draws) -> Any:
     return xarray.Dataset(data, coords=coords, attrs=draws.attributes)
 
 
+def _names(argument: str, names: Any) -> list[str]:
+    """Names of nodes, one or several."""
+    remedy = "give names of observed nodes"
+    every = [names] if isinstance(names, str) else listed(argument, names, remedy)
+    for name in every:
+        if not isinstance(name, str):
+            raise DataError(f"{argument}={name!r:.60}: {remedy}")
+    return every
+
+
 def inference_data(
     draws: Draws,
     predicted: Iterable[str] = (),
@@ -52,11 +60,11 @@ def inference_data(
 ) -> Any:
     """The draws in the groups of ArviZ; see `Draws.to_arviz`."""
     arviz = need("arviz_base")
-    predicted = [predicted] if isinstance(predicted, str) else list(predicted)
-    if isinstance(likelihoods, str):
-        likelihoods = [likelihoods]
-    by = dict(likelihoods) if isinstance(likelihoods, Mapping) else dict.fromkeys(
-        likelihoods, "cell")  # fmt: skip
+    predicted = _names("predict", predicted)
+    if isinstance(likelihoods, Mapping):
+        by = dict(likelihoods)
+    else:
+        by = dict.fromkeys(_names("log_likelihood", likelihoods), "cell")
     dims = {name: list(found[2:]) for name, found in draws.dims.items()}
     observed = set(draws.network.observed) if draws.network is not None else set()
     is_prior = bool(draws.attributes.get("prior", False))

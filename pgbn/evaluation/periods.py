@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer
 from pgbn.errors import DataError
-from pgbn.evaluation.entries import is_missing, plain_list
-from pgbn.storage.memory import check_bytes
-
-__all__ = ["Periods", "check_dates", "periods_of", "time_bins"]
+from pgbn.evaluation.shares import is_missing, plain_list
+from pgbn.storage.read_limits import check_bytes
 
 _MOST = 30
 _STEPS = (("D", 1), ("D", 7), ("M", 1), ("M", 3), ("Y", 1), ("Y", 2), ("Y", 5), ("Y", 10),

@@ -9,6 +9,7 @@ over posterior samples s, y the held-out counts: a ratio of sums over samples, n
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,77 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_seed, is_finite_number
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.coords import same_labels
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, PgbnWarning, notify
-from pgbn.evaluation.joint import joint_samples, read_training_documents
-from pgbn.samplers.documents.prepare import hash_documents
-from pgbn.samplers.executor import SERIAL, executor_of
-from pgbn.samplers.layers.column_rates import product_rates
+from pgbn.samplers.documents.sweeps import hash_documents
+from pgbn.samplers.executor import SERIAL, Executor, executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
-from pgbn.storage.memory import check_bytes
+from pgbn.samplers.thinning import product_rates
+from pgbn.storage.read_limits import check_bytes
 from pgbn.training.kept_draws import each_draw, sweeps_each
 from pgbn.training.new_rows import infer, read_new_documents
 from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers
 from pgbn.zoo.links import COUNTS, get_link
 
-__all__ = ["HeldOutPerplexity", "completion_perplexity", "split_tokens"]
+# ---- joint --------------------------------------------------------------------------------------
+#
+# Samples of Φ and θ that have seen the training documents and the seen tokens of new ones.
+#
+#     p(held-out | training documents, seen tokens) = ∫ p(held-out | Φ, θ) p(Φ, θ | both)
+#
+# Documents that are completed one by one are predicted given draws of Φ that know the training
+# documents alone. Their own seen tokens tell of Φ too: here the chain of the training goes on over
+# both together (`pgbn.Chain.append`), and each of its sweeps is one of the Gibbs sampler of both.
+
+
+_APART = 5  # sweeps between samples
+Sample = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def read_training_documents(model: TrainedNetwork, train: Any) -> Cells:
+    """The documents that the model was trained on, of which it knows the state."""
+    cells = read_array(get_link(model.link).data_node("train"), train, imputed=False)
+    own = model.state.get(layers.theta(1))
+    if own is None or any(name not in model.state for name in model.network().latent):
+        raise DataError(
+            "train: the model has no state of its chain to go on from (without_state() drops it); "
+            "give a model that has one, or leave train out"
+        )
+    expected = (len(own), model.vocabulary_size)
+    if cells.shape != expected:
+        raise DataError(
+            f"train has the shape {cells.shape}, but the model was trained on {expected[0]} "
+            f"documents of {expected[1]} terms; give these very documents, in their order"
+        )
+    if model.vocabulary is not None:
+        same_labels("train", cells.labels, {cells.dims[-1]: model.vocabulary}, "the model")
+    return cells
+
+
+def joint_samples(
+    model: TrainedNetwork,
+    train: Cells,
+    seen: Any,
+    burn_in: int,
+    samples: int,
+    seed: int,
+    executor: Executor,
+) -> Iterator[Sample]:
+    """Φ^(1) and the new documents' θ^(1), each 5th of ``samples`` sweeps over all documents."""
+    network = model.network()
+    name = network.observed[0]
+    chain = network.chain({name: train}, seed, model.sweeps, model.state, executor=executor)
+    chain = chain.append({name: seen}, sweeps=10).sweep(burn_in)
+    phi, theta = layers.phi(1), layers.theta(1)
+    for _ in range(-(-samples // _APART)):
+        values = chain.sweep(_APART).select([phi, theta])
+        yield values[phi], values[theta][train.rows :]
+
+
+# ---- perplexity ---------------------------------------------------------------------------------
+
 
 _FLOOR = np.finfo(np.float64).tiny
 
@@ -259,3 +316,26 @@ def completion_perplexity(
                           seed=(seed + number) % 2**64, threads=threads)  # fmt: skip
             out.add(network.phi[0], found.units[1])
     return out
+
+
+# ---- document density ---------------------------------------------------------------------------
+#
+# The density of documents given their hidden units: the score of data that are not counts.
+
+
+_CELLS = 2**18  # cells of documents × terms that are dense at a time
+
+
+def mean_log_density(model: TrainedNetwork, X: Any, units: NDArray[np.float64]) -> float:
+    """1/J Σ_j Σ_v ln p(x_vj | Σ_k φ_vk θ_kj), J documents with ``units`` θ (J, K_1).
+
+    Documents are made dense a block at a time.
+    """
+    link = get_link(model.link)
+    step, total = max(1, _CELLS // model.vocabulary_size), 0.0
+    for start in range(0, X.shape[0], step):
+        block = X[start : start + step]
+        value = np.asarray(block.toarray() if sp.issparse(block) else block, np.float64)
+        rate = np.maximum(units[start : start + step] @ model.phi[0], 1e-300)
+        total += float(link.log_density(value, rate, model.noise).sum())
+    return total / int(X.shape[0])

@@ -27,25 +27,23 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from pgbn.checks import check_integer, check_mapping, check_seed
+from pgbn.engine.compile.composed import posterior_of
 from pgbn.engine.compile.density import log_density
-from pgbn.engine.compile.posterior import posterior_of
 from pgbn.engine.compile.program import Program
-from pgbn.engine.data.cells import Cells, read_data
-from pgbn.engine.data.indexes import bind_indexes
-from pgbn.engine.rows.categories import row_indexes
-from pgbn.engine.rows.independent import row_network
-from pgbn.engine.rows.known import known_data, row_coords, seen_network
+from pgbn.engine.data.cells import read_data
+from pgbn.engine.data.coords import bind_indexes
+from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.rows.independent import row_indexes, row_network
+from pgbn.engine.rows.infer import known_data, row_coords, seen_network
+from pgbn.engine.run.bound_steps import arrange
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import prior_step, to_storage
-from pgbn.engine.run.turns import arrange
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.evaluation.log_likelihood import cell_log_likelihood
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed
 from pgbn.samplers.random import stream_key, word_of
-
-__all__ = ["log_likelihood", "row_log_likelihood"]
 
 SETTLE, AGAIN = 20, 5  # sweeps of new rows before the first draw of the rest, and before others
 _TINY = 1e-300  # a gamma of tiny shape underflows to 0, where its density has no value

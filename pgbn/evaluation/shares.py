@@ -17,21 +17,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed, is_finite_number, numbers
+from pgbn.checks import (
+    check_integer,
+    check_seed,
+    first_difference,
+    is_finite_number,
+    listed,
+    numbers,
+)
 from pgbn.errors import DataError, PgbnWarning
-from pgbn.evaluation.entries import is_missing, plain_list
-from pgbn.storage.memory import check_bytes
+from pgbn.storage.read_limits import check_bytes
 from pgbn.training.kept_draws import each_draw
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import check_layer, trained_network
 
-__all__ = [
-    "GroupShares",
-    "group_shares",
-    "interval_of",
-    "middle_and_ends",
-    "share_draws",
-]
+# ---- entries ------------------------------------------------------------------------------------
+#
+# Columns beside the documents: their entries, and which of them are missing.
+
+
+def plain_list(values: Any, name: str = "dates") -> list[Any]:
+    """A column as a list; of a column of Arrow the values, not its boxes around them."""
+    plain = values.to_pylist() if hasattr(values, "to_pylist") else values
+    return listed(name, plain, "give one entry for each document")
+
+
+def check_row_order(X: Any, **columns: Any) -> None:
+    """Refuse columns of pandas whose labels are those of the documents ``X`` in another order, as
+    after a sort of one of the two: entries go by position. Other labels say nothing of an order."""
+    known: Any = getattr(X, "index", None)
+    for name, column in columns.items():
+        own: Any = getattr(column, "index", None)
+        if not hasattr(own, "equals") or not hasattr(known, "equals") or own.equals(known):
+            continue
+        if len(own) == len(known) and set(own) == set(known):
+            raise DataError(
+                f"{name}: its rows are those of X in another order, such as "
+                f"{first_difference(list(own), list(known))}; give {name}.loc[X.index] or, if it "
+                f"goes by position, {name}.to_numpy()"
+            )
+
+
+def is_missing(entry: Any) -> bool:
+    """Whether an entry is None, NaN, NaT or the NA of pandas."""
+    try:
+        return entry is None or bool(entry != entry)  # NaN and NaT are not themselves
+    except (TypeError, ValueError):  # pandas' NA does not say; of an array each entry does
+        return np.ndim(entry) == 0
+
+
+# ---- shares -------------------------------------------------------------------------------------
+
 
 Matrix = NDArray[np.float64]
 

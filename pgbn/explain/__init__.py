@@ -8,16 +8,15 @@ from pgbn.errors import NetworkError, did_you_mean
 from pgbn.explain.augmentation import augmentation
 from pgbn.explain.brief import brief_blocks
 from pgbn.explain.document import Block, Heading, Paragraph, code
-from pgbn.explain.explanation import Explanation
 from pgbn.explain.first_layer import token_section
 from pgbn.explain.graph import augmented
 from pgbn.explain.lemmas import Lemmas
 from pgbn.explain.model import generative, notation_section
 from pgbn.explain.notation import Notation
 from pgbn.explain.references import references
-from pgbn.explain.render import FORMATS
+from pgbn.explain.render import FORMATS, Explanation
+from pgbn.explain.sampler import Way, way_of, way_of_chain
 from pgbn.explain.sweep import sweep
-from pgbn.explain.way import Way, way_of, way_of_chain
 
 if TYPE_CHECKING:
     from pgbn.engine.run.chain import Chain

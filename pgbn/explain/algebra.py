@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-__all__ = ["Formula", "call", "numeral", "ratio"]
-
 # how tightly the outermost operation binds
 _CONDITION, _SUM, _PRODUCT, _ATOM = 0, 1, 2, 3
 

@@ -4,20 +4,84 @@ from __future__ import annotations
 
 from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
-from pgbn.explain.exposures import beyond_lines, count_line, exposure_line, exposures
 from pgbn.explain.lemmas import Lemmas, chain_lemma, lemmas_of_rule
-from pgbn.explain.links import link_lemma, link_lines
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation
-from pgbn.explain.registered import generic_lines, where_lines
-from pgbn.explain.steps import has_tables, imputed_line, random_slots, tables_lines
+from pgbn.explain.steps import (
+    generic_lines,
+    has_tables,
+    imputed_line,
+    link_lemma,
+    link_lines,
+    random_slots,
+    tables_lines,
+    where_lines,
+)
 from pgbn.explain.symbols import At, Phase, in_phase
 from pgbn.network.terms import Term
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
 
-__all__ = ["augmentation"]
+# ---- exposures ----------------------------------------------------------------------------------
+#
+# What nodes hear: a line for each count and exposure, and all exposures in one place.
+
+
+def exposures(notation: Notation) -> list[Block]:
+    """The exposures that all nodes hear, in one place."""
+    lines: list[str] = []
+    labels: list[str] = []
+    for node in reversed(notation.network.nodes.values()):
+        draw = notation.wiring.draws.get(node.name)
+        if draw is None or draw.kind != "poisson":
+            continue
+        if draw.constant_over_simplex and node.name not in notation.wiring.completed:
+            continue
+        lines.append(exposure_line(notation, node))
+        for slot in node.slots():
+            traced = notation.traced(node, slot) if notation.has_lag(node, slot) else None
+            if traced is not None:
+                lines.append(rf"{notation.passed(node, slot).latex} &= {traced.latex}")
+                lines += beyond_lines(notation, node)
+        labels += [f"exposure {node.name}"] * (len(lines) - len(labels))
+    if not lines:
+        return []
+    return [Heading(3, "All exposures, from the data up"), Equations(tuple(lines), tuple(labels))]
+
+
+def count_line(notation: Notation, node: Node) -> str:
+    """m = …, added up over all that a node hears."""
+    total = notation.received_count(node.name)
+    for slot in node.slots():
+        if notation.has_lag(node, slot):
+            total = total + notation.passed_back_count(node, slot, notation.index)
+    return rf"{notation.count(node.name).latex} &= {total.latex}"
+
+
+def exposure_line(notation: Notation, node: Node) -> str:
+    """q = …, added up over all that a node hears."""
+    total = notation.received_exposure(node.name)
+    for slot in node.slots():
+        if notation.has_lag(node, slot):
+            total = total + notation.passed_back_exposure(node, slot, notation.index)
+    return rf"{notation.exposure_symbol(node.name).latex} &= {total.latex}"
+
+
+def beyond_lines(notation: Notation, node: Node) -> list[str]:
+    """What the rows beyond the last would pass back: 0."""
+    row, lines = notation.along(node) or "", []
+    size, several = notation.size[row], notation.lags(node)[-1] > 1
+    at = {**notation.index, row: notation.index[row] if several else f"{size}+1"}
+    tail = rf",\quad {notation.index[row]} > {size}" if several else ""
+    for slot in node.slots():
+        if notation.has_lag(node, slot):
+            lines.append(rf"{notation.drawn(node, slot, at).latex} &= 0{tail}")
+            lines.append(rf"{notation.passed(node, slot, at).latex} &= 0{tail}")
+    return lines
+
+
+# ---- augmentation -------------------------------------------------------------------------------
 
 
 def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
@@ -154,19 +218,19 @@ def _part(notation: Notation, node: Node, slot: str, term: Term, at: At) -> Form
 
 def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
     name = node.name
-    heard = [count_line(notation, node)]
+    received = [count_line(notation, node)]
     constant = notation.wiring.draws[name].constant_over_simplex
     if not constant or name in notation.wiring.completed:
-        heard.append(exposure_line(notation, node))
+        received.append(exposure_line(notation, node))
     value = notation.value(name)
     if _is_poisson(notation, node):
         rate, count = notation.exposure(name) * value, notation.count(name)
-        heard.append(
+        received.append(
             rf"({count.latex} \mid {value.latex}) &\sim \mathrm{{Pois}}({rate.latex})"
             if notation.is_law(name) else _poisson(count, rate, value, law=False))  # fmt: skip
     blocks: list[Block] = [
         Heading(3, f"What {code(name)} hears"),
-        Equations(tuple(heard)),
+        Equations(tuple(received)),
     ]
     chain = notation.along(node) is not None
     if chain:
@@ -192,7 +256,10 @@ def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
 def _likelihood(notation: Notation, rule: EvidenceRule, parent: str) -> str:
     """What a parent hears, as a function of its value."""
     node = notation.network.nodes[parent]
-    count, exposure = notation.heard_count(parent).latex, notation.heard_exposure(parent).latex
+    count, exposure = (
+        notation.received_count(parent).latex,
+        notation.received_exposure(parent).latex,
+    )
     symbol = notation.own_symbol(node)
     if rule.kind == "odds":
         return rf"({symbol})^{{{count}}}\, (1 - {symbol})^{{{exposure}}}"
@@ -207,7 +274,7 @@ def _is_poisson(notation: Notation, node: Node) -> bool:
         wiring.counts_are_integer(node.name)
         and own.kind == "poisson"
         and not node.sums_over
-        and bool(wiring.exposures.heard(node.name))
+        and bool(wiring.exposures.received(node.name))
     )
 
 

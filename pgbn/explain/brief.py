@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from pgbn.explain.augmentation import count_line, exposures
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code, join
-from pgbn.explain.exposures import count_line, exposures
 from pgbn.explain.model import generative
 from pgbn.explain.notation import Notation
+from pgbn.explain.sampler import Way
 from pgbn.explain.sweep import step_lines
-from pgbn.explain.way import Way
 from pgbn.network.steps import Step
-
-__all__ = ["brief_blocks"]
 
 
 def brief_blocks(notation: Notation, way: Way) -> list[Block]:

@@ -10,19 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = [
-    "Block",
-    "Equations",
-    "Heading",
-    "Items",
-    "Paragraph",
-    "align_parts",
-    "code",
-    "join",
-    "prose_pieces",
-    "unaligned",
-]
-
 # the alignment mark; an escaped ampersand is part of a name
 _ALIGN = re.compile(r"(?<!\\)&")
 _MARKED = re.compile(r"(\$[^$]*\$|`[^`]*`)")

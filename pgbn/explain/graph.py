@@ -8,18 +8,15 @@ import networkx as nx
 
 from pgbn.explain.document import unaligned
 from pgbn.explain.formulas import to_unicode
-from pgbn.explain.links import link_lines
 from pgbn.explain.model import distribution
 from pgbn.explain.notation import Notation
-from pgbn.explain.steps import has_tables, split_lines, tables_lines
+from pgbn.explain.steps import has_tables, link_lines, split_lines, tables_lines
 from pgbn.network.terms import ALWAYS, Term
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
-
-__all__ = ["augmented"]
 
 
 def augmented(network: Network) -> nx.DiGraph:
@@ -63,8 +60,8 @@ def _add_counts(
     link = find_link(node)
     start = [node.name]
     if not isinstance(node, Observed):
-        heard = ((s.child.name, s.slot) for s in notation.wiring.sources.get(node.name, ()))
-        start = list(dict.fromkeys(handed_on[pair] for pair in heard if pair in handed_on))
+        received = ((s.child.name, s.slot) for s in notation.wiring.sources.get(node.name, ()))
+        start = list(dict.fromkeys(handed_on[pair] for pair in received if pair in handed_on))
     if link is not None:
         lines = link_lines(notation, node, link) or [
             rf"{notation.cells(node).latex} \text{{: the data themselves}}"

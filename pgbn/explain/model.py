@@ -15,8 +15,6 @@ from pgbn.nodes.base import Node
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.rules.registry import find_link
 
-__all__ = ["distribution", "generative", "notation_section", "odds_lines"]
-
 
 def notation_section(notation: Notation) -> list[Block]:
     """What the letters mean."""

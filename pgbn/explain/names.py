@@ -7,17 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pgbn.explain.formulas.signs import GREEK, NAMES
-
-__all__ = [
-    "Symbol",
-    "clean_math",
-    "escape_character",
-    "escape_math",
-    "indices_of",
-    "sizes_of",
-    "symbols_of",
-]
+from pgbn.explain.formulas import GREEK, NAMES
 
 _SIGN_TO_NAME = {sign: name for name, sign in GREEK.items()}
 

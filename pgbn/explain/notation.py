@@ -9,22 +9,208 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pgbn.explain.algebra import Formula, call, numeral, ratio
-from pgbn.explain.names import Symbol
-from pgbn.explain.operands import (
-    in_first_rows,
-    in_later_rows,
-    operand_formula,
-    pairs_in_signs,
-    takes_a_dot,
-)
-from pgbn.explain.readers import entry_mark, over, readers_beside, weight_of
+from pgbn.explain.names import Symbol, escape_math
 from pgbn.explain.symbols import DOT, At, Phase, Symbols, in_phase, shift
 from pgbn.network.connections import Source
-from pgbn.network.sumproduct import SumProduct, operand_of, reduce_product
-from pgbn.network.terms import FIRST, LATER, Factor, Polynomial, Term
+from pgbn.network.sumproduct import (
+    ConstantArray,
+    FirstRow,
+    HeardCount,
+    LaterRows,
+    LookedUp,
+    NodeValue,
+    Operand,
+    OperationPart,
+    OperationValue,
+    PairMask,
+    PreviousRow,
+    RuleCount,
+    RuleExposure,
+    SparseConstant,
+    SumProduct,
+    TimeExposure,
+    operand_of,
+    reduce_product,
+)
+from pgbn.network.terms import FIRST, LATER, Factor, Lagged, Operation, Polynomial, Term
 from pgbn.nodes.base import Node, Observed
 
-__all__ = ["Notation"]
+# ---- readers ------------------------------------------------------------------------------------
+#
+# Which rows of a child read an entry of its parent, where that is not written by equal indices:
+# through categories, or through an operation of a user's own.
+#
+# An operation is linear in each operand: y_v = Σ_e (∂y_v/∂a_e) a_e. So entry e hears the exposure
+# Σ_v (∂y_v/∂a_e) q_v, and of the counts of cell v those that went to it, with its name in
+# brackets.
+
+
+def over(readers: str, body: Formula) -> Formula:
+    """A sum over the rows that read an entry, if they read it through something."""
+    return Formula.sum_over(readers, body) if readers else body
+
+
+def readers_beside(notation: Notation, source: Source, at: At) -> tuple[dict[str, str], str]:
+    """Indices, in the child's names, of the dims that parent and child share, and which rows
+    of the child read an entry of the parent: "j : author(j) = a" where they read it through
+    categories, else nothing."""
+    lookups = source.factor.lookups
+    through = {dim for lookup in lookups for dim in lookup.dims}
+    here = {own: dim for dim, own in source.own.items()}
+    inner = {dim: at[own] for dim, own in source.own.items() if own not in through}
+    fresh = at is not notation.index or source.factor.through is not None
+    rows = {own: notation.free(here[own], at.values()) if fresh else notation.index[here[own]]
+            for own in here if own in through}  # fmt: skip
+    lags = {lookup.dims[0]: lookup for lookup in lookups if isinstance(lookup, Lagged)}
+    rows |= {own: shift(at[lookup.dim], lookup.lag) for own, lookup in lags.items()}
+    inner |= {here[own]: row for own, row in rows.items()}
+    rows = {own: row for own, row in rows.items() if own not in lags}
+    if source.factor.through is not None:
+        return inner, ", ".join(rows.values())
+    named = [
+        f"{notation.category(lookup.name, [rows[dim] for dim in lookup.dims])} = {at[lookup.dim]}"
+        for lookup in lookups
+        if not isinstance(lookup, Lagged) and at[lookup.dim] != DOT
+    ]
+    which = f" : {', '.join(named)}" if named else ""
+    return inner, f"{', '.join(rows.values())}{which}"
+
+
+def operation_value(notation: Notation, operation: Operation, indices: list[str]) -> Formula:
+    """Edge(a, b) with the indices of one cell."""
+    parts = [
+        notation.bare(factor.name) if factor.own_dims else r"\mathrm{const}"
+        for factor in operation.operands.values()
+    ]
+    name = escape_math(type(operation.edge).__name__)
+    return Formula(f"{name}({', '.join(parts)})_{{{' '.join(indices)}}}")
+
+
+def weight_of(notation: Notation, source: Source, at: At, inner: At) -> Formula:
+    """How an entry enters a cell: ∂y_v/∂a_e through an operation, else 1."""
+    through = source.factor.through
+    if through is None:
+        return numeral(1.0)
+    indices = [inner[dim] for dim in reversed(source.factor.dims)]
+    top = operation_value(notation, through.operation, indices).latex
+    below = notation.value(source.factor.name, at).latex
+    return Formula(rf"\frac{{\partial {top}}}{{\partial {below}}}")
+
+
+def entry_mark(notation: Notation, source: Source, at: At) -> str:
+    """[a_e] on the counts of a cell that an operation gave to an entry; else nothing."""
+    if source.factor.through is None:
+        return ""
+    return f"[{notation.value(source.factor.name, at).latex}]"
+
+
+# ---- operands -----------------------------------------------------------------------------------
+#
+# Of what kind an operand is: explain asks here and nowhere else.
+
+
+def takes_a_dot(operand: Operand) -> bool:
+    """Whether a sum over one of its indices can be written by a dot in place of the index."""
+    return type(operand) not in (RuleExposure, RuleCount, LookedUp, OperationValue)
+
+
+def in_first_rows(notation: Notation, operand: Operand, dim: str) -> int:
+    """If an operand counts in the first rows of a chain only, ``dim`` being its rows, how many
+    these are; else 0."""
+    if isinstance(operand, FirstRow):
+        return operand.lag
+    if not isinstance(operand, TimeExposure):
+        return 0
+    first = dim == notation.along(notation.network.nodes[operand.name]) and operand.phase == FIRST
+    return operand.lag if first else 0
+
+
+def in_later_rows(notation: Notation, operand: Operand, dim: str) -> int:
+    """If an operand counts in all rows of a chain but the first ones, how many these are; else
+    0."""
+    if not isinstance(operand, PreviousRow | TimeExposure):
+        return 0
+    along = notation.along(notation.network.nodes[operand.name])
+    if isinstance(operand, PreviousRow):
+        own = dict(zip(operand.dims, operand.own_dims, strict=True))
+        return operand.lag if own[dim] == along else 0
+    return operand.lag if dim == along and operand.phase == LATER else 0
+
+
+def _looked_up(notation: Notation, operand: LookedUp, at: At) -> dict[str, str]:
+    """The indices of what is read through categories: author(j) for an author."""
+    here = dict(zip(operand.own_dims, operand.dims, strict=True))
+    inner = {own: at[dim] for own, dim in here.items() if own not in operand.through}
+    for lookup in operand.lookups:
+        rows = [at[here[dim]] for dim in lookup.dims]
+        inner[lookup.dim] = (shift(rows[0], -lookup.lag) if isinstance(lookup, Lagged)
+                             else notation.category(lookup.name, rows))  # fmt: skip
+    return inner
+
+
+def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
+    """An operand with its indices."""
+    if isinstance(operand, ConstantArray | SparseConstant):
+        return notation.constant(operand.value, operand.dims, at)
+    if isinstance(operand, PairMask):
+        first, second = (at[dim] for dim in operand.dims)
+        return Formula(f"1({first} {_SIGNS[operand.relation]} {second})")
+    if isinstance(operand, FirstRow):
+        index = at[operand.dims[0]]
+        known = index.isdigit() and int(index) <= operand.lag
+        sign = "=" if operand.lag == 1 else r"\le"
+        return numeral(1.0) if known else Formula(rf"1({index} {sign} {operand.lag})")
+    if isinstance(operand, OperationPart):
+        return numeral(1.0)
+    if isinstance(operand, OperationValue):
+        indices = [at[dim] for dim in reversed(operand.dims)]
+        return operation_value(notation, operand.operation, indices)
+    if isinstance(operand, LaterRows):
+        index = at[operand.dims[0]]
+        beyond = "+" in index and int(index.rpartition("+")[2] or 0) >= operand.lag
+        size = notation.size[operand.dims[0]]
+        return Formula(rf"1({index} \le {size})" if beyond else f"1({index} > {operand.lag})")
+    if isinstance(operand, LookedUp):
+        return operand_formula(notation, operand.whole, _looked_up(notation, operand, at))
+    node = notation.network.nodes[operand.name]
+    if isinstance(operand, HeardCount):
+        return notation.count(operand.name, at)
+    if isinstance(operand, RuleCount):
+        return notation.computed_count(node, operand.slot, at)
+    if isinstance(operand, RuleExposure):
+        return notation.passed(node, operand.slot, at)
+    assert isinstance(operand, NodeValue)
+    names = dict(zip(operand.own_dims, operand.dims, strict=True))
+    if isinstance(operand, PreviousRow):
+        row = names[notation.along(node) or ""]
+        at = {**at, row: shift(at[row], -operand.lag)}
+    return notation.value(operand.name, at, [names[dim] for dim in node.axes])
+
+
+_SIGNS = {"upper": "<", "distinct": r"\ne", "same": "="}
+
+
+def pairs_in_signs(
+    product: SumProduct, at: At, signs: list[str]
+) -> tuple[list[Operand], list[str]]:
+    """The operands and what stands under the sum signs, with the relation of a pair of which a
+    member is summed written there: a sum over i < j, or over the j > i."""
+    kept, signs = list(product.operands), list(signs)
+    for mask in [operand for operand in kept if isinstance(operand, PairMask)]:
+        first, second = (at[dim] for dim in mask.dims)
+        under = [index for index in (first, second) if index in signs]
+        if not under:
+            continue
+        sign = _SIGNS[mask.relation]
+        if under == [second]:
+            first, second, sign = second, first, sign.replace("<", ">")
+        signs[signs.index(under[0])] = f"{first} {sign} {second}"
+        signs = [each for each in signs if each not in under[1:]]
+        kept.remove(mask)
+    return kept, signs
+
+
+# ---- notation -----------------------------------------------------------------------------------
 
 
 class Notation(Symbols):
@@ -120,11 +306,11 @@ class Notation(Symbols):
         if isinstance(node, Observed):
             return self.cells(node, at)
         if name not in self.passing:
-            return self.heard_count(name, at)
+            return self.received_count(name, at)
         indices = [at[dim] for dim in reversed(node.axes)]
         return Formula(Symbol(self.letter("m"), self.marks[name]).at(indices))
 
-    def heard_count(self, name: str, at: At | None = None) -> Formula:
+    def received_count(self, name: str, at: At | None = None) -> Formula:
         """The count that a node hears, added up over its sources."""
         at = self.index if at is None else at
         total = numeral(0.0)
@@ -182,7 +368,7 @@ class Notation(Symbols):
     def exposure_dims(self, name: str) -> tuple[str, ...]:
         """The dims of the exposure that a node hears."""
         node = self.network.nodes[name]
-        found = self.wiring.exposures.heard_dims(name)
+        found = self.wiring.exposures.received_dims(name)
         for slot in node.slots():
             if self.has_lag(node, slot):
                 found |= set(self.wiring.exposures.rule_dims(node, slot))
@@ -192,7 +378,7 @@ class Notation(Symbols):
         """The exposure that a node hears: its symbol q, or written out if it goes no further."""
         at = self.index if at is None else at
         return self.exposure_symbol(name, at) if name in self.passing else (
-            self.heard_exposure(name, at))  # fmt: skip
+            self.received_exposure(name, at))  # fmt: skip
 
     def exposure_symbol(self, name: str, at: At | None = None) -> Formula:
         """q, with the mark of the node that hears it."""
@@ -201,7 +387,7 @@ class Notation(Symbols):
         mark = self.marks[name] if name in self.passing else f"({self.symbols[name].at()})"
         return Formula(Symbol(self.letter("q"), mark).at(indices))
 
-    def heard_exposure(self, name: str, at: At | None = None) -> Formula:
+    def received_exposure(self, name: str, at: At | None = None) -> Formula:
         """The exposure that a node hears, added up over its sources."""
         at = self.index if at is None else at
         total = numeral(0.0)

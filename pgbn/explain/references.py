@@ -9,8 +9,6 @@ from pgbn.explain.document import Block, Heading, Items
 from pgbn.explain.notation import Notation
 from pgbn.nodes.rules.registry import find_link
 
-__all__ = ["references"]
-
 _BIBLIOGRAPHY = {
     "Acharya, Ghosh & Zhou 2015": "Acharya, A., Ghosh, J., Zhou, M. (2015). Nonparametric Bayesian "
     "factor analysis for dynamic count matrices. AISTATS.",

@@ -3,26 +3,276 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 
 from pgbn.explain.algebra import Formula, call, numeral
 from pgbn.explain.formulas import to_unicode
-from pgbn.explain.kernels import kernel_lines
 from pgbn.explain.lemmas import lemmas_of_rule
-from pgbn.explain.linear import hears_forms, predictor_lines, told_lines
-from pgbn.explain.links import link_lines
 from pgbn.explain.model import distribution, odds_lines
 from pgbn.explain.names import Symbol, clean_math, escape_math
-from pgbn.explain.notation import Notation
-from pgbn.explain.readers import operation_value
-from pgbn.explain.registered import generic_lines, where_lines
+from pgbn.explain.notation import Notation, operation_value
 from pgbn.explain.symbols import At, Phase, in_phase
+from pgbn.network.connections import Source, joint_dims
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Term
 from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
+from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import EvidenceRule
+from pgbn.nodes.rules.types import EvidenceRule, LinkRule
 
-__all__ = ["count_lines", "draw_lines", "has_tables", "random_slots", "split_lines", "tables_lines"]
+# ---- registered ---------------------------------------------------------------------------------
+#
+# Rules that others have registered: their own equation, and what stands behind its letters.
+
+
+def generic_lines(
+    notation: Notation,
+    node: Node,
+    equation: str,
+    drawn: str,
+    names: Sequence[str],
+    at: At | None = None,
+    phase: Phase = None,
+) -> list[str]:
+    """``drawn: equation``, and a line for each of the ``names`` that it reads."""
+    stated = clean_math(equation) or rf"\text{{as the rule of {type(node).__name__} computes it}}"
+    return [rf"{drawn} &:\ {stated}", *where_lines(notation, node, names, at, phase)]
+
+
+def where_lines(
+    notation: Notation,
+    node: Node,
+    names: Sequence[str],
+    at: At | None = None,
+    phase: Phase = None,
+) -> list[str]:
+    """``count = …, shape = …``: what a rule reads, in symbols."""
+    return [rf"{escape_math(n)} &= {_read(notation, node, n, at, phase).latex}" for n in names]
+
+
+def _read(notation: Notation, node: Node, name: str, at: At | None, phase: Phase) -> Formula:
+    """A quantity; what a chain that is held hears has what later rows pass back beside it."""
+    found = notation.quantity(node, name, at, phase)
+    slot = next((slot for slot in node.slots() if notation.has_lag(node, slot)), None)
+    if slot is None or node.name in notation.passing or name not in ("count", "exposure"):
+        return found
+    back = notation.passed_back_count if name == "count" else notation.passed_back_exposure
+    return found + back(node, slot, notation.index if at is None else at)
+
+
+# ---- linear -------------------------------------------------------------------------------------
+#
+# Linear predictors: what is told about them, and the joint draws of what stands in them.
+
+
+def receives_forms(notation: Notation, node: Node) -> bool:
+    """Whether a node is drawn from quadratic forms."""
+    sources = notation.wiring.sources.get(node.name, ())
+    return bool(sources) and all(source.rule.is_quadratic for source in sources)
+
+
+def told_lines(notation: Notation, node: Node, slot: str) -> list[str]:
+    """The evidence that a node draws about its predictor."""
+    rule = notation.wiring.rules[node.name, slot]
+    count, exposure = _told(notation, node, slot, notation.index)
+    predictor = notation.slot(node, slot).latex
+    stated = clean_math(rule.equation)
+    return [
+        rf"({exposure.latex},\ {count.latex}) &:\ {stated}",
+        rf"\psi &= {predictor},\quad {_letter(notation, node)} = {notation.value(node.name).latex}",
+    ]
+
+
+def _letter(notation: Notation, node: Node) -> str:
+    return notation.symbols[node.name].base
+
+
+def _told(notation: Notation, node: Node, slot: str, at: At) -> tuple[Formula, Formula]:
+    """κ and ω, of a cell of a node: what the rule's own code makes of its symbols, or letters."""
+    rule = notation.wiring.rules[node.name, slot]
+    found = None
+    if not rule.is_random:
+        arguments = {name: notation.quantity(node, name, at) for name in rule.count_reads}
+        found = call(rule.count, **arguments) if callable(rule.count) else arguments[rule.count]
+    exposure = notation.traced(node, slot, at)
+    indices = [at[dim] for dim in reversed(node.axes)]
+    kappa, omega = (Formula(Symbol(letter, notation.marks[node.name]).at(indices))
+                    for letter in (r"\kappa", r"\omega"))  # fmt: skip
+    return (found if isinstance(found, Formula) else kappa), omega if exposure is None else exposure
+
+
+def predictor_lines(notation: Notation, node: Node) -> list[str]:
+    """The joint draw of a node, and the quadratic form b̂ᵀx − ½xᵀÂx that it hears."""
+    rule, sources = notation.wiring.draws[node.name], notation.wiring.sources[node.name]
+    joint = joint_dims(node, sources)
+    symbol = notation.own_symbol(node)
+    if joint:
+        symbol = rf"({symbol})_{{{', '.join(notation.index[dim] for dim in joint)}}}"
+    again = {dim: notation.index[dim] + "'" for dim in joint}
+    matrix, vector = numeral(0.0), numeral(0.0)
+    for (child, slot), own in _by_predictor(sources).items():
+        a, b = _form(notation, notation.network.nodes[child], slot, own, again)
+        matrix, vector = matrix + a, vector + b
+    here = " ".join(notation.index[dim] for dim in joint)
+    there = " ".join(again.values())
+    below = rf"_{{{here}\, {there}}}" if joint else ""
+    known = [name for name in rule.reads if name in node.slots()]
+    return [
+        rf"({symbol} \mid -) &\sim {clean_math(rule.equation)}",
+        *where_lines(notation, node, known),
+        rf"\hat{{A}}{below} &= {matrix.latex}",
+        rf"\hat{{b}}{rf'_{{{here}}}' if joint else ''} &= {vector.latex}",
+    ]
+
+
+def _by_predictor(sources: list[Source]) -> dict[tuple[str, str], list[Source]]:
+    found: dict[tuple[str, str], list[Source]] = {}
+    for source in sources:
+        found.setdefault((source.child.name, source.slot), []).append(source)
+    return found
+
+
+def _form(
+    notation: Notation, child: Node, slot: str, sources: list[Source], again: At
+) -> tuple[Formula, Formula]:
+    """Σ ω g gᵀ and Σ (κ − ω·rest) g, over the cells of one predictor."""
+    own = sources[0].own
+    first = {**notation.index, **{dim: notation.index[name] for dim, name in own.items()}}
+    second = {**first, **{dim: again.get(name, first[dim]) for dim, name in own.items()}}
+    count, exposure = _told(notation, child, slot, first)
+    within = {id(source.term) for source in sources}
+    terms = notation.wiring.polynomials[child.name, slot].terms
+    taken = [*first.values(), *again.values()]
+    rest = numeral(0.0)
+    for term in terms:
+        if id(term) not in within:
+            rest = rest + notation.term(child, term, first, avoid=taken)
+    g, h = (_weight(notation, sources, at) for at in (first, second))
+    same = [f"{first[d]} = {again[n]}" for d, n in own.items() if n in again and d in child.axes]
+    square = g * h if again else _square(g)
+    for each in same:
+        square = Formula(f"1({each})") * square
+    left = count if rest.latex == "0" else count - exposure * rest
+    a, b = exposure * square, left * g
+    summed = [dim for dim in child.axes if dim not in own]
+    for dim in reversed(summed):
+        a, b = (Formula.sum_over(first[dim], each) for each in (a, b))
+    return a, b
+
+
+def _square(g: Formula) -> Formula:
+    return g if g.latex == "1" else g**2
+
+
+def _weight(notation: Notation, sources: list[Source], at: At) -> Formula:
+    """g: what a node is multiplied by in a predictor."""
+    total = numeral(0.0)
+    for source in sources:
+        others = [operand_of(f) for f in source.term.factors if f is not source.factor]
+        over = [dim for dim in source.term.contracted if dim not in source.factor.dims]
+        total = total + notation.product(
+            reduce_product(source.term.coefficient, others, over), at, at.values()
+        )
+    return total
+
+
+# ---- kernels ------------------------------------------------------------------------------------
+#
+# Draws by kernels: what is left invariant, and why that is enough.
+
+
+def kernel_lines(notation: Notation, node: Node) -> list[str]:
+    """The conditional that a kernel leaves invariant, or draws from."""
+    rule = notation.wiring.draws[node.name]
+    stated = clean_math(rule.equation) or r"\text{the registered kernel}"
+    if rule.receives:
+        lines = []
+        for at, phase, condition in notation.rows(node):
+            tail = rf",\quad {condition}" if condition else ""
+            lines.append(rf"({notation.own_symbol(node, at)} \mid -) &\sim {stated}{tail}")
+            lines += [line + tail for line in where_lines(notation, node, rule.reads, at, phase)]
+        return lines
+    symbol, along = notation.own_symbol(node), notation.along(node)
+    if along is not None:  # all rows at once
+        symbol = rf"({symbol})_{{{notation.index[along]}}}"
+    factors = [_density(notation, node, rf"\prod_{{{condition}}} " if condition else "", at, phase)
+               for at, phase, condition in notation.rows(node)]  # fmt: skip
+    factors += [_density(notation, child, r"\prod ")
+                for child in notation.wiring.connections.children[node.name].values()]  # fmt: skip
+    law = rf"p({symbol} \mid -) &\propto " + r"\ ".join(factors)
+    return [rf"({symbol} \mid -) &\sim {stated}", law]
+
+
+def _density(
+    notation: Notation, node: Node, sign: str, at: At | None = None, phase: Phase = None
+) -> str:
+    """The density of a node given its slots: Gam(θ; a, c)."""
+    slots = {slot: notation.slot(node, slot, at, phase) for slot in node.slots()}
+    family = distribution(notation, node, slots).removeprefix(r"&\sim ").removeprefix("&= ")
+    return rf"{sign}p\bigl({notation.own_symbol(node, at)} : {family}\bigr)"
+
+
+def kernel_reason(notation: Notation, node: Node) -> str:
+    """Why such a step may stand in for a draw."""
+    rule = notation.wiring.draws[node.name]
+    source = f" ({rule.reference[0].upper()}{rule.reference[1:]}.)" if rule.reference else ""
+    held = "" if rule.receives else " All that depends on it is held."
+    if not rule.reads_value:
+        return f"Drawn from its conditional.{held}{source}"
+    return (
+        "A kernel that leaves the conditional invariant: it begins from the current value, which "
+        f"no step since its last draw has integrated out.{held}{source}"
+    )
+
+
+# ---- links --------------------------------------------------------------------------------------
+#
+# Links: the latent counts behind data, and the lemma of each link that we know.
+
+
+def link_lemma(node: Node) -> str | None:
+    """The lemma behind the link of an observed node."""
+    link = find_link(node)
+    if link is None or link.counts is None or link.node not in _KNOWN:
+        return None
+    return _KNOWN[link.node][0]
+
+
+def link_lines(notation: Notation, node: Node, link: LinkRule) -> list[str]:
+    """The draw of the latent counts behind data; nothing where the data are the counts."""
+    if link.counts is None:
+        return []
+    if link.node in _KNOWN:
+        return [_KNOWN[link.node][1](notation, node, link)]
+    names = [n for n in inspect.signature(link.counts).parameters if n != "stream"]
+    return generic_lines(notation, node, link.equation, notation.cells(node).latex, names)
+
+
+def _thresholded(notation: Notation, node: Node, link: LinkRule) -> str:
+    count, value = notation.cells(node).latex, notation.value(node.name).latex
+    rate = notation.slot(node, link.slot).latex
+    return rf"({count} \mid {value} = 1) &\sim \mathrm{{Pois}}_{{+}}({rate})"
+
+
+def _randomised(notation: Notation, node: Node, link: LinkRule) -> str:
+    count, value = notation.cells(node).latex, notation.value(node.name)
+    inside = notation.slot(node, "noise") * value * notation.slot(node, link.slot)
+    return (
+        rf"({count} \mid {value.latex} > 0) &\sim \mathrm{{Bessel}}_{{-1}}"
+        rf"\bigl(2 \sqrt{{{inside.latex}}}\bigr)"
+    )
+
+
+# node type → its lemma, and the equation of its counts
+_KNOWN: dict[type[Node], tuple[str, Callable[[Notation, Node, LinkRule], str]]] = {
+    BernoulliPoisson: ("bernoulli-poisson", _thresholded),
+    PoissonGamma: ("poisson-gamma", _randomised),
+}
+
+
+# ---- steps --------------------------------------------------------------------------------------
+
 
 # on a line with more characters than this, long parameters get lines of their own
 _LONG = 100
@@ -166,20 +416,20 @@ def _total(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> F
 def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> str:
     """The random exposure that a Dirichlet passes to its concentration."""
     total = _total(notation, node, slot, at, phase)
-    heard = notation.count(node.name, {**at, **dict.fromkeys(node.sums_over, r"\cdot")}).latex
+    received = notation.count(node.name, {**at, **dict.fromkeys(node.sums_over, r"\cdot")}).latex
     dims = notation.wiring.exposures.rule_dims(node, slot)
     mark = notation.marks[node.name] + notation.slot_mark(node, slot)
     share = Symbol(notation.letter("s"), mark).at([at[dim] for dim in reversed(dims)])
     return (
         rf"{notation.passed(node, slot, at).latex} &= -\ln {share},\quad {share} \sim "
-        rf"\mathrm{{Beta}}\bigl({total.latex},\ {heard}\bigr)"
+        rf"\mathrm{{Beta}}\bigl({total.latex},\ {received}\bigr)"
     )
 
 
 def draw_lines(notation: Notation, node: Node) -> list[str]:
     """The conditional of a node's value."""
     rule = notation.wiring.draws[node.name]
-    if hears_forms(notation, node):
+    if receives_forms(notation, node):
         return predictor_lines(notation, node)
     if rule.kernel:
         return kernel_lines(notation, node)

@@ -19,7 +19,6 @@ from pgbn.nodes.rules.registry import find_link
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["DOT", "At", "Phase", "Symbols", "in_phase", "shift"]
 
 At = Mapping[str, str]
 DOT = r"\cdot"

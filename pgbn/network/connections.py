@@ -5,23 +5,93 @@ What no step could carry out is refused here, before any exposure is worked out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 from pgbn.errors import MissingRuleError, NetworkError
-from pgbn.network.apart import find_in_turn
-from pgbn.network.linear import check_linear
 from pgbn.network.lowering import lower
+from pgbn.network.sequential_updates import find_sequential
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules.draws import begins_from_value, find_draw, kernel_of, way_out
-from pgbn.nodes.rules.registry import find_evidence, find_link, find_told
+from pgbn.nodes.rules.registry import (
+    begins_from_value,
+    find_draw,
+    find_evidence,
+    find_link,
+    find_value_rule,
+    kernel_of,
+    suggest_remedy,
+)
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule, names_read
 
-__all__ = ["Connections", "Source"]
+# ---- linear -------------------------------------------------------------------------------------
+#
+# Linear predictors: slots whose value is told about as a whole, by a quadratic form.
+#
+# A cell of a child with the predictor ψ = Σ_d g_d x_d + rest has the likelihood exp(κψ − ½ωψ²).
+# What the vector x hears of all cells is exp(bᵀx − ½xᵀAx) with A = Σ ω g gᵀ and b = Σ (κ − ω·rest)
+# g: its entries depend on each other along the dims that the predictor sums over, and are drawn
+# jointly.
+
+
+def check_linear(
+    node: Node,
+    slot: str,
+    polynomial: Polynomial,
+    hearing: Collection[str],
+    suggest_remedy: Callable[[str], str],
+) -> None:
+    """Refuse what is not linear in each of the nodes that hear of a slot."""
+
+    def refuse(reason: str, remedy: str) -> MissingRuleError:
+        return MissingRuleError(f"{node.name}: {slot} = {getattr(node, slot)}: {reason}; {remedy}")
+
+    if polynomial.along is not None:
+        raise refuse(
+            "a Shift has no joint update in a linear predictor",
+            "give the row before as a known array: pgbn.Constant(…) @ a node",
+        )
+    seen: dict[str, Factor] = {}
+    for term in polynomial.terms:
+        own = [factor for factor in term.factors if factor.name in hearing]
+        names = [factor.name for factor in own]
+        for factor in own:
+            if names.count(factor.name) > 1:
+                raise refuse(
+                    f"{factor.name} stands twice in a product, which is not linear in it",
+                    f"use it once, or use another node in one place{suggest_remedy(factor.name)}",
+                )
+            if factor.lookups:
+                raise refuse(
+                    f"{factor.name} is read through {factor.lookups[0].name}",
+                    "multiply by a known array of zeros and ones in place of it: "
+                    f"pgbn.Constant(…) @ {factor.name}",
+                )
+            if seen.setdefault(factor.name, factor).dims != factor.dims:
+                raise refuse(
+                    f"{factor.name} stands there with different dims",
+                    f"use another node in one place{suggest_remedy(factor.name)}",
+                )
+        if any(factor.relation is not None for factor in term.factors):
+            raise refuse("pairs have no joint update", "use a known array of zeros and ones")
+
+
+def joint_dims(node: Node, sources: Iterable[Source]) -> tuple[str, ...]:
+    """The dims of a node, by its own names, along which it is drawn jointly: those that a linear
+    predictor with it sums over."""
+    summed = {
+        source.own[dim]
+        for source in sources
+        for dim in source.factor.dims
+        if dim not in source.child.axes
+    }
+    return tuple(dim for dim in node.axes if dim in summed)
+
+
+# ---- connections --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +134,7 @@ class Connections:
     ``above``, what stands in their own slots is left out. Nodes ``by_density`` are drawn by kernels
     from log densities: they hear nothing, and hold their ``children``. What is drawn by such a
     kernel, or from its own value, is ``uncollapsed``: it cannot be integrated out. Nodes
-    ``in_turn`` are drawn one entry after another.
+    ``sequential`` are drawn one entry after another.
     """
 
     def __init__(
@@ -87,7 +157,7 @@ class Connections:
             if isinstance(node, Latent) and node.name not in self.held
         }
         own = {name: kernel_of(nodes[name]) for name in self.sources}
-        self.by_density = frozenset(n for n, rule in own.items() if rule and not rule.hears)
+        self.by_density = frozenset(n for n, rule in own.items() if rule and not rule.receives)
         self.uncollapsed = self.by_density | {
             n for n in self.sources if begins_from_value(nodes[n])
         }
@@ -96,7 +166,7 @@ class Connections:
             self._connect(nodes[name], slot)
         for node in nodes.values():
             self._check_drawn(node)
-        self.in_turn = find_in_turn(self)
+        self.sequential = find_sequential(self)
 
     def time_dim(self, name: str) -> str | None:
         """The dim along which a node depends on its own row before, if it does."""
@@ -164,7 +234,7 @@ class Connections:
         rule = None
         for parent in latent or (node,):
             if node.name in self.held | self.uncollapsed:
-                found = find_told(node, slot, parent, self.held)
+                found = find_value_rule(node, slot, parent, self.held)
             else:
                 found = find_evidence(node, slot, parent)
             if rule is not None and found is not rule:
@@ -178,18 +248,20 @@ class Connections:
         self._check_rule(node, slot, rule, polynomial)
         if rule.is_quadratic:
             hearing = [parent.name for parent in latent]
-            check_linear(node, slot, polynomial, hearing, lambda name: way_out(self.nodes[name]))
+            check_linear(
+                node, slot, polynomial, hearing, lambda name: suggest_remedy(self.nodes[name])
+            )
         elif rule.kind != "poisson":
             term = polynomial.terms[0]
             if not (polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0):
                 raise MissingRuleError(
                     f"{node.name}: {slot}: {latent[0].name} must stand alone there; "
-                    f"a product or sum with it has no conjugate update{way_out(latent[0])}"
+                    f"a product or sum with it has no conjugate update{suggest_remedy(latent[0])}"
                 )
         elif not rule.is_integer and not polynomial.is_plain:
             raise MissingRuleError(
                 f"{node.name}: {slot} is a sum ({getattr(node, slot)}), which has no conjugate "
-                f"update in this slot; use a single node or product{way_out(latent[0])}"
+                f"update in this slot; use a single node or product{suggest_remedy(latent[0])}"
             )
         if rule.normalised:
             self._check_normalised(node, slot, polynomial)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pgbn.network.connections import Connections, Source
-from pgbn.network.exposures import Exposures
+from pgbn.network.evidence import Exposures
 from pgbn.network.sumproduct import (
     ConstantArray,
     HeardCount,
@@ -27,8 +27,6 @@ from pgbn.network.terms import LATER
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import names_read
-
-__all__ = ["CountDraw", "CountsRead", "OthersRead", "Read", "Reads", "counts_name"]
 
 
 def counts_name(node: str) -> str:
@@ -50,16 +48,17 @@ class CountsRead(Read):
 
 
 class OthersRead(Read):
-    """Other entries of a node than the one that hears of it, see `pgbn.network.apart`."""
+    """Other entries of a node than the one that hears of it, see
+    `pgbn.network.sequential_updates`."""
 
 
 @dataclass(frozen=True)
 class CountDraw:
-    """A draw of counts: the ``slots`` that hear of it and the values ``heard_by`` which they are,
-    the values that it is drawn ``given``, and the drawn ``counts`` that it starts from."""
+    """A draw of counts: the ``slots`` that hear of it and the values ``received_by`` which they
+    are, the values that it is drawn ``given``, and the drawn ``counts`` that it starts from."""
 
     slots: frozenset[str]
-    heard_by: frozenset[str]
+    received_by: frozenset[str]
     given: frozenset[str]
     counts: frozenset[Read]
 
@@ -122,7 +121,7 @@ class Reads:
         reads: set[Read] = set()
         for name in names:
             if name == "exposure":
-                reads |= self.of_products(self.exposures.heard(child.name))
+                reads |= self.of_products(self.exposures.received(child.name))
             elif name == "value":
                 reads.add(Read(child.name))
             elif name == "count":
@@ -169,14 +168,16 @@ class Reads:
     def _count_draw(self, node: Node, slots: tuple[str, ...], names: tuple[str, ...]) -> CountDraw:
         polynomials = [self.connections.polynomials[node.name, slot] for slot in slots]
         every = {name for polynomial in polynomials for name in polynomial.names}
-        heard_by = every - self.connections.by_density
+        received_by = every - self.connections.by_density
         in_time = any(polynomial.along is not None for polynomial in polynomials)
         if in_time and node.name not in self.connections.by_density and "value" not in names:
-            heard_by.add(node.name)  # the rows before hear of its tables
+            received_by.add(node.name)  # the rows before hear of its tables
         counts = self.of_count(node.name) if "count" in names else set()
         given = {read.name for read in self.of_names(node, names)} & self.connections.sources.keys()
-        given |= every - heard_by  # counts are shared out given those that do not hear of them
-        return CountDraw(frozenset(slots), frozenset(heard_by), frozenset(given), frozenset(counts))
+        given |= every - received_by  # counts are shared out given those that do not hear of them
+        return CountDraw(
+            frozenset(slots), frozenset(received_by), frozenset(given), frozenset(counts)
+        )
 
     def of_evidence(self, name: str) -> set[Read]:
         """Everything that the evidence heard by a node conditions on."""

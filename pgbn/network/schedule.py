@@ -14,17 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
+from pgbn.network.network_methods import ScheduleMethods
 from pgbn.network.reads import Read
 from pgbn.network.steps import Stale, Step, is_current
-from pgbn.network.verbs import ScheduleVerbs
-from pgbn.nodes.verbs import plain_formula
-
-__all__ = ["Freshness", "Schedule", "check_order", "derive", "reorder"]
+from pgbn.nodes.rules.registry import plain_formula
 
 _PATIENCE = 2000  # steps of the search for an order beyond the first way
 
 
-class Schedule(ScheduleVerbs, Sequence[Step]):
+class Schedule(ScheduleMethods, Sequence[Step]):
     """The steps in order; printable, a table in notebooks, a picture by `plot`. The
     nodes ``given`` have no step."""
 
@@ -230,8 +228,8 @@ def _explain(step: Step, name: str, culprit: Step | None, sweep: int) -> str:
 def _refuse_apart(steps: dict[str, Step], name: str) -> None:
     """Refuse a step of its own for what is drawn with the entries of another node, in turn."""
     for step in steps.values():
-        if name in step.draws and step.in_turn is not None and name != step.name:
-            node, dim = step.name, step.in_turn.dim
+        if name in step.draws and step.sequential is not None and name != step.name:
+            node, dim = step.name, step.sequential.dim
             raise StaleReadError(
                 f"order: {name} has no step of its own. The order 'all of {name}, then all of "
                 f"{node}' is wrong: an entry of {name} is drawn with its entry of {node} "

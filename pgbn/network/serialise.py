@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,16 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 from scipy.sparse import csr_array, issparse
 
-from pgbn.errors import NetworkError, did_you_mean
+from pgbn.errors import DataError, NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed, node_types
-from pgbn.nodes.categories import Categories
 from pgbn.nodes.edge import Edge, edge_types
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
-from pgbn.nodes.index import Index
+from pgbn.nodes.index import Categories, Index
 from pgbn.nodes.pairs import Pairs
 from pgbn.nodes.rules.registry import load_plugins
 from pgbn.nodes.shift import Self, Shift
-
-__all__ = ["expression_from_json", "expression_json", "network_from_json", "network_json"]
+from pgbn.storage.archive import Files, Parts, register_codec
 
 FORMAT = "pgbn-network/1"
 _edges: dict[str, type[Expression]] = {
@@ -33,6 +32,8 @@ _edges: dict[str, type[Expression]] = {
 
 def network_json(network: Network, indent: int | None = 2) -> str:
     """The nodes in topological order, the sizes and the order, as JSON; and which are given."""
+    if not isinstance(indent, Integral | str | None):
+        raise DataError(f"indent={indent!r:.60}: give a number of spaces, or None for one line")
     given: dict[str, Any] = {}
     if network.held:
         given |= {"held": network.held, "above": network.above}
@@ -242,3 +243,26 @@ class _Reader:
             return kind(**fields)
         except (ValidationError, TypeError) as error:
             raise NetworkError(f"{owner}: the edge {tag!r} is not complete: {error}") from None
+
+
+# ---- codec --------------------------------------------------------------------------------------
+#
+# Networks as JSON in a folder.
+
+
+def _encode_network(network: Network) -> Parts:
+    return Parts({"network": json.loads(network.to_json())})
+
+
+def _decode_network(
+    content: Mapping[str, Any],
+    files: Files,
+    /,
+    *,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> Network:
+    return Network.from_json(json.dumps(content["network"]))
+
+
+register_codec("network", Network, _encode_network, _decode_network)

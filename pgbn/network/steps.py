@@ -11,14 +11,80 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
-from pgbn.network.apart import InTurn
-from pgbn.network.plates import plates_of
 from pgbn.network.reads import CountsRead, Read, counts_name
+from pgbn.network.sequential_updates import InTurn
+from pgbn.network.terms import Polynomial
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 
-__all__ = ["Revise", "Stale", "Step", "is_current", "steps_of"]
+# ---- plates -------------------------------------------------------------------------------------
+#
+# Plates: the dims along which a step draws row by row.
+#
+# A step is local along a plate such as "doc" if what it draws has the plate, and a row of it
+# depends on the same row, alone, of everything else that has the plate. It is global if it draws
+# something without the plate, or if a row depends on others: by a sum over the plate, a recursion
+# along it, a simplex over it, or a value without the plate that is integrated out (as the topics
+# are in the collapsed sampler). Counts that a node hears have its own dims when they are delivered
+# to it, and are read row by row, however they were made.
+
+
+def plates_of(wiring: Wiring, step: Step) -> frozenset[str]:
+    """The dims along which a step is local."""
+    node = wiring.nodes[step.node]
+    out = [wiring.nodes[name] for name in step.marginalises if name in wiring.nodes]
+    # What an upward step integrates out it draws row by row in passing, given its own slots.
+    passed = out if step.upward else []
+    involved = [*_involved(wiring, step), *passed]
+    return frozenset(
+        dim
+        for dim in node.axes
+        if dim not in node.sums_over
+        and all(dim in other.axes for other in passed)
+        and all(_is_by_row(wiring, other, dim) for other in involved)
+    )
+
+
+def _involved(wiring: Wiring, step: Step) -> list[Node]:
+    """The nodes whose slots a step may read: its own and, where it hears exposures, those of the
+    nodes below, down to the first that are held."""
+    node = wiring.nodes[step.node]
+    rules = wiring.connections.rules_of(node).values()
+    if step.upward and not any("exposure" in rule.count_reads for rule in rules):
+        return [node]
+    found = {node.name: node}
+    for name in (node.name, *wiring.reads.marginalised(node.name)):
+        found |= {source.child.name: source.child for source in wiring.sources[name]}
+        found |= wiring.connections.children.get(name, {})
+    return list(found.values())
+
+
+def _is_by_row(wiring: Wiring, node: Node, dim: str) -> bool:
+    """Whether the rows of a node along a dim depend on the same rows of what is in its slots."""
+    if wiring.connections.time_dim(node.name) == dim:
+        return False
+    return all(_row_by_row(wiring.polynomials[node.name, slot], dim) for slot in node.slots())
+
+
+def _row_by_row(polynomial: Polynomial, dim: str) -> bool:
+    """Whether the rows of a slot along a dim are made of the same rows of its factors."""
+    return all(
+        dim not in term.contracted
+        and not any(factor.relation and dim in factor.dims for factor in term.factors)
+        and all(
+            here == own
+            for factor in term.factors
+            for here, own in zip(factor.dims, factor.own_dims, strict=bool(factor.own_dims))
+            if dim in (here, own)
+        )
+        and not any(lookup.dim == dim for factor in term.factors for lookup in factor.lookups)
+        for term in polynomial.terms
+    )
+
+
+# ---- steps --------------------------------------------------------------------------------------
+
 
 Revise = Callable[[Wiring, "Step"], "Step"]
 
@@ -40,7 +106,7 @@ class Step:
 
     ``reads`` is what the draw conditions on; ``marginalises`` what it leaves stale; ``on_demand``
     that no step reads the result, so that it is drawn only when somebody looks at it. A step
-    ``in_turn`` draws entries of its node, and what is drawn with them, one after another.
+    ``sequential`` draws entries of its node, and what is drawn with them, one after another.
     """
 
     name: str
@@ -52,12 +118,12 @@ class Step:
     method: str = ""
     on_demand: bool = False
     plates: frozenset[str] = frozenset()
-    in_turn: InTurn | None = None
+    sequential: InTurn | None = None
 
     @property
     def draws(self) -> tuple[str, ...]:
         """What is current after it: the counts or the value that it draws, or several values."""
-        return (self.name,) if self.in_turn is None else tuple(self.in_turn.members)
+        return (self.name,) if self.sequential is None else tuple(self.sequential.members)
 
     def local(self, plate: str) -> bool:
         """Whether the step draws row by row along ``plate``, each row given its own rows of what
@@ -69,9 +135,9 @@ class Step:
     def heading(self) -> str:
         """The name, with how and when the step is run."""
         flags = " [on demand]" if self.on_demand else ""
-        if self.in_turn is not None:
+        if self.sequential is not None:
             others = ", ".join(name for name in self.draws if name != self.node)
-            flags = f"{f' with {others}' if others else ''} [in turn along {self.in_turn.dim}]"
+            flags = f"{f' with {others}' if others else ''} [in turn along {self.sequential.dim}]"
         return self.name + flags + (f" [{self.method}]" if self.method else "")
 
     @property
@@ -104,12 +170,12 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
     to draw the same, which reads or integrates out other values."""
     steps = [_count_step(wiring, node) for node in reversed(wiring.nodes.values())
              if _has_counts(wiring, node)]  # fmt: skip
-    in_turn = wiring.connections.in_turn
-    together = {name for step in in_turn.values() for name in step.members}
+    sequential = wiring.connections.sequential
+    together = {name for step in sequential.values() for name in step.members}
     steps += [
-        _draw_step(wiring, wiring.nodes[name], in_turn.get(name))
+        _draw_step(wiring, wiring.nodes[name], sequential.get(name))
         for name in wiring.sources
-        if name in in_turn or name not in together
+        if name in sequential or name not in together
     ]
     if revise is not None:
         steps = [revise(wiring, step) for step in steps]
@@ -125,7 +191,7 @@ def _is_unread(step: Step, read: set[str]) -> bool:
     """Whether nothing reads what a step draws; entries in turn read each other, and what reads its
     own value must move in every sweep."""
     own = {each.name for each in step.reads}
-    return not step.upward and step.in_turn is None and step.node not in read | own
+    return not step.upward and step.sequential is None and step.node not in read | own
 
 
 def _not_given(wiring: Wiring, reads: frozenset[Read]) -> frozenset[Read]:
@@ -185,8 +251,8 @@ def _split_equation(wiring: Wiring, node: Node, slot: str) -> str:
     )
 
 
-def _draw_step(wiring: Wiring, node: Node, in_turn: InTurn | None = None) -> Step:
-    members = [node.name] if in_turn is None else list(in_turn.members)
+def _draw_step(wiring: Wiring, node: Node, sequential: InTurn | None = None) -> Step:
+    members = [node.name] if sequential is None else list(sequential.members)
     reads, stale = set[Read](), dict[str, frozenset[str]]()
     for name in members:
         member = wiring.nodes[name]
@@ -208,7 +274,7 @@ def _draw_step(wiring: Wiring, node: Node, in_turn: InTurn | None = None) -> Ste
         equation, method = rf"{_COMPLETION};\quad {equation},\ n = m + y", "completed"
     return Step(
         node.name, node.name, False, frozenset(reads),
-        stale | _old_counts(wiring, {*members, *stale}), equation, method, in_turn=in_turn,
+        stale | _old_counts(wiring, {*members, *stale}), equation, method, sequential=sequential,
     )  # fmt: skip
 
 
@@ -225,7 +291,7 @@ def _old_counts(wiring: Wiring, changed: set[str]) -> Stale:
         old: set[str] = set()
         for draw in wiring.reads.count_draws[child.name]:
             from_old = not all(is_current(read, out) for read in draw.counts)
-            if from_old or (draw.given - draw.heard_by) & changed:
+            if from_old or (draw.given - draw.received_by) & changed:
                 old |= draw.slots
         if old:
             out[counts_name(child.name)] = frozenset(child.slots()) - old
@@ -257,7 +323,7 @@ def _sum_is_current(wiring: Wiring, drawn: Node, child: Node, dim: str, stale: S
     ]
     if not additive or wiring.polynomials[child.name, additive[0]].along is not None:
         return False
-    if dim in wiring.exposures.heard_dims(child.name):
+    if dim in wiring.exposures.received_dims(child.name):
         return False
     for slot in child.slots():
         if slot not in additive and dim in wiring.exposures.slot_dims(child, slot):

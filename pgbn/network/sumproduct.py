@@ -12,32 +12,6 @@ from numpy.typing import NDArray
 from pgbn.network.terms import FIRST, Factor, Lookup, Operation, Polynomial, Term
 from pgbn.nodes.base import Node
 
-__all__ = [
-    "ConstantArray",
-    "FirstRow",
-    "HeardCount",
-    "LaterRows",
-    "LookedUp",
-    "Made",
-    "NodeValue",
-    "Operand",
-    "OperationPart",
-    "OperationValue",
-    "OtherEntries",
-    "OtherLookedUp",
-    "PairMask",
-    "PreviousRow",
-    "RuleCount",
-    "RuleExposure",
-    "SparseConstant",
-    "SumProduct",
-    "TimeExposure",
-    "first_row",
-    "in_words",
-    "operand_of",
-    "reduce_product",
-]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Operand:
@@ -120,7 +94,7 @@ class PairMask(Operand):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Made(Operand):
+class Precomputed(Operand):
     """What was computed already, as the engine has it."""
 
     name: str = ""
@@ -281,10 +255,10 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
     )  # fmt: skip
 
 
-def in_words(heard: Iterable[SumProduct]) -> str:
+def in_words(received: Iterable[SumProduct]) -> str:
     """An exposure in words, for messages."""
     parts = []
-    for product in heard:
+    for product in received:
         factors = [f"size of {dim}" for dim in product.repeated]
         factors += [
             f"exposure({o.name}.{o.slot})" if isinstance(o, RuleExposure) else o.name

@@ -14,20 +14,6 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-__all__ = [
-    "ALWAYS",
-    "FIRST",
-    "LATER",
-    "PREVIOUS",
-    "Earlier",
-    "Factor",
-    "Lookup",
-    "Operation",
-    "Polynomial",
-    "Term",
-    "Through",
-]
-
 PREVIOUS = "self"  # what counts for the row before are called, beside those for other nodes
 
 # In a node in time, a term may count in every row, in the first rows only, or in the later
@@ -45,7 +31,7 @@ class Lookup:
 
 
 @dataclass(frozen=True)
-class Earlier(Lookup):
+class Lagged(Lookup):
     """``dim`` of a node is read ``lag`` rows before; the first rows, which `Factor.when` leaves
     out, read the first one."""
 
@@ -67,7 +53,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Through(Lookup):
+class ViaEdge(Lookup):
     """``dim`` of a node is read through an operation, in whose ``slot`` the node stands."""
 
     operation: Operation
@@ -102,10 +88,10 @@ class Factor:
         return self.constant is None and self.relation is None and not self.when
 
     @property
-    def through(self) -> Through | None:
+    def through(self) -> ViaEdge | None:
         """The operation through which it is read, if it is by one."""
         first = self.lookups[0] if self.lookups else None
-        return first if isinstance(first, Through) else None
+        return first if isinstance(first, ViaEdge) else None
 
     @property
     def is_sparse(self) -> bool:

@@ -7,20 +7,134 @@ checks that need all three are made here.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from string import ascii_letters
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.connections import Connections
-from pgbn.network.exposures import Exposures
-from pgbn.network.kernels import check_kernel
-from pgbn.network.positivity import leave_no_gap
+from pgbn.network.evidence import Exposures
 from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
-from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor
+from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Term
 from pgbn.nodes.base import Latent, Node
-from pgbn.nodes.rules.draws import kinds_heard, way_out
+from pgbn.nodes.rules.registry import kinds_received, suggest_remedy
 
-__all__ = ["Wiring"]
+# ---- positivity ---------------------------------------------------------------------------------
+#
+# Where constants leave a sum positive: Σ_i w_i a_i with known w_i ≥ 0 and positive a_i is positive
+# at a place if one of the w_i is.
+
+
+Mask = tuple[tuple[str, ...], NDArray[np.bool_]]
+
+
+def leave_no_gap(terms: Iterable[Term]) -> bool:
+    """Whether at every place one of the terms has constants that are all positive."""
+    masks = [_mask(term) for term in terms]
+    dims = tuple(dict.fromkeys(dim for own, _ in masks for dim in own))
+    covered = np.zeros((1,) * len(dims), bool)
+    for own, mask in masks:
+        order = [own.index(dim) for dim in dims if dim in own]
+        shape = [mask.shape[own.index(dim)] if dim in own else 1 for dim in dims]
+        try:
+            covered = covered | mask.transpose(order).reshape(shape)
+        except ValueError:  # sizes that do not agree, which are refused with the data
+            return False
+    return bool(covered.all())
+
+
+def _mask(term: Term) -> Mask:
+    """Where the constants of a term are positive for some summand, with the dims that they have."""
+    every = [(f, f.constant > 0) for f in term.factors if f.constant is not None]
+    if any(factor.lookups and not where.all() for factor, where in every):
+        return (), np.asarray(False)  # which entries are read is known with the data only
+    known = [(factor.dims, where) for factor, where in every
+             if not factor.lookups and not factor.is_sparse]  # fmt: skip
+    for factor in (factor for factor in term.factors if factor.is_sparse):
+        elsewhere = {dim for own, _ in known for dim in own}
+        summed = [dim for dim in factor.dims if dim in term.contracted and dim not in elsewhere]
+        if not summed:  # where it is 0 is not written down cell by cell
+            return (), np.asarray(factor.constant.min() > 0)
+        axis = factor.dims.index(summed[0])
+        known.append(((factor.dims[1 - axis],), factor.constant.sum(axis=axis) > 0))
+    letters = dict(zip(dict.fromkeys(d for own, _ in known for d in own), ascii_letters,
+                       strict=False))  # fmt: skip
+    dims = tuple(dim for dim in letters if dim not in term.contracted)
+    names = ["".join(letters[dim] for dim in own) for own, _ in known]
+    formula = f"{','.join(names)}->{''.join(letters[dim] for dim in dims)}"
+    ones = [where.astype(np.int64) for _, where in known]
+    return dims, np.asarray(np.einsum(formula, *ones) > 0 if known else True)
+
+
+# ---- kernels ------------------------------------------------------------------------------------
+#
+# Kernels on the graph: what a node that is drawn by a kernel needs of its surroundings.
+#
+# A kernel from log densities moves every entry of a node by ln p(entry | slots) + Σ ln p(child |
+# entry). Entries are independent given the rest, and move together, where every cell of every
+# child depends on one of them: where the child has the dims of the node and no simplex along them.
+
+
+def check_kernel(connections: Connections, node: Node) -> None:
+    """Refuse what no kernel could carry out."""
+    rule = connections.draws[node.name]
+    how = f"update={rule.name!r}" if rule.name else f"the kernel rule of {type(node).__name__}"
+    if rule.receives:
+        return
+    assert isinstance(node, Latent)
+    if rule.reads_value and not node.support:
+        raise NetworkError(
+            f"{node.name}: {how}: the values of {type(node).__name__} cannot be moved by it; it is "
+            "for positive values and probabilities"
+        )
+    coupled = coupled_dims(connections, node)
+    if coupled and not rule.reads_value:
+        raise MissingRuleError(
+            f"{node.name}: {how} draws all entries at once, but along {coupled} they depend on "
+            "each other given the rest; let what depends on it have these dims, without a sum"
+        )
+
+
+def factors_of(connections: Connections, name: str, child: Node) -> list[Factor]:
+    """Where a node stands in the slots of a child."""
+    return [
+        factor
+        for slot in child.slots()
+        for term in connections.polynomials[child.name, slot].terms
+        for factor in term.factors
+        if factor.name == name
+    ]
+
+
+def names_in(factor: Factor) -> dict[str, str]:
+    """The names that the dims of a node have where it stands as this factor, without those that
+    are read through categories."""
+    through = {dim for lookup in factor.lookups for dim in lookup.dims}
+    names = zip(factor.own_dims, factor.dims, strict=True)
+    return {own: here for own, here in names if own not in through}
+
+
+def coupled_dims(connections: Connections, node: Node) -> tuple[str, ...]:
+    """The dims of a node, without its simplex, along which its entries depend on each other given
+    the rest."""
+    found: set[str] = set()
+    for child in connections.children[node.name].values():
+        factors = factors_of(connections, node.name, child)
+        for factor in factors:
+            lone = set(child.axes) - set(child.sums_over)
+            found |= {own for own, here in names_in(factor).items() if here not in lone}
+            along = connections.time_dim(child.name)
+            found |= {own for own, here in names_in(factor).items() if here == along}
+            found |= {lookup.dim for lookup in factor.lookups}
+            for other in map(names_in, factors):  # φ_i φ_j: a cell depends on two entries
+                found |= {own for own, here in names_in(factor).items() if other.get(own) != here}
+    return tuple(dim for dim in node.axes if dim in found and dim not in node.sums_over)
+
+
+# ---- wiring -------------------------------------------------------------------------------------
 
 
 class Wiring:
@@ -76,9 +190,9 @@ class Wiring:
         kinds = {source.rule.kind for source in sources}
         if len(kinds) > 1:
             raise MissingRuleError(
-                f"{node.name} would hear evidence of different kinds: {kinds}{way_out(node)}"
+                f"{node.name} would hear evidence of different kinds: {kinds}{suggest_remedy(node)}"
             )
-        if not kinds <= set(kinds_heard(node)):
+        if not kinds <= set(kinds_received(node)):
             raise MissingRuleError(f"{node.name} cannot hear {kinds} evidence")
         for slot in node.slots():
             rule = self.rules.get((node.name, slot))
@@ -122,12 +236,12 @@ class Wiring:
 
     def _check_reads(self, name: str) -> None:
         """The evidence of a node may not depend on its value, nor on what it integrates out."""
-        in_turn = self.connections.in_turn
+        sequential = self.connections.sequential
         read = {
             read.name
             for read in self.reads.of_evidence(name)
             # an entry is drawn given the others, and so is what is integrated over that entry
-            if not (isinstance(read, OthersRead) and name in in_turn[read.name].members)
+            if not (isinstance(read, OthersRead) and name in sequential[read.name].members)
         }
         wrong = sorted(read & (self.reads.marginalised(name) | {name}))
         if wrong:
@@ -137,7 +251,7 @@ class Wiring:
             raise MissingRuleError(
                 f"{name} has no conjugate update: what it hears from {children} depends on "
                 f"{', '.join(wrong)}, which its update would change or integrate out; {once}make "
-                f"{name} a number{way_out(self.nodes[name])}"
+                f"{name} a number{suggest_remedy(self.nodes[name])}"
             )
         slots: dict[str, set[str]] = {}
         for source in self.sources[name]:
@@ -147,7 +261,7 @@ class Wiring:
                 raise MissingRuleError(
                     f"{name} stands in the slots {', '.join(sorted(used))} of {child}, which has "
                     f"no conjugate update; use another node in one of them"
-                    f"{way_out(self.nodes[name])}"
+                    f"{suggest_remedy(self.nodes[name])}"
                 )
 
     def may_be_zero(self, name: str) -> bool:
@@ -216,18 +330,18 @@ class Wiring:
             )
 
     def _check_unit(self, node: Node, slot: str) -> None:
-        heard = self.exposures.heard(node.name)
+        received = self.exposures.received(node.name)
         lagged = self.connections.time_dim(node.name) is not None
         several = any(source.factor.lookups for source in self.sources[node.name])
-        if lagged or several or not (len(heard) == 1 and heard[0].is_one):
+        if lagged or several or not (len(received) == 1 and received[0].is_one):
             parent = self.polynomials[node.name, slot].names[0]
-            given = "passed on from row to row" if lagged else in_words(heard)
+            given = "passed on from row to row" if lagged else in_words(received)
             given = "as large as the number of rows that read it" if several else given
             raise MissingRuleError(
                 f"{parent} is the {slot} of {node.name}, whose exposure is {given} instead of 1, "
                 f"so the beta prior is not conjugate; "
                 f"make {parent} a Gamma: pgbn.Gamma({parent!r}, 1, 1, dims=...)"
-                f"{way_out(self.nodes[parent])}"
+                f"{suggest_remedy(self.nodes[parent])}"
             )
 
     def _check_passed_back(self, node: Node, slot: str) -> None:
@@ -244,14 +358,14 @@ class Wiring:
     def _check_completed(self, node: Node) -> None:
         """The pseudo-counts of a node are drawn given its value, so that nobody may integrate it
         out."""
-        heard = [p for s in self.sources[node.name] for p in self.exposures.source_exposure(s)
+        received = [p for s in self.sources[node.name] for p in self.exposures.source_exposure(s)
                  if not s.dims_of(p.dims).isdisjoint(node.sums_over)]  # fmt: skip
         over = ", ".join(map(repr, node.sums_over))
         why = (
             f"{node.name} sums to one over {over}, and the exposure that it hears "
-            f"({in_words(heard)}) varies over {over}"
+            f"({in_words(received)}) varies over {over}"
         )
-        if any(node.name in step.members for step in self.connections.in_turn.values()):
+        if any(node.name in step.members for step in self.connections.sequential.values()):
             raise MissingRuleError(
                 f"{why}, but its entries are drawn in turn, given each other; make {node.name} a "
                 "Gamma"

@@ -5,13 +5,12 @@ from pgbn.nodes.bernoulli import Bernoulli
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import Beta, BetaOdds
 from pgbn.nodes.categorical import Categorical
-from pgbn.nodes.categories import Categories
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.hidden_poisson import HiddenPoisson
-from pgbn.nodes.index import Index
+from pgbn.nodes.index import Categories, Index
 from pgbn.nodes.log_normal import LogNormal
 from pgbn.nodes.logit_bernoulli import LogitBernoulli
 from pgbn.nodes.multinomial import Multinomial
@@ -21,9 +20,15 @@ from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.randomised_gamma import RandomisedGamma
-from pgbn.nodes.rules.draws import draw_rule, kernel_rule
-from pgbn.nodes.rules.evidence import Evidence
-from pgbn.nodes.rules.registry import counts_are_data, evidence_rule, link_rule, seal
+from pgbn.nodes.rules.registry import (
+    counts_are_data,
+    draw_rule,
+    evidence_rule,
+    kernel_rule,
+    link_rule,
+    seal,
+)
+from pgbn.nodes.rules.types import Evidence
 from pgbn.nodes.shift import Self, Shift
 from pgbn.nodes.slice_sampling import slice_draw as slice_draw
 

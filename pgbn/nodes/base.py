@@ -16,20 +16,7 @@ from pydantic import field_validator
 
 from pgbn.errors import NetworkError
 from pgbn.nodes.expression import Constant, Dims, Expression
-from pgbn.samplers.stream import Stream
-
-__all__ = [
-    "Array",
-    "Latent",
-    "Node",
-    "Observed",
-    "check_methods",
-    "check_positive",
-    "check_probability",
-    "definitions_of",
-    "draw_node",
-    "node_types",
-]
+from pgbn.samplers.random import Stream
 
 Array = NDArray[Any]
 

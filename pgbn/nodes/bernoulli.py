@@ -10,15 +10,12 @@ from scipy.special import xlog1py, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_probability
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.draws import draw_rule, kernel_rule
-from pgbn.nodes.rules.evidence import QUADRATIC
-from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.rules.registry import draw_rule, evidence_rule, kernel_rule
+from pgbn.nodes.rules.types import QUADRATIC
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
-from pgbn.samplers.linear import binary_field
-from pgbn.samplers.stream import Stream
-
-__all__ = ["Bernoulli"]
+from pgbn.samplers.linear_regression import binary_field
+from pgbn.samplers.random import Stream
 
 
 class Bernoulli(Latent):

@@ -12,9 +12,7 @@ from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import evidence_rule, find_link, link_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import expm1_of, log_of
-from pgbn.samplers.stream import Stream
-
-__all__ = ["BernoulliPoisson", "draws_ones"]
+from pgbn.samplers.random import Stream
 
 
 class BernoulliPoisson(Observed):

@@ -10,11 +10,9 @@ from scipy.special import betaln, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.draws import draw_rule
+from pgbn.nodes.rules.registry import draw_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
-
-__all__ = ["Beta", "BetaOdds"]
+from pgbn.samplers.random import Stream
 
 # a p that was rounded to 0 or 1 is not impossible
 _LEAST, _LEFT = float(np.finfo(np.float64).tiny), 0.5 * float(np.finfo(np.float64).epsneg)

@@ -10,13 +10,10 @@ from scipy.special import xlogy
 
 from pgbn.nodes.base import Array, Latent, check_probability
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.draws import kernel_rule
-from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
 from pgbn.nodes.slice_sampling import LogConditional
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
-
-__all__ = ["Categorical", "choices"]
+from pgbn.samplers.random import Stream
 
 
 class Categorical(Latent):

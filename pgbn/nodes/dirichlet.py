@@ -12,13 +12,10 @@ from scipy.special import gammaln, xlogy
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.draws import draw_rule
-from pgbn.nodes.rules.evidence import Evidence
-from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.rules.registry import draw_rule, evidence_rule
+from pgbn.nodes.rules.types import Evidence
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
-
-__all__ = ["Dirichlet"]
+from pgbn.samplers.random import Stream
 
 _TINY = float(np.finfo(np.float64).tiny)  # an entry that underflowed is not impossible
 
@@ -102,12 +99,12 @@ def _log_probability(drawn: Evidence, count: Array, concentration: Array, axis: 
 def _tables(stream: Stream, count: Array, concentration: Array) -> Evidence:
     """n is Dirichlet–multinomial; with s and the tables it is ∏ a^ℓ e^{−q′a} in a."""
     axis = stream.simplex
-    heard = count.sum(axis=axis, keepdims=True)
+    received = count.sum(axis=axis, keepdims=True)
     along = axis if isinstance(axis, tuple) else (axis,)
     shape = stream.shape
     ones = np.ones((1, *(shape[i] if i in along else 1 for i in range(1, len(shape)))))
     total = (concentration * ones).sum(axis=axis, keepdims=True)
-    exposure = vectorised.neg_log_beta(stream.child("beta", without=axis), total, heard)
+    exposure = vectorised.neg_log_beta(stream.child("beta", without=axis), total, received)
     return Evidence(vectorised.crt(stream, count, concentration), exposure)
 
 

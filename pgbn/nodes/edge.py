@@ -25,8 +25,6 @@ from typing import Any, ClassVar
 from pgbn.errors import NetworkError
 from pgbn.nodes.expression import Expression, extent_of, to_expression
 
-__all__ = ["Edge", "edge_types"]
-
 _types: dict[str, type[Edge]] = {}
 _OWN = ("evaluate", "split", "expose")
 

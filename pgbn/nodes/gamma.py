@@ -11,13 +11,12 @@ from scipy.special import gammaln, xlogy
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.draws import draw_rule
-from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.rules.registry import draw_rule, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import log1p_ratio
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 
-__all__ = ["Gamma", "posterior_of_gamma", "tables_of_gamma"]
+_TINY = float(np.finfo(np.float64).tiny)  # what kernels draw where a shape underflowed to 0
 
 
 class Gamma(Latent):
@@ -51,7 +50,7 @@ class Gamma(Latent):
         # Γ(a) = Γ(1+a)/a stays finite in logs where a is as small as a double can be
         log_gamma = gammaln(1.0 + safe) - np.log(safe)
         density = xlogy(safe, rate) - log_gamma + xlogy(safe - 1, value) - rate * value
-        return np.where(positive, density, np.where(value == 0, 0.0, -np.inf))
+        return np.where(positive, density, np.where(value <= _TINY, 0.0, -np.inf))
 
     def formula(self, **slots: str) -> str:
         return rf"\mathrm{{Gam}}({slots['shape']},\ {slots['rate']})"

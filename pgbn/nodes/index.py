@@ -3,15 +3,90 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import Field
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
+from pgbn.errors import NetworkError
 from pgbn.nodes.categorical import Categorical
-from pgbn.nodes.categories import Categories
-from pgbn.nodes.expression import Expression, Slot, bracket, extent_of
+from pgbn.nodes.expression import Dims, Expression, Slot, bracket, extent_of, short
 
-__all__ = ["Index"]
+# ---- categories ---------------------------------------------------------------------------------
+#
+# Categories: which entry of another dim belongs to each row, as an array of integers.
+#
+#     g : doc → author,     value[doc] = theta[g(doc)]
+#
+# They stand in brackets: ``theta[author]`` reads, for every document, the row of its author. The
+# array is data, given beside that of the nodes, or known when the network is declared.
+
+
+def as_categories(name: str, value: Any, dims: tuple[str, ...]) -> NDArray[np.int64]:
+    """The numbers of categories, from 0 on, as an array of ``dims`` that cannot be changed."""
+    what = f"{name}: {short(value)}"
+    remedy = (
+        "give integers from 0 on; np.unique(labels, return_inverse=True)[1] and "
+        "series.cat.codes number labels"
+    )
+    if np.ma.is_masked(value):
+        raise NetworkError(f"{what} has masked entries; {remedy}")
+    try:
+        found = np.array(value)
+    except (TypeError, ValueError):
+        raise NetworkError(f"{what} has rows of unequal length; {remedy}") from None
+    whole = found.dtype.kind in "iu" or (
+        found.dtype.kind == "f" and np.isfinite(found).all() and bool((found % 1 == 0).all())
+    )
+    if not whole or not found.size:
+        raise NetworkError(f"{what} are no numbers of categories; {remedy}")
+    if found.ndim != len(dims):
+        raise NetworkError(
+            f"{what} has {found.ndim} axes, but its dims are {dims}; give an array of these"
+        )
+    for end in (found.min(), found.max()):  # neither fits as an index, the second would wrap
+        if not 0 <= end < 2**62:
+            raise NetworkError(f"{name}: has the number {end:g}; {remedy}")
+    array = found.astype(np.int64)
+    array.flags.writeable = False
+    return array
+
+
+class Categories(Expression):
+    """For every row of ``dims``, the number (counted from 0) of an entry of the dim ``of``.
+
+    ``author = pgbn.Categories("author", dims="doc", of="writer")``; ``theta[author]`` then has the
+    dim doc in the place of writer. The numbers are given with the data, under this name, or here
+    as ``values``.
+    """
+
+    tag: ClassVar[str] = "categories"
+    name: str
+    dims: Dims
+    of: str
+    values: Any = None
+
+    def __init__(self, name: str = "", /, **fields: Any) -> None:
+        super().__init__(name=fields.pop("name", name), **fields)
+
+    @model_validator(mode="after")
+    def _check(self) -> Categories:
+        if not self.name.isidentifier():
+            raise ValueError(f"{self.name!r} is not a name: use letters, digits and underscores")
+        if not self.dims or not all(self.dims) or len(set(self.dims)) < len(self.dims):
+            raise ValueError(f"dims={self.dims}: give the dims of its array, each once")
+        if not self.of:
+            raise ValueError("of='': give the dim whose entries it names")
+        if self.values is not None:
+            object.__setattr__(self, "values", as_categories(self.name, self.values, self.dims))
+        return self
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# ---- index --------------------------------------------------------------------------------------
 
 
 class Index(Expression):

@@ -10,14 +10,11 @@ from pydantic import field_validator
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.normal import half_of, inverse, normal_log_density
-from pgbn.nodes.rules.draws import kernel_rule
-from pgbn.nodes.rules.evidence import QUADRATIC
-from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
+from pgbn.nodes.rules.types import QUADRATIC
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import log_of
-from pgbn.samplers.stream import Stream
-
-__all__ = ["LogNormal"]
+from pgbn.samplers.random import Stream
 
 
 class LogNormal(Latent):

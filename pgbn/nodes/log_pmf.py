@@ -12,14 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, ive, xlog1py, xlogy
 
-__all__ = [
-    "bessel_log_pmf",
-    "crt_log_pmf",
-    "log_stirling",
-    "neg_log_beta_log_density",
-    "truncated_poisson_log_pmf",
-]
-
 
 def log_stirling(most: int) -> NDArray[np.float64]:
     """ln |s(m, ℓ)| for 0 ≤ ℓ ≤ m ≤ ``most``, from |s(m+1, ℓ)| = m |s(m, ℓ)| + |s(m, ℓ−1)|."""

@@ -8,15 +8,12 @@ import numpy as np
 
 from pgbn.nodes.base import Array, Latent
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.draws import draw_rule, kernel_rule
-from pgbn.nodes.rules.evidence import QUADRATIC, Evidence
-from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.rules.registry import draw_rule, evidence_rule, kernel_rule
+from pgbn.nodes.rules.types import QUADRATIC, Evidence
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import exp_of
-from pgbn.samplers.linear import binary_field
-from pgbn.samplers.stream import Stream
-
-__all__ = ["LogitBernoulli"]
+from pgbn.samplers.linear_regression import binary_field
+from pgbn.samplers.random import Stream
 
 
 class LogitBernoulli(Latent):

@@ -15,9 +15,7 @@ from pgbn.nodes.expression import Constant, Expression, Slot
 from pgbn.nodes.poisson import check_counts
 from pgbn.nodes.rules.registry import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
-
-__all__ = ["Multinomial"]
+from pgbn.samplers.random import Stream
 
 
 def _check_whole(total: Expression) -> Expression:

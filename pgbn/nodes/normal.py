@@ -10,14 +10,11 @@ from pydantic import field_validator
 
 from pgbn.nodes.base import Array, Latent, Node, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.draws import kernel_rule
-from pgbn.nodes.rules.evidence import QUADRATIC
-from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
+from pgbn.nodes.rules.types import QUADRATIC
 from pgbn.samplers import vectorised
-from pgbn.samplers.linear import joint_normal
-from pgbn.samplers.stream import Stream
-
-__all__ = ["Normal", "half_of", "inverse", "normal_log_density", "tell_mean_and_precision"]
+from pgbn.samplers.linear_regression import joint_normal
+from pgbn.samplers.random import Stream
 
 
 def normal_log_density(value: Array, mean: Array, precision: Array) -> Array:

@@ -11,9 +11,7 @@ from pgbn.nodes.base import Array, Observed, check_positive
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.normal import inverse, normal_log_density, tell_mean_and_precision
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
-
-__all__ = ["ObservedNormal"]
+from pgbn.samplers.random import Stream
 
 
 class ObservedNormal(Observed):

@@ -17,8 +17,6 @@ from pydantic import model_validator
 from pgbn.checks import check_flag
 from pgbn.nodes.expression import Expression, Slot, to_expression
 
-__all__ = ["Pairs", "distinct", "same"]
-
 Relation = Literal["upper", "distinct", "same"]
 _SIGNS = {"upper": "<", "distinct": "≠", "same": "="}
 

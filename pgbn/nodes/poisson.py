@@ -12,9 +12,7 @@ from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
-
-__all__ = ["LARGEST_RATE", "Poisson", "check_counts"]
+from pgbn.samplers.random import Stream
 
 LARGEST_RATE = 1e15  # beyond it, counts are not exact as floats
 

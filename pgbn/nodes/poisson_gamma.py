@@ -16,9 +16,7 @@ from pgbn.nodes.rules.registry import evidence_rule, link_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementary import LN_2
 from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
-from pgbn.samplers.stream import Stream
-
-__all__ = ["PoissonGamma"]
+from pgbn.samplers.random import Stream
 
 
 class PoissonGamma(Observed):

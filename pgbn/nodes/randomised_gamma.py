@@ -10,12 +10,9 @@ from scipy.special import gammaln, ive, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Constant, Expression, Slot
-from pgbn.nodes.rules.draws import kernel_rule
-from pgbn.nodes.rules.registry import evidence_rule
+from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
-
-__all__ = ["RandomisedGamma"]
+from pgbn.samplers.random import Stream
 
 
 class RandomisedGamma(Latent):

@@ -10,8 +10,6 @@ from pydantic import Field
 
 from pgbn.nodes.expression import Constant, Expression, Slot, extent_of
 
-__all__ = ["Self", "Shift"]
-
 
 class Self(Expression):
     """The node that is being defined, inside a `Shift`; its dims may be renamed."""

@@ -17,12 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgbn.nodes.base import Array, Latent
-from pgbn.nodes.rules.draws import kernel_rule
+from pgbn.nodes.rules.registry import kernel_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
-from pgbn.samplers.stream import Stream
-
-__all__ = ["LogConditional", "move_counts", "slice_draw"]
+from pgbn.samplers.random import Stream
 
 WIDTH, MOST = 1.0, 64  # w and m
 _TRIES = 200  # after which the interval has no width left

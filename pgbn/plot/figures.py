@@ -24,8 +24,6 @@ from pgbn.report.data import ReportData
 from pgbn.report.embedding import document_positions
 from pgbn.report.text import clean_text
 
-__all__ = ["document_map", "layer_widths", "top_words", "topic_graph", "traces"]
-
 Axes = Any  # matplotlib.axes.Axes; matplotlib is imported when a figure is drawn
 _COLOURS = ("#3a6fb0", "#d17a22", "#3d9259", "#c04a4a", "#7d5fae", "#8a6547", "#c766a3", "#2a999f")
 _GREY, _LIGHT = "#8a949e", "#d5e4f2"

@@ -21,18 +21,6 @@ from pgbn.nodes.base import Node, Observed
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = [
-    "HEIGHT",
-    "MARGIN",
-    "Arrow",
-    "Box",
-    "find_plate",
-    "label_width",
-    "make_boxes",
-    "make_edges",
-    "place",
-    "spread",
-]  # fmt: skip
 
 HEIGHT, MARGIN = 48.0, 24.0
 _LAYER, _GAP = 118.0, 34.0

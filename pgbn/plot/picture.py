@@ -4,18 +4,228 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
 
 from pgbn.checks import check_path
 from pgbn.errors import PgbnError
-from pgbn.plot.layout import find_plate, make_boxes, make_edges, place, spread
-from pgbn.plot.svg import draw
-from pgbn.storage.part_files import new_file
+from pgbn.explain.symbols import Symbols
+from pgbn.plot.layout import (
+    HEIGHT,
+    MARGIN,
+    Arrow,
+    Box,
+    find_plate,
+    label_width,
+    make_boxes,
+    make_edges,
+    place,
+    spread,
+)
+from pgbn.storage.atomic_files import new_file
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Picture", "plot"]
+
+# ---- svg ----------------------------------------------------------------------------------------
+#
+# The SVG text of a picture whose nodes have their places.
+#
+# Text always has a light ground of its own, so that the picture can be read on light and on dark
+# pages. Dims that are not the plate are written in the nodes.
+
+
+Area = tuple[float, float, float, float]
+_LABEL_HEIGHT = 17.0
+
+
+_STYLE = """
+.edge { fill: none; stroke: #7b8494; stroke-width: 1.5; }
+.node { fill: #ffffff; stroke: #4a5568; stroke-width: 1.4; }
+.observed { fill: #cbd5e1; }
+.plate { fill: #8896ab; fill-opacity: 0.12; stroke: #7b8494; stroke-width: 1.3; }
+.other { fill: none; stroke-dasharray: 2 4; }
+.ground { fill: #eef1f5; stroke: #aab3c0; stroke-width: 0.7; }
+text { font-family: 'DejaVu Sans', 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1a202c; }
+.title { font-size: 14px; font-weight: 600; text-anchor: middle; }
+.detail { font-size: 11px; text-anchor: middle; }
+.label { font-size: 10.5px; text-anchor: middle; }
+"""
+
+
+def draw(
+    network: Network,
+    plate: str | None,
+    boxes: dict[str, Box],
+    edges: list[Arrow],
+    everything: list[Box],
+) -> str:
+    width = max(box.x + box.reach for box in everything) + MARGIN + 16
+    height = max(box.y + HEIGHT for box in everything) + MARGIN + 26
+    parts: list[str] = []
+    taken: list[Area] = [_place(box) for box in boxes.values()]
+    labels: list[str] = []
+    for frame, name in _plates(network, plate, boxes, everything):
+        parts.append(frame)
+        labels.append(name)
+    for edge in edges:
+        parts.append(f'<path class="edge" marker-end="url(#tip)" d="{_curve(edge)}"/>')
+    for box in boxes.values():
+        if box.loop:
+            loop, name = _chain(network, box, taken)
+            parts.append(loop)
+            labels.append(name)
+    for edge in edges:
+        labels.append(_edge_label(edge, taken))
+    parts += [_node(network, box) for box in boxes.values()]
+    title = f"Network of {len(network)} nodes; observed: {', '.join(network.observed)}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(title)}>\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n"
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
+        'markerHeight="8" orient="auto" markerUnits="userSpaceOnUse">'
+        '<path d="M 0 0 L 8 4 L 0 8 z" fill="#7b8494"/></marker></defs>\n'
+        + "\n".join([*parts, *labels])
+        + "\n</svg>\n"
+    )
+
+
+def _plates(
+    network: Network, plate: str | None, boxes: dict[str, Box], everything: list[Box]
+) -> list[tuple[str, str]]:
+    """The frame and the name of the plate of the data, and of every other dim of several nodes
+    that a rectangle can hold without holding others."""
+    frames = []
+    inside = [box for box in everything if box.inside]
+    if plate is not None and inside:
+        frames.append(_frame(network, plate, _around(inside, 14, 16, 30), right=True))
+    for dim in network.dims:
+        own = [box for box in boxes.values() if box.node is not None and dim in box.node.axes]
+        area = _around(own, 3, 8, 8)  # plates side by side do not touch
+        others = [box for box in boxes.values() if box not in own]
+        if dim == plate or len(own) < 2 or any(_overlap(_place(box), area) for box in others):
+            continue
+        frames.append(_frame(network, dim, area, right=False))
+    return frames
+
+
+def _place(box: Box) -> Area:
+    return (box.x - box.width / 2, box.y, box.x + box.width / 2, box.y + HEIGHT)
+
+
+def _around(inside: list[Box], beside: float, above: float, below: float) -> Area:
+    return (
+        min(box.x - box.reach for box in inside) - beside,
+        min(box.y for box in inside) - above,
+        max(box.x + box.reach for box in inside) + beside,
+        max(box.y + HEIGHT for box in inside) + below,
+    )
+
+
+def _frame(network: Network, dim: str, area: Area, right: bool) -> tuple[str, str]:
+    """A rectangle, and the name of its plate in the lower right corner or on the left side."""
+    x0, y0, x1, y1 = area
+    size = network.sizes.get(dim)
+    text = dim if size is None else f"{dim} = {size}"
+    kind = "plate" if right else "plate other"
+    frame = (
+        f'<rect class="{kind}" x="{x0:.1f}" y="{y0:.1f}" width="{x1 - x0:.1f}" '
+        f'height="{y1 - y0:.1f}" rx="14"><title>plate {escape(dim)}</title></rect>'
+    )
+    half = label_width(text) / 2
+    place = (x1 - 10 - half, y1 - 13) if right else (x0 + 10 + half, y1)
+    return frame, _label(text, *place, [])
+
+
+def _chain(network: Network, box: Box, taken: list[Area]) -> tuple[str, str]:
+    """The arrow from a chain to itself, and what it means."""
+    assert box.node is not None
+    text = f"previous {Symbols(network).along(box.node)}"
+    x, y = box.x + box.width / 2, box.y + HEIGHT / 2
+    loop = (
+        f'<path class="edge" marker-end="url(#tip)" d="M {x:.1f} {y - 12:.1f} '
+        'c 34 -14 34 38 1 24"/>'
+    )
+    return loop, _label(text, x + 30 + label_width(text) / 2, y, taken)
+
+
+def _points(edge: Arrow) -> list[tuple[float, float]]:
+    """Bottom of the parent, the bends, top of the child; from below, the other way round."""
+    first, *bends, last = edge.boxes
+    if first.below:
+        return [(first.x, first.y), (last.x + edge.end, last.y + HEIGHT + 2)]
+    middle = [(bend.x, bend.y + HEIGHT / 2) for bend in bends]
+    return [(first.x, first.y + HEIGHT), *middle, (last.x + edge.end, last.y - 2)]
+
+
+def _curve(edge: Arrow) -> str:
+    points = _points(edge)
+    path = f"M {points[0][0]:.1f} {points[0][1]:.1f}"
+    for (x0, y0), (x1, y1) in pairwise(points):
+        half = (y1 - y0) / 2
+        path += f" C {x0:.1f} {y0 + half:.1f} {x1:.1f} {y1 - half:.1f} {x1:.1f} {y1:.1f}"
+    return path
+
+
+def _edge_label(edge: Arrow, taken: list[Area]) -> str:
+    """The role of the parent, on the curve where nothing else stands."""
+    (x0, y0), (x1, y1) = _points(edge)[-2:]
+    half = (y1 - y0) / 2
+    best: tuple[float, float] | None = None
+    for t in (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8):
+        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+        x = sum(w * p for w, p in zip(weights, (x0, x0, x1, x1), strict=True))
+        y = sum(w * p for w, p in zip(weights, (y0, y0 + half, y1 - half, y1), strict=True))
+        best = best or (x, y)
+        if not any(_overlap(_area(edge.label, x, y), other) for other in taken):
+            best = (x, y)
+            break
+    assert best is not None
+    return _label(edge.label, *best, taken)
+
+
+def _area(text: str, x: float, y: float) -> Area:
+    half, tall = label_width(text) / 2, _LABEL_HEIGHT / 2
+    return (x - half, y - tall, x + half, y + tall)
+
+
+def _overlap(one: Area, other: Area) -> bool:
+    left, top, right, bottom = one
+    l2, t2, r2, b2 = other
+    return left < r2 + 2 and l2 < right + 2 and top < b2 + 2 and t2 < bottom + 2
+
+
+def _label(text: str, x: float, y: float, taken: list[Area]) -> str:
+    """A small text on a ground of its own."""
+    area = _area(text, x, y)
+    taken.append(area)
+    left, top, right, bottom = area
+    return (
+        f'<g><rect class="ground" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
+        f'height="{bottom - top:.1f}" rx="8"/>'
+        f'<text class="label" x="{x:.1f}" y="{y + 3.6:.1f}">{escape(text)}</text></g>'
+    )
+
+
+def _node(network: Network, box: Box) -> str:
+    assert box.node is not None
+    role = network.role(box.node.name)
+    spoken = f"{role} {box.node!r}"
+    kind = "node observed" if role == "observed" else "node"
+    dashed = ' stroke-dasharray="5 3"' if role == "given" else ""
+    return (
+        f'<g role="img" aria-label={quoteattr(spoken)}><title>{escape(spoken)}</title>'
+        f'<rect class="{kind}" x="{box.x - box.width / 2:.1f}" y="{box.y:.1f}" '
+        f'width="{box.width:.1f}" height="{HEIGHT:.0f}" rx="{HEIGHT / 2:.0f}"{dashed}/>'
+        f'<text class="title" x="{box.x:.1f}" y="{box.y + 20:.1f}">{escape(box.title)}</text>'
+        f'<text class="detail" x="{box.x:.1f}" y="{box.y + 36:.1f}">{escape(box.detail)}</text></g>'
+    )
+
+
+# ---- picture ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from scipy.stats import binom
 
 from pgbn.plot.picture import Picture
 
-__all__ = ["rank_histograms"]
-
 _WIDE, _HIGH, _COLUMNS = 210.0, 128.0, 4
 
 

@@ -20,7 +20,6 @@ from pgbn.plot.picture import Picture
 if TYPE_CHECKING:
     from pgbn.network.schedule import Schedule
 
-__all__ = ["Cell", "freshness_table", "plot_schedule"]
 
 _WIDTH, _HEIGHT, _GAP = 62.0, 38.0, 6.0
 _STYLE = """

@@ -1,12 +1,9 @@
 """The report: one self-contained, offline HTML page about a trained network."""
 
-from pgbn.report.convert import report_data
+from pgbn.report.convert import report_data, report_data_from_draws
 from pgbn.report.data import ReportData, Series
-from pgbn.report.from_draws import report_data_from_draws
-from pgbn.report.from_grown import run_data_from_grown
-from pgbn.report.page import report_html, write_report
-from pgbn.report.run_data import RunData, run_data
-from pgbn.report.summary import summary_html
+from pgbn.report.page import report_html, summary_html, write_report
+from pgbn.report.run_data import RunData, run_data, run_data_from_grown
 
 __all__ = [
     "ReportData",

@@ -13,12 +13,10 @@ from pgbn.checks import check_names, check_text, is_integral
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
 from pgbn.evaluation.periods import check_dates
-from pgbn.evaluation.relevance import rank_words, relevance_of
+from pgbn.evaluation.projection import rank_words, relevance_of
 from pgbn.explain.document import Block
 from pgbn.report.text import several
 from pgbn.storage.stop_words import TOKEN
-
-__all__ = ["Matrix", "ReportData", "Series", "proportions"]
 
 Matrix = NDArray[np.float64]
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["by_neighbours", "document_positions", "even_choice", "explained", "principal_positions"]
-
 Matrix = NDArray[np.float64]
 
 _PLACED = 1200  # documents that t-SNE places: some seconds

@@ -2,28 +2,123 @@
 
 from __future__ import annotations
 
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pgbn.checks import check_path
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer, check_path
 from pgbn.errors import PgbnError
 from pgbn.evaluation.layer_quality import effective_width
-from pgbn.report.compact import script_json
+from pgbn.evaluation.projection import (
+    UPPER_RELEVANCE,
+    draw_of,
+    rank_words,
+    relevance_of,
+    with_floor,
+)
 from pgbn.report.convert import report_data
-from pgbn.report.data import ReportData
-from pgbn.report.from_grown import run_data_from_grown
-from pgbn.report.html_page import html_page
-from pgbn.report.payload import payload
-from pgbn.report.run_data import RunData
-from pgbn.report.run_page import run_html
-from pgbn.report.sections import SECTIONS
-from pgbn.report.text import several
-from pgbn.storage.part_files import new_file
+from pgbn.report.data import Matrix, ReportData
+from pgbn.report.run_data import RunData, run_data_from_grown
+from pgbn.report.run_page import html_page, run_html
+from pgbn.report.sections import SECTIONS, papers_payload
+from pgbn.report.text import clean_text, script_json, several, short_number
+from pgbn.storage.atomic_files import new_file
 from pgbn.training.grown import GrownNetwork
 from pgbn.training.trained import unwrapped
 
-__all__ = ["report_html", "write_report"]
+# ---- payload ------------------------------------------------------------------------------------
+#
+# ReportData as the compact JSON that the page reads.
+#
+# Words, documents and points are numbered and stored once; numbers have as many digits as the page
+# shows; positions on the map are 16-bit integers in base64, records of documents compressed.
+
+
+_MOST = 730_000  # bytes of the data of a page, where the topics leave room for it
+_LEAST_PAPERS, _MOST_PAPERS = 100_000, 480_000  # bytes of these for records of documents
+_WORDS = 15  # words shown for a topic
+_RELEVANCE = (1.0, UPPER_RELEVANCE, 0.0)  # candidates for the slider of the page
+
+
+def payload(data: ReportData) -> dict[str, Any]:
+    """Everything that the page draws, as JSON values: the topics, and what the sections add."""
+    words = _Numbering()
+    common = data.common
+    floor = with_floor(
+        common, data.length
+    )  # what the page divides by, to rank words as `rank_words` does
+    layers = [_layer(data, t, words, common) for t in range(1, data.depth + 1)]
+    out: dict[str, Any] = {
+        "title": clean_text(data.title),
+        "terms": len(data.vocabulary),
+        "size": data.size,
+        "shown": _WORDS,
+        "layers": layers,
+        "words": [clean_text(data.vocabulary[v]) for v in words.numbers],
+        "common": [short_number(floor[v]) for v in words.numbers],
+    }
+    for section in SECTIONS:
+        out |= section.payload(data)
+    # Documents take what is left, so that the page stays small.
+    room = _MOST - len(script_json(out).encode())
+    return out | papers_payload(data, min(max(room, _LEAST_PAPERS), _MOST_PAPERS))
+
+
+class _Numbering:
+    """Numbers things in the order of their first use."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+
+    def __call__(self, thing: int) -> int:
+        return self.numbers.setdefault(thing, len(self.numbers))
+
+
+def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[str, Any]:
+    found = _candidates(data, t, common)
+    topics = []
+    for row, chosen in zip(data.project(t), found, strict=True):
+        topics.append([[words(int(v)) for v in chosen], [short_number(row[v], 5) for v in chosen]])
+    out: dict[str, Any] = {
+        "weights": [short_number(weight) for weight in data.weights[t - 1]],
+        "active": [int(flag) for flag in data.active[t - 1]],
+        "budget": data.budget[t - 1],
+        "relevance": relevance_of(t, data.relevance),
+        "draw": [short_number(draw) for draw in np.broadcast_to(draw_of(data.held(t)), len(found))],
+        "topics": topics,
+        "documents": [],
+    }
+    labels = {k: clean_text(text) for (layer, k), text in data.labels.items() if layer == t}
+    if labels:
+        out["labels"] = labels
+    if data.theta:
+        theta = data.theta[t - 1]
+        order = data.leading(t)
+        out["documents"] = order.tolist()
+        out["shares"] = [
+            [short_number(theta[j, k], 3) for j in row] for k, row in enumerate(order.tolist())
+        ]
+        out["leads"] = np.bincount(theta.argmax(axis=1), minlength=theta.shape[1]).tolist()
+    return out
+
+
+def _candidates(data: ReportData, t: int, common: Matrix) -> list[NDArray[np.int64]]:
+    """Of each topic, the words that are in the first places for some relevance that the page can
+    show."""
+    psi, held = data.project(t), data.held(t)
+    each = {*_RELEVANCE, relevance_of(t, data.relevance)}
+    ranked = [rank_words(psi, common, lam, _WORDS, data.length, held) for lam in each]
+    every = [np.unique(row) for row in np.concatenate(ranked, axis=1)]
+    return [
+        words[np.argsort(-row[words], kind="stable")] for row, words in zip(psi, every, strict=True)
+    ]
+
+
+# ---- page ---------------------------------------------------------------------------------------
 
 
 def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) -> Path:
@@ -83,3 +178,49 @@ def _script() -> str:
     names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".js"))
     scripts = [(folder / name).read_text(encoding="utf-8") for name in names]
     return '"use strict";\n(async () => {\n' + "\n".join(scripts) + "})();\n"
+
+
+# ---- summary ------------------------------------------------------------------------------------
+#
+# A short, static summary for notebooks: no script, no styles of its own outside its elements.
+
+
+_CELL = "text-align:start;vertical-align:top;padding:2px 12px 2px 0"
+
+
+def summary_html(model: Any, topics: int = 5, words: int = 8, **options: Any) -> str:
+    """The heaviest topics of every layer, the top layer first, for `_repr_html_`.
+
+    ``model`` and the options are those of `report_data`.
+    """
+    topics, words = check_integer("topics", topics, 1), check_integer("words", words, 1)
+    data = report_data(model, **options)
+    widths = " – ".join(map(str, data.widths))
+    terms = f"{len(data.vocabulary)} terms" + (f", {data.size} documents" if data.size else "")
+    layers = "".join(_summary_of_layer(data, t, topics, words) for t in range(data.depth, 0, -1))
+    return (
+        f"<div><strong>{escape(clean_text(data.title))}</strong>: {widths} topics, {terms}"
+        f"{layers}</div>"
+    )
+
+
+def _summary_of_layer(data: ReportData, t: int, topics: int, words: int) -> str:
+    weight, ranked = data.weights[t - 1], data.ranked(t, words)
+    rows = []
+    for k in np.argsort(-weight, kind="stable")[:topics]:
+        named = " ".join(
+            f"<bdi>{escape(clean_text(data.vocabulary[v]))}</bdi>" for v in ranked[k].tolist()
+        )
+        label = data.labels.get((t, int(k)))
+        if label:
+            named = f"<strong><bdi>{escape(clean_text(label))}</bdi></strong> {named}"
+        rows.append(
+            f'<tr><td style="{_CELL}">{t}/{k}</td><td style="{_CELL}">{weight[k]:.1%}</td>'
+            f'<td style="{_CELL}">{named}</td></tr>'
+        )
+    used, width = int(data.active[t - 1].sum()), data.widths[t - 1]
+    opened = " open" if t == data.depth else ""
+    return (
+        f"<details{opened}><summary>Layer {t}: {used} of {width} topics active</summary>"
+        f"<table>{''.join(rows)}</table></details>"
+    )

@@ -11,24 +11,24 @@ numbering of units can be compared:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgbn.checks import check_mapping, check_text
+from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError
 from pgbn.explain import derivation
 from pgbn.explain.document import Block
 from pgbn.nodes.base import Latent, Node
 from pgbn.report.data import Matrix, Series
-from pgbn.report.facts import used_versions
+from pgbn.report.text import used_versions
 
 if TYPE_CHECKING:
-    from pgbn.engine.run.draws import Draws
     from pgbn.network.network import Network
+    from pgbn.training.grown import GrownNetwork
 
-__all__ = ["RunData", "Simplex", "label_free_traces", "run_data"]
 
 Coords = Mapping[str, Sequence[Any]]
 _SWEEPS = (("burn_in", 0), ("thin", 1))  # attributes of draws, and what they are if not told
@@ -237,3 +237,36 @@ def _names(coords: Coords, dim: str, size: int) -> tuple[str, ...]:
     if len(given) != size:
         raise DataError(f"coords: {len(given)} labels along {dim!r}, but its size is {size}")
     return tuple(map(str, given))
+
+
+# ---- from grown ---------------------------------------------------------------------------------
+#
+# From a grown network of any family to RunData.
+
+
+def run_data_from_grown(
+    grown: GrownNetwork,
+    *,
+    coords: Coords | None = None,
+    title: str = "A network grown layer by layer",
+    settings: Mapping[str, Any] | None = None,
+    repeat: str = "",
+    picture: str = "",
+) -> RunData:
+    """What the report shows of a `pgbn.GrownNetwork`: the nodes that all rows share, by the draws
+    that training kept or else their means, and the traces of its deepest layer."""
+    model = grown.model
+    kept = grown.draws or {name: value[None] for name, value in grown.means.items()}
+    values = {name: value[None] for name, value in kept.items()}  # one chain
+    dims = {name: ("chain", "draw", *model[name].axes) for name in values}
+    widths = " – ".join(map(str, grown.widths))
+    data = run_data(
+        Draws(values, dims, network=model), coords=coords, title=title, repeat=repeat,
+        picture=picture, settings={"widths": widths, "sweeps": grown.sweeps, **(settings or {})},
+    )  # fmt: skip
+    traces = dict(grown.traces)
+    sweeps = traces.pop("sweep")
+    return replace(
+        data, series=tuple(Series(name.replace("_", " "), sweeps, value[None])
+                           for name, value in traces.items()),
+    )  # fmt: skip

@@ -6,25 +6,682 @@ the order of their names.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from pgbn.report.data import ReportData
-from pgbn.report.parts.derivation import derivation_html
-from pgbn.report.parts.graph import graph_html, graph_payload
-from pgbn.report.parts.groups import groups_html, groups_payload, has_groups
-from pgbn.report.parts.map import map_html, map_payload
-from pgbn.report.parts.overview import overview_html, theme_layer
-from pgbn.report.parts.papers import papers_html
-from pgbn.report.parts.settings import settings_html
-from pgbn.report.parts.topics import topics_html
-from pgbn.report.parts.traces import traces_html, traces_payload
-from pgbn.report.parts.tree import tree_html
-from pgbn.report.parts.widths import widths_html
-from pgbn.report.text import clean_text
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["SECTIONS", "Section"]
+from pgbn.evaluation.layer_quality import (
+    SHARED,
+    TOP,
+    effective_width,
+    shared_words,
+    twins_and_diversity,
+)
+from pgbn.evaluation.periods import periods_of
+from pgbn.explain.document import Block
+from pgbn.explain.render import html_body
+from pgbn.report.data import ReportData
+from pgbn.report.embedding import by_neighbours, document_positions, even_choice, explained
+from pgbn.report.text import (
+    base64_array,
+    clean_text,
+    grouped,
+    html_table,
+    html_text,
+    several,
+    short_number,
+)
+from pgbn.report.traces import traces_html, traces_payload
+
+# ---- derivation ---------------------------------------------------------------------------------
+#
+# The derivation of the sampler, as `pgbn.explain` writes it.
+
+
+_HEADINGS = ("h3", "h3", "h4")  # below that of the section
+
+
+def derivation_html(derivation: Sequence[Block]) -> str:
+    """The whole derivation, folded."""
+    body = html_body(derivation, _HEADINGS) if derivation else "<p>Not given.</p>"
+    return (
+        '<p class="note">Made from the network itself: the equations are written by the rules that '
+        "the sampler runs.</p>"
+        "<details><summary>Show the derivation</summary>"
+        f'<div class="derivation">{clean_text(body)}</div></details>'
+    )
+
+
+# ---- graph --------------------------------------------------------------------------------------
+#
+# The topic graph: topics of every layer, and the links between layers.
+
+
+_LINKS = 40_000  # links of the topic graph
+_LEAST_LINK = 0.002
+
+
+def graph_html(data: ReportData) -> str:
+    """The place of the graph, and its switches."""
+    more = (
+        '<label><input type="checkbox" id="all-links"> all links</label>'
+        if data.depth > 1
+        else '<input type="checkbox" id="all-links" hidden>'
+    )
+    made = (
+        " Every topic of a layer is a mixture of topics of the layer below: the thicker the link, "
+        "the larger the part."
+        if data.depth > 1
+        else ""
+    )
+    return (
+        '<p class="note">A box is a topic, named by its leading words; its bar is its share in the '
+        f"layer.{made} Choose one for its words and documents. Keys: arrows, Enter, Escape.</p>"
+        '<div class="tools"><label><input type="checkbox" id="all-topics"> all topics</label>'
+        f"{more}"
+        '<label><input type="checkbox" id="distinct"> names by distinctive words</label>'
+        '</div><div class="scroll" id="graph-place"></div>'
+    )
+
+
+def graph_payload(data: ReportData) -> dict[str, Any]:
+    """For each layer above the first and each topic: child, weight in thousandths, child, …"""
+    rows = sum(data.widths[1:])
+    most = max(_LINKS // rows, 8) if rows else 0
+    out = []
+    for phi in data.phi[1:]:
+        layer = []
+        for row in phi:
+            order = np.argsort(-row, kind="stable")[:most]
+            order = order[row[order] >= min(_LEAST_LINK, float(row.max()))]
+            layer.append([x for k in order.tolist() for x in (k, short_number(1000 * row[k], 3))])
+        out.append(layer)
+    return {"links": out}
+
+
+# ---- overview -----------------------------------------------------------------------------------
+#
+# The first screen: what is in this corpus, in plain words.
+#
+# The largest themes that differ in their words, each with the topics that it is made of and a
+# document in which it stands out.
+
+
+_THEMES, _CHILDREN = 10, 4
+_LEAST_CHILD = 0.05  # of a theme
+_BEGINNING = 180  # characters of an example
+_CANDIDATES, _WORDS, _READ = 40, 15, 5000  # documents, words and characters that are looked at
+
+
+def distinct_topics(data: ReportData, layer: int, most: int = _THEMES) -> list[int]:
+    """The largest topics of a layer, without those that share six of ten words with a larger one;
+    topics that are not in use are left out."""
+    shared = shared_words(data.ranked(layer, TOP))
+    found: list[int] = []
+    for k in np.argsort(-data.weights[layer - 1], kind="stable").tolist():
+        if data.active[layer - 1][k] and all(shared[k, other] < SHARED for other in found):
+            found.append(k)
+        if len(found) == most:
+            break
+    return found
+
+
+def theme_layer(data: ReportData) -> int:
+    """The highest layer with ten distinct topics; the second, or the only one, if none has."""
+    for layer in range(data.depth, 1, -1):
+        if len(distinct_topics(data, layer)) == _THEMES:
+            return layer
+    return min(2, data.depth)
+
+
+def overview_html(data: ReportData) -> str:
+    """A few sentences, and a list of themes."""
+    layer = theme_layer(data)
+    themes = distinct_topics(data, layer)
+    taken = float(data.weights[layer - 1][themes].sum())
+    shown = examples(data)
+    items = "".join(_theme(data, layer, k, shown) for k in themes)
+    return f"""<p class="plain">{_sentences(data)}</p>
+<p class="note">{_what_is_listed(data, layer, len(themes), taken)}</p>
+<ol class="themes">{items}</ol>"""
+
+
+def examples(data: ReportData) -> dict[int, int]:
+    """Of each theme that is listed, the document that is its example; none if none is known."""
+    layer, found = theme_layer(data), dict[int, int]()
+    for k in distinct_topics(data, layer) if data.theta else ():
+        found[k] = example_of(data, layer, k, set(found.values()))
+    return found
+
+
+def _sentences(data: ReportData) -> str:
+    """The size of the corpus, and what was found in it."""
+    widths = [int(active.sum()) for active in data.active]
+    about = f"{grouped(data.size)} documents" if data.size else "The documents"
+    hold = f"{about} with {grouped(len(data.vocabulary))} different terms hold "
+    found = f"{several(widths[0], 'topic')}: groups of words that occur together."
+    joined = [
+        f"layer {t} joins {'them' if t == 2 else 'these'} into {several(width, 'theme')}"
+        for t, width in enumerate(widths[1:], 2)
+    ]
+    more = ", ".join(joined)
+    return hold + found + (f" {more[0].upper()}{more[1:]}." if more else "")
+
+
+def _what_is_listed(data: ReportData, layer: int, number: int, taken: float) -> str:
+    kind = "themes" if layer > 1 else "topics"
+    here = f"of layer {layer} " if data.depth > 1 else ""
+    made = " what it is made of," if layer > 1 else ""
+    example = " and a document in which it stands out" if data.theta else ""
+    return (
+        f"The {number} largest {kind} {here}that differ in their words, {_percent(taken)} of the "
+        f"corpus together. Each is named by words that stand for it, with{made}{example}. Choose "
+        "one for more."
+    )
+
+
+def _theme(data: ReportData, layer: int, k: int, shown: dict[int, int]) -> str:
+    share = float(data.weights[layer - 1][k])
+    return (
+        f'<li class="theme"><h3>{_button(data, layer, k, 5)}'
+        f'<span class="number">{_percent(share)}</span></h3>'
+        f"{_children(data, layer, k)}{_example(data, layer, k, shown[k]) if shown else ''}</li>"
+    )
+
+
+def _button(data: ReportData, layer: int, k: int, words: int) -> str:
+    label = data.labels.get((layer, k))
+    shown = data.words(layer, k, words)
+    named = "".join(f"<bdi>{html_text(word)}</bdi> " for word in shown)
+    if label:
+        named = f"<strong><bdi>{html_text(label)}</bdi></strong> {named}"
+    said = html_text(f"Layer {layer}, topic {k}: " + ", ".join(filter(None, [label, *shown])))
+    return f'<button type="button" data-choose="{layer}/{k}" aria-label="{said}">{named}</button>'
+
+
+def _children(data: ReportData, layer: int, k: int) -> str:
+    """The strongest parts of a theme."""
+    if layer == 1:
+        return ""
+    row = data.phi[layer - 1][k]
+    order = np.argsort(-row, kind="stable")[:_CHILDREN].tolist()
+    items = "".join(
+        f'<li>{_button(data, layer - 1, child, 3)} <span class="number">{_percent(row[child])}'
+        "</span></li>"
+        for child in order
+        if row[child] >= _LEAST_CHILD
+    )
+    return f'<ul class="chips" aria-label="What it is made of">{items}</ul>' if items else ""
+
+
+def example_of(data: ReportData, layer: int, k: int, used: set[int]) -> int:
+    """Of the documents with the largest shares of a theme, one that no other theme has shown yet:
+    where texts are known, that with most of the theme's words, for a document of three words may
+    well be of one theme alone."""
+    leading = data.leading(layer, _CANDIDATES)[k].tolist()
+    free = [j for j in leading if j not in used] or leading
+    if data.texts is None:
+        return int(free[0])
+    words = [str(word).lower() for word in data.words(layer, k, _WORDS)]
+    texts = [str(data.texts[j])[:_READ].lower() for j in free]
+    held = [sum(word in text for word in words) for text in texts]
+    scores = [
+        count * float(data.theta[layer - 1][j, k]) for count, j in zip(held, free, strict=True)
+    ]
+    return int(free[int(np.argmax(scores))])
+
+
+def _example(data: ReportData, layer: int, k: int, number: int) -> str:
+    title = html_text(data.name_of(number)[:90])
+    text = ""
+    if data.texts is not None:
+        begin = " ".join(str(data.texts[number])[: 3 * _BEGINNING].split())
+        if len(begin) > _BEGINNING:
+            begin = begin[:_BEGINNING].rsplit(" ", 1)[0] + " …"
+        if data.titles is not None and begin:
+            text = f' <span class="begin"><bdi>{html_text(begin)}</bdi></span>'
+    share = _percent(float(data.theta[layer - 1][number, k]))
+    said = html_text(clean_text(data.name_of(number)[:90]))
+    return (
+        f'<p class="example">For example <button type="button" data-paper="{number}" '
+        f'aria-label="Read {said}"><bdi>{title}</bdi></button> <span class="whole">({share})</span>'
+        f"{text}</p>"
+    )
+
+
+def _percent(share: float) -> str:
+    value = 100 * share
+    shown = f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 0.1 else "&lt;0.1"
+    return f"{shown} %"
+
+
+# ---- word topics --------------------------------------------------------------------------------
+#
+# Which topic each word of a document comes from.
+#
+# k(v) = argmax_k φ_vk θ_kj,   the most likely topic of a token of term v in document j
+
+
+MOST_COLOURS = 7  # topics of a document that have a colour; all others share one more
+# Characters for private use stand before a word, one for each colour, and after it: that is short,
+# and compresses well. Where a text has such characters of its own, they are left out.
+STARTS = [chr(0xE000 + slot) for slot in range(MOST_COLOURS + 1)]
+END = chr(0xE000 + MOST_COLOURS + 1)
+_NO_MARKS = dict.fromkeys(map(ord, [*STARTS, END]))
+
+
+class TokenFinder:
+    """Finds the terms of a vocabulary in texts, written as they are or in lower case."""
+
+    def __init__(self, data: ReportData) -> None:
+        self._columns = {str(term): v for v, term in enumerate(data.vocabulary)}
+        self._pattern = re.compile(data.token_pattern)
+        self._group = min(self._pattern.groups, 1)  # as scikit-learn reads a pattern
+
+    def __call__(self, text: str) -> list[tuple[int, int, int]]:
+        """(start, end, column) of every term that is known."""
+        found = []
+        for match in self._pattern.finditer(text):
+            word, (start, end) = match[self._group], match.span(self._group)
+            column = self._columns.get(word)
+            column = self._columns.get(word.lower()) if column is None else column
+            if column is not None and end > start:
+                found.append((start, end, column))
+        return found
+
+
+def marked_text(
+    data: ReportData, document: int, text: str, finder: TokenFinder
+) -> tuple[str, list[int]]:
+    """The text with marks around its words, and the topics of layer 1 that have a colour in it,
+    those of most words first."""
+    text = text.translate(_NO_MARKS)
+    tokens = finder(text)
+    if not tokens:
+        return text, []
+    columns = np.array([column for _, _, column in tokens])
+    likely = data.phi[0][:, columns] * data.theta[0][document][:, None]
+    topics = likely.argmax(axis=0)
+    counts = np.bincount(topics, minlength=data.widths[0])
+    order = np.argsort(-counts, kind="stable")[:MOST_COLOURS]
+    coloured = [k for k in order.tolist() if counts[k]]
+    pieces, last = [], 0
+    for (start, end, _), k in zip(tokens, topics.tolist(), strict=True):
+        slot = coloured.index(k) if k in coloured else MOST_COLOURS
+        pieces += [text[last:start], STARTS[slot], text[start:end], END]
+        last = end
+    return "".join([*pieces, text[last:]]), coloured
+
+
+# ---- papers -------------------------------------------------------------------------------------
+#
+# The documents themselves: search, text with words coloured by topic, topics of every layer.
+#
+# Records of documents are lines of JSON, compressed together, as many as there is room for: first
+# the examples of the overview and those that lead in some topic, then the others, evenly chosen.
+
+
+_LONGEST, _SHORTEST = 1500, 200  # characters of a text
+_GROWN = 3.0  # bytes of records that become one compressed byte, about
+_SHARES, _LEAST_SHARE = 5, 0.02  # topics of a layer that are told of a document
+_FLUSH = 16  # records after which the size is looked at
+_END = 16  # bytes that end the compressed stream
+
+
+def papers_html(data: ReportData) -> str:
+    """The search, and the list of what it finds; a document opens beside."""
+    texts = ", and their texts" if data.texts is not None else ""
+    return f"""<p class="note">Search the titles{texts}. A document opens with
+its topics in every layer{"" if data.texts is None else " and its words coloured by their topics"}.
+<span id="papers-left"></span></p>
+<div class="tools" role="search"><label class="grow">Search
+<input type="search" id="paper-search" placeholder="words" autocomplete="off"></label>
+<span id="papers-found" role="status"></span></div>
+<ol class="papers" id="papers-list" aria-label="Documents that were found"></ol>
+<p><button type="button" class="button" id="papers-more" hidden></button></p>"""
+
+
+def papers_payload(data: ReportData, room: int) -> dict[str, Any]:
+    """Records of documents in at most ``room`` bytes of base64, and how many there are."""
+    if not data.theta:
+        return {}
+    leading = list(dict.fromkeys(chain(examples(data).values(), _leading(data))))
+    others = _spread(data.size, set(leading))
+    finder = TokenFinder(data) if data.texts is not None else None
+    # Were all texts as long as that, one half of the documents would fit, or all that lead.
+    each = 0.75 * room * _GROWN / max(len(leading), data.size // 2)
+    length = int(min(_LONGEST, max(_SHORTEST, each / 1.5)))
+    packer, packed = zlib.compressobj(9), b""
+    pending: list[bytes] = []
+    kept = 0
+    for done, number in enumerate(chain(leading, others), 1):
+        record = _record(data, number, length, finder)
+        pending.append(
+            json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        )
+        if len(pending) == _FLUSH or done == data.size:
+            longer = packer.copy()
+            piece = longer.compress(b"".join(pending)) + longer.flush(zlib.Z_SYNC_FLUSH)
+            if len(packed) + len(piece) > 3 * room // 4 - _END:
+                break
+            packer, packed, kept, pending = longer, packed + piece, done, []
+    packed += packer.flush()
+    return {"papers": {"data": base64.b64encode(packed).decode("ascii"), "kept": kept,
+                       "length": length, "texts": data.texts is not None}}  # fmt: skip
+
+
+def _leading(data: ReportData) -> Iterator[int]:
+    """Documents that lead in topics: the first of every topic, from the top layer down, then the
+    second, …; each once."""
+    ranks = [data.leading(t) for t in range(data.depth, 0, -1)]
+    order = chain.from_iterable(
+        each[:, rank].tolist() for rank in range(ranks[0].shape[1]) for each in ranks
+    )
+    return iter(dict.fromkeys(order))
+
+
+def _spread(size: int, without: set[int]) -> Iterator[int]:
+    """All other documents, in an order of which every beginning is evenly spread."""
+    step = next(prime for prime in (7919, 104729, 1299709) if size % prime)
+    return (j for j in (i * step % size for i in range(size)) if j not in without)
+
+
+def _record(data: ReportData, number: int, length: int, finder: TokenFinder | None) -> list[Any]:
+    """Number, title, shares of topics by layer, marked text, its topics, whether it was cut."""
+    shares = []
+    for theta in data.theta:
+        order = np.argsort(-theta[number], kind="stable")[:_SHARES].tolist()
+        shares.append([x for k in order if theta[number, k] >= _LEAST_SHARE
+                       for x in (k, short_number(1000 * theta[number, k], 3))])  # fmt: skip
+    record: list[Any] = [number, clean_text(data.name_of(number))[:90], shares]
+    if finder is None or data.texts is None:
+        return record
+    whole = re.sub(r"\s+", _space, clean_text(data.texts[number])).strip()
+    text = whole[:length].rsplit(None, 1)[0] if len(whole) > length else whole
+    marked, topics = marked_text(data, number, text, finder)
+    return [*record, marked, topics, int(len(text) < len(whole))]
+
+
+def _space(found: re.Match[str]) -> str:
+    """The space between two words, or an empty line between two paragraphs."""
+    return "\n\n" if found[0].count("\n") > 1 else found[0]
+
+
+# ---- settings -----------------------------------------------------------------------------------
+#
+# The settings of the run, and the code that repeats it.
+
+
+def settings_html(settings: Mapping[str, Any], repeat: str = "") -> str:
+    """Names and values, as they were given, and the code that repeats the run."""
+    rows = [[html_text(name), html_text(value)] for name, value in settings.items()]
+    code = ""
+    if repeat:
+        code = f'<h3>To repeat this run</h3><pre tabindex="0">{html_text(repeat)}</pre>'
+    table = html_table([("Setting", ""), ("Value", "")], rows, "Settings of this run")
+    return f'<div class="settings">{table}{code}</div>'
+
+
+# ---- topics -------------------------------------------------------------------------------------
+#
+# The table of topics, which can be searched and sorted.
+
+
+def topics_html(data: ReportData) -> str:
+    """The empty table, its heads and its tools."""
+    heads = [("topic", "Topic", ""), ("words", "Words", ""), ("weight", "Share", "figure")]
+    note = "The share is the part of all words of the corpus that a topic accounts for."
+    if data.theta:
+        heads.append(("leads", "Documents", "figure"))
+        note += (
+            " The last column counts the documents in which it has the largest share of all topics "
+            "of its layer; a topic can be everywhere and yet the main one nowhere."
+        )
+    cells = "".join(
+        f'<th scope="col" data-by="{by}" class="{kind}"><button type="button">{label}</button></th>'
+        for by, label, kind in heads
+    )
+    layers = layer_options(data, data.depth)
+    return f"""<p class="note">{note}</p><div class="tools" role="search">
+<label class="grow">Search
+<input type="search" id="search" placeholder="words, or layer/topic" autocomplete="off"></label>
+<label>Layer <select id="layer">{layers}<option value="0">all, one after another</option></select>
+</label>
+<span id="found" role="status"></span></div>
+<div class="scroll"><table id="table"><caption class="hidden">All topics</caption>
+<thead><tr>{cells}</tr></thead><tbody id="table-body"></tbody></table></div>
+<p><button type="button" class="button" id="more" hidden></button></p>
+<form class="tools" id="name-form"><label class="grow">Name a topic by words
+<input type="text" id="name-words" placeholder="weather = rain, sun" autocomplete="off"></label>
+<label>Layer <select id="name-layer">{layer_options(data, 1)}</select></label>
+<button class="button">Name it</button><span id="name-said" role="status"></span></form>
+<div id="kept-names" hidden><p class="note">Names that you give are lost when the page is closed.
+This command keeps them in the model:</p><pre id="name-command"></pre></div>"""
+
+
+def layer_options(data: ReportData, chosen: int) -> str:
+    """The layers to choose from; ``chosen`` is at first."""
+    return "".join(
+        f'<option value="{t}"{" selected" if t == chosen else ""}>{t}</option>'
+        for t in range(data.depth, 0, -1)
+    )
+
+
+# ---- groups -------------------------------------------------------------------------------------
+#
+# Topics over time and by class: the mean share of every topic in the documents of a group.
+
+
+_CLASSES = 12  # the most frequent ones; the others are one
+
+
+def has_groups(data: ReportData) -> bool:
+    """Whether the documents, and their dates or classes, are known."""
+    return bool(data.theta) and (data.dates is not None or data.classes is not None)
+
+
+def groups_html(data: ReportData) -> str:
+    """The places of both charts, and the layer that they show."""
+    parts = [
+        f"""<div class="tools"><label>Layer
+<select id="group-layer">{layer_options(data, theme_layer(data))}</select></label></div>"""
+    ]
+    if data.dates is not None:
+        missing = int((periods_of(data.dates).of < 0).sum())
+        parts.append(
+            f"<h3>Over time{_called(data, 'date')}</h3>"
+            '<p class="note">The mean share of a topic in the documents of each period; a gap is a '
+            f"period without documents.{_without(missing)}</p>"
+            '<div class="small" id="time-place"></div>'
+            '<p><button type="button" class="button" id="time-more" hidden></button></p>'
+        )
+    if data.classes is not None:
+        missing = sum(not _class(each) for each in data.classes)
+        parts.append(
+            f"<h3>By class{_called(data, 'class')}</h3>"
+            '<p class="note">The mean share of a topic in the documents of each class; the more '
+            f"colour, the larger.{_without(missing)}</p>"
+            '<div class="scroll" id="class-place" tabindex="0" role="region" '
+            'aria-label="Topics by class"></div>'
+        )
+    return "".join(parts)
+
+
+def groups_payload(data: ReportData) -> dict[str, Any]:
+    """For both kinds of groups: their labels, sizes, and shares in thousandths by layer."""
+    if not has_groups(data):
+        return {}
+    out = {}
+    if data.dates is not None:
+        periods = periods_of(data.dates)
+        out["time"] = _shares(data, periods.of, list(periods.labels))
+    if data.classes is not None:
+        out["class"] = _shares(data, *_classes(data))
+    return {"groups": out}
+
+
+def _shares(data: ReportData, of: NDArray[np.int64], labels: list[str]) -> dict[str, Any]:
+    there = of >= 0
+    sizes = np.bincount(of[there], minlength=len(labels))
+    layers = []
+    for theta in data.theta:
+        sums = np.zeros((len(labels), theta.shape[1]))
+        np.add.at(sums, of[there], theta[there])
+        means = sums / np.maximum(sizes, 1)[:, None]
+        layers.append([[short_number(1000 * x, 3) for x in row] for row in means])
+    return {"labels": labels, "sizes": sizes.tolist(), "layers": layers}
+
+
+def _classes(data: ReportData) -> tuple[NDArray[np.int64], list[str]]:
+    """The number of the class of each document, and the names, the most frequent first."""
+    names = [_class(each) for each in (() if data.classes is None else data.classes)]
+    counted = Counter(name for name in names if name)
+    order = sorted(counted, key=lambda name: (-counted[name], name))
+    labels = order if len(order) <= _CLASSES + 1 else [*order[:_CLASSES], "all others"]
+    place = {name: min(at, len(labels) - 1) for at, name in enumerate(order)}
+    return np.array([place.get(name, -1) for name in names], np.int64), labels
+
+
+def _class(value: Any) -> str:
+    return "" if value is None or value != value else clean_text(value)[:60].strip()
+
+
+def _called(data: ReportData, kind: str) -> str:
+    name = data.columns.get(kind)
+    return f": {html_text(name)}" if name else ""
+
+
+def _without(missing: int) -> str:
+    return f" {grouped(missing)} documents have none and are left out." if missing else ""
+
+
+# ---- map ----------------------------------------------------------------------------------------
+#
+# The map of the documents.
+
+
+_POINTS = 12_000  # documents on the map
+_TITLES = 120_000  # bytes that the titles of all points on the map may take
+
+
+def map_html(data: ReportData) -> str:
+    """The place of the map and of its legend."""
+    if by_neighbours(data.theta[0]):
+        how = (
+            "Documents with similar topics in layer 1 are near each other (t-SNE); that two groups "
+            "lie far apart, or on which side, means little."
+        )
+    else:
+        how = (
+            "Documents are placed by the first two principal components of the square roots of "
+            f"their topic shares in layer 1 ({explained(data.theta[0]):.0%} of their variance), "
+            "with the crowded middle spread out; with scikit-learn installed, neighbours by topics "
+            "would be neighbours here."
+        )
+    return f"""\
+<p class="note">Each point is a document. {how} Its colour is the topic that leads in it. Choose a
+point to read the document. By keyboard, arrows go from point to point, and Enter opens one.</p>
+<div class="tools"><label>Colour by layer
+<select id="map-layer">{layer_options(data, theme_layer(data))}</select></label></div>
+<div class="map">
+<canvas id="map-canvas" tabindex="0" role="application" aria-label="Map of {data.size} documents:
+arrow keys go from one to the next, Enter opens one"></canvas>
+<div id="map-tip" class="tip" hidden></div></div>
+<ul class="legend" id="map-legend" aria-label="Topics that lead in most documents"></ul>
+<p class="note" id="map-rest"></p>"""
+
+
+def map_payload(data: ReportData) -> dict[str, Any]:
+    """Places of the documents as 16-bit numbers, the topics that lead in them, their titles."""
+    if not data.theta:
+        return {}
+    chosen = even_choice(data.size, _POINTS)
+    position = document_positions(data.theta[0][chosen], data.seed)
+    low, high = position.min(axis=0), position.max(axis=0)
+    spread = np.where(high > low, high - low, 1.0)
+    grid = np.round((position - low) / spread * 65535.0).astype("<u2")
+    leading = [theta[chosen].argmax(axis=1).astype("<u2") for theta in data.theta]
+    out: dict[str, Any] = {
+        "count": int(chosen.size),
+        "points": base64_array(grid),
+        "leading": [base64_array(each) for each in leading],
+    }
+    if chosen.size < data.size:
+        out["numbers"] = base64_array(chosen.astype("<u4"))
+    if data.titles is not None:
+        titles = [clean_text(data.titles[j])[:60] for j in chosen.tolist()]
+        if sum(len(title.encode()) for title in titles) <= _TITLES:
+            out["titles"] = titles
+    return {"map": out}
+
+
+# ---- tree ---------------------------------------------------------------------------------------
+#
+# The hierarchy as a tree that folds: themes of the top layer, and what belongs to them.
+
+
+def tree_html(data: ReportData) -> str:
+    """The place of the tree, and its switches."""
+    return f"""<p class="note">Every topic in use stands here once, under the theme of the layer
+above that holds most of it, with its share of the corpus. A topic that several themes have in
+common may be larger than the one it stands under. The largest topic of each layer has a bar of full
+length. Keys: arrows move, unfold and fold, Enter chooses.</p>
+<div class="tools"><button type="button" class="button" id="unfold">Unfold all</button>
+<button type="button" class="button" id="fold">Fold all</button>
+<label class="grow">Find <input type="search" id="tree-search" autocomplete="off"
+placeholder="a word"></label>
+<span id="tree-found" role="status"></span></div>
+<ul class="tree" id="tree" role="tree" aria-label="Themes and topics of {data.depth} layers"></ul>
+"""
+
+
+# ---- widths -------------------------------------------------------------------------------------
+#
+# The width of every layer: used, given and effective; and how many of its topics are twins.
+
+
+def widths_html(data: ReportData) -> str:
+    """A table, and a warning where the first layer has no room left."""
+    rows = []
+    warnings = []
+    for t in range(data.depth, 0, -1):
+        weight = data.weights[t - 1]
+        used, budget = int(data.active[t - 1].sum()), data.budget[t - 1]
+        effective = effective_width(weight)
+        rows.append(
+            [str(t), f'<td class="wide" data-width="{t}"></td>', str(used), str(budget or "–"),
+             f"{effective:.1f}", *_reading(data.ranked(t, TOP))]
+        )  # fmt: skip
+        if budget and used >= budget and t == 1:
+            warnings.append("All topics that layer 1 was given are in use: a larger width may fit.")
+    heads = [("Layer", ""), ("", ""), ("Active", "figure"), ("Given", "figure"),
+             ("Effective", "figure"), ("Twins", "figure"),
+             ("Diversity", "figure")]  # fmt: skip
+    note = (
+        f"Active: {html_text(data.active_means)}. Given: the width that training started with. "
+        "Effective: exp of the entropy of the topics’ shares. Twins: topics that share six of "
+        "their ten words with another one of the layer. Diversity: distinct words among all of "
+        "these; 1 if no two topics share any."
+    )
+    warned = "".join(f'<p class="warn">{text}</p>' for text in warnings)
+    return f'<p class="note">{note}</p>{warned}{html_table(heads, rows, "Width of each layer")}'
+
+
+def _reading(leading: NDArray[np.int64]) -> list[str]:
+    twins, diversity = twins_and_diversity(leading)
+    return [str(twins), f"{diversity:.2f}"]
+
+
+# ---- sections -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

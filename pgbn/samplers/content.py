@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.executor import Executor, OnTop, row_word
+from pgbn.samplers.executor import DelegatingExecutor, Executor, row_word
 from pgbn.samplers.random import RowKeys, mix
-
-__all__ = ["ByContent", "key_for"]
 
 Words = NDArray[np.uint64]
 
@@ -32,7 +30,7 @@ def _lines(hashes, owner, line, out):
 
 
 @dataclass(frozen=True, eq=False)
-class ByContent(OnTop):
+class ContentKeyed(DelegatingExecutor):
     """An executor for arrays whose replicates are known by ``hashes`` of their data."""
 
     executor: Executor
@@ -56,13 +54,13 @@ class ByContent(OnTop):
             _lines(self.hashes, number // each, number % each, words)
         return RowKeys(np.uint64(key), self._words[rows])
 
-    def at_cells(self, indptr: NDArray[np.int64]) -> "ByContent":
+    def at_cells(self, indptr: NDArray[np.int64]) -> "ContentKeyed":
         """The same for draws that have a row for each cell of sparse data: ``indptr`` are the
         edges of the replicates. A cell is known by its number among those of its replicate."""
         owner = np.repeat(np.arange(self.hashes.size), np.diff(indptr))
         words = np.empty(owner.size, np.uint64)
         _lines(self.hashes, owner, np.arange(owner.size) - indptr[owner], words)
-        return ByContent(self.executor, words)
+        return ContentKeyed(self.executor, words)
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
         if not key:  # nothing is drawn
@@ -79,6 +77,6 @@ def _with_keys(
 
 def key_for(executor: Executor, key: int, rows: int) -> np.uint64 | RowKeys:
     """The key that kernels on ``rows`` rows are called with."""
-    if isinstance(executor, ByContent):
+    if isinstance(executor, ContentKeyed):
         return executor.keys(key, rows)
     return row_word(executor, key, rows)

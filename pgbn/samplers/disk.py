@@ -31,8 +31,6 @@ from pgbn.checks import check_place, thread_count
 from pgbn.errors import DataError
 from pgbn.samplers.executor import Threads
 
-__all__ = ["Disk", "reserve"]
-
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SMALL = 2**20  # bytes; smaller arrays are kept in memory, and so are those below a part of it:
 _PART = 64
@@ -115,8 +113,15 @@ class Disk:
 
     def release(self) -> None:
         """Let all pages go; what was written is kept by the system, and written to the disk."""
-        for pages in list(self._maps):
-            pages.madvise(mmap.MADV_DONTNEED)
+        try:
+            for pages in list(self._maps):
+                pages.madvise(mmap.MADV_DONTNEED)
+        except OSError as error:  # such as pages that are locked in memory
+            raise DataError(
+                f"Disk: memory={self.memory}: the system does not let memory go "
+                f"({error.strerror}), so that all rows would stay in it; use threads=… in place of "
+                "Disk, or lock no memory (mlockall)"
+            ) from error
 
     def cut(self, rows: int, *values: Any) -> Edges:
         """``range(rows)`` cut where the files behind ``values``, arrays and tuples of arrays, fit
@@ -268,4 +273,5 @@ def _advise(maps: Any, low: float, high: float, advice: int) -> None:
         first = int(len(pages) * min(low, 1.0)) // mmap.PAGESIZE * mmap.PAGESIZE
         size = int(len(pages) * min(high, 1.0)) - first
         if size > 0:
-            pages.madvise(advice, first, size)
+            with suppress(OSError):  # not taken: pages are read when they are needed
+                pages.madvise(advice, first, size)

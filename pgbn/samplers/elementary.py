@@ -18,19 +18,6 @@ from numba.extending import intrinsic
 
 from pgbn.samplers.compiled import njit
 
-__all__ = [
-    "LN_2",
-    "bits_of",
-    "exp",
-    "expm1",
-    "fused",
-    "log",
-    "log1p",
-    "log1p_quotient",
-    "log_factorial",
-    "number_of",
-]
-
 LN_2 = 0.6931471805599453
 _LN_2_HIGH = 0.6931471803691238  # the first 32 bits of ln 2: times an exponent it is exact
 _LN_2_LOW = 1.9082149292705877e-10

@@ -1,7 +1,7 @@
 """ln, exp, ln(1 + x), exp(x) - 1 and products of matrices, for arrays that draws depend on.
 
 numpy's differ in the last place between processors, as do products by a BLAS; these have the same
-bits everywhere (see `pgbn.samplers.elementary` and `pgbn.samplers.simd.contract`). What is only
+bits everywhere (see `pgbn.samplers.elementary` and `pgbn.samplers.contract`). What is only
 reported, such as a density, may use numpy's.
 """
 
@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.contract import contract
 from pgbn.samplers.elementary import exp, expm1, log, log1p
-from pgbn.samplers.simd.contract import contract
-
-__all__ = ["exp_of", "expm1_of", "log1p_of", "log1p_ratio", "log_of", "matrix_product"]
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,7 @@ more than the methods of `Executor`.
 An executor may also keep the arrays that have rows (``empty(shape, dtype)``, zeros), say where work
 on rows is to be cut (``cut(rows, *arrays)``), and ``release()`` the memory of rows: see
 `pgbn.samplers.disk`. Whoever makes such an array, cuts or reads rows asks `rows_array`, `cut_rows`
-and `let_go`.
+and `release_rows`.
 """
 
 import os
@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -26,25 +26,6 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, thread_count
 from pgbn.errors import DataError
-
-__all__ = [
-    "ROW_BLOCK",
-    "SERIAL",
-    "Executor",
-    "OnTop",
-    "Threads",
-    "by_blocks",
-    "cut_rows",
-    "executor_of",
-    "in_memory",
-    "keeps_rows",
-    "let_go",
-    "numbers_rows",
-    "row_word",
-    "rows_array",
-    "share_rows",
-    "shrinking",
-]
 
 # Rows are numbered in blocks of so many, wherever they are worked on: shards begin with a block,
 # and what draws several rows or cells from one stream begins a new one with each.
@@ -78,7 +59,7 @@ class Executor(Protocol):
         order: what comes before and after them may be done beside them."""
 
 
-class OnTop(ABC):
+class DelegatingExecutor(ABC):
     """An executor on top of another, ``below``, which makes its calls."""
 
     @property
@@ -185,9 +166,10 @@ class Threads:
 SERIAL = Threads(1)
 
 
-@cache
+@lru_cache(maxsize=4)
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """One pool for each number of threads asked for; it lives as long as the process."""
+    """One pool for each of the last few numbers of threads asked for. The threads of a pool end
+    when nobody refers to it, which is when it is not among them and all its calls are done."""
     return ThreadPoolExecutor(threads, thread_name_prefix="pgbn")
 
 
@@ -228,7 +210,7 @@ def keeps_rows(executor: Executor) -> bool:
     return getattr(executor, "empty", None) is not None
 
 
-def let_go(executor: Executor) -> None:
+def release_rows(executor: Executor) -> None:
     """Tell that some rows were read or written, and are not needed in memory now."""
     release = getattr(executor, "release", None)
     if release is not None:

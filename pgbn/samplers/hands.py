@@ -12,8 +12,6 @@ from typing import Any, Protocol
 
 from pgbn.errors import PgbnError
 
-__all__ = ["LIVES", "Hands", "WorkerLost", "hand_out", "hands_of"]
-
 LIVES = 3  # of a worker, for one message
 
 

@@ -17,17 +17,15 @@ from weakref import finalize
 
 from pgbn.checks import MOST_THREADS, check_integer, is_finite_number, thread_count
 from pgbn.errors import DataError, PgbnError
-from pgbn.samplers.executor import OnTop, Threads
+from pgbn.samplers.executor import DelegatingExecutor, Threads
 from pgbn.samplers.hands import WorkerLost
-
-__all__ = ["Ray"]
 
 _CORES = os.cpu_count() or 1
 _STARTS = 3  # Ray gives up after 30 s, of which a busy machine may need more
 _LONGEST = 1e9  # seconds; Ray counts thousandths in 64 bits
 
 
-class Ray(OnTop):
+class Ray(DelegatingExecutor):
     """Rows on ``workers`` of Ray, with ``threads`` each: processes of this machine or, given the
     ``address`` of a cluster ("auto" for the one that this machine belongs to), of its machines.
     Without ``workers``, there are as many as there are cores for.

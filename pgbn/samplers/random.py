@@ -9,8 +9,10 @@ of the steps. Kernels hold a stream as a uint64 array of two words, ``rng``.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -19,18 +21,7 @@ from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
-
-__all__ = [
-    "RowKeys",
-    "exponential",
-    "later_key",
-    "mix",
-    "normal",
-    "restart",
-    "stream_key",
-    "uniform",
-    "word_of",
-]
+from pgbn.samplers.executor import SERIAL, Executor, Threads
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -200,3 +191,37 @@ def normal(rng):
         low, high = _NORMAL_DENSITY[layer], _NORMAL_DENSITY[layer + 1]
         if low + uniform(rng) * (high - low) < exp(-0.5 * x * x):
             return x
+
+
+# ---- stream -------------------------------------------------------------------------------------
+#
+# What a vectorised draw needs to know: its key, its shape, its executor.
+
+
+@dataclass(slots=True)
+class Stream:
+    """The random numbers of one draw of an array of ``shape``.
+
+    An array of a node is seen as (replicate, d1, d2, d3), with further axes if it has more dims.
+    Its rows, along the last axis, are numbered by the flat index of the others; row i is drawn
+    from the stream of (key, i) in order.
+    A key must serve one draw only: two draws with one key are not independent, so a rule that
+    draws twice takes a `child` for the second. ``simplex`` is the axis, or the axes, along
+    which the node's value sums to one, where it does. ``executor`` may be a number of threads.
+    """
+
+    key: int
+    shape: tuple[int, ...]
+    executor: Executor = SERIAL
+    simplex: Any = 3
+
+    def __post_init__(self) -> None:
+        if isinstance(self.executor, Integral):
+            self.executor = Threads(int(self.executor))
+
+    def child(self, name: str, without: int | tuple[int, ...] | None = None) -> "Stream":
+        """An independent stream of the same shape, or with size 1 on the axes ``without``."""
+        out = without if isinstance(without, tuple) else (without,)
+        shape = tuple(1 if axis in out else size for axis, size in enumerate(self.shape))
+        key = stream_key(self.key, word_of(name))
+        return Stream(key, shape, self.executor, self.simplex)

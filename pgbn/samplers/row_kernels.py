@@ -13,15 +13,13 @@ from pgbn.samplers.elementary import exp
 from pgbn.samplers.random import exponential, normal, restart, uniform
 from pgbn.samplers.rows import row_of
 from pgbn.samplers.uncounted import keep, uncounted
-from pgbn.samplers.variates.bessel import draw_bessel
-from pgbn.samplers.variates.beta import draw_log_beta_odds, draw_neg_log_beta
-from pgbn.samplers.variates.binomial import draw_binomial
 from pgbn.samplers.variates.crt import draw_crt
-from pgbn.samplers.variates.gamma import draw_log_gamma
-from pgbn.samplers.variates.gig import draw_gig
+from pgbn.samplers.variates.dirichlet import draw_log_beta_odds, draw_neg_log_beta
+from pgbn.samplers.variates.gamma import HUGE, TINY, draw_log_gamma, fill_rows, workspace
+from pgbn.samplers.variates.gig import draw_bessel, draw_gig
+from pgbn.samplers.variates.multinomial import draw_binomial
 from pgbn.samplers.variates.poisson import draw_poisson, draw_truncated_poisson
 from pgbn.samplers.variates.polya_gamma import draw_polya_gamma
-from pgbn.samplers.variates.row_gammas import HUGE, TINY, fill_rows, workspace
 
 _LOG_LIMIT = 300.0 * math.log(10.0)
 

@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.content import key_for
 from pgbn.samplers.executor import ROW_BLOCK, by_blocks, keeps_rows, rows_array
-from pgbn.samplers.stream import Stream
-
-__all__ = ["COUNT", "PARALLEL", "REAL", "blank", "entry", "folded", "operand", "row_of", "run"]
+from pgbn.samplers.random import Stream
 
 REAL = np.dtype(np.float64)
 COUNT = np.dtype(np.int64)

@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 
 from pgbn.errors import NetworkError
-from pgbn.samplers.executor import SERIAL, OnTop, Threads
+from pgbn.samplers.executor import SERIAL, DelegatingExecutor, Threads
 from pgbn.samplers.random import later_key
-
-__all__ = ["ShardRows"]
 
 
 @dataclass(frozen=True)
-class ShardRows(OnTop):
+class ShardRows(DelegatingExecutor):
     """The executor of ``size`` rows from ``first`` on, by threads of this process; or of so many
     blocks of ``unit`` rows."""
 

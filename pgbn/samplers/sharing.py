@@ -7,10 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers import vectorised
-from pgbn.samplers.random import stream_key
-from pgbn.samplers.stream import Stream
-
-__all__ = ["share_out"]
+from pgbn.samplers.random import Stream, stream_key
 
 
 def share_out(

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.elementwise import exp_of
 from pgbn.samplers.executor import SERIAL, numbers_rows
+from pgbn.samplers.random import Stream
 from pgbn.samplers.row_kernels import (
     bernoulli_rows,
     bessel_rows,
@@ -33,36 +34,10 @@ from pgbn.samplers.row_kernels import (
     uniform_rows,
 )
 from pgbn.samplers.rows import COUNT, PARALLEL, REAL, blank, operand, run
-from pgbn.samplers.stream import Stream
-from pgbn.samplers.variates.categorical import categorical_lines
 from pgbn.samplers.variates.dirichlet import softmax_lines
-from pgbn.samplers.variates.hidden_count import hidden_count_rows
 from pgbn.samplers.variates.log_normal import log_rate_rows
-from pgbn.samplers.variates.multinomial import multinomial_lines
-
-__all__ = [
-    "bernoulli",
-    "bessel",
-    "beta",
-    "beta_odds",
-    "binomial",
-    "categorical",
-    "crt",
-    "dirichlet",
-    "exponential",
-    "gamma",
-    "gig",
-    "hidden_count",
-    "log_gamma",
-    "log_normal",
-    "multinomial",
-    "neg_log_beta",
-    "normal",
-    "poisson",
-    "polya_gamma",
-    "truncated_poisson",
-    "uniform",
-]
+from pgbn.samplers.variates.multinomial import categorical_lines, multinomial_lines
+from pgbn.samplers.variates.poisson import hidden_count_rows
 
 _SAFE_SUM = 0.1  # P(all gammas < 1e-300) = 1e-300^(sum of the shapes) is below 1e-30 from here on
 

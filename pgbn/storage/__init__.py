@@ -1,9 +1,9 @@
 """What is kept: folders that are whole at every moment, arrays, corpora, codecs.
 
-The types that can be saved register themselves (`pgbn.storage.codecs`): this room knows none.
+The types that can be saved register themselves (`pgbn.storage.archive`): this room knows none.
 """
 
-from pgbn.storage.codecs import codec_in, register_codec
+from pgbn.storage.archive import codec_in, register_codec
 from pgbn.storage.folders import Saved, load, open_saved, read_folder, save
 
 __all__ = ["Saved", "codec_in", "load", "open_saved", "read_folder", "register_codec", "save"]

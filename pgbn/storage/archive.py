@@ -3,7 +3,7 @@
     model.json                  the manifest: what it is, and the SHA-256 of every array file
     state-1f2e3d4c5b6a7988.npz  arrays, named after their content; never changed once written
 
-A group of arrays is a file, or several that have a part of the rows each (`pgbn.storage.in_parts`,
+A group of arrays is a file, or several that have a part of the rows each (`pgbn.storage.arrays`,
 version 2 of the format).
 
 A reader sees the old or the new content, never a mixture: `pgbn.storage.writing` says how. Nothing
@@ -16,22 +16,21 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
 from pgbn.checks import check_path, is_integral
 from pgbn.errors import PgbnError, StorageError
-from pgbn.storage.bounded import check_regular
-from pgbn.storage.in_parts import join_parts, parts_are_named
-from pgbn.storage.memory import check_bytes
-from pgbn.storage.npz import file_digest, read_npz
-
-__all__ = ["MANIFEST", "FolderArrays", "body_digest", "is_archive", "read_arrays",
-           "read_manifest"]  # fmt: skip
+from pgbn.storage.arrays import InParts, file_digest, join_parts, parts_are_named, read_npz
+from pgbn.storage.read_limits import check_bytes, check_regular
 
 FORMAT, MANIFEST = "pgbn-model", "model.json"
 VERSIONS = (1, 2)  # without, and with groups in parts
@@ -161,3 +160,181 @@ def body_digest(body: Any) -> str:
     """The checksum of a manifest, whatever the order of its entries."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+# ---- codecs -------------------------------------------------------------------------------------
+#
+# Codecs: how an object becomes JSON and arrays, and how it is made again.
+#
+# Every room registers those of its own types; this room knows none of them. A codec turns an
+# object into a `Parts` (JSON content, and groups of arrays that become files) and back.
+
+
+Group = dict[str, NDArray[Any]]
+Files = Callable[[str], Group]  # the arrays of a group, read when they are asked for
+
+
+@dataclass
+class Parts:
+    """An object taken to pieces. ``names`` are those that it has for its ``terms`` columns."""
+
+    content: dict[str, Any]
+    arrays: Mapping[str, Group | InParts] = field(default_factory=dict)
+    names: Sequence[str] | Mapping[str, int] | None = None
+    terms: int | None = None
+
+
+class Encode(Protocol):
+    """The pieces of an object."""
+
+    def __call__(self, value: Any, /) -> Parts: ...
+
+
+class Decode(Protocol):
+    """The object again, from its content and files; chains run on ``threads``, and ``names`` are
+    those of the terms, if they were saved."""
+
+    def __call__(
+        self,
+        content: Mapping[str, Any],
+        files: Files,
+        /,
+        *,
+        threads: int | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Any: ...
+
+
+_types: dict[type, tuple[str, str, Encode]] = {}
+_decoders: dict[str, Decode] = {}
+_modules: dict[str, str] = {}  # of codecs that are imported when they are needed
+_unloadable: dict[str, Callable[[Path], str]] = {}
+_documents: list[Callable[[Any], Group]] = []
+
+
+def register_codec(
+    kind: str, owner: type, encode: Encode, decode: Decode, article: str = ""
+) -> None:
+    """Objects of the type ``owner`` are saved as ``kind``; ``article`` is what a list of all that
+    can be saved calls them."""
+    _types[owner] = (kind, article or f"a {owner.__name__}", encode)
+    _decoders[kind] = decode
+
+
+def register_decoder(kind: str, decode: Decode) -> None:
+    """Folders of this ``kind`` are read by ``decode``; no object is saved as one."""
+    _decoders[kind] = decode
+
+
+def codec_in(kind: str, module: str) -> None:
+    """The codec of ``kind`` is registered when ``module``, which may be slow to import or need an
+    extra, is imported."""
+    _modules[kind] = module
+
+
+def register_unloadable(kind: str, reason: Callable[[Path], str]) -> None:
+    """A folder of this ``kind`` cannot be loaded as an object; ``reason(path)`` says what it is,
+    and what can be done with it."""
+    _unloadable[kind] = reason
+
+
+def check_loadable(kind: str, path: Path) -> None:
+    """Refuse a folder whose kind is registered as one that cannot be loaded."""
+    _import_codec(kind)
+    if kind in _unloadable:
+        raise StorageError(f"{path}: {_unloadable[kind](path)}")
+
+
+def encode(value: Any) -> tuple[str, Parts]:
+    """The kind and the pieces of an object that can be saved."""
+    for owner in type(value).__mro__:
+        if owner in _types:
+            kind, _, pieces = _types[owner]
+            return kind, pieces(value)
+    _import_codecs()
+    known = ", ".join(article for _, article, _ in _types.values())
+    raise StorageError(f"a {type(value).__name__} cannot be saved; what can: {known}")
+
+
+def decode(
+    kind: str,
+    content: Mapping[str, Any],
+    files: Files,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> Any:
+    """The object that was saved as ``kind``."""
+    _import_codec(kind)
+    if kind not in _decoders:
+        raise StorageError(f"this pgbn does not know what a saved {kind!r} is; install a newer one")
+    return _decoders[kind](content, files, threads=threads, names=names)
+
+
+def _import_codec(kind: str) -> None:
+    if kind in _modules and kind not in _decoders:
+        try:
+            import_module(_modules[kind])
+        except ModuleNotFoundError as error:
+            package = (error.name or "a package").partition(".")[0]
+            raise StorageError(
+                f"a saved {kind} needs {package}, which is not installed; install it, or the extra "
+                "of pgbn that has it"
+            ) from error
+
+
+def _import_codecs() -> None:
+    for module in _modules.values():
+        with suppress(ImportError):  # an extra that is not installed
+            import_module(module)
+
+
+# ---- documents that are saved beside a model --------------------------------------------
+
+
+def register_documents(arrays: Callable[[Any], Group]) -> None:
+    """``arrays(X)`` are those of documents × terms in any form that data may have."""
+    _documents[:] = [arrays]
+
+
+def encode_documents(X: Any) -> Group:
+    """Documents × terms as arrays of a file."""
+    if not _documents:
+        _import_codecs()
+    return _documents[0](X)
+
+
+# ---- forms --------------------------------------------------------------------------------------
+#
+# The form of what a file says: each entry is of the type that its writer gives it.
+#
+#     check_form(content, {"seed": int, "stopped": str}, {"feature_names": list[str]})
+#
+# Whoever has made a file can sign anything. An entry of another type may be accepted by its reader
+# and fail much later, far from the file: a list of names that is the number 3.
+
+
+def check_form(content: Any, needed: Mapping[str, Any], optional: Mapping[str, Any] = {}) -> None:
+    """``content`` is an object that has the ``needed`` entries, and perhaps the ``optional`` ones,
+    with values of these types; true is no number, and 1.0 no integer."""
+    if not isinstance(content, dict):
+        raise StorageError(f"damaged: {content!r:.40} is no object")
+    for name in needed:
+        if name not in content:
+            raise StorageError(f"damaged: there is no entry {name!r}")
+    for name, kind in {**needed, **optional}.items():
+        if name in content:
+            _check(name, content[name], kind)
+
+
+def _check(name: str, value: Any, kind: Any) -> None:
+    try:
+        _reader(kind).validate_python(value, strict=True)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        place = "/".join(str(step) for step in (name, *wrong["loc"]))
+        raise StorageError(f"damaged: {place} is {wrong['input']!r:.40}: {wrong['msg']}") from None
+
+
+@cache
+def _reader(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

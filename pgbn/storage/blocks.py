@@ -10,7 +10,7 @@ In a folder a block is a file with a checksum, which is compared whenever the bl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,13 +23,42 @@ from numpy.typing import NDArray
 
 from pgbn.checks import is_finite_number, is_integral
 from pgbn.errors import DataError, StorageError
-from pgbn.storage.codecs import Files, register_decoder
+from pgbn.storage.archive import Files, Group, register_decoder
 from pgbn.storage.folders import read_folder, saying_where
-from pgbn.storage.memory import check_bytes
-from pgbn.storage.names import read_names
-from pgbn.storage.sparse import MOST_COLUMNS, check_sum, read_rows
+from pgbn.storage.read_limits import check_bytes
+from pgbn.storage.sparse import MOST_COLUMNS, check_sum, compact, read_rows
 
-__all__ = ["BLOCK_ROWS", "Corpus", "FolderCorpus", "counts_of"]
+# ---- names --------------------------------------------------------------------------------------
+#
+# Names as arrays of a file: their UTF-8 bytes one after another, and where each of them ends.
+
+
+def name_arrays(names: Sequence[str]) -> Group:
+    """A list of texts as two arrays; half characters, which UTF-8 cannot have, are kept too."""
+    parts = [name.encode("utf-8", "surrogatepass") for name in names]
+    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    return {"text": np.frombuffer(b"".join(parts), np.uint8), "ends": compact(ends)}
+
+
+def read_names(text: Any, ends: Any) -> list[str]:
+    """The texts again, checked."""
+    if text.ndim != 1 or text.dtype != np.uint8 or ends.ndim != 1 or ends.dtype.kind not in "iu":
+        raise StorageError("the names are damaged: not the arrays of a list of texts")
+    edges = np.concatenate(([0], ends)).astype(np.int64)
+    if (np.diff(edges) < 0).any() or edges[-1] != text.size:
+        raise StorageError("the names are damaged: their ends do not fit their text")
+    whole = text.tobytes()
+    try:
+        return [
+            whole[start:stop].decode("utf-8", "surrogatepass")
+            for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+        ]
+    except UnicodeDecodeError as error:
+        raise StorageError(f"the names are damaged: not UTF-8 ({error})") from None
+
+
+# ---- blocks -------------------------------------------------------------------------------------
+
 
 BLOCK_ROWS = 4096
 _MOST = 2**62 - 1  # what a size can be

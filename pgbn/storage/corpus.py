@@ -20,22 +20,10 @@ from pgbn.checks import check_choice, check_path, listed
 from pgbn.errors import DataError
 from pgbn.storage.archive import is_archive
 from pgbn.storage.blocks import Corpus
-from pgbn.storage.bounded import check_source
 from pgbn.storage.count_files import MATRICES, read_matrix
-from pgbn.storage.memory import check_bytes, memory
+from pgbn.storage.read_limits import check_bytes, check_source, memory
 from pgbn.storage.stop_words import TOKEN, with_stop_words
 from pgbn.storage.texts import TABLES, check_encoding, read_texts, readable, text_lines
-
-__all__ = [
-    "FORMATS",
-    "TOKEN",
-    "check_distinct",
-    "check_reading",
-    "column_names",
-    "count_terms",
-    "file_format",
-    "read_corpus",
-]
 
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "lines",

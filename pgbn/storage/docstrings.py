@@ -13,8 +13,6 @@ from typing import Any
 from pgbn.checks import check_integer, listed
 from pgbn.errors import DataError
 
-__all__ = ["docstrings"]
-
 _SKIP = (
     "blas",
     "lapack",

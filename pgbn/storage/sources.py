@@ -23,13 +23,10 @@ import scipy.sparse as sp
 from pgbn.checks import check_path, first_difference, in_order, labels_of_columns
 from pgbn.errors import DataError
 from pgbn.storage.archive import is_archive
-from pgbn.storage.bounded import check_source
 from pgbn.storage.corpus import check_reading, column_names, file_format
-from pgbn.storage.count_files import MATRICES, as_counts, read_matrix
-from pgbn.storage.market_rows import MarketRows
+from pgbn.storage.count_files import MATRICES, MarketRows, as_counts, read_matrix
+from pgbn.storage.read_limits import check_source
 from pgbn.storage.texts import check_encoding, read_texts, readable
-
-__all__ = ["Batch", "DocumentSource", "FileReading", "source_of"]
 
 DOCUMENTS = ("doc", "term")  # what the dims of a matrix are called, where they have names
 # Of a batch, at most: documents, characters of texts (one longer text is a batch), cells of counts.

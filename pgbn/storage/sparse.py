@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 from pgbn.checks import is_sparse_array
 from pgbn.errors import DataError, StorageError
-from pgbn.storage.codecs import Group
-from pgbn.storage.memory import check_bytes
-
-__all__ = ["MOST_COLUMNS", "as_scipy", "check_column_count", "check_filled", "check_rows",
-           "check_sparse", "check_sum", "compact", "read_rows", "row_arrays"]  # fmt: skip
+from pgbn.storage.archive import Group
+from pgbn.storage.read_limits import check_bytes
 
 MANY_ROWS = 2_000_000  # some of which may be empty
 MOST_COLUMNS = 2**31 - 1  # whose numbers take four bytes

@@ -14,15 +14,6 @@ from typing import Any
 
 from pgbn.errors import DataError
 
-__all__ = [
-    "LANGUAGES",
-    "TOKEN",
-    "is_language",
-    "language_named",
-    "stop_words_of",
-    "with_stop_words",
-]
-
 # Two letters or more, with an 't at the end; but no 'll, 've, 're that end another word.
 TOKEN = r"(?u)(?<!\w)(?!(?<=\w['’])(?:ll|ve|re)\b)\w\w+(?:['’]t\b)?"
 

@@ -34,12 +34,13 @@ from pgbn.storage.archive import (
     is_archive,
     read_manifest,
 )
-from pgbn.storage.in_parts import InParts, WrittenPart, are_there, new_probe, write_file
-from pgbn.storage.locks import locked, make_folder
-from pgbn.storage.npz import Arrays
-from pgbn.storage.part_files import part_of, sync_folder
-
-__all__ = ["as_json", "check_writable", "still_there", "write", "writing"]
+from pgbn.storage.arrays import Arrays, InParts, WrittenPart, are_there, new_probe, write_file
+from pgbn.storage.atomic_files import (
+    locked,
+    make_folder,
+    part_of,
+    sync_folder,
+)
 
 _PART = re.compile(r"\.(model\.json|[a-z]{1,20}[0-9]*\.npz)-[0-9]+\.part")
 

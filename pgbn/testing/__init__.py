@@ -2,12 +2,10 @@
 
 from pgbn.testing.calibration import CalibrationResult, sbc
 from pgbn.testing.conjugacy import ConjugacyResult, check_conjugacy
-from pgbn.testing.edges import EdgeResult, check_edge
+from pgbn.testing.edges import EdgeResult, check_edge, z_counts, z_mean
 from pgbn.testing.geweke import GewekeResult, geweke
 from pgbn.testing.kernels import KernelResult, compare_kernel
-from pgbn.testing.mutants import Mutant, mutants
-from pgbn.testing.scores import z_counts, z_mean
-from pgbn.testing.side_by_side import MutantTable, mutant_table
+from pgbn.testing.mutants import Mutant, MutantTable, mutant_table, mutants
 
 __all__ = [
     "CalibrationResult",

@@ -25,8 +25,6 @@ from pgbn.plot.picture import Picture
 from pgbn.plot.ranks import rank_histograms
 from pgbn.testing.geweke import check_network, refuse_large_counts, statistics
 
-__all__ = ["CalibrationResult", "sbc"]
-
 _PILOT = 200  # simulations from which the thinning is chosen
 
 

@@ -28,17 +28,6 @@ from pgbn.network.schedule import reorder
 from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.samplers.random import stream_key, word_of
 
-__all__ = [
-    "GewekeResult",
-    "check_network",
-    "geweke",
-    "joint_test",
-    "refuse_large_counts",
-    "refuse_not_finite",
-    "statistics",
-    "tilts",
-]
-
 
 @dataclass(frozen=True)
 class GewekeResult:

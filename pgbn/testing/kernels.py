@@ -22,8 +22,6 @@ from pgbn.network.network import Network
 from pgbn.samplers.random import stream_key
 from pgbn.testing.geweke import check_network
 
-__all__ = ["KernelResult", "compare_kernel"]
-
 Array = NDArray[np.float64]
 
 

@@ -1,13 +1,15 @@
 """How a network is learnt: layer by layer, with checkpoints; and new rows of a trained one."""
 
-from pgbn.training import codec as codec
+from pgbn.training import training_files as training_files
 from pgbn.training.checkpoints.format import Checkpoint
+from pgbn.training.growing import Progress
 from pgbn.training.grown import GrownNetwork
-from pgbn.training.layerwise import LayerwiseTraining, Progress, train_layerwise
+from pgbn.training.layerwise import train_layerwise
 from pgbn.training.merging import merge_topics
 from pgbn.training.new_rows import HiddenUnits, infer
 from pgbn.training.surgery import grow, prune
 from pgbn.training.trained import Priors, TrainedNetwork
+from pgbn.training.training_result import LayerwiseTraining
 
 __all__ = [
     "Checkpoint",

@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pgbn.engine.fused.gamma_layers import draws_as
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.generate import to_axes
-from pgbn.network.growth import Units
+from pgbn.engine.steps.gamma_layers import draws_as
+from pgbn.network.layers import Units
 from pgbn.nodes import Dirichlet
-
-__all__ = ["BEFORE_MERGING", "Means", "Trace", "unit_counts"]
-
 
 _COLUMNS = ("sweep", "log_likelihood", "width")
 BEFORE_MERGING = "before_merging"  # 1 for rows of a trace that are of a wider network, else 0
@@ -28,12 +25,12 @@ def unit_counts(chain: Chain, units: Units) -> NDArray[np.int64]:
     free, total = chain.network.free, np.zeros(chain.network.sizes[units.dim], np.int64)
     patterns = [sampler.pattern for sampler in chain.samplers]
     spared = {each.loadings for each in patterns if each.scores in free}
-    for name, heard in chain.counts_of([each for each in free if each not in spared]).items():
+    for name, received in chain.counts_of([each for each in free if each not in spared]).items():
         axes = chain.network[name].axes
         for dim in units.dims:
             if dim in axes:
                 others = tuple(axis for axis, each in enumerate(axes) if each != dim)
-                total = np.maximum(total, heard.sum(axis=others))
+                total = np.maximum(total, received.sum(axis=others))
     return total
 
 

@@ -16,10 +16,8 @@ from typing import Any
 
 from pgbn import zoo
 from pgbn.errors import DataError, NetworkError
-from pgbn.network.growth import Units, compare, global_nodes, summed_nodes
+from pgbn.network.layers import Units, compare, global_nodes, summed_nodes
 from pgbn.network.network import Network
-
-__all__ = ["Build", "Family", "read_family"]
 
 Build = Callable[[tuple[int, ...]], Network]
 

@@ -13,37 +13,157 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.progress import Clock, Event
 from pgbn.errors import notify
-from pgbn.network.growth import Units
+from pgbn.network.layers import Units, layers_above, nodes_above, summed_nodes
 from pgbn.network.network import Network
+from pgbn.nodes import BetaOdds, Dirichlet, Gamma
 from pgbn.nodes.rules.registry import find_link
+from pgbn.samplers import Stream, vectorised
 from pgbn.samplers.executor import Executor
+from pgbn.samplers.random import stream_key, word_of
 from pgbn.training.averages import Means, Trace, unit_counts
-from pgbn.training.belief import belief_network, kept_nodes
 from pgbn.training.family import Family
 from pgbn.training.grown import GrownNetwork
 from pgbn.training.kept_draws import is_kept, stacked
-from pgbn.training.new_layer import start_of_layer
 from pgbn.training.settings import Settings
-from pgbn.training.surgery import State, prune
-from pgbn.training.trained import TrainedNetwork
+from pgbn.training.surgery import State, grow, prune
+from pgbn.training.trained import TrainedNetwork, make_network, tokens_of_topics
 
-__all__ = [
-    "Plan",
-    "Progress",
-    "averaged",
-    "named_as",
-    "run_plan",
-    "trained_at",
-    "why_start_is_full",
-]
+# ---- new layer ----------------------------------------------------------------------------------
+#
+# The state at which a network begins whose top layer is new.
+
+
+def start_of_layer(
+    family: Family,
+    widths: tuple[int, ...],
+    sizes: Mapping[str, int],
+    below: Mapping[str, ArrayLike],
+    seed: int,
+) -> State:
+    """The state at which a network with a new top layer begins, from that of the layers below.
+
+    Scores θ^(T) and the shapes r that they have of their own begin at 1/K_T, what stands above
+    them at 1, but a mass γ0 that the units share at K_T/K_1; proportions Φ^(T) at random, or, in
+    the first layer, all equal: its labels are then drawn uniformly. Nodes of the layers below go
+    on as they are; what is left begins at a draw from the prior. ``sizes`` are those of the data.
+    """
+    network, units = family.network(widths), family.units(len(widths))
+    new = _new_nodes(network, units, below)
+    scores, _ = summed_nodes(network, units)
+    positive = {name for name in new if isinstance(network[name], (Gamma, BetaOdds))}
+    every, width = {**network.sizes, **sizes}, widths[-1]
+    values: dict[str, Any] = {}
+    for name in nodes_above(network, scores) & positive:
+        has_units = units.among(network[name].axes)
+        values[name] = 1.0 / width if has_units else 1.0
+        if name in units.masses:
+            values[name] = width / widths[0]
+    key = stream_key(seed, word_of("grow"), len(widths))
+    for name in (n for n in network.latent if n in new):
+        node = network[name]
+        if isinstance(node, Dirichlet) and units.among(node.axes):
+            if not below or not set(units.dims).isdisjoint(node.sums_over):
+                values[name] = 1.0 / prod(every[dim] for dim in node.sums_over)
+            else:
+                values[name] = _at_random(node, every, key)
+                key = stream_key(key, word_of(name))  # of the next ones
+    state = {name: value for name, value in below.items() if name not in new}
+    return grow(network, state, values, sizes)[0]
+
+
+def _new_nodes(network: Network, units: Units, below: Mapping[str, ArrayLike]) -> set[str]:
+    """The nodes that begin anew: those with the units, those that there were not, and those that
+    are there for such nodes alone, as c0 and γ0 are for r."""
+    new: set[str] = set()
+    for name in reversed(network.latent):  # children before their parents
+        children = list(network.graph.successors(name))
+        if (
+            name not in below
+            or units.among(network[name].axes)
+            or (children and new.issuperset(children))
+        ):
+            new.add(name)
+    return new
+
+
+def _at_random(node: Dirichlet, sizes: Mapping[str, int], key: int) -> NDArray[np.float64]:
+    """Proportions from Dir(1, …, 1)."""
+    rows, over = ([sizes[dim] for dim in dims] for dims in (node.dims, node.sums_over))
+    stream = Stream(key, (1, 1, prod(rows), prod(over)))
+    return vectorised.dirichlet(stream, 1.0, 3).reshape(*rows, *over)
+
+
+# ---- belief -------------------------------------------------------------------------------------
+#
+# The belief network as a family: what its settings make, and what is kept of its chain.
+
+
+def belief_family(settings: Settings) -> Family:
+    """The networks with the link, the eta and the priors of some settings."""
+
+    def belief(widths: tuple[int, ...]) -> Network:
+        # Further layers, which nothing is asked of, have the eta of the topmost.
+        eta = (*settings.eta, *settings.eta[-1:] * len(widths))[: len(widths)]
+        return make_network(widths, eta, settings.link, settings.priors)
+
+    return Family(belief)
+
+
+def family_of(settings: Settings) -> Family:
+    """The family of networks that is grown: a belief network, unless there is another."""
+    return belief_family(settings) if settings.family is None else settings.family
+
+
+def kept_nodes(network: Network) -> list[str]:
+    """Φ^(1…T), and r."""
+    layers = layers_above(network, network.observed[0])
+    return [*(layer.loadings for layer in layers), _parent(network, layers[-1].scores, "shape")]
+
+
+def _parent(network: Network, name: str, slot: str) -> str:
+    """The node that stands in a slot."""
+    return network.wiring.polynomials[name, slot].names[0]
+
+
+def belief_network(
+    chain: Chain, means: Means, samples: int, trace: Trace, settings: Settings
+) -> TrainedNetwork:
+    """The network at the state of a chain, with means over some samples."""
+    network, state, found = chain.network, chain.values, means.over(samples)
+    observed = network.observed[0]
+    scores = [layer.scores for layer in layers_above(network, observed)]
+    *loadings, shapes = kept_nodes(network)
+    noise: Any = 1.0
+    if "noise" in network[observed].slots():
+        noise = state[_parent(network, observed, "noise")]
+    return TrainedNetwork(
+        phi=tuple(found[name] for name in loadings),
+        r=found[shapes],
+        c=np.array([np.median(state[_parent(network, name, "rate")]) for name in scores]),
+        eta=settings.eta,
+        link=settings.link,
+        noise=float(noise),
+        priors=settings.priors,
+        weights=tokens_of_topics(state[name] for name in scores),
+        traces=trace.arrays(),
+        state=state,
+        sweeps=chain.number + chain.sweeps,
+        draws=stacked(means.draws),
+    )
+
+
+# ---- growing ------------------------------------------------------------------------------------
+
 
 Trained = TrainedNetwork | GrownNetwork
 

@@ -13,10 +13,8 @@ from pgbn.checks import listed
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Latent
-from pgbn.training.possible import check_dicts, check_shapes, check_traces
-from pgbn.training.verbs import Reportable
-
-__all__ = ["GrownNetwork"]
+from pgbn.training.training_result import Reportable
+from pgbn.training.value_checks import check_dicts, check_shapes, check_traces
 
 Arrays = Mapping[str, NDArray[np.float64]]
 

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.network.network import Network
-from pgbn.storage.memory import check_bytes
+from pgbn.storage.read_limits import check_bytes
 from pgbn.training.trained import TrainedNetwork
 from pgbn.zoo import layers
-
-__all__ = ["check_draws_fit", "each_draw", "is_kept", "stacked", "sweeps_each"]
 
 
 def is_kept(number: int, total: int, draws: int) -> bool:

@@ -7,39 +7,37 @@ from pathlib import Path
 from typing import Any
 
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.coords import term_labels
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.first_layer.choice import first_choice
 from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.engine.run.progress import Clock, check_callback, live
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor, executor_of
-from pgbn.storage.memory import check_bytes
+from pgbn.storage.read_limits import check_bytes
 from pgbn.training.averages import Means
-from pgbn.training.beginning import (
+from pgbn.training.family import Build, Family
+from pgbn.training.growing import (
+    Plan,
+    Progress,
+    averaged,
+    family_of,
+    named_as,
+    run_plan,
+    trained_at,
+)
+from pgbn.training.grown import GrownNetwork
+from pgbn.training.kept_draws import check_draws_fit
+from pgbn.training.settings import Settings
+from pgbn.training.start_from import (
     check_resumed,
     check_start,
     find_start,
     networks_of,
     read_training,
 )
-from pgbn.training.belief import family_of
-from pgbn.training.family import Build, Family
-from pgbn.training.growing import Plan, Progress, averaged, named_as, run_plan, trained_at
-from pgbn.training.grown import GrownNetwork
-from pgbn.training.kept_draws import check_draws_fit
-from pgbn.training.result import LayerwiseTraining
-from pgbn.training.settings import Settings
 from pgbn.training.trained import Priors, TrainedNetwork
-from pgbn.training.verbs import Reportable
-
-__all__ = [
-    "LayerwiseTraining",
-    "Progress",
-    "train_layerwise",
-    "train_settings",
-    "trained_so_far",
-]
+from pgbn.training.training_result import LayerwiseTraining, Reportable
 
 MOST_TOKENS = 2**28  # with a label each
 _KERNELS = 21  # that a first training compiles, of three layers of counts

@@ -31,8 +31,6 @@ from pgbn.training.surgery import State
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.zoo import layers
 
-__all__ = ["merge_state", "merge_topics", "read_groups"]
-
 Matrix = NDArray[np.float64]
 
 

@@ -26,17 +26,16 @@ from pgbn.checks import (
     is_integral,
     labels_of_columns,
 )
-from pgbn.engine.data.cells import Cells, read_array
+from pgbn.engine.data.cells import read_array
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.rows.gamma_chain import GammaChain
 from pgbn.errors import DataError, notify
-from pgbn.samplers.documents.moments import Moments
 from pgbn.samplers.documents.scratch import Sweeps
+from pgbn.samplers.documents.sweeps import Moments
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.training.kept_draws import each_draw, sweeps_each
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.zoo.links import REALS, get_link
-
-__all__ = ["HiddenUnits", "align_terms", "amount", "infer", "read_new_documents"]
 
 Names = Sequence[str] | Mapping[str, int]
 Matrix = NDArray[np.float64]

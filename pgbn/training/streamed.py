@@ -4,7 +4,8 @@
 
 Rows are written beside the target and take its name when all are there. What is done is noted after
 each block: a run that is stopped or killed goes on when it is called again, with the same bits,
-since a document's features depend on its counts and the seed alone.
+since a document's features depend on its counts and the seed alone. The rows have a fixed name, so
+that they are found again, and a lock, so that one call at a time writes them.
 """
 
 from __future__ import annotations
@@ -26,12 +27,10 @@ from pgbn.checks import check_choice, check_integer, check_place, check_seed
 from pgbn.errors import DataError, PgbnWarning, StorageError
 from pgbn.samplers.disk import reserve
 from pgbn.samplers.executor import Executor
-from pgbn.storage.part_files import new_file, sync_folder
+from pgbn.storage.atomic_files import locked_file, new_file, sync_folder
 from pgbn.training.minibatch.train import as_corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
-
-__all__ = ["transform_to"]
 
 TYPES = ("float32", "float64")
 
@@ -71,18 +70,24 @@ def transform_to(
     terms = corpus.vocabulary if trained.vocabulary is not None else None
     settings = [_of_model(trained), *corpus.shape, _of(repr(terms).encode()), layer, burn_in,
                 samples, check_seed(seed), dtype]  # fmt: skip
-    file = _Rows(target, (corpus.shape[0], sum(widths)), dtype, settings, corpus)
-    for number in range(file.blocks, corpus.block_count):
-        documents = corpus.block(number)
+
+    def features(documents: Any) -> NDArray[np.float64]:
         with warnings.catch_warnings():  # empty documents get the prior; one note a block is noise
             warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
             found = infer(trained, documents, layers=chosen, burn_in=burn_in,
                           samples=samples, seed=seed, threads=threads, executor=executor,
                           terms=terms, units=False)  # fmt: skip
-        file.write(documents, number * corpus.block_rows, found.features(chosen))
-        if progress is not None:
-            progress(min((number + 1) * corpus.block_rows, corpus.shape[0]), corpus.shape[0])
-    return file.finish()
+        return found.features(chosen)
+
+    part = target.with_name(f".{target.name}.rows")
+    with locked_file(part, target):
+        file = _Rows(target, part, (corpus.shape[0], sum(widths)), dtype, settings, corpus)
+        for number in range(file.blocks, corpus.block_count):
+            documents = corpus.block(number)
+            file.write(documents, number * corpus.block_rows, features(documents))
+            if progress is not None:
+                progress(min((number + 1) * corpus.block_rows, corpus.shape[0]), corpus.shape[0])
+        return file.finish()
 
 
 def _of(*parts: bytes) -> str:
@@ -108,7 +113,7 @@ def _of_documents(before: str, block: Any) -> str:
 
 
 class _Rows:
-    """A file of rows that grows.
+    """A file of rows that grows, ``part``, whose lock the caller has.
 
     Invariant: the rows of the first ``blocks`` blocks are on the disk, and the note beside them
     says so, with the digest of their ``documents``: those of others are written anew.
@@ -117,21 +122,20 @@ class _Rows:
     def __init__(
         self,
         target: Path,
+        part: Path,
         shape: tuple[int, int],
         dtype: str,
         settings: Sequence[Any],
         corpus: Any,
     ) -> None:
-        self.target, self.settings = target, json.loads(json.dumps(list(settings)))
+        self.target, self.part, self.settings = target, part, json.loads(json.dumps(list(settings)))
         self.shape, self.dtype = shape, np.dtype(dtype)
-        self.part = target.with_name(f".{target.name}.rows")
         self.note = target.with_name(f".{target.name}.json")
         with self._written():
             self.blocks, self.documents = self._done(corpus)
             if not self.blocks:
                 # the note goes first: an old one would take the empty rows for written ones
                 self.note.unlink(missing_ok=True)
-                self.part.unlink(missing_ok=True)
                 open_memmap(self.part, "w+", self.dtype, shape)
             self.rows = open_memmap(self.part, "r+")
             with self.part.open("r+b") as file:

@@ -19,7 +19,6 @@ from pgbn.nodes.base import Latent, Node
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["State", "grow", "prune"]
 
 State = dict[str, NDArray[np.float64]]
 

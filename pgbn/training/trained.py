@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,25 +13,14 @@ from numpy.typing import NDArray
 from pgbn.checks import check_names, is_integral, numbers
 from pgbn.errors import DataError, NetworkError
 from pgbn.training.grown import GrownNetwork
-from pgbn.training.possible import LARGEST, check_parts
-from pgbn.training.verbs import Reportable
+from pgbn.training.training_result import Reportable
+from pgbn.training.value_checks import LARGEST, check_parts
 from pgbn.zoo import layers
 from pgbn.zoo.links import get_link, link_names
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
     from pgbn.nodes.base import Observed
-
-__all__ = [
-    "Priors",
-    "TrainedNetwork",
-    "check_layer",
-    "make_network",
-    "observed_node",
-    "read_priors",
-    "trained_network",
-    "unwrapped",
-]
 
 
 MOST_DRAWN = 1e9  # of r, where counts are drawn: they grow with it, and the time with their root
@@ -68,7 +57,7 @@ class TrainedNetwork(Reportable):
     ``phi[t-1]`` is Φ^(t), (K_t, K_{t-1}), K_0 = V: rows are topics and sum to one. ``r`` are
     the shapes of the top layer, ``c[t-2]`` is the median over the training documents of
     c^(t)_j, t = 2…T+1. ``weights[t-1]`` are the tokens that each topic accounts for at the last
-    sweep, see `pgbn.training.shares`. ``traces`` has arrays "sweep", "log_likelihood", "width"
+    sweep, see `pgbn.training.trained`. ``traces`` has arrays "sweep", "log_likelihood", "width"
     (active factors of the top layer) and, after `pgbn.merge_topics`, "before_merging", 1 for what
     is from before. ``state`` is the last state of the chain, to go on from; it
     may be empty. ``sweeps`` were run in all. ``labels`` are names of topics (layer, number) that a
@@ -193,7 +182,8 @@ class TrainedNetwork(Reportable):
         if not isinstance(labels, Mapping):
             raise DataError(f"labels={labels!r}: give a dict such as {{(1, 0): 'weather'}}")
         both = {**self.labels, **labels}
-        return replace(self, labels={place: text for place, text in both.items() if text != ""})
+        kept = {at: text for at, text in both.items() if not isinstance(text, str) or text}
+        return replace(self, labels=kept)
 
     def without_state(self) -> TrainedNetwork:
         """The same without the training documents' hidden units: small, but not to be resumed."""
@@ -287,3 +277,44 @@ def make_network(
 def observed_node(link: str, name: str = "X") -> Observed:
     """A data node of this link, documents × terms, that knows which values are allowed."""
     return get_link(link).data_node(name)
+
+
+# ---- shares -------------------------------------------------------------------------------------
+#
+# How much of a corpus each topic accounts for, in any layer.
+#
+#     w^(t)_k = Σ_j n_j θ^(t)_kj / θ^(t)_·j,   n_j = θ^(1)_·j
+#
+# Topics sum to one, so of the n_j tokens that a document is expected to have, topic k of layer t
+# accounts for the part θ^(t)_kj / θ^(t)_·j. Σ_j θ^(t)_kj itself says this of the first layer only:
+# above it, units are on a scale c_j of each document, which differs between documents by a factor
+# of thousands, and a single one of them could outweigh all others.
+
+
+Matrix = NDArray[np.float64]
+
+ROWS = 4096  # at once: units may be on disk
+
+
+def tokens_of_topics(units: Iterable[Matrix]) -> tuple[Matrix, ...]:
+    """w^(1), …, w^(T) from θ^(1), …, θ^(T), each (documents, topics)."""
+    first, *above = units
+    tokens = _totals(first)
+    return (first.sum(axis=0), *(_shared_out(theta, tokens) for theta in above))
+
+
+def _totals(theta: Matrix) -> Matrix:
+    """θ_·j, added from the first topic to the last: the same bits on every machine."""
+    blocks = [np.cumsum(theta[at : at + ROWS], axis=1)[:, -1] for at in range(0, len(theta), ROWS)]
+    return np.concatenate(blocks) if blocks else np.zeros(0)
+
+
+def _shared_out(theta: Matrix, tokens: Matrix) -> Matrix:
+    """The tokens of each document given to topics in proportion to its units; a document without
+    any unit gives none."""
+    totals, out = _totals(theta), np.zeros(theta.shape[1])
+    scale = np.divide(tokens, totals, out=np.zeros(len(totals)), where=totals > 0)
+    for at in range(0, len(theta), ROWS):
+        rows = slice(at, at + ROWS)
+        out += (theta[rows] * scale[rows, None]).sum(axis=0)
+    return out

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from pgbn.checks import is_finite_number
+from pgbn.checks import check_flag, is_finite_number
 from pgbn.errors import NetworkError
 from pgbn.nodes import Gamma, Multinomial
 from pgbn.nodes.base import Observed
 from pgbn.nodes.expression import Constant, Expression
 from pgbn.zoo.links import get_link
-
-__all__ = [
-    "Modes",
-    "Prior",
-    "check_features",
-    "check_link",
-    "check_modalities",
-    "check_mode_widths",
-    "check_modes",
-    "check_one_width",
-    "check_positive_number",
-    "check_prior",
-    "check_total",
-    "check_widths",
-    "observe",
-    "per_layer",
-]
-
-Prior = tuple[float, float]
-Modes = Sequence[str]
 
 
 def check_one_width(width: Any, name: str = "width") -> int:
@@ -47,7 +27,7 @@ def check_one_width(width: Any, name: str = "width") -> int:
     return int(width)
 
 
-def check_widths(widths: Any) -> list[int]:
+def check_widths(widths: Any, name: str = "widths") -> list[int]:
     """One width for each layer, the one nearest to the data first."""
     if isinstance(widths, (str, bytes, Mapping)) or not np.iterable(widths):
         raise NetworkError(
@@ -66,7 +46,7 @@ def check_positive_number(value: Any, name: str) -> float:
     return float(value)
 
 
-def check_prior(prior: Any, name: str) -> Prior:
+def check_prior(prior: Any, name: str) -> tuple[float, float]:
     """The two positive parameters of a gamma (shape, rate) or beta (a, b) prior."""
     if not isinstance(prior, (tuple, list)) or len(prior) != 2:
         raise NetworkError(
@@ -86,7 +66,7 @@ def per_layer(value: Any, depth: int, name: str) -> list[float]:
     return [check_positive_number(each, name) for each in values]
 
 
-def check_features(features: Any) -> Constant:
+def check_features(features: Any, name: str = "features") -> Constant:
     """What is known of documents: a row of real numbers for each."""
     array = np.asarray(features)
     if array.dtype.kind not in "iufb" or array.ndim != 2 or not array.size:
@@ -106,7 +86,7 @@ def check_link(link: Any, name: str = "link") -> str:
     return get_link(link, name).name
 
 
-def check_modalities(modalities: Any) -> dict[str, str]:
+def check_modalities(modalities: Any, name: str = "modalities") -> dict[str, str]:
     """At least one name, each with its link."""
     example = 'modalities={"words": "poisson", "tags": "bernoulli"}'
     if not isinstance(modalities, Mapping) or not modalities:
@@ -117,7 +97,7 @@ def check_modalities(modalities: Any) -> dict[str, str]:
     return {name: check_link(link, f"modalities[{name!r}]") for name, link in modalities.items()}
 
 
-def check_modes(modes: Any) -> tuple[str, ...]:
+def check_modes(modes: Any, name: str = "modes") -> tuple[str, ...]:
     """The names of the modes of a tensor: two at least, each once."""
     names = () if isinstance(modes, str) or not np.iterable(modes) else tuple(modes)
     if len(names) < 2 or not all(
@@ -131,18 +111,18 @@ def check_modes(modes: Any) -> tuple[str, ...]:
     return names
 
 
-def check_mode_widths(widths: Any) -> dict[str, int]:
+def check_mode_widths(widths: Any, name: str = "widths") -> dict[str, int]:
     """The number of communities of each mode of a tensor."""
     if not isinstance(widths, Mapping):
         raise NetworkError(
             f"widths={widths!r}: give a dict from modes to widths, such as "
             "widths={'sender': 8, 'receiver': 8, 'action': 4}"
         )
-    names = check_modes(list(widths))
-    return {name: check_one_width(widths[name], f"widths[{name!r}]") for name in names}
+    modes = check_modes(list(widths))
+    return {mode: check_one_width(widths[mode], f"widths[{mode!r}]") for mode in modes}
 
 
-def check_total(total: Any) -> Expression:
+def check_total(total: Any, name: str = "total") -> Expression:
     """The lengths of generated documents: none, one number, or one for each document."""
     if total is None:
         default: Expression = Multinomial.model_fields["total"].default
@@ -153,6 +133,31 @@ def check_total(total: Any) -> Expression:
     if not (np.isfinite(lengths).all() and (lengths >= 0).all() and (lengths % 1 == 0).all()):
         raise NetworkError(f"total={total!r}: lengths of documents are integers 0, 1, 2, …")
     return Constant(value=lengths, dims=("doc",) * lengths.ndim)
+
+
+def check_number_or_prior(value: Any, name: str) -> float | tuple[float, float]:
+    """A positive number, or a pair: the prior of an unknown one."""
+    if isinstance(value, (tuple, list)):
+        return check_prior(value, name)
+    return check_positive_number(value, name)
+
+
+def _check_switch(value: Any, name: str) -> bool:
+    return check_flag(name, value)
+
+
+# The types of arguments: `validated` calls the check of each.
+Width = Annotated[int, check_one_width]
+Widths = Annotated[Sequence[int], check_widths]
+ModeWidths = Annotated[Mapping[str, int], check_mode_widths]
+Modes = Annotated[Sequence[str], check_modes]
+Modalities = Annotated[Mapping[str, str], check_modalities]
+Positive = Annotated[float, check_positive_number]
+Prior = Annotated[tuple[float, float], check_prior]
+PositiveOrPrior = Annotated[float | tuple[float, float], check_number_or_prior]
+Features = Annotated[Any, check_features]
+Total = Annotated[Any, check_total]
+Flag = Annotated[bool, _check_switch]
 
 
 def observe(

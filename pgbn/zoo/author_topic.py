@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Categories, Dirichlet, Gamma, Poisson
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["author_topic"]
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
+@validated
 def author_topic(
-    width: int, alpha: float = 0.5, eta: float = 0.01, length_prior: Prior = (1.0, 0.01)
+    width: Width, alpha: Positive = 0.5, eta: Positive = 0.01, length_prior: Prior = (1.0, 0.01)
 ) -> Network:
     """x_jv ~ Pois(l_j Σ_k φ_kv θ_{author(j) k}), θ_a ~ Dir(α), φ_k ~ Dir(η), l_j ~ Gam.
 
@@ -22,8 +22,8 @@ def author_topic(
     Reference: Rosen-Zvi, Griffiths, Steyvers & Smyth, The author-topic model, UAI 2004.
     """
     author = Categories("author", dims="doc", of="writer")
-    length = Gamma("length", *check_prior(length_prior, "length_prior"), dims="doc")
-    theta = Dirichlet("theta", check_positive_number(alpha, "alpha"), over="topic", dims="writer")
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
+    length = Gamma("length", *length_prior, dims="doc")
+    theta = Dirichlet("theta", alpha, over="topic", dims="writer")
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
     x = Poisson("x", phi @ (length * theta[author]), dims=("doc", "term"))
-    return Network(x, sizes={"topic": check_one_width(width)})
+    return Network(x, sizes={"topic": width})

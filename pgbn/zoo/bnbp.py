@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma, Poisson
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["bnbp"]
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
+@validated
 def bnbp(
-    width: int, eta: float = 0.05, concentration: float = 1.0, r_prior: Prior = (1.0, 1.0)
+    width: Width, eta: Positive = 0.05, concentration: Positive = 1.0, r_prior: Prior = (1.0, 1.0)
 ) -> Network:
     """x_j ~ Pois(Φθ_j), θ_kj ~ Gam(r_j, (1−p_k)/p_k), p_k ~ Beta(cε, c(1−ε)), φ_k ~ Dir(η).
 
@@ -20,10 +20,9 @@ def bnbp(
 
     References: Zhou, Hannah, Dunson & Carin, AISTATS 2012; Zhou, NIPS 2014.
     """
-    check_one_width(width)
-    c, epsilon = check_positive_number(concentration, "concentration"), 1 / max(width, 2)
-    r = Gamma("r", *check_prior(r_prior, "r_prior"), dims="doc")
+    c, epsilon = concentration, 1 / max(width, 2)
+    r = Gamma("r", *r_prior, dims="doc")
     p = BetaOdds("p", c * epsilon, c * (1 - epsilon), dims="topic")
     theta = Gamma("theta", r, p, dims=("doc", "topic"))
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
     return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": width})

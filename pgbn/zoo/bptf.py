@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Gamma, Mix, Poisson
-from pgbn.zoo.arguments import (
-    Modes,
-    Prior,
-    check_modes,
-    check_one_width,
-    check_positive_number,
-    check_prior,
-)
-
-__all__ = ["bptf"]
+from pgbn.zoo.arguments import Modes, Positive, Prior, Width
 
 
+@validated
 def bptf(
-    width: int,
+    width: Width,
     modes: Modes = ("sender", "receiver", "action", "time"),
-    alpha: float = 0.1,
+    alpha: Positive = 0.1,
     beta_prior: Prior = (1.0, 1.0),
 ) -> Network:
     """y_{i…l} ~ Pois(Σ_k θ¹_ik ⋯ θᴹ_lk), θᵐ_dk ~ Gam(α, α β_m), β_m ~ Gam.
@@ -31,10 +24,9 @@ def bptf(
 
     Reference: Schein, Paisley, Blei & Wallach, Bayesian Poisson tensor factorization, KDD 2015.
     """
-    names, alpha = check_modes(modes), check_positive_number(alpha, "alpha")
-    prior, factors = check_prior(beta_prior, "beta_prior"), []
-    for mode in names:
-        beta = Gamma(f"beta_{mode}", *prior)
+    factors = []
+    for mode in modes:
+        beta = Gamma(f"beta_{mode}", *beta_prior)
         factors.append(Gamma(f"theta_{mode}", alpha, alpha * beta, dims=(mode, "component")))
-    y = Poisson("y", Mix(factors=tuple(factors), over="component"), dims=names)
-    return Network(y, sizes={"component": check_one_width(width)})
+    y = Poisson("y", Mix(factors=tuple(factors), over="component"), dims=tuple(modes))
+    return Network(y, sizes={"component": width})

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, LogNormal, Normal, Poisson
-from pgbn.zoo.arguments import (
-    Prior,
-    check_features,
-    check_one_width,
-    check_positive_number,
-    check_prior,
-)
-
-__all__ = ["covariates"]
+from pgbn.zoo.arguments import Features, Positive, Prior, Width
 
 
+@validated
 def covariates(
-    width: int,
-    features: Any,
-    eta: float = 0.05,
+    width: Width,
+    features: Features,
+    eta: Positive = 0.05,
     spread_prior: Prior = (1.0, 1.0),
     noise_prior: Prior = (10.0, 1.0),
     c_prior: Prior = (1.0, 1.0),
@@ -40,14 +32,13 @@ def covariates(
     Dirichlet-multinomial regression, UAI 2008 (without noise, and with Dirichlet proportions);
     Zhou, Li, Dunson & Carin, Lognormal and gamma mixed negative binomial regression, ICML 2012.
     """
-    known = check_features(features)
-    spread = Gamma("spread", *check_prior(spread_prior, "spread_prior"), dims="covariate")
+    spread = Gamma("spread", *spread_prior, dims="covariate")
     beta = Normal("beta", 0.0, spread, dims=("topic", "covariate"))
-    mean = known @ beta + Normal("bias", 0.0, 1.0, dims="topic")
-    noise = Gamma("noise", *check_prior(noise_prior, "noise_prior"))
+    mean = features @ beta + Normal("bias", 0.0, 1.0, dims="topic")
+    noise = Gamma("noise", *noise_prior)
     a = LogNormal("a", mean, noise, dims=("doc", "topic"))
-    c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="doc")
+    c = Gamma("c", *c_prior, dims="doc")
     theta = Gamma("theta", a, c, dims=("doc", "topic"))
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
     x = Poisson("x", phi @ theta, dims=("doc", "term"))
-    return Network(x, sizes={"topic": check_one_width(width)})
+    return Network(x, sizes={"topic": width})

@@ -9,19 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from pgbn.checks import check_integer, numbers
+from pgbn.checks import check_integer, numbers, validated
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes import Categories, Dirichlet, Gamma, Poisson
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["cpgbn", "phrase_windows"]
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
+@validated
 def cpgbn(
-    width: int,
-    phrase: int = 3,
-    eta: float = 0.05,
+    width: Width,
+    phrase: Width = 3,
+    eta: Positive = 0.05,
     r_prior: Prior = (1.0, 1.0),
     c_prior: Prior = (1.0, 1.0),
 ) -> Network:
@@ -35,20 +34,20 @@ def cpgbn(
 
     Reference: Wang, Chen, Xiao & Zhou, Convolutional Poisson gamma belief network, ICML 2019.
     """
-    sizes = {"topic": check_one_width(width), "shift": check_one_width(phrase, "phrase")}
+    sizes = {"topic": width, "shift": phrase}
     window = Categories("window", dims=("position", "shift"), of="place")
     text = Categories("text", dims="place", of="doc")
-    r = Gamma("r", *check_prior(r_prior, "r_prior"), dims="topic")
-    c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="doc")
+    r = Gamma("r", *r_prior, dims="topic")
+    c = Gamma("c", *c_prior, dims="doc")
     u = Gamma("u", r, 1.0, dims=("doc", "topic"))
     theta = Gamma("theta", u[text], c[text], dims=("place", "topic"))
-    eta = check_positive_number(eta, "eta")
     phi = Dirichlet("phi", eta, over=("shift", "term"), dims="topic")
     return Network(Poisson("x", phi @ theta[window], dims=("position", "term")), sizes=sizes)
 
 
+@validated
 def phrase_windows(
-    texts: Iterable[Sequence[int]], phrase: int = 3, terms: int | None = None
+    texts: Iterable[Sequence[int]], phrase: Width = 3, terms: int | None = None
 ) -> dict[str, Any]:
     """The data of `cpgbn`: texts, as the numbers of their words in order, one after another.
 
@@ -57,7 +56,7 @@ def phrase_windows(
     words = [_word_numbers(text) for text in texts] if np.iterable(texts) else []
     if not words:
         raise DataError("texts: give the numbers of the words of at least one")
-    phrase, every = check_one_width(phrase, "phrase"), np.concatenate(words)
+    every = np.concatenate(words)
     lengths = np.array([each.size for each in words])
     doc = np.repeat(np.arange(lengths.size), lengths)
     first = np.arange(every.size) + doc * (phrase - 1)  # each text has so many places more

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Self, Shift
 from pgbn.nodes.expression import Constant, Expression
 from pgbn.zoo import layers
-from pgbn.zoo.arguments import (
-    Prior,
-    check_positive_number,
-    check_prior,
-    check_widths,
-    observe,
-    per_layer,
-)
-
-__all__ = ["deep_pgds"]
+from pgbn.zoo.arguments import Positive, Prior, Widths, observe, per_layer
 
 
+@validated
 def deep_pgds(
-    widths: Sequence[int],
+    widths: Widths,
     eta: float | Sequence[float] = 0.1,
-    epsilon: float = 0.1,
-    tau: float = 1.0,
-    gamma0: float = 50.0,
+    epsilon: Positive = 0.1,
+    tau: Positive = 1.0,
+    gamma0: Positive = 50.0,
     beta_prior: Prior = (0.1, 0.1),
     delta_prior: Prior = (0.1, 0.1),
     link: str = "poisson",
@@ -39,11 +32,10 @@ def deep_pgds(
 
     Reference: Guo, Chen, Zhang & Zhou, Deep Poisson gamma dynamical systems, NeurIPS 2018.
     """
-    sizes = {layers.topic(t): width for t, width in enumerate(check_widths(widths), 1)}
-    tau, depth = check_positive_number(tau, "tau"), len(sizes)
-    etas, epsilon = per_layer(eta, depth, "eta"), check_positive_number(epsilon, "epsilon")
-    mass = check_positive_number(gamma0, "gamma0") / sizes[layers.topic(depth)]
-    beta = Gamma("beta", *check_prior(beta_prior, "beta_prior"))
+    sizes = {layers.topic(t): width for t, width in enumerate(widths, 1)}
+    depth, etas = len(sizes), per_layer(eta, len(sizes), "eta")
+    mass = gamma0 / sizes[layers.topic(depth)]
+    beta = Gamma("beta", *beta_prior)
     nu = Gamma("nu", mass, beta, dims=layers.topic(depth))
     above: Expression | None = None
     for t in range(depth, 0, -1):
@@ -54,7 +46,7 @@ def deep_pgds(
         shape = tau * (lag if above is None else above + lag)
         theta = Gamma(layers.theta(t), shape, tau, dims=("time", topic))
         above = Dirichlet(layers.phi(t), etas[t - 1], over=below, dims=topic) @ theta
-    delta = Gamma("delta", *check_prior(delta_prior, "delta_prior"), dims="time")
+    delta = Gamma("delta", *delta_prior, dims="time")
     x = observe(layers.DATA, link, delta * above, ("time", "term"), layers.NOISE, (1.0, 1.0))
     before_sizes = {f"previous{t}": sizes[layers.topic(t)] for t in range(1, depth + 1)}
     return Network(x, sizes=sizes | before_sizes)

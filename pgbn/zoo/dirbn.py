@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma, Poisson
 from pgbn.zoo import layers
-from pgbn.zoo.arguments import Prior, check_positive_number, check_prior, check_widths
-
-__all__ = ["dirbn"]
+from pgbn.zoo.arguments import Positive, Prior, Widths
 
 NAMES = ("gamma0", "c0")
 
 
+@validated
 def dirbn(
-    widths: Sequence[int],
-    eta: float = 0.05,
+    widths: Widths,
+    eta: Positive = 0.05,
     c_prior: Prior = (1.0, 1.0),
     c0_prior: Prior = (1.0, 1.0),
     gamma0_prior: Prior = (1.0, 1.0),
@@ -36,17 +34,16 @@ def dirbn(
     NeurIPS 2018. Its program draws g, γ0, c0 and c before β, given the old β (and counts tables one
     customer too late): an order that is refused here.
     """
-    sizes = {layers.topic(t): width for t, width in enumerate(check_widths(widths), 1)}
-    eta, rates = check_positive_number(eta, "eta"), check_prior(c_prior, "c_prior")
-    base = check_prior(gamma0_prior, "gamma0_prior"), check_prior(c0_prior, "c0_prior")
+    sizes = {layers.topic(t): width for t, width in enumerate(widths, 1)}
+    base = gamma0_prior, c0_prior
     phi = Dirichlet(layers.phi(len(sizes)), eta, over="term", dims=layers.topic(len(sizes)))
     for t in range(len(sizes), 1, -1):
         topic, below = layers.topic(t), layers.topic(t - 1)
         gamma0, c0 = (Gamma(f"{name}_{t}", *prior) for name, prior in zip(NAMES, base, strict=True))
         g = Gamma(f"g{t}", gamma0 / sizes[topic], c0, dims=topic)
-        beta = Gamma(f"beta{t}", g, Gamma(f"c{t}", *rates), dims=(topic, below))
+        beta = Gamma(f"beta{t}", g, Gamma(f"c{t}", *c_prior), dims=(topic, below))
         phi = Dirichlet(layers.phi(t - 1), beta @ phi, over="term", dims=below)
-    r = Gamma("r", *check_prior(r_prior, "r_prior"), dims="topic1")
-    p = BetaOdds("p", *check_prior(p_prior, "p_prior"), dims="doc")
+    r = Gamma("r", *r_prior, dims="topic1")
+    p = BetaOdds("p", *p_prior, dims="doc")
     theta = Gamma("theta", r, p, dims=("doc", "topic1"))
     return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes=sizes)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Bernoulli, Beta, BetaOdds, Dirichlet, Gamma, LogitBernoulli, Normal, Poisson
 from pgbn.nodes.base import Latent
-from pgbn.zoo.arguments import Prior, check_positive_number, check_prior, check_widths
-
-__all__ = ["dpfa_sbn"]
+from pgbn.zoo.arguments import Positive, Prior, Widths
 
 
+@validated
 def dpfa_sbn(
-    widths: Sequence[int],
-    eta: float = 0.05,
+    widths: Widths,
+    eta: Positive = 0.05,
     pi_prior: Prior = (1.0, 1.0),
     w_prior: Prior = (1.0, 1.0),
     p_prior: Prior = (0.01, 0.01),
@@ -31,18 +29,18 @@ def dpfa_sbn(
     Reference: Gan, Chen, Henao, Carlson & Carin, Scalable deep Poisson factor analysis for topic
     modeling, ICML 2015.
     """
-    sizes = {"topic" if t == 1 else f"unit{t}": k for t, k in enumerate(check_widths(widths), 1)}
+    sizes = {"topic" if t == 1 else f"unit{t}": k for t, k in enumerate(widths, 1)}
     *lower, top = sizes
-    pi = Beta("pi", *check_prior(pi_prior, "pi_prior"), dims=top)
+    pi = Beta("pi", *pi_prior, dims=top)
     h: Latent = Bernoulli(f"h{len(sizes)}", pi, dims=("doc", top))
     for t, dim in reversed(list(enumerate(lower, 1))):
-        tau = Gamma(f"tau{t}", *check_prior(w_prior, "w_prior"))
+        tau = Gamma(f"tau{t}", *w_prior)
         w = Normal(f"w{t}", 0.0, tau, dims=(dim, h.axes[1]))
         h = LogitBernoulli(f"h{t}", w @ h + Normal(f"b{t}", 0.0, tau, dims=dim), dims=("doc", dim))
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
+    gamma0 = Gamma("gamma0", *gamma0_prior)
+    c0 = Gamma("c0", *c0_prior)
     r = Gamma("r", gamma0 / sizes["topic"], c0, dims="topic")
-    p = BetaOdds("p", *check_prior(p_prior, "p_prior"), dims="doc")
+    p = BetaOdds("p", *p_prior, dims="doc")
     theta = Gamma("theta", r * h, p, dims=("doc", "topic"))
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
     return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes=sizes)

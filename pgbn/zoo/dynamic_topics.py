@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Categories, Dirichlet, Gamma, Poisson, Self, Shift
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["dynamic_topics"]
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
+@validated
 def dynamic_topics(
-    width: int,
-    eta: float = 0.1,
+    width: Width,
+    eta: Positive = 0.1,
     kappa_prior: Prior = (1.0, 0.01),
     r_prior: Prior = (1.0, 1.0),
     p_prior: Prior = (0.01, 0.01),
@@ -30,12 +30,11 @@ def dynamic_topics(
     Reference: the chain of Dirichlets is that of Iwata, Watanabe, Yamada & Ueda, Topic tracking
     model for analyzing consumer purchase behavior, IJCAI 2009; here it is drawn, not estimated.
     """
-    check_one_width(width)
-    kappa = Gamma("kappa", *check_prior(kappa_prior, "kappa_prior"), dims="topic")
-    walk = Shift(kappa * Self(), along="time", initial=check_positive_number(eta, "eta"))
+    kappa = Gamma("kappa", *kappa_prior, dims="topic")
+    walk = Shift(kappa * Self(), along="time", initial=eta)
     phi = Dirichlet("phi", walk, over="term", dims=("time", "topic"))
-    r = Gamma("r", *check_prior(r_prior, "r_prior"), dims="topic")
-    p = BetaOdds("p", *check_prior(p_prior, "p_prior"), dims="doc")
+    r = Gamma("r", *r_prior, dims="topic")
+    p = BetaOdds("p", *p_prior, dims="doc")
     theta = Gamma("theta", r, p, dims=("doc", "topic"))
     written = Categories("period", dims="doc", of="time", values=period)
     return Network(Poisson("x", phi[written] @ theta, dims=("doc", "term")), sizes={"topic": width})

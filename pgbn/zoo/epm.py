@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pgbn.checks import check_flag
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import BernoulliPoisson, Gamma, Poisson, distinct
-from pgbn.zoo.arguments import Prior, check_one_width, check_prior
-
-__all__ = ["epm"]
+from pgbn.zoo.arguments import Flag, Prior, Width
 
 
+@validated
 def epm(
-    width: int,
-    weighted: bool = False,
+    width: Width,
+    weighted: Flag = False,
     a_prior: Prior = (0.01, 0.01),
     c_prior: Prior = (1.0, 1.0),
     c0_prior: Prior = (1.0, 1.0),
@@ -28,14 +27,13 @@ def epm(
     Reference: Zhou, Infinite edge partition models for overlapping community detection and link
     prediction, AISTATS 2015.
     """
-    check_one_width(width)
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
+    gamma0 = Gamma("gamma0", *gamma0_prior)
+    c0 = Gamma("c0", *c0_prior)
     r = Gamma("r", gamma0 / width, c0, dims="community")
-    a = Gamma("a", *check_prior(a_prior, "a_prior"), dims="vertex")
-    c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="vertex")
+    a = Gamma("a", *a_prior, dims="vertex")
+    c = Gamma("c", *c_prior, dims="vertex")
     phi = Gamma("phi", a, c, dims=("vertex", "community"))
     both = phi.rename(vertex="i") * phi.rename(vertex="j")
-    link = Poisson if check_flag("weighted", weighted) else BernoulliPoisson
+    link = Poisson if weighted else BernoulliPoisson
     x = link("x", distinct(r @ both, "i", "j"), dims=("i", "j"))
     return Network(x, sizes={"community": width})

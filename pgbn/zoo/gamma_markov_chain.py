@@ -6,8 +6,6 @@ from pgbn.network.network import Network
 from pgbn.zoo.arguments import Prior
 from pgbn.zoo.gp_dpfa import gp_dpfa
 
-__all__ = ["gamma_markov_chain"]
-
 
 def gamma_markov_chain(
     width: int,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Bernoulli, Beta, BetaOdds, Dirichlet, Gamma, Poisson
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["gated_pfa"]
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
+@validated
 def gated_pfa(
-    width: int,
-    eta: float = 0.05,
+    width: Width,
+    eta: Positive = 0.05,
     pi_prior: Prior = (1.0, 1.0),
     p_prior: Prior = (0.01, 0.01),
     c0_prior: Prior = (1.0, 1.0),
@@ -26,13 +26,12 @@ def gated_pfa(
     Reference: Gan, Chen, Henao, Carlson & Carin, Scalable deep Poisson factor analysis for topic
     modeling, ICML 2015; here with independent gates instead of a sigmoid belief network above.
     """
-    check_one_width(width)
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
+    gamma0 = Gamma("gamma0", *gamma0_prior)
+    c0 = Gamma("c0", *c0_prior)
     r = Gamma("r", gamma0 / width, c0, dims="topic")
-    pi = Beta("pi", *check_prior(pi_prior, "pi_prior"), dims="topic")
+    pi = Beta("pi", *pi_prior, dims="topic")
     h = Bernoulli("h", pi, dims=("doc", "topic"))
-    p = BetaOdds("p", *check_prior(p_prior, "p_prior"), dims="doc")
+    p = BetaOdds("p", *p_prior, dims="doc")
     theta = Gamma("theta", r * h, p, dims=("doc", "topic"))
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
     return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": width})

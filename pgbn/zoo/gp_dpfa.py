@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Self, Shift
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior, observe
-
-__all__ = ["gp_dpfa"]
+from pgbn.zoo.arguments import Positive, Prior, Width, observe
 
 
+@validated
 def gp_dpfa(
-    width: int,
-    eta: float = 0.05,
+    width: Width,
+    eta: Positive = 0.05,
     c_prior: Prior = (1.0, 1.0),
     a1_prior: Prior = (1.0, 1.0),
     c0_prior: Prior = (1.0, 1.0),
@@ -28,13 +28,12 @@ def gp_dpfa(
     Reference: Acharya, Ghosh & Zhou, Nonparametric Bayesian factor analysis for dynamic count
     matrices, AISTATS 2015.
     """
-    check_one_width(width)
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
+    gamma0 = Gamma("gamma0", *gamma0_prior)
+    c0 = Gamma("c0", *c0_prior)
     weight = Gamma("lambda", gamma0 / width, c0, dims="topic")
-    a1 = Gamma("a1", *check_prior(a1_prior, "a1_prior"))
-    c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="time")
+    a1 = Gamma("a1", *a1_prior)
+    c = Gamma("c", *c_prior, dims="time")
     theta = Gamma("theta", Shift(Self(), along="time", initial=a1), c, dims=("time", "topic"))
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
     rate, dims = phi @ (weight * theta), ("time", "term")
     return Network(observe("x", link, rate, dims, "noise", (1.0, 1.0)), sizes={"topic": width})

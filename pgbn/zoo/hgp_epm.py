@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pgbn.checks import check_flag
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import BernoulliPoisson, Gamma, Mix, Poisson, distinct
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["hgp_epm"]
+from pgbn.zoo.arguments import Flag, PositiveOrPrior, Prior, Width
 
 
+@validated
 def hgp_epm(
-    width: int,
-    weighted: bool = False,
-    gamma0: float | Prior = 1.0,
+    width: Width,
+    weighted: Flag = False,
+    gamma0: PositiveOrPrior = 1.0,
     a_prior: Prior = (0.01, 0.01),
     c_prior: Prior = (1.0, 1.0),
     xi_prior: Prior = (0.01, 0.01),
@@ -33,26 +32,21 @@ def hgp_epm(
     Reference: Zhou, Infinite edge partition models for overlapping community detection and link
     prediction, AISTATS 2015.
     """
-    check_one_width(width)
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
-    mass: Gamma | float
-    if isinstance(gamma0, tuple | list):
-        mass = Gamma("gamma0", *check_prior(gamma0, "gamma0"), update="slice")
-    else:
-        mass = check_positive_number(gamma0, "gamma0")
+    c0 = Gamma("c0", *c0_prior)
+    mass = Gamma("gamma0", *gamma0, update="slice") if isinstance(gamma0, tuple) else gamma0
     r = Gamma("r", mass / width, c0, dims="community")
-    xi = Gamma("xi", *check_prior(xi_prior, "xi_prior"))
-    beta = Gamma("beta", *check_prior(beta_prior, "beta_prior"))
+    xi = Gamma("xi", *xi_prior)
+    beta = Gamma("beta", *beta_prior)
     within = Gamma("within", xi * r, beta, dims="community")
     pairs = distinct(r * r.rename(community="other"), "community", "other")
     between = Gamma("between", pairs, beta, dims=("community", "other"))
-    a = Gamma("a", *check_prior(a_prior, "a_prior"), dims="vertex")
-    c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="vertex")
+    a = Gamma("a", *a_prior, dims="vertex")
+    c = Gamma("c", *c_prior, dims="vertex")
     phi = Gamma("phi", a, c, dims=("vertex", "community"))
     i, j = phi.rename(vertex="i"), phi.rename(vertex="j")
     ways = i * j.rename(community="other") + i.rename(community="other") * j
     over = ("community", "other")
     rate = within @ (i * j) + Mix(factors=(between, ways), over=over)
-    link = Poisson if check_flag("weighted", weighted) else BernoulliPoisson
+    link = Poisson if weighted else BernoulliPoisson
     x = link("x", distinct(rate, "i", "j"), dims=("i", "j"))
     return Network(x, sizes={"community": width})

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Categorical, Dirichlet, Gamma, Poisson, Self, Shift
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["hidden_markov"]
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
+@validated
 def hidden_markov(
-    states: int, alpha: float = 1.0, move_alpha: float = 1.0, rate_prior: Prior = (1.0, 1.0)
+    states: Width, alpha: Positive = 1.0, move_alpha: Positive = 1.0, rate_prior: Prior = (1.0, 1.0)
 ) -> Network:
     """x_tv ~ Pois(λ_kv) with k = z_t, z_t ~ Cat(P_l) with l = z_{t−1}, z_1 ~ Cat(π).
 
@@ -20,12 +20,10 @@ def hidden_markov(
     Reference: Zucchini & MacDonald, Hidden Markov models for time series, 2009; the sampler: Chib,
     Calculating posterior distributions and modal estimates in Markov mixture models, 1996.
     """
-    check_one_width(states, "states")
-    first = Dirichlet("first", check_positive_number(alpha, "alpha"), over="state")
-    beta = check_positive_number(move_alpha, "move_alpha")
-    move = Dirichlet("move", beta, over="state", dims="previous")
+    first = Dirichlet("first", alpha, over="state")
+    move = Dirichlet("move", move_alpha, over="state", dims="previous")
     chain = Shift(move @ Self(state="previous"), along="time", initial=first)
     z = Categorical("z", chain, over="state", dims="time")
-    rate = Gamma("rate", *check_prior(rate_prior, "rate_prior"), dims=("state", "term"))
+    rate = Gamma("rate", *rate_prior, dims=("state", "term"))
     sizes = {"state": states, "previous": states}
     return Network(Poisson("x", z @ rate, dims=("time", "term")), sizes=sizes)

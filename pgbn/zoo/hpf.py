@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Gamma, Poisson
 from pgbn.nodes.expression import Constant, Expression
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["hpf"]
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
+@validated
 def hpf(
-    width: int,
-    shape: float = 0.3,
+    width: Width,
+    shape: Positive = 0.3,
     activity_prior: Prior = (0.3, 0.3),
     popularity_prior: Prior = (0.3, 0.3),
     size_factors: Any = None,
@@ -28,12 +28,12 @@ def hpf(
 
     References: Gopalan, Hofman & Blei, UAI 2015; Levitin et al., scHPF, 2019.
     """
-    a = check_positive_number(shape, "shape")
-    xi = Gamma("xi", *check_prior(activity_prior, "activity_prior"), dims="user")
-    eta = Gamma("eta", *check_prior(popularity_prior, "popularity_prior"), dims="item")
+    a = shape
+    xi = Gamma("xi", *activity_prior, dims="user")
+    eta = Gamma("eta", *popularity_prior, dims="item")
     theta = Gamma("theta", a, xi, dims=("user", "factor"))
     rate: Expression = theta @ Gamma("beta", a, eta, dims=("item", "factor"))
     if size_factors is not None:
         rate = Constant(value=size_factors, dims="user") * rate
     y = Poisson("y", rate, dims=("user", "item"))
-    return Network(y, sizes={"factor": check_one_width(width)})
+    return Network(y, sizes={"factor": width})

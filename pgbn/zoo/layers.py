@@ -8,23 +8,6 @@ states by them. They are also keys of random streams: a name that changes change
 
 from __future__ import annotations
 
-__all__ = [
-    "DATA",
-    "DOCUMENT",
-    "FIRST_RATE",
-    "GAMMA0",
-    "NOISE",
-    "TERM",
-    "TOP_RATE",
-    "TOP_SHAPE",
-    "of_modality",
-    "phi",
-    "plain_rate",
-    "rate",
-    "theta",
-    "topic",
-]
-
 DATA = "x"
 TOP_SHAPE = "r"  # the shapes of the top layer, r_k ~ Gam(γ0/K, c0)
 GAMMA0 = "gamma0"

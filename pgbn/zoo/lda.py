@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Multinomial
-from pgbn.zoo.arguments import (
-    Prior,
-    check_one_width,
-    check_positive_number,
-    check_prior,
-    check_total,
-)
-
-__all__ = ["hdp_lda", "lda"]
+from pgbn.zoo.arguments import Positive, Prior, Total, Width
 
 
-def lda(width: int, alpha: float | None = None, eta: float = 0.1, total: Any = None) -> Network:
+@validated
+def lda(
+    width: Width, alpha: Positive | None = None, eta: Positive = 0.1, total: Total = None
+) -> Network:
     """x_j ~ Mult(N_j, Φθ_j), θ_j ~ Dir(α), φ_k ~ Dir(η); α = 50/K if left out.
 
     Nodes: x, phi, theta. ``total`` gives the length N_j of generated documents (a number, or one
@@ -26,20 +20,20 @@ def lda(width: int, alpha: float | None = None, eta: float = 0.1, total: Any = N
     References: Blei, Ng & Jordan, JMLR 3, 2003; the defaults are those of Griffiths & Steyvers,
     PNAS 101, 2004.
     """
-    check_one_width(width)
-    each = 50 / width if alpha is None else check_positive_number(alpha, "alpha")
+    each = 50 / width if alpha is None else alpha
     theta = Dirichlet("theta", each, over="topic", dims="doc")
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
-    x = Multinomial("x", phi @ theta, over="term", dims="doc", total=check_total(total))
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
+    x = Multinomial("x", phi @ theta, over="term", dims="doc", total=total)
     return Network(x, sizes={"topic": width})
 
 
+@validated
 def hdp_lda(
-    width: int,
+    width: Width,
     alpha_prior: Prior = (1.0, 1.0),
     gamma0_prior: Prior = (1.0, 0.1),
-    eta: float = 0.5,
-    total: Any = None,
+    eta: Positive = 0.5,
+    total: Total = None,
 ) -> Network:
     """x_j ~ Mult(N_j, Φθ_j), θ_j ~ Dir(απ), π ~ Dir(γ0/K), φ_k ~ Dir(η); α, γ0 ~ Gam.
 
@@ -49,11 +43,10 @@ def hdp_lda(
     Reference: Teh, Jordan, Beal & Blei, Hierarchical Dirichlet processes, JASA 101, 2006, whose
     priors are the defaults.
     """
-    check_one_width(width)
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
+    gamma0 = Gamma("gamma0", *gamma0_prior)
     pi = Dirichlet("pi", gamma0 / width, over="topic")
-    alpha = Gamma("alpha", *check_prior(alpha_prior, "alpha_prior"))
+    alpha = Gamma("alpha", *alpha_prior)
     theta = Dirichlet("theta", alpha * pi, over="topic", dims="doc")
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
-    x = Multinomial("x", phi @ theta, over="term", dims="doc", total=check_total(total))
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
+    x = Multinomial("x", phi @ theta, over="term", dims="doc", total=total)
     return Network(x, sizes={"topic": width})

@@ -21,17 +21,6 @@ from pgbn.nodes.base import Latent, Observed
 from pgbn.nodes.expression import Constant, Expression
 from pgbn.nodes.rules.registry import find_evidence, find_link, load_plugins
 
-__all__ = [
-    "COUNTS",
-    "REALS",
-    "Link",
-    "describe_links",
-    "get_link",
-    "link_names",
-    "register_link",
-    "suitable_link",
-]
-
 Array = NDArray[Any]
 
 

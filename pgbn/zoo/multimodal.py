@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma
 from pgbn.nodes.expression import Expression
 from pgbn.zoo import layers
-from pgbn.zoo.arguments import (
-    Prior,
-    check_modalities,
-    check_prior,
-    check_widths,
-    observe,
-    per_layer,
-)
-
-__all__ = ["multimodal"]
+from pgbn.zoo.arguments import Modalities, Prior, Widths, observe, per_layer
 
 
+@validated
 def multimodal(
-    widths: Sequence[int],
-    modalities: Mapping[str, str],
+    widths: Widths,
+    modalities: Modalities,
     eta: float | Sequence[float] = 0.05,
     c_prior: Prior = (1.0, 1.0),
     c0_prior: Prior = (1.0, 1.0),
@@ -39,21 +32,20 @@ def multimodal(
 
     Reference: Wang, Chen & Zhou, Multimodal Poisson gamma belief network, AAAI 2018.
     """
-    sizes = {layers.topic(t): width for t, width in enumerate(check_widths(widths), 1)}
-    links = check_modalities(modalities)
+    sizes = {layers.topic(t): width for t, width in enumerate(widths, 1)}
     depth, etas = len(sizes), per_layer(eta, len(sizes), "eta")
-    gamma0 = Gamma(layers.GAMMA0, *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma(layers.TOP_RATE, *check_prior(c0_prior, "c0_prior"))
+    gamma0 = Gamma(layers.GAMMA0, *gamma0_prior)
+    c0 = Gamma(layers.TOP_RATE, *c0_prior)
     top = layers.topic(depth)
     shape: Expression = Gamma(layers.TOP_SHAPE, gamma0 / sizes[top], c0, dims=top)
     for t in range(depth, 0, -1):
         topic, below = layers.topic(t), layers.topic(t - 1)
-        c = Gamma(layers.plain_rate(t + 1), *check_prior(c_prior, "c_prior"), dims="doc")
+        c = Gamma(layers.plain_rate(t + 1), *c_prior, dims="doc")
         theta = Gamma(layers.theta(t), shape, c, dims=("doc", topic))
         if t > 1:
             shape = Dirichlet(layers.phi(t), etas[t - 1], over=below, dims=topic) @ theta
     data = []
-    for name, link in links.items():
+    for name, link in modalities.items():
         term, noise = (layers.of_modality(each, name) for each in (layers.TERM, layers.NOISE))
         phi = Dirichlet(layers.of_modality(layers.phi(1), name), etas[0], over=term, dims=topic)
         data.append(observe(name, link, phi @ theta, ("doc", term), noise, noise_prior))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma, Poisson
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["nbfa"]
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
+@validated
 def nbfa(
-    width: int,
-    eta: float = 0.05,
+    width: Width,
+    eta: Positive = 0.05,
     p_prior: Prior = (0.01, 0.01),
     c_prior: Prior = (1.0, 1.0),
     c0_prior: Prior = (1.0, 1.0),
@@ -26,13 +26,12 @@ def nbfa(
     Reference: Zhou, Nonparametric Bayesian negative binomial factor analysis, Bayesian Analysis
     13, 2018.
     """
-    check_one_width(width)
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma("c0", *check_prior(c0_prior, "c0_prior"))
+    gamma0 = Gamma("gamma0", *gamma0_prior)
+    c0 = Gamma("c0", *c0_prior)
     r = Gamma("r", gamma0 / width, c0, dims="topic")
-    c = Gamma("c", *check_prior(c_prior, "c_prior"), dims="doc")
+    c = Gamma("c", *c_prior, dims="doc")
     theta = Gamma("theta", r, c, dims=("doc", "topic"))
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
-    p = BetaOdds("p", *check_prior(p_prior, "p_prior"), dims="doc")
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
+    p = BetaOdds("p", *p_prior, dims="doc")
     lam = Gamma("lam", phi @ theta, p, dims=("doc", "term"))
     return Network(Poisson("x", lam, dims=("doc", "term")), sizes={"topic": width})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgbn.checks import validated
 from pgbn.errors import NetworkError
 from pgbn.network.network import Network
 from pgbn.network.reads import counts_name
@@ -11,21 +12,12 @@ from pgbn.nodes import BetaOdds, Dirichlet, Gamma
 from pgbn.nodes.base import Latent
 from pgbn.nodes.expression import Expression
 from pgbn.zoo import layers
-from pgbn.zoo.arguments import (
-    Prior,
-    check_one_width,
-    check_positive_number,
-    check_prior,
-    check_widths,
-    observe,
-    per_layer,
-)
-
-__all__ = ["pfa", "pgbn"]
+from pgbn.zoo.arguments import Positive, Prior, Width, Widths, observe, per_layer
 
 
+@validated
 def pgbn(
-    widths: Sequence[int],
+    widths: Widths,
     eta: float | Sequence[float] = 0.05,
     p_prior: Prior = (0.01, 0.01),
     c_prior: Prior = (1.0, 1.0),
@@ -48,11 +40,10 @@ def pgbn(
     """
     if not isinstance(order, str) or order not in ("derived", "paper"):
         raise NetworkError(f"order={order!r}: must be 'derived' or 'paper'")
-    sizes = {layers.topic(t): width for t, width in enumerate(check_widths(widths), 1)}
+    sizes = {layers.topic(t): width for t, width in enumerate(widths, 1)}
     depth, etas = len(sizes), per_layer(eta, len(sizes), "eta")
-    p_prior, c_prior = check_prior(p_prior, "p_prior"), check_prior(c_prior, "c_prior")
-    gamma0 = Gamma(layers.GAMMA0, *check_prior(gamma0_prior, "gamma0_prior"))
-    c0 = Gamma(layers.TOP_RATE, *check_prior(c0_prior, "c0_prior"))
+    gamma0 = Gamma(layers.GAMMA0, *gamma0_prior)
+    c0 = Gamma(layers.TOP_RATE, *c0_prior)
     top = layers.topic(depth)
     shape: Expression = Gamma(layers.TOP_SHAPE, gamma0 / sizes[top], c0, dims=top)
     for t in range(depth, 0, -1):
@@ -79,9 +70,10 @@ def _algorithm_1(network: Network, depth: int) -> list[str]:
     return steps + [layers.theta(t) for t in range(depth, 0, -1)]
 
 
+@validated
 def pfa(
-    width: int,
-    eta: float = 0.05,
+    width: Width,
+    eta: Positive = 0.05,
     p_prior: Prior = (0.01, 0.01),
     c0_prior: Prior = (1.0, 1.0),
     gamma0_prior: Prior = (0.01, 0.01),
@@ -95,6 +87,5 @@ def pfa(
 
     Reference: Zhou & Carin, Negative binomial process count and mixture modeling, TPAMI 2015.
     """
-    check_one_width(width)
-    return pgbn([width], check_positive_number(eta, "eta"), p_prior, c0_prior=c0_prior,
+    return pgbn([width], eta, p_prior, c0_prior=c0_prior,
                 gamma0_prior=gamma0_prior, link=link, noise_prior=noise_prior)  # fmt: skip

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Categorical, Dirichlet, Gamma, Poisson
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["poisson_mixture"]
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
-def poisson_mixture(components: int, alpha: float = 1.0, rate_prior: Prior = (1.0, 1.0)) -> Network:
+@validated
+def poisson_mixture(
+    components: Width, alpha: Positive = 1.0, rate_prior: Prior = (1.0, 1.0)
+) -> Network:
     """x_jv ~ Pois(λ_kv) with k = z_j, z_j ~ Cat(π), π ~ Dir(α, …, α), λ_kv ~ Gam.
 
     Every row belongs to one component; P(z_j = k | −) ∝ π_k Π_v Pois(x_jv; λ_kv). The defaults are
@@ -18,8 +20,7 @@ def poisson_mixture(components: int, alpha: float = 1.0, rate_prior: Prior = (1.
     Reference: McLachlan & Peel, Finite mixture models, 2000; the sampler: Diebolt & Robert,
     Estimation of finite mixture distributions through Bayesian sampling, JRSS B 1994.
     """
-    check_one_width(components, "components")
-    pi = Dirichlet("pi", check_positive_number(alpha, "alpha"), over="component")
+    pi = Dirichlet("pi", alpha, over="component")
     z = Categorical("z", pi, over="component", dims="doc")
-    rate = Gamma("rate", *check_prior(rate_prior, "rate_prior"), dims=("component", "term"))
+    rate = Gamma("rate", *rate_prior, dims=("component", "term"))
     return Network(Poisson("x", z @ rate, dims=("doc", "term")), sizes={"component": components})

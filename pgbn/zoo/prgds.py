@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from pgbn.checks import is_finite_number
+from pgbn.checks import is_finite_number, validated
 from pgbn.errors import NetworkError
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Poisson, RandomisedGamma, Self, Shift
-from pgbn.zoo.arguments import Prior, check_one_width, check_positive_number, check_prior
-
-__all__ = ["prgds"]
+from pgbn.zoo.arguments import Positive, PositiveOrPrior, Prior, Width
 
 
+@validated
 def prgds(
-    width: int,
+    width: Width,
     offset: float = 0.0,
-    eta: float = 0.1,
-    epsilon: float = 1.0,
-    tau: float | Prior = 1.0,
+    eta: Positive = 0.1,
+    epsilon: Positive = 1.0,
+    tau: PositiveOrPrior = 1.0,
     gamma0_prior: Prior = (10.0, 10.0),
     delta_prior: Prior = (0.1, 0.1),
 ) -> Network:
@@ -34,20 +33,15 @@ def prgds(
     Reference: Schein, Linderman, Zhou, Blei & Wallach, Poisson-randomized gamma dynamical systems,
     NeurIPS 2019.
     """
-    check_one_width(width)
-    scale: Gamma | float
-    if isinstance(tau, tuple | list):
-        scale = Gamma("tau", *check_prior(tau, "tau"), update="slice")
-    else:
-        scale = check_positive_number(tau, "tau")
-    gamma0 = Gamma("gamma0", *check_prior(gamma0_prior, "gamma0_prior"))
+    scale = Gamma("tau", *tau, update="slice") if isinstance(tau, tuple) else tau
+    gamma0 = Gamma("gamma0", *gamma0_prior)
     if not is_finite_number(offset) or offset < 0:
         raise NetworkError(f"offset={offset!r:.60}: must be a number of at least 0")
     nu = RandomisedGamma("nu", gamma0 / width, 1.0, offset=offset / width, dims="topic")
-    pi = Dirichlet("pi", check_positive_number(epsilon, "epsilon"), over="topic", dims="previous")
+    pi = Dirichlet("pi", epsilon, over="topic", dims="previous")
     walk = Shift(pi @ Self(topic="previous"), along="time", initial=nu)
     theta = RandomisedGamma("theta", scale * walk, scale, offset=offset, dims=("time", "topic"))
-    delta = Gamma("delta", *check_prior(delta_prior, "delta_prior"), dims="time")
-    phi = Dirichlet("phi", check_positive_number(eta, "eta"), over="term", dims="topic")
+    delta = Gamma("delta", *delta_prior, dims="time")
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
     x = Poisson("x", delta * (phi @ (nu * theta)), dims=("time", "term"))
     return Network(x, sizes={"topic": width})

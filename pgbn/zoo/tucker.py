@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from pgbn.checks import validated
 from pgbn.network.network import Network
 from pgbn.nodes import Gamma, Mix, Poisson
-from pgbn.zoo.arguments import Prior, check_mode_widths, check_positive_number, check_prior
-
-__all__ = ["tucker"]
+from pgbn.zoo.arguments import ModeWidths, Positive, Prior
 
 
+@validated
 def tucker(
-    widths: Mapping[str, int],
-    alpha: float = 0.1,
+    widths: ModeWidths,
+    alpha: Positive = 0.1,
     beta_prior: Prior = (1.0, 1.0),
     core_prior: Prior = (0.1, 1.0),
 ) -> Network:
@@ -26,14 +24,12 @@ def tucker(
 
     Reference: Schein, Zhou, Blei & Wallach, Bayesian Poisson Tucker decomposition, ICML 2016.
     """
-    sizes = check_mode_widths(widths)
-    shape, prior = check_positive_number(alpha, "alpha"), check_prior(beta_prior, "beta_prior")
-    own = {mode: f"{mode}_community" for mode in sizes}
-    core = Gamma("lambda", *check_prior(core_prior, "core_prior"), dims=tuple(own.values()))
+    own = {mode: f"{mode}_community" for mode in widths}
+    core = Gamma("lambda", *core_prior, dims=tuple(own.values()))
     thetas = [
-        Gamma(f"theta_{mode}", shape, Gamma(f"beta_{mode}", *prior), dims=(mode, own[mode]))
-        for mode in sizes
+        Gamma(f"theta_{mode}", alpha, Gamma(f"beta_{mode}", *beta_prior), dims=(mode, own[mode]))
+        for mode in widths
     ]
     rate = Mix(factors=(core, *thetas), over=tuple(own.values()))
-    y = Poisson("y", rate, dims=tuple(sizes))
-    return Network(y, sizes={own[mode]: width for mode, width in sizes.items()})
+    y = Poisson("y", rate, dims=tuple(widths))
+    return Network(y, sizes={own[mode]: width for mode, width in widths.items()})

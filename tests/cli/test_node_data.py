@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pgbn.cli.node_data import data_labels, files_of, in_run_order, read_labels, read_nodes
+from pgbn.cli.sampling import data_labels, files_of, in_run_order, read_labels, read_nodes
 from pgbn.errors import DataError, PgbnWarning
-from pgbn.storage.number_files import Numbers
+from pgbn.storage.tables import Numbers
 from tests.helpers.small_networks import words_and_sizes
 
 

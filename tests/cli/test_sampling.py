@@ -189,7 +189,7 @@ def test_wrong_options_of_sample(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     """They are told before the data are read."""
-    monkeypatch.setattr("pgbn.cli.node_data.read_numbers", lambda *_, **__: pytest.fail("read"))
+    monkeypatch.setattr("pgbn.cli.sampling.read_numbers", lambda *_, **__: pytest.fail("read"))
     begin = ["sample", str(here / "net.json"), str(here / "x.mtx"), "-o", str(tmp_path / "r")]
     assert run([*begin, *words.split()]) == 2
     assert option in capsys.readouterr().err
@@ -204,7 +204,7 @@ def test_wrong_options_of_infer(
     here: Path, words: str, option: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("pgbn.cli.node_data.read_numbers", lambda *_, **__: pytest.fail("read"))
+    monkeypatch.setattr("pgbn.cli.sampling.read_numbers", lambda *_, **__: pytest.fail("read"))
     assert run(["infer", str(here / "run"), str(here / "x.mtx"), *words.split()]) == 2
     assert option in capsys.readouterr().err
 

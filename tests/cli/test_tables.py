@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("typer")
-from pgbn.cli.tables import print_table, save_table
+from pgbn.cli.models import print_table, save_table
 
 TABLE = np.array([[1.0, 2.5], [1 / 3, np.nan]])
 

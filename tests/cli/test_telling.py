@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 from pgbn.cli.models import open_model
-from pgbn.cli.telling import foretell, hierarchy
+from pgbn.cli.train import foretell, hierarchy
 from pgbn.evaluation import topics
 from pgbn.training.settings import Settings
 

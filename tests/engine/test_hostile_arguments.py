@@ -39,6 +39,10 @@ WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
     "ordered pairs": lambda a: pgbn.distinct(pgbn.Gamma("g", 1, 1, dims="i"), "i", "j", ordered=a),
     "name of a node": lambda a: pgbn.Gamma(a, 1.0, 1.0),
     "prune": lambda a: pgbn.prune(NETWORK, {}, a, [0]),
+    "rows of append": lambda a: NETWORK.chain({"x": X}, threads=1).append({"x": X}, rows=a),
+    "network of replicates": lambda a: pgbn.Chain.replicated(a, {}, 2),
+    "indent of JSON": lambda a: NETWORK.to_json(indent=a),
+    "follow": lambda a: NETWORK.chain({"x": X}, threads=1).follow(a),
     "minutes of a run": lambda a: pgbn.resume("nowhere", minutes=a),
 }
 
@@ -79,12 +83,30 @@ def test_names_that_are_none() -> None:
             chain.redraw(odd, 1)
         with pytest.raises(pgbn.PgbnError, match="select: "):
             chain.select([odd])
+        with pytest.raises(pgbn.PgbnError, match="counts_of: "):
+            chain.counts_of([odd])
+    with pytest.raises(pgbn.PgbnError, match=r"names=0\.5: give a list"):
+        chain.counts_of(0.5)
+    for order in ("x", None, [1], pgbn.zoo.lda(2).schedule):
+        with pytest.raises(pgbn.PgbnError, match=r"follow: .*give a Schedule"):
+            chain.follow(order)
+    with pytest.raises(pgbn.PgbnError, match="network='x' is no"):
+        pgbn.Chain.replicated("x", {}, 2)
+    with pytest.raises(pgbn.PgbnError, match="indent=slice"):
+        NETWORK.to_json(indent=slice(None))
     with pytest.raises(pgbn.PgbnError, match="'theta1' is not observed"):
         chain.redraw("theta1", 1)
     with pytest.raises(pgbn.PgbnError, match="redraw: key='a'"):
         chain.redraw("x", "a")
     with pytest.raises(pgbn.PgbnError, match="refresh: names=3"):
         chain.refresh(3)
+
+
+def test_counts_of_one_node_and_steps_of_an_iterator() -> None:
+    chain = NETWORK.chain({"x": X}, threads=1)
+    chain.follow(iter(chain.schedule))
+    assert list(chain.sweep().counts_of("phi1")) == ["phi1"]
+    assert chain.counts_of("phi1")["phi1"].sum() == X.sum()
 
 
 @pytest.mark.parametrize("sweeps", [10**400, 1e300, [10**30]])

@@ -11,8 +11,8 @@ import pytest
 import pgbn
 from pgbn import Gamma, zoo
 from pgbn.engine import plan
-from pgbn.engine.fused.gamma_layers import LayerTables
 from pgbn.engine.plan import Counts, DataCounts, Draw, SlotCounts, Task
+from pgbn.engine.steps.gamma_layers import LayerTables
 from tests.helpers.small_data import corpus
 
 

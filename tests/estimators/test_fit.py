@@ -117,9 +117,9 @@ def test_all_cores() -> None:
 def test_fewer_layers_than_asked_for_are_told() -> None:
     model = PGBN(4, 3, eta=[0.05, 0.05, 0.1], warm_start=True, **FAST)
     told = r"depth=3, but the network has 1 layer: layer 1 has 4 ≤ 4 factors; .*min_width"
-    with pytest.warns(pgbn.PgbnWarning, match=told) as heard:
+    with pytest.warns(pgbn.PgbnWarning, match=told) as received:
         model.fit(X)
-    assert heard[0].filename == __file__
+    assert received[0].filename == __file__
     with pytest.raises(DataError, match=r"layers 1 to 1 \(training ended: layer 1 has 4 ≤ 4"):
         model.transform(X, layer=2)
     sweeps = model.n_iter_

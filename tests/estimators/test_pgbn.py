@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator, estimator_checks_gen
 import pgbn
 from pgbn import PFA, PGBN
 from pgbn.errors import DataError
-from pgbn.storage.codecs import decode, encode
+from pgbn.storage.archive import decode, encode
 
 FAST = {"burn_in": 15, "collect": 10, "transform_burn_in": 10, "transform_samples": 10}
 

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("sklearn")
 
 import pgbn
-from pgbn.estimators.verbose import Reporter
+from pgbn.estimators.pgbn import Reporter
 
 
 def test_a_line_is_one_line_and_commands_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from pgbn.evaluation import training_advice
-from pgbn.evaluation.advice import looks_like_noise, still_falling
-from pgbn.training.result import LayerwiseTraining
+from pgbn.evaluation.layer_quality import looks_like_noise, still_falling
 from pgbn.training.trained import TrainedNetwork
+from pgbn.training.training_result import LayerwiseTraining
 from tests.helpers.training import documents
 
 

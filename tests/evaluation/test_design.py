@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.design import design_matrix
+from pgbn.evaluation.effects import design_matrix
 from tests.evaluation.test_entries import Boxed
 
 COLUMNS = {"year": [1, 2, 3, 4], "kind": ["b", "a", "b", "c"], "treated": [True, False, True, True]}

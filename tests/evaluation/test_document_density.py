@@ -26,7 +26,7 @@ def test_score_by_blocks_is_the_mean_log_density(link, monkeypatch):
     rate = units @ network.phi[0]
     density = observed_node(link).log_density(data.toarray(), rate=rate, **slots)
     for cells in (24 * 7, 10**6):  # 7 documents at a time, and all at once
-        monkeypatch.setattr("pgbn.evaluation.document_density._CELLS", cells)
+        monkeypatch.setattr("pgbn.evaluation.perplexity._CELLS", cells)
         assert fitted.score(data) == pytest.approx(density.sum(axis=1).mean(), rel=1e-12)
         assert fitted.score(data.toarray()) == pytest.approx(fitted.score(data), rel=1e-12)
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.design import design_matrix
-from pgbn.evaluation.effects import EACH, compose
+from pgbn.evaluation.effects import EACH, compose, design_matrix
 
 STEP = np.arange(90) % 10 - 4.5
 YEAR = STEP + 2004.5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.entries import is_missing, plain_list
+from pgbn.evaluation.shares import is_missing, plain_list
 
 
 class Boxed(list):

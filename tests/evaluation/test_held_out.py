@@ -9,7 +9,7 @@ from scipy.stats import nbinom, poisson
 
 import pgbn as pg
 from pgbn.evaluation import HeldOut, HeldOutPerplexity, split_tokens
-from pgbn.evaluation.gamma_mixture import log_negative_binomials
+from pgbn.evaluation.held_out import log_negative_binomials
 from tests.helpers.refusals import check_refused
 
 rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import pytest
 
 import pgbn
 from pgbn import evaluation as ev
-from pgbn.evaluation.advice import looks_like_noise
+from pgbn.evaluation.layer_quality import looks_like_noise
 from tests.helpers.trained import model_of
 
 X = np.random.default_rng(0).poisson(1.0, (12, 5))

@@ -83,3 +83,10 @@ def test_a_network_that_was_grown_hands_over_its_draws() -> None:
     training = pg.train_layerwise({"x": FRAME}, 3, 1, family=lambda w: pg.zoo.pgbn(w), **settings)
     for each in (training, training.deepest):
         assert each.to_arviz()["posterior"]["phi1"].dims == ("chain", "draw", "topic1", "term")
+
+
+@pytest.mark.parametrize("argument", ["predict", "log_likelihood"])
+@pytest.mark.parametrize("value", [0.5, np.eye(2), [np.eye(2)], [3]])
+def test_what_is_no_name(argument: str, value: object) -> None:
+    with pytest.raises(pg.DataError, match=f"(?s){argument}=.*: give names of observed nodes"):
+        draws_of(pg.zoo.pfa(2)).to_arviz(**{argument: value})

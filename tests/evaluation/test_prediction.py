@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn as pg
-from pgbn.evaluation import prediction
+from pgbn.evaluation import log_likelihood
 from tests.helpers.models import sizes_of, zoo_models
 from tests.helpers.prediction import latent_only, sampled
 from tests.helpers.refusals import check_refused
@@ -71,7 +71,7 @@ def test_sparse_dense_and_statistics_are_one(monkeypatch) -> None:
     np.testing.assert_array_equal(dense[0], [each.toarray() for each in sparse[0]])
     zeros = draws.predict("x", seed=1, statistic=lambda x: (x == 0).mean())
     np.testing.assert_allclose(zeros, (dense == 0).mean(axis=(2, 3)))
-    monkeypatch.setattr(prediction, "SMALL", 100)
+    monkeypatch.setattr(log_likelihood, "SMALL", 100)
     with pytest.raises(pg.DataError, match="sparse=True"):
         draws.predict("x")
     np.testing.assert_array_equal(draws.predict("x", seed=1, sparse=False), dense)

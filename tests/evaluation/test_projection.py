@@ -13,8 +13,7 @@ from pgbn.evaluation import (
     topic_weights,
     topics,
 )
-from pgbn.evaluation.projection import usual_length
-from pgbn.evaluation.relevance import with_floor
+from pgbn.evaluation.projection import usual_length, with_floor
 from tests.helpers.trained import model_of
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.reduction import groups_for
+from pgbn.evaluation.projection import groups_for
 from pgbn.training.merging import merge_topics
 from tests.evaluation.test_layer_quality import three_topics
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.relevance import draw_of, rank_words, relevance_of, with_floor
+from pgbn.evaluation.projection import draw_of, rank_words, relevance_of, with_floor
 
 COMMON = np.array([0.09, 0.06, 0.05, 0.02, *[0.01] * 78])
 FLOOR = np.maximum(COMMON, 0.06)  # a tenth of all tokens is reached at the second word

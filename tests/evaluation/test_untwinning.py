@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from pgbn.evaluation.layer_quality import similar_topics
-from pgbn.evaluation.untwinning import merge_twins, without_twins
-from pgbn.training.result import LayerwiseTraining
+from pgbn.evaluation.layer_quality import merge_twins, similar_topics, without_twins
 from pgbn.training.trained import TrainedNetwork
+from pgbn.training.training_result import LayerwiseTraining
 
 
 def model(terms=120):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import pgbn as pg
-from pgbn.explain.links import link_lemma, link_lines
+from pgbn.explain.lemmas import LEMMAS
 from pgbn.explain.notation import Notation
-from pgbn.explain.statements import LEMMAS
+from pgbn.explain.steps import link_lemma, link_lines
 from pgbn.nodes.rules.registry import find_link
 
 LAYER = r"\sum_{k_1} \phi^{(1)}_{v k_1}\, \theta^{(1)}_{k_1 j}"

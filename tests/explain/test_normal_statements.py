@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgbn.explain.normal_statements import NORMAL_LEMMAS
-from pgbn.explain.statements import LEMMAS
+from pgbn.explain.lemmas import LEMMAS, NORMAL_LEMMAS
 
 
 def test_names_are_new_and_texts_whole() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pgbn.explain.notation import Notation
-from pgbn.explain.operands import (
+from pgbn.explain.notation import (
+    Notation,
     in_first_rows,
     in_later_rows,
     operand_formula,

@@ -10,10 +10,8 @@ import pytest
 
 import pgbn as pg
 from pgbn import testing
-from pgbn.engine.first_layer.choice import refusal
-from pgbn.engine.first_layer.marginal import plain_pattern
-from pgbn.engine.first_layer.pattern import find_patterns
-from pgbn.engine.first_layer.registry import automatic
+from pgbn.engine.first_layer.choice import automatic, refusal
+from pgbn.engine.first_layer.pattern import find_patterns, plain_pattern
 from tests.helpers import printed
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
 from tests.helpers.kernel_networks import SLICED, sizes_of
@@ -137,8 +135,8 @@ def test_a_wrong_equation_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other way round: the text is wrong, and the step is right."""
     from pgbn.explain import notation
 
-    right = notation.Notation.heard_exposure
-    monkeypatch.setattr(notation.Notation, "heard_exposure",
+    right = notation.Notation.received_exposure
+    monkeypatch.setattr(notation.Notation, "received_exposure",
                         lambda self, *arguments: 2 * right(self, *arguments))  # fmt: skip
     with pytest.raises(AssertionError, match="printed rate"):
         check_printed(chain_of(ZOO["pfa"], "composed"))

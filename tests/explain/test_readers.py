@@ -6,14 +6,13 @@ import pytest
 
 import pgbn as pg
 from pgbn.explain.algebra import Formula
-from pgbn.explain.notation import Notation
-from pgbn.explain.readers import entry_mark, over, readers_beside, weight_of
+from pgbn.explain.notation import Notation, entry_mark, over, readers_beside, weight_of
 from tests.helpers.own_edges import Carried
 
 DIMS = "day"
 
 
-def heard(rate: pg.nodes.expression.Expression) -> tuple[dict[str, str], str, str, str]:
+def received(rate: pg.nodes.expression.Expression) -> tuple[dict[str, str], str, str, str]:
     net = pg.Network(pg.Poisson("x", rate, dims=DIMS))
     notation = Notation(net)
     (source,) = net.wiring.sources["event"]
@@ -28,26 +27,26 @@ MONTH = pg.Categories("month_of", dims="day", of="month", values=[0, 0, 1])
 
 
 def test_a_plain_factor_has_equal_indices() -> None:
-    inner, readers, weight, mark = heard(2.0 * EVENT)
+    inner, readers, weight, mark = received(2.0 * EVENT)
     assert list(inner) == ["day"]
     assert (readers, weight, mark) == ("", "1", "")
 
 
 def test_categories_are_named() -> None:
-    _, readers, weight, mark = heard(MONTHLY[MONTH])
+    _, readers, weight, mark = received(MONTHLY[MONTH])
     assert "month" in readers
     assert " = " in readers
     assert (weight, mark) == ("1", "")
 
 
 def test_a_lag_is_in_the_index() -> None:
-    inner, readers, _, _ = heard(pg.Shift(EVENT, along="day", initial=1.0, lag=2))
+    inner, readers, _, _ = received(pg.Shift(EVENT, along="day", initial=1.0, lag=2))
     assert inner["day"].endswith("+2")
     assert readers == ""
 
 
 def test_an_operation_is_weighed_by_its_derivative() -> None:
-    inner, readers, weight, mark = heard(Carried(EVENT, axis=1, weights=(1.0, 0.5)))
+    inner, readers, weight, mark = received(Carried(EVENT, axis=1, weights=(1.0, 0.5)))
     assert readers == inner["day"]
     assert inner["day"].endswith("'")
     assert r"\partial" in weight

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from pgbn.explain.statements import LEMMAS
+from pgbn.explain.lemmas import LEMMAS
 
 
 @pytest.mark.parametrize("key", LEMMAS)

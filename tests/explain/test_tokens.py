@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pgbn.explain.first_layer import token_lines
 from pgbn.explain.notation import Notation
-from pgbn.explain.tokens import token_lines
-from pgbn.explain.way import way_of
+from pgbn.explain.sampler import way_of
 from tests.helpers.first_layer_variants import VARIANTS
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.explain.way import way_of, way_of_chain
+from pgbn.explain.sampler import way_of, way_of_chain
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 
 

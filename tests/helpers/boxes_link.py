@@ -16,8 +16,7 @@ from scipy.special import gammaln, xlogy
 import pgbn
 from pgbn.nodes.poisson import check_counts
 from pgbn.samplers import vectorised
-from pgbn.samplers.random import uniform
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream, uniform
 from pgbn.zoo.links import Link, register_link
 
 __all__ = ["BOXES", "Boxes"]

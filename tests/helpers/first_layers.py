@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pgbn import Network
+from pgbn.engine.first_layer.choice import sampler_named
 from pgbn.engine.first_layer.pattern import find_patterns
-from pgbn.engine.first_layer.registry import sampler_named
 
 __all__ = ["samplers_of_network"]
 
@@ -19,7 +19,7 @@ def samplers_of_network(network: Network) -> tuple[str, ...]:
         *(
             k.name
             for k in kinds
-            if not any(k.why_not(network.wiring, p, patterns) for p in patterns)
+            if not any(k.unsupported_reason(network.wiring, p, patterns) for p in patterns)
             and (k.name != "collapsed" or not {p.loadings for p in patterns} & set(network.held))
         ),
         "composed",

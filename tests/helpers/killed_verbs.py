@@ -15,13 +15,13 @@ from scipy import sparse
 import pgbn
 from pgbn import checkpoint, zoo
 from pgbn.cli import run_command
-from pgbn.cli.tables import save_features, save_rows
-from pgbn.cli.twins import has_twins_to_merge, to_merge, untwin
+from pgbn.cli.models import save_features, save_rows
+from pgbn.cli.train import has_twins_to_merge, to_merge, untwin
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.run_store import RunPlan
+from pgbn.engine.run.run_plan import RunPlan
 from pgbn.engine.run.sampling import resume_sampling, sample_saved
-from pgbn.engine.run.saving import Timing
-from pgbn.evaluation import untwinning
+from pgbn.engine.run.stopping import Timing
+from pgbn.evaluation import layer_quality
 from pgbn.report.page import write_report
 from pgbn.storage import build
 from pgbn.storage.archive import is_archive, read_manifest
@@ -33,7 +33,7 @@ OFTEN = Timing(sweeps=2, share=1e9)
 NETWORK = zoo.pgbn([6, 4])
 TRAINING = {"burn_in": 6, "collect": 4, "seed": 5, "min_width": 1}
 build.COMMIT_ROWS = 8
-untwinning.LEAST_TERMS, untwinning.SWEEPS = 10, 4
+layer_quality.LEAST_TERMS, layer_quality.SWEEPS = 10, 4
 
 
 # ---- folders --------------------------------------------------------------------------------

@@ -10,10 +10,12 @@ from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.collapsed import (
     Labelling,
     allocate_collapsed,
+    dense_counts,
     smoothing_of,
+    word_topics,
 )
+from pgbn.samplers.first_layer.one_layer import allocate_shared
 from pgbn.samplers.first_layer.partial import allocate_partial
-from pgbn.samplers.first_layer.shared_prior import allocate_shared
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     Tokens,
@@ -21,9 +23,7 @@ from pgbn.samplers.first_layer.tokens import (
     count_words,
     word_order,
 )
-from pgbn.samplers.first_layer.value_codes import prior_sums
-from pgbn.samplers.first_layer.value_lists import loadings_of
-from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
+from pgbn.samplers.first_layer.value_lists import loadings_of, prior_sums
 from pgbn.samplers.random import stream_key
 
 ETA = 0.3

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn import Node
-from pgbn.nodes.rules.draws import find_draw
-from pgbn.samplers.stream import Stream
+from pgbn.nodes.rules.registry import find_draw
+from pgbn.samplers.random import Stream
 
 __all__ = ["density", "draws", "posterior"]
 
@@ -25,6 +25,6 @@ def draws(node: Node, number: int = 20_000, **slots: Any) -> NDArray[Any]:
     return node.generate(Stream(7, (1, 1, 1, number)), **slots).reshape(-1)
 
 
-def posterior(node: Node, kind: str = "poisson", **heard: Any) -> dict[str, Any]:
+def posterior(node: Node, kind: str = "poisson", **received: Any) -> dict[str, Any]:
     """The new slots of a node that has heard evidence of a kind."""
-    return dict(find_draw(node, kind).posterior(**heard))
+    return dict(find_draw(node, kind).posterior(**received))

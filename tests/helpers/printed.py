@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import expit
 
 from pgbn import Chain
+from pgbn.engine.run.bound_steps import Turn
 from pgbn.engine.run.generate import to_axes
-from pgbn.engine.run.turns import Turn
 from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
 from tests.helpers.printed_counts import check_counts
@@ -27,7 +27,7 @@ from tests.helpers.printed_hidden import (
     check_hidden,
     check_log_normal,
 )
-from tests.helpers.printed_kernels import check_density, choices, in_turn
+from tests.helpers.printed_kernels import check_density, choices, sequential
 from tests.helpers.printed_laws import LIMIT, close, compare, laws, recorded, rows, unvector, used
 from tests.helpers.printed_text import split_top, unfolded
 from tests.helpers.printed_tokens import check_tokens
@@ -76,7 +76,7 @@ def _check_of(turn: Turn, lines: list[str]) -> Callable[..., None]:
             return check
     if any(line.startswith("P(") for line in lines):
         return check_tokens
-    if turn.step.in_turn is not None:
+    if turn.step.sequential is not None:
         return _check_in_turn
     return check_counts if turn.step.upward else _check_draw
 
@@ -106,7 +106,7 @@ def _check_in_turn(chain: Chain, reader: Reader, turn: Turn, lines: list[str], d
     node = chain.network[turn.step.node]
     reader.hearing = node.name
     gammas[-1][0] = _heard_often(reader, node, gammas[-1][0])
-    for key, apart in in_turn(chain, reader, turn, gammas, draws).items():
+    for key, apart in sequential(chain, reader, turn, gammas, draws).items():
         compare(f"{turn.step.name}: {key}", np.array(apart), 0.0)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import digamma, ive
 
 from pgbn import Chain
+from pgbn.engine.run.bound_steps import Turn
 from pgbn.engine.run.generate import to_axes
-from pgbn.engine.run.turns import Turn
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Node, Observed
 from pgbn.samplers.random import stream_key

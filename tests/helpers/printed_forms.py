@@ -16,9 +16,9 @@ from unittest.mock import patch
 import numpy as np
 
 from pgbn import Chain
+from pgbn.engine.run.bound_steps import Turn
 from pgbn.engine.run.generate import to_axes
-from pgbn.engine.run.turns import Turn
-from pgbn.network.linear import joint_dims
+from pgbn.network.connections import joint_dims
 from pgbn.nodes import bernoulli, logit_bernoulli, normal
 from pgbn.nodes.base import Node
 from pgbn.samplers import vectorised

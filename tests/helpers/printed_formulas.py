@@ -19,7 +19,7 @@ from pgbn.engine.run.generate import to_axes
 from pgbn.explain.notation import Notation
 from pgbn.network.terms import FIRST, PREVIOUS
 from pgbn.nodes.base import Observed
-from pgbn.testing.joint import _stack
+from pgbn.testing.conjugacy import _stack
 from tests.helpers.printed_parser import LOOKUP, At, Parser
 from tests.helpers.printed_text import indices_of, unfolded
 
@@ -107,11 +107,11 @@ class Reader:
                 array = np.asarray(known)
                 return float(array[tuple(slice(None) if p is None else p for p in places)].sum())
         if match := re.fullmatch(r"\\text\{(\w+)\}", base):
-            return self.heard(
+            return self.received(
                 self.hearing, [self.index(t, at) for t in indices_of(below)], match[1]
             )
         if base == "m" and (name := self.told_often(above)):
-            return self.heard(name, [self.index(token, at) for token in indices_of(below)])
+            return self.received(name, [self.index(token, at) for token in indices_of(below)])
         if base in ("m", "q", r"\zeta"):
             return self.defined(f"{base}^{above}", indices_of(below), at)
         hidden = [name for name in notation.network.latent if name in notation.marks]
@@ -148,7 +148,7 @@ class Reader:
         terms = self.program.wiring.polynomials[child, slot].terms
         return sum(factor.name == name for term in terms for factor in term.factors)
 
-    def heard(self, name: str, places: list[int | None], child: str | None = None) -> float:
+    def received(self, name: str, places: list[int | None], child: str | None = None) -> float:
         """What a node heard from all its children, or from one of them."""
         axes = self.notation.network[name].axes
         at = {dim: p for dim, p in zip(reversed(axes), places, strict=True) if p is not None}

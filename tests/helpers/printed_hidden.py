@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from pgbn import Chain
-from pgbn.engine.run.turns import Turn
+from pgbn.engine.run.bound_steps import Turn
 from pgbn.nodes.base import Node
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import stream_key
@@ -95,7 +95,7 @@ def check_hidden(chain: Chain, reader: Reader, turn: Turn, lines: list[str], dra
     for number in range(draws // 5):
         with _calls("hidden_count") as counts, _calls("gamma") as gammas:
             turn.run(stream_key(turn.base, 10**6 + number))
-        w, offset, heard, drawn = _by_cell(chain, node, counts)
+        w, offset, received, drawn = _by_cell(chain, node, counts)
         shape, rate, _ = _by_cell(chain, node, gammas)
         for condition, own in _by_phase(lines):  # a row of a chain reads the new row before it
             law = _HIDDEN.search(own[0])
@@ -105,7 +105,7 @@ def check_hidden(chain: Chain, reader: Reader, turn: Turn, lines: list[str], dra
             weight = reader.parse(law[2])
             for at in rows(reader, node, condition):
                 cell = tuple(at[reader.notation.index[dim]] for dim in node.axes)
-                a, m, h = float(offset[cell]), float(heard[cell]), float(drawn[cell])
+                a, m, h = float(offset[cell]), float(received[cell]), float(drawn[cell])
                 reader.letters.clear()
                 reader.letters |= {name: value(at) for name, value in known.items()}
                 weights = [_with(reader, "h", each, weight, at) for each in range(_MOST)]

@@ -14,16 +14,16 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import bernoulli, beta, gamma, poisson
 
 from pgbn import Chain
-from pgbn.engine.compile.kernels import ConditionalDensity
+from pgbn.engine.compile.density import ConditionalDensity
+from pgbn.engine.run.bound_steps import Turn
 from pgbn.engine.run.generate import to_axes
-from pgbn.engine.run.turns import Turn
 from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
 from tests.helpers.printed_formulas import Reader
 from tests.helpers.printed_laws import arguments, close, unvector
 from tests.helpers.printed_parser import At
 
-__all__ = ["check_density", "choices", "in_turn"]
+__all__ = ["check_density", "choices", "sequential"]
 
 _FACTOR = re.compile(
     r"(?:\\prod(?:_\{(?P<condition>.*?)\})? )?p\\bigl\((?P<symbol>.*?) : "
@@ -44,12 +44,12 @@ def _cells(reader: Reader, node: Node, fixed: dict[str, int] | None = None) -> I
             yield {reader.notation.index[dim]: place for dim, place in at.items()}
 
 
-def in_turn(
+def sequential(
     chain: Chain, reader: Reader, turn: Turn, laws: list[list[str]], draws: int
 ) -> dict[Any, list[float]]:
     """How far each entry is from its printed mean, given the new entries before it and the old
     ones after it; ``laws`` are (shape, rate) of the members of the step."""
-    members = dict(turn.step.in_turn.members)  # type: ignore[union-attr]
+    members = dict(turn.step.sequential.members)  # type: ignore[union-attr]
     values = chain.program.values
     old = {name: values[name].copy() for name in members}
     apart: dict[Any, list[float]] = {}
@@ -58,7 +58,7 @@ def in_turn(
         turn.run(stream_key(turn.base, 10**6 + number))
         new = {name: _view(chain, name).copy() for name in members}
         values.update({name: array.copy() for name, array in old.items()})
-        dim = members[turn.step.in_turn.node]  # type: ignore[union-attr]
+        dim = members[turn.step.sequential.node]  # type: ignore[union-attr]
         for entry in range(chain.program.sizes[dim]):
             for (name, own), (shape, rate) in zip(members.items(), laws, strict=True):
                 node, drawn = chain.network[name], []

@@ -14,7 +14,7 @@ import numpy as np
 from pgbn import Chain
 from pgbn.engine.run.generate import to_axes
 from pgbn.nodes.base import Node
-from pgbn.testing.joint import along_axis
+from pgbn.testing.conjugacy import along_axis
 from tests.helpers.printed_formulas import Reader
 from tests.helpers.printed_parser import At
 from tests.helpers.printed_text import split_top

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pgbn import Chain
-from pgbn.engine.run.turns import Turn
+from pgbn.engine.run.bound_steps import Turn
 from pgbn.samplers.random import stream_key
 from tests.helpers.printed_formulas import Reader
 from tests.helpers.printed_laws import LIMIT

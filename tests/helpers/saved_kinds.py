@@ -18,7 +18,7 @@ import pytest
 
 import pgbn
 from pgbn.storage import archive, build, writing
-from pgbn.storage.in_parts import ROWS
+from pgbn.storage.arrays import ROWS
 from tests.golden.objects import BESIDE, documents
 from tests.helpers.own_family import own_family
 

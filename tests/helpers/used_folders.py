@@ -86,10 +86,10 @@ def _is_number(score: float) -> None:
     assert not np.isnan(score), "score"  # what a model holds for impossible has the density 0
 
 
-Verbs = list[Callable[[], Any]]
+NetworkMethods = list[Callable[[], Any]]
 
 
-def _chain(chain: Any) -> Verbs:
+def _chain(chain: Any) -> NetworkMethods:
     def sweep() -> None:
         before = chain.sweeps
         chain.sweep(1)
@@ -104,7 +104,7 @@ def _chain(chain: Any) -> Verbs:
     return [lambda: chain.explain(brief=True), sweep, append, chain.log_joint, chain.state]
 
 
-def _draws(draws: Any) -> Verbs:
+def _draws(draws: Any) -> NetworkMethods:
     def every() -> None:
         for name in draws:
             assert not np.isnan(draws[name]).any(), f"draws of {name}"
@@ -137,7 +137,7 @@ def _use_trained(model: Any) -> None:
     _finite("phi", *getattr(model, "deepest", model).phi)
 
 
-def _trained(model: Any) -> Verbs:
+def _trained(model: Any) -> NetworkMethods:
     deepest = getattr(model, "deepest", model)
 
     def grown() -> None:
@@ -179,7 +179,7 @@ def _soon(model: Any) -> Any:
     return model
 
 
-def _estimator(model: Any) -> Verbs:
+def _estimator(model: Any) -> NetworkMethods:
     return [lambda: _finite("features", model.transform(DATA)), lambda: model.topics(),
             lambda: _is_number(model.score(DATA)), lambda: model.get_feature_names_out(),
             lambda: model.topics_frame(), lambda: model.similarity(), lambda: model.to_networkx(),
@@ -187,7 +187,7 @@ def _estimator(model: Any) -> Verbs:
             lambda: _soon(model.set_params(warm_start=True)).fit(DATA)]  # fmt: skip
 
 
-def _transformer(model: Any) -> Verbs:
+def _transformer(model: Any) -> NetworkMethods:
     return [lambda: _finite("features", model.transform(DATA)),
             lambda: _is_number(model.score(DATA)), lambda: model.get_feature_names_out(),
             lambda: _finite("rates", model.inverse_transform(model.transform(DATA))),
@@ -200,7 +200,7 @@ def _use_corpus(corpus: Any) -> None:
     assert corpus.vocabulary is None or len(corpus.vocabulary) == corpus.shape[1]
 
 
-def _network(network: Any) -> Verbs:
+def _network(network: Any) -> NetworkMethods:
     def sample() -> None:
         found = network.sample({network.observed[0]: DATA}, 1, 1, chains=1, progress=False)
         check_finite("draws", {name: found[name] for name in found})
@@ -209,7 +209,7 @@ def _network(network: Any) -> Verbs:
             lambda: network.prior_predictive(1, {"doc": 2, "term": 3})]  # fmt: skip
 
 
-USES: list[tuple[Any, Callable[[Any], Verbs]]] = [
+USES: list[tuple[Any, Callable[[Any], NetworkMethods]]] = [
     (pgbn.Chain, _chain),
     (pgbn.Draws, _draws),
     (pgbn.PGBN, _estimator),

@@ -20,7 +20,7 @@ from pgbn import (
     same,
     zoo,
 )
-from pgbn.network.apart import InTurn
+from pgbn.network.sequential_updates import InTurn
 from tests.helpers.refusals import Case, check_refused
 
 
@@ -36,7 +36,7 @@ def vertices(shape: Any = 1.0, rate: Any = 1.0, dims: Any = "vertex") -> Gamma:
 
 def test_what_is_drawn_together() -> None:
     deep = Gamma("a", Gamma("e", 1, 1, dims="vertex"), 1.0, dims="vertex")
-    found = graph(vertices(deep, Gamma("c", 1, 1))).wiring.connections.in_turn
+    found = graph(vertices(deep, Gamma("c", 1, 1))).wiring.connections.sequential
     assert found == {
         "phi": InTurn("phi", "vertex", {"e": "vertex", "a": "vertex", "phi": "vertex"})
     }
@@ -45,7 +45,7 @@ def test_what_is_drawn_together() -> None:
 
 def test_a_parent_has_its_own_name_of_the_dim() -> None:
     a = Gamma("a", 1, 1, dims="person")
-    found = graph(vertices(a.rename(person="vertex"))).wiring.connections.in_turn
+    found = graph(vertices(a.rename(person="vertex"))).wiring.connections.sequential
     assert found["phi"].members == {"a": "person", "phi": "vertex"}
 
 
@@ -63,9 +63,9 @@ def test_the_step() -> None:
 
 def test_given_nodes_have_no_turn() -> None:
     network = zoo.epm(2).holding("phi", above=False)
-    assert network.wiring.connections.in_turn == {}
+    assert network.wiring.connections.sequential == {}
     held = zoo.epm(2).holding("a", above=False)
-    assert held.wiring.connections.in_turn["phi"].members == {"phi": "vertex"}
+    assert held.wiring.connections.sequential["phi"].members == {"phi": "vertex"}
 
 
 def scalar_square() -> Network:

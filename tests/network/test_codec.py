@@ -9,7 +9,7 @@ import pytest
 
 import pgbn
 from pgbn import Network, zoo
-from pgbn.storage.codecs import decode, encode
+from pgbn.storage.archive import decode, encode
 
 
 def test_a_network_is_its_json_and_no_arrays() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgbn import Constant, Gamma, Network, Poisson, Self, Shift, zoo
-from pgbn.network.exposures import Exposures
+from pgbn.network.evidence import Exposures
 from pgbn.network.sumproduct import RuleExposure, TimeExposure, in_words
 from tests.helpers.small_networks import gamma, poisson
 
@@ -30,8 +30,8 @@ def exposures_of(network: Network) -> Exposures:
 )
 def test_exposures_of_a_belief_network(name: str, words: str, dims: set[str]) -> None:
     exposures = exposures_of(zoo.pgbn([3, 2]))
-    assert in_words(exposures.heard(name)) == words
-    assert exposures.heard_dims(name) == dims
+    assert in_words(exposures.received(name)) == words
+    assert exposures.received_dims(name) == dims
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_exposures_of_a_belief_network(name: str, words: str, dims: set[str]) ->
     ],
 )
 def test_exposures_of_a_poisson_rate(rate: Gamma, words: str) -> None:
-    assert in_words(exposures_of(poisson(rate)).heard("a")) == words
+    assert in_words(exposures_of(poisson(rate)).received("a")) == words
 
 
 def test_dims_of_slots_and_rules() -> None:

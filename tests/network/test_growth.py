@@ -8,7 +8,7 @@ import pytest
 
 import pgbn as pg
 from pgbn.errors import NetworkError
-from pgbn.network.growth import Units, compare, global_nodes, nodes_above, summed_nodes
+from pgbn.network.layers import Units, compare, global_nodes, nodes_above, summed_nodes
 from tests.helpers.own_family import MULTIMODAL, own_family
 
 

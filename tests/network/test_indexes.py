@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgbn import Categories, Network, NetworkError
-from pgbn.network.indexes import find_categories, known_indexes
+from pgbn.network.network import find_categories, known_indexes
 from tests.helpers.categories import AUTHORS, authors, looked_up_pairs
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma, poisson
@@ -64,7 +64,7 @@ def test_json_keeps_categories_and_their_numbers() -> None:
 
 def test_what_is_read_through_categories_hears_along_their_entries() -> None:
     wiring = authors().wiring
-    assert wiring.exposures.heard_dims("theta") == {"writer"}
+    assert wiring.exposures.received_dims("theta") == {"writer"}
     assert {read.name for read in wiring.reads.of_evidence("theta")} == {"counts(x)", "s"}
     schedule = authors().schedule
     steps = {step.name: step for step in schedule}

@@ -19,7 +19,7 @@ from pgbn import (
     distinct,
     kernel_rule,
 )
-from pgbn.network.kernels import coupled_dims, factors_of, names_in
+from pgbn.network.wiring import coupled_dims, factors_of, names_in
 from pgbn.samplers import vectorised
 from pgbn.testing import geweke
 from tests.helpers.kernel_networks import SLICED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pgbn
-from pgbn.network.linear import joint_dims
+from pgbn.network.connections import joint_dims
 from tests.helpers.normal_networks import belief, features, regression
 
 

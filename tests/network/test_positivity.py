@@ -7,7 +7,7 @@ import pytest
 
 from pgbn import Constant, Dirichlet, Gamma, Network, NetworkError, Poisson
 from pgbn.network.lowering import lower
-from pgbn.network.positivity import leave_no_gap
+from pgbn.network.wiring import leave_no_gap
 from pgbn.testing import geweke
 
 A, B = Gamma("a", 2.0, 2.0), Gamma("b", 2.0, 2.0)

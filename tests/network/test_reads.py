@@ -73,7 +73,7 @@ def test_draws_of_counts() -> None:
     assert draws["phi1"] == []
     (tables,) = draws["theta2"]
     assert tables.slots == {"shape"}
-    assert tables.heard_by == tables.given == {"r"}
+    assert tables.received_by == tables.given == {"r"}
     assert tables.counts == {told("theta1", "shape")}
 
 

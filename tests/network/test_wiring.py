@@ -236,6 +236,6 @@ def test_constant_loadings_that_sum_to_one_are_an_exposure_of_one() -> None:
     loadings = pgbn.Constant(np.array([[0.1, 0.5], [0.2, 0.25], [0.7, 0.25]]), dims=("term", "k"))
     scores = Gamma("theta", 2.0, pgbn.BetaOdds("p", 6, 4, dims="doc"), dims=("doc", "k"))
     network = poisson(loadings @ scores)
-    assert network.wiring.exposures.heard("theta")[0].is_one
+    assert network.wiring.exposures.received("theta")[0].is_one
     result = geweke(network, {"doc": 2}, 4000, 6, seed=2)
     assert result.worst < 4, result

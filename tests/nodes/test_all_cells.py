@@ -13,7 +13,7 @@ from scipy.stats import poisson
 import pgbn as pg
 from pgbn.nodes.rules import registry
 from pgbn.samplers import vectorised
-from pgbn.storage import memory
+from pgbn.storage import read_limits
 from pgbn.testing import check_conjugacy, geweke
 from pgbn.zoo.links import Link, register_link
 
@@ -164,7 +164,7 @@ def test_the_density_counts_every_zero() -> None:
 
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     net = network()
-    monkeypatch.setattr(memory, "memory", lambda: 20_000_000)
+    monkeypatch.setattr(read_limits, "memory", lambda: 20_000_000)
     large = sp.csr_array(([1], ([0], [0])), shape=(1_000, 1_000))
     with pytest.raises(pg.DataError, match="of which Unseen needs every one"):
         net.chain({"x": large})

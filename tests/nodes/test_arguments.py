@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pgbn import Constant, Dirichlet, Gamma, Mix, NetworkError, PgbnError, Product, Self, Shift, Sum
-from pgbn.nodes.arguments import as_array, by_position, is_real, short
+from pgbn.nodes.expression import as_array, by_position, is_real, short
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma
 

@@ -17,7 +17,7 @@ from pgbn import (
     Slot,
 )
 from pgbn.nodes.base import check_methods, draw_node, node_types
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma
 

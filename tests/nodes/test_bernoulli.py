@@ -7,8 +7,7 @@ import pytest
 
 import pgbn
 from pgbn import Bernoulli, Beta, Gamma, Network, Poisson
-from pgbn.nodes.rules.draws import find_draw
-from pgbn.nodes.rules.registry import find_evidence
+from pgbn.nodes.rules.registry import find_draw, find_evidence
 from tests.helpers.node_laws import density, draws
 
 

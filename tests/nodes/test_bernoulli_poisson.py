@@ -9,7 +9,7 @@ import pytest
 
 from pgbn import BernoulliPoisson, Gamma
 from pgbn.nodes.rules.registry import find_evidence, find_link
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from tests.helpers.node_laws import density, draws
 
 NODE = BernoulliPoisson("b", 1.0)

@@ -23,7 +23,7 @@ from pgbn import (
 from pgbn.nodes.base import Array
 from pgbn.nodes.categorical import choices
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing import geweke
 from tests.helpers.state_networks import STATES, states_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgbn import Categories, Index, NetworkError
-from pgbn.nodes.categories import as_categories
+from pgbn.nodes.index import as_categories
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma
 

@@ -10,10 +10,9 @@ from scipy import stats
 
 import pgbn as pg
 from pgbn import Dirichlet, Evidence, Gamma
-from pgbn.nodes.rules.draws import find_draw
-from pgbn.nodes.rules.registry import find_evidence
+from pgbn.nodes.rules.registry import find_draw, find_evidence
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.node_laws import posterior
 from tests.helpers.several_dims import NETWORKS, exposed, filters, table

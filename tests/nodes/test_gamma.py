@@ -8,9 +8,8 @@ from scipy import stats
 
 from pgbn import BetaOdds, Gamma
 from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
-from pgbn.nodes.rules.draws import find_draw
-from pgbn.nodes.rules.registry import find_evidence
-from pgbn.samplers.stream import Stream
+from pgbn.nodes.rules.registry import find_draw, find_evidence
+from pgbn.samplers.random import Stream
 from tests.helpers.node_laws import density, draws, posterior
 
 NODE = Gamma("g", 1, 1)
@@ -22,8 +21,16 @@ NODE = Gamma("g", 1, 1)
         (0.7, 2.0, stats.gamma(2, scale=1 / 3).logpdf(0.7)),
         (0.7, 0.0, -np.inf),
         (0.0, 0.0, 0.0),
+        (2.2250738585072014e-308, 0.0, 0.0),
+        (1e-300, 0.0, -np.inf),
     ],
-    ids=["a rate, not a scale", "of shape 0", "at 0, where shape 0 has its mass"],
+    ids=[
+        "a rate, not a scale",
+        "of shape 0",
+        "at 0, where shape 0 has its mass",
+        "at what kernels draw there",
+        "above it",
+    ],
 )
 def test_density(value: float, shape: float, expected: float) -> None:
     assert density(NODE, value, shape=shape, rate=3.0) == pytest.approx(expected, rel=1e-10)

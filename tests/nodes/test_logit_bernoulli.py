@@ -11,10 +11,10 @@ import pytest
 
 import pgbn
 from pgbn import Evidence, StaleReadError
-from pgbn.engine.compile import linear
+from pgbn.engine.compile import quadratic
 from pgbn.nodes.logit_bernoulli import LogitBernoulli
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing import geweke
 from tests.helpers.normal_networks import belief
 
@@ -75,8 +75,8 @@ def test_the_joint_test_sees_a_predictor_without_its_rest(
     """w @ g alone, as if the b beside it were 0."""
 
     def read(form: Any) -> Any:
-        return linear.quadratic_form(*form._evidence(), form.design[0]())
+        return quadratic.quadratic_form(*form._evidence(), form.design[0]())
 
-    monkeypatch.setattr(linear._Predictor, "read", read)
+    monkeypatch.setattr(quadratic._Predictor, "read", read)
     result = geweke(belief(), {}, 6000, 6, seed=1)
     assert result.worst > 6, result

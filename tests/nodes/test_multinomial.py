@@ -10,7 +10,7 @@ from scipy import stats
 
 from pgbn import Constant, Dirichlet, Multinomial, Network, PgbnError, zoo
 from pgbn.nodes.rules.registry import find_evidence
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from tests.helpers.refusals import Case, check_refused
 
 

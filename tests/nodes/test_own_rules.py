@@ -14,7 +14,7 @@ from pgbn import DataError, Evidence, MissingRuleError, Network, NetworkError, S
 from pgbn.explain.graph import augmented
 from pgbn.nodes.base import Array
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing import geweke
 
 DATA = np.array([[1, 2, 3], [0, 4, 1]])

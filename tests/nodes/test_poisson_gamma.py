@@ -12,7 +12,7 @@ import pgbn
 from pgbn import Gamma, PoissonGamma
 from pgbn.nodes import log_pmf
 from pgbn.nodes.rules.registry import find_evidence, find_link
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from tests.helpers.node_laws import density, draws
 
 NODE = PoissonGamma("y", 1.0, 1.0)

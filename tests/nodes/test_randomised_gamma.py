@@ -11,7 +11,7 @@ import pytest
 from pgbn import Gamma, Network, NetworkError, Poisson, PoissonGamma, RandomisedGamma
 from pgbn.nodes.base import Array
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing import check_conjugacy, geweke
 
 SIZES = {"i": 2, "k": 2}

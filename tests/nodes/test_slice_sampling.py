@@ -12,11 +12,10 @@ from scipy import stats
 
 import pgbn
 from pgbn import Bernoulli, Dirichlet, Gamma, Network, NetworkError, Poisson
-from pgbn.engine.fused.gamma_layers import layer_draw
+from pgbn.engine.steps.gamma_layers import layer_draw
 from pgbn.nodes.base import Array
 from pgbn.nodes.slice_sampling import slice_draw
-from pgbn.samplers.random import stream_key
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream, stream_key
 from pgbn.testing import geweke
 from tests.helpers.kernel_networks import SLICED, sizes_of
 

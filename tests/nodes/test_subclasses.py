@@ -13,7 +13,7 @@ import pgbn
 from pgbn import Dirichlet, Gamma, Network, NetworkError, Poisson
 from pgbn.nodes.base import Array
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 
 X = np.array([[5, 1, 0], [2, 0, 3], [9, 4, 4], [0, 1, 1]])
 

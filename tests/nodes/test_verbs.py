@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pgbn as pg
-from pgbn.nodes.verbs import plain_formula
+from pgbn.nodes.rules.registry import plain_formula
 
 
 def test_plain_formulas() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import pgbn as pg
-from pgbn.plot.drift import drift_chart, running_means
+from pgbn.plot.animate import drift_chart, running_means
 
 
 def test_running_means_of_the_values() -> None:

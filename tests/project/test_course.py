@@ -11,7 +11,7 @@ from html import unescape
 import pytest
 
 import pgbn
-from pgbn.explain.formulas import signs
+from pgbn.explain import formulas as signs
 from tests.helpers.browser import needs_browser, start_browser
 from tests.helpers.repository import DOCS
 

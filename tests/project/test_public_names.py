@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -24,6 +25,20 @@ def fresh(code: str) -> str:
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(pgbn, name) is not None
     assert name in dir(pgbn)
+
+
+def test_type_checkers_see_the_same_names_from_the_same_modules() -> None:
+    stub = ast.parse(Path(pgbn.__file__).with_suffix(".pyi").read_text())
+    homes = {
+        alias.name: node.module
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert homes.pop("__version__") == "pgbn.versions"
+    assert homes == pgbn._HOMES
+    [names] = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+    assert sorted(ast.literal_eval(names)) == pgbn.__all__
 
 
 def test_estimators_are_public_though_they_are_an_extra() -> None:

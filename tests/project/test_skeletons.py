@@ -20,7 +20,7 @@ from scipy import stats
 
 import pgbn
 from pgbn.engine import plan
-from pgbn.nodes.rules import draws
+from pgbn.nodes.rules import registry
 from pgbn.samplers import Threads
 from pgbn.testing import check_conjugacy, check_edge, geweke
 from tests.helpers.repository import ROOT
@@ -133,9 +133,9 @@ def test_a_wrong_draw_rule_of_the_node_is_seen(monkeypatch: pytest.MonkeyPatch) 
         return {"gain": count + 1, "rate": rate + exposure}
 
     node = load("node")
-    rule = draws.find_draw(node.network()["theta"])
+    rule = registry.find_draw(node.network()["theta"])
     monkeypatch.setitem(
-        draws._draws,
+        registry._draws,
         (node.Exponential, rule.kind),
         replace(rule, posterior=wrong),
     )

@@ -2,7 +2,7 @@
 
 import json
 
-from pgbn.report.compact import script_json
+from pgbn.report.text import script_json
 from tests.helpers.report_models import HOSTILE
 
 

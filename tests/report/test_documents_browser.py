@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pgbn.report import write_report
-from pgbn.report.parts.overview import distinct_topics
+from pgbn.report.sections import distinct_topics
 from tests.helpers.browser import (
     CONTRAST,
     By,

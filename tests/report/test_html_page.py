@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 
-from pgbn.report.html_page import html_page
+from pgbn.report.run_page import html_page
 
 
 def test_sections_are_linked_and_the_title_is_text():

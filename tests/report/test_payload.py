@@ -5,7 +5,7 @@ import pytest
 
 from pgbn.evaluation import topics
 from pgbn.report import ReportData, Series, report_data, report_html
-from pgbn.report.payload import payload
+from pgbn.report.page import payload
 from pgbn.report.sections import SECTIONS
 from tests.helpers.report_models import trained
 

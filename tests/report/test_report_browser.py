@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pgbn.evaluation.relevance import with_floor
+from pgbn.evaluation.projection import with_floor
 from tests.helpers.browser import (
     CONTRAST,
     By,

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pgbn.report import page, payload, report_data, report_html
+from pgbn.report import page, report_data, report_html
 from pgbn.report.sections import SECTIONS, Section
 from tests.helpers.report_models import trained
 
@@ -33,7 +33,7 @@ def test_a_section_without_anything_to_show_is_left_out() -> None:
 def test_a_new_section_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     new = Section("new", "New chart", lambda data: f"<p>{data.depth} layers</p>",
                   lambda data: {"new": [data.depth]})  # fmt: skip
-    for module in (page, payload):
+    for module in (page, page):
         monkeypatch.setattr(module, "SECTIONS", (*SECTIONS, new))
     html = report_html(trained())
     assert sections_of(html)[-1] == "new"

@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from pgbn.report import report_data
-from pgbn.report.word_topics import END, STARTS, TokenFinder, marked_text
+from pgbn.report.sections import END, STARTS, TokenFinder, marked_text
 from tests.helpers.report_models import trained
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import pgbn as pg
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 
 from .networks import LARGE_SIZES, SMALL_SIZES, data_for, large_zoo, small_zoo, topical
 from .own_networks import OWN, OWN_SIZES

@@ -7,16 +7,15 @@ import pytest
 from scipy import stats
 
 from pgbn.samplers import vectorised
-from pgbn.samplers.content import ByContent, key_for
+from pgbn.samplers.content import ContentKeyed, key_for
 from pgbn.samplers.executor import SERIAL, Threads
-from pgbn.samplers.random import RowKeys
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import RowKeys, Stream
 
 HASHES = np.array([11, 22, 33, 22], np.uint64)
 
 
 def draw(hashes, threads=1, key=7, shape=(2, 3, 4)):
-    by_content = ByContent(Threads(threads), np.asarray(hashes, np.uint64))
+    by_content = ContentKeyed(Threads(threads), np.asarray(hashes, np.uint64))
     return vectorised.gamma(Stream(key, (len(hashes), *shape), by_content), 2.0, 1.0)
 
 
@@ -44,7 +43,7 @@ def test_the_draws_have_their_law():
 
 
 def test_cells_are_known_by_their_row_and_number():
-    by_content = ByContent(SERIAL, np.array([5, 9, 5], np.uint64))
+    by_content = ContentKeyed(SERIAL, np.array([5, 9, 5], np.uint64))
     cells = by_content.at_cells(np.array([0, 2, 5, 7]))
     words = cells.hashes
     assert np.array_equal(words[:2], words[5:])
@@ -53,19 +52,19 @@ def test_cells_are_known_by_their_row_and_number():
 
 def test_other_executors_have_plain_keys():
     assert key_for(SERIAL, 3, 5) == np.uint64(3)
-    keys = key_for(ByContent(SERIAL, HASHES), 3, 8)
+    keys = key_for(ContentKeyed(SERIAL, HASHES), 3, 8)
     assert isinstance(keys, RowKeys)
     assert keys.words.size == 8
 
 
 def test_a_kernel_that_draws_nothing_gets_no_keys():
     seen = []
-    ByContent(SERIAL, HASHES).rows(lambda key, *rest: seen.append(key), 3, 0)
-    ByContent(SERIAL, HASHES).rows(lambda key, *rest: seen.append(key), 4, 1)
+    ContentKeyed(SERIAL, HASHES).rows(lambda key, *rest: seen.append(key), 3, 0)
+    ContentKeyed(SERIAL, HASHES).rows(lambda key, *rest: seen.append(key), 4, 1)
     assert seen[0] == 0
     assert isinstance(seen[1], RowKeys)
     done = []
-    by_content = ByContent(SERIAL, HASHES)
+    by_content = ContentKeyed(SERIAL, HASHES)
     by_content.behind(done.append, done.append, done.append, 2)
     assert done == [0, 0, 0, 1, 1, 1]
     assert by_content.calls([lambda: 4, lambda: 5]) == [4, 5]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import gc
+import mmap
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -198,3 +199,32 @@ def test_a_full_disk_is_an_error(code: int, tmp_path: Path, monkeypatch: Any) ->
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(pgbn.DataError, match=r"no file of 8388608 bytes.*give another folder"):
         Disk(tmp_path).empty((2**20,), np.float64)
+
+
+class _NoAdvice(mmap.mmap):
+    """Pages of which the system takes no advice, as where they are locked in memory."""
+
+    refused: ClassVar[set[int]] = set()
+
+    def madvise(self, advice: int, *where: int) -> None:
+        if advice in self.refused:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+
+def test_a_system_that_takes_no_advice(
+    tmp_path: Path, small_pages: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To read ahead is only faster; memory that is not let go breaks the promise of ``memory``."""
+    monkeypatch.setattr(mmap, "mmap", _NoAdvice)
+
+    def swept() -> pgbn.Chain:
+        executor = Disk(tmp_path, memory=60_000, threads=1)
+        return zoo.pgbn([30]).chain({"x": X}, layer1="blocked", executor=executor).sweep(1)
+
+    monkeypatch.setattr(_NoAdvice, "refused", {mmap.MADV_WILLNEED})
+    swept()
+    monkeypatch.setattr(_NoAdvice, "refused", {mmap.MADV_DONTNEED})
+    with pytest.raises(
+        pgbn.DataError, match=r"Disk: memory=60000: .*\(Invalid argument\).*threads="
+    ):
+        swept()

@@ -150,3 +150,18 @@ def test_threads_are_a_whole_number() -> None:
     assert Threads(2.0) == Threads(2)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="Threads: workers=0 must be an integer of at least 1"):
         Threads(0)
+
+
+def test_pools_of_other_numbers_of_threads_are_freed() -> None:
+    """One pool for each number ever asked for left hundreds of threads."""
+
+    def living() -> int:
+        return sum(thread.name.startswith("pgbn") for thread in threading.enumerate())
+
+    for workers in range(2, 14):
+        barrier = threading.Barrier(workers)  # all threads of the pool are needed
+        Threads(workers).calls([barrier.wait] * workers)
+    until = time.monotonic() + 10
+    while living() > 9 + 10 + 11 + 12 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert living() <= 9 + 10 + 11 + 12

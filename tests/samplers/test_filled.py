@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgbn.samplers.filled import filled
+from pgbn.samplers.lanes import filled
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.int32])

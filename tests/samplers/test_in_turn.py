@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn.samplers.in_turn import Edges, Entries, Parents, Weights, draw_entries
+from pgbn.samplers.sequential_kernels import Edges, Entries, Parents, Weights, draw_entries
 
 R, N, K = 3000, 3, 2
 NONE = np.zeros((0, 0))
@@ -38,7 +38,7 @@ def test_entries_given_the_others(fixed: float, diagonal: bool) -> None:
         )
         scaled = known.value[:, i] * (known.rate[:, i] + exposure)
         for k in range(K):
-            a = known.shape[0, i, k] + known.heard[0, i, k]
+            a = known.shape[0, i, k] + known.received[0, i, k]
             assert stats.kstest(scaled[:, k], stats.gamma(a).cdf).pvalue > 1e-4
 
 
@@ -53,7 +53,7 @@ def test_parents_are_drawn_before_their_entry() -> None:
         exposure = 0.9 * (known.value[:, :i].sum(1) + old[:, i + 1 :].sum(1))
         told = 1.2 + np.log1p(exposure / known.rate[:, i]).sum(axis=1)
         assert stats.kstest(above.value[:, i] * told, stats.gamma(0.8 + i).cdf).pvalue > 1e-4
-        shape = above.value[:, i, None] + known.heard[:, i]
+        shape = above.value[:, i, None] + known.received[:, i]
         share = stats.gamma(shape).cdf(known.value[:, i] * (known.rate[:, i] + exposure))
         assert stats.kstest(share.reshape(-1), "uniform").pvalue > 1e-4
 
@@ -81,7 +81,7 @@ def test_edges() -> None:
     exposures = [1.4 * (old[:, 1] + old[:, 2]), 0.6 * (new[:, 0] + old[:, 2]),
                  0.6 * new[:, 0] + 1.4 * new[:, 1]]  # fmt: skip
     for i, exposure in enumerate(exposures):
-        share = stats.gamma(known.shape[:, i] + known.heard[:, i]).cdf(
+        share = stats.gamma(known.shape[:, i] + known.received[:, i]).cdf(
             new[:, i] * (known.rate[:, i] + exposure)
         )
         assert stats.kstest(share.reshape(-1), "uniform").pvalue > 1e-4

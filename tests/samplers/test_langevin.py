@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgbn.samplers import langevin, vectorised
-from pgbn.samplers.langevin import step_proportions
-from pgbn.samplers.stream import Stream
+from pgbn.samplers import vectorised
+from pgbn.samplers.random import Stream
+from pgbn.training.minibatch import learner
+from pgbn.training.minibatch.learner import step_proportions
 
 A = np.array([0.05, 0.5, 3.0, 20.0])  # a zero count with a small η among them
 LINES = 40_000
@@ -45,7 +46,7 @@ def test_the_law_stays(time) -> None:
 def test_a_wrong_step_is_seen(monkeypatch) -> None:
     draw = vectorised.dirichlet
     wrong = lambda stream, shape, axis: draw(stream, shape + 0.2, axis)  # noqa: E731
-    monkeypatch.setattr(langevin.vectorised, "dirichlet", wrong)
+    monkeypatch.setattr(learner.vectorised, "dirichlet", wrong)
     goal = np.broadcast_to(A, SHAPE).copy()
     start = draw(Stream(5, SHAPE), goal, 3)
     assert np.abs(scores(moved(0.3, start=start, key=2))).max() > 10

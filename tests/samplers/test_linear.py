@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pgbn.samplers.executor import Threads
-from pgbn.samplers.linear import binary_field, joint_normal, quadratic_form, signed_rows
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.linear_regression import binary_field, joint_normal, quadratic_form, signed_rows
+from pgbn.samplers.random import Stream
 
 RNG = np.random.default_rng(0)
 MATRIX = np.array([[2.0, 0.7, -0.3], [0.7, 1.5, 0.4], [-0.3, 0.4, 3.0]])

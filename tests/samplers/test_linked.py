@@ -113,16 +113,16 @@ def test_it_is_heeded_afterwards(handler: None) -> None:
 
 
 def test_whoever_heeds_it_hears_each_press(handler: None) -> None:
-    heard: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    received: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
     try:
         with uninterrupted():
             press()
             press()
-            assert heard == []
+            assert received == []
     finally:
         signal.signal(signal.SIGINT, before)
-    assert heard == [signal.SIGINT] * 2
+    assert received == [signal.SIGINT] * 2
 
 
 def test_outside_the_main_thread(handler: None) -> None:

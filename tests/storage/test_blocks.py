@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 import pgbn
 from pgbn.errors import DataError, StorageError
-from pgbn.storage import memory
+from pgbn.storage import read_limits
+from pgbn.storage.arrays import write_npz
 from pgbn.storage.blocks import counts_of
-from pgbn.storage.npz import write_npz
 from tests.helpers.saved import forge
 
 
@@ -67,8 +67,8 @@ def test_a_damaged_block_is_named(stored, tmp_path) -> None:
 
 def test_what_does_not_fit_into_memory_says_how_large_it_is(stored, monkeypatch) -> None:
     small = stored.entries * 10
-    monkeypatch.setattr("pgbn.storage.memory.memory", lambda: small)
-    assert memory.memory() == small
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: small)
+    assert read_limits.memory() == small
     with pytest.raises(DataError, match=r"50 documents .* would need .* block by block"):
         _ = stored.counts
     assert stored.block(0).shape == (8, 12)

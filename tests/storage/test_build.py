@@ -68,8 +68,8 @@ def test_the_most_frequent_terms(lines, tmp_path) -> None:
 def test_counts_of_terms_that_do_not_fit_are_written_and_merged(
     lines, tmp_path, most, monkeypatch
 ) -> None:
-    monkeypatch.setattr("pgbn.storage.term_choice.MOST_TERMS", most)
-    monkeypatch.setattr("pgbn.storage.term_choice.PART", 5)
+    monkeypatch.setattr("pgbn.storage.build.MOST_TERMS", most)
+    monkeypatch.setattr("pgbn.storage.build.PART", 5)
     monkeypatch.setattr("pgbn.storage.sources.ROWS", 16)
     assert_same(pgbn.Corpus.build(lines, tmp_path / "corpus", min_df=3),
                 read_corpus(lines, min_df=3))  # fmt: skip
@@ -100,7 +100,7 @@ def test_several_files_one_after_another(tmp_path) -> None:
 
 @pytest.mark.parametrize("order", ["csr", "csc"])
 def test_matrix_market_in_any_order(tmp_path, order, monkeypatch) -> None:
-    monkeypatch.setattr("pgbn.storage.market_rows.ENTRIES", 200)  # several ranges of rows
+    monkeypatch.setattr("pgbn.storage.count_files.ENTRIES", 200)  # several ranges of rows
     scipy.io.mmwrite(tmp_path / "x.mtx", counts().asformat(order))
     (tmp_path / "terms").write_text("\n".join(WORDS[:40]))
     built = pgbn.Corpus.build(tmp_path / "x.mtx", tmp_path / "corpus", block_rows=32,

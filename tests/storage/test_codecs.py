@@ -9,8 +9,8 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, StorageError
-from pgbn.storage import codecs, writing
-from pgbn.storage.codecs import register_unloadable
+from pgbn.storage import archive, writing
+from pgbn.storage.archive import register_unloadable
 
 
 def test_what_cannot_be_saved(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
@@ -42,6 +42,6 @@ def test_a_kind_may_say_why_it_cannot_be_loaded(tmp_path: Path) -> None:
 
 
 def test_a_kind_whose_package_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(codecs._modules, "picture", "no_such_package.pictures")
+    monkeypatch.setitem(archive._modules, "picture", "no_such_package.pictures")
     with pytest.raises(StorageError, match="a saved picture needs no_such_package, which is not"):
-        codecs.decode("picture", {}, lambda group: {})
+        archive.decode("picture", {}, lambda group: {})

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.storage.columns import check_columns, read_columns
+from pgbn.storage.tables import check_columns, read_columns
 from pgbn.storage.texts import read_texts
 
 ROWS = [

@@ -120,7 +120,7 @@ def test_what_unpacks_to_more_than_the_memory(
     header = b"%%MatrixMarket matrix coordinate integer general\n" if "mtx" in name else b""
     data = header + line * (2_000_000 // len(line))
     (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
-    monkeypatch.setattr("pgbn.storage.bounded.memory", lambda: 4_000_000)
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 4_000_000)
     with pytest.raises(DataError, match=rf"{name}: .*more than 0\.0 GB.*give a part"):
         read_corpus(tmp_path / name)
 

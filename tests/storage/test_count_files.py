@@ -106,7 +106,7 @@ def test_an_archive_that_inflates_beyond_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.savez_compressed(tmp_path / "zeros.npz", X=np.zeros((100, 1000)))
-    monkeypatch.setattr("pgbn.storage.memory.memory", lambda: 10**6)
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 10**6)
     with pytest.raises(DataError, match=r"zeros\.npz: its arrays would need"):
         read_corpus(tmp_path / "zeros.npz")
 

@@ -56,6 +56,6 @@ def test_a_manifest_that_is_too_large_is_not_read(
     with pytest.raises(StorageError, match="at most 268435456 are read"):
         pgbn.load(folder)
     (folder / "model.json").write_text("[" + "[]," * 100_000 + "0]")
-    monkeypatch.setattr("pgbn.storage.memory.memory", lambda: 10**7)
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 10**7)
     with pytest.raises(StorageError, match=r"model.json: it would need"):
         pgbn.load(folder)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pgbn.errors import StorageError
-from pgbn.storage.forms import check_form
+from pgbn.storage.archive import check_form
 
 
 @pytest.mark.parametrize(("content", "kind"), [

@@ -10,7 +10,7 @@ import pytest
 
 from pgbn.errors import StorageError
 from pgbn.storage import archive
-from pgbn.storage.in_parts import InParts, WrittenPart, write_part
+from pgbn.storage.arrays import InParts, WrittenPart, write_part
 from pgbn.storage.writing import still_there, write
 
 ROWS = np.arange(12.0).reshape(6, 2)

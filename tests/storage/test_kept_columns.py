@@ -9,8 +9,7 @@ import pytest
 
 from pgbn.errors import DataError, PgbnError, StorageError
 from pgbn.network.network import Network
-from pgbn.storage.folders import open_saved, save
-from pgbn.storage.kept_columns import check_kept, kept_arrays, read_kept
+from pgbn.storage.folders import check_kept, kept_arrays, open_saved, read_kept, save
 from pgbn.zoo import pfa
 
 
@@ -51,7 +50,7 @@ def test_a_forged_file_is_refused(arrays: Any) -> None:
 @pytest.mark.parametrize("size", [-1, -2, -(2**63), np.nan, 5.0])
 def test_a_length_that_is_none_unpacks_nothing(size: float, monkeypatch: Any) -> None:
     """A length of -1 once set no limit: 1.5 MB unpacked to as many GB as they liked."""
-    monkeypatch.setattr("pgbn.storage.kept_columns.zlib.decompressobj", None)
+    monkeypatch.setattr("pgbn.storage.folders.zlib.decompressobj", None)
     arrays = {**_array(zlib.compress(b'["a"]'), 5), "text_bytes": np.array([size])}
     with pytest.raises(StorageError, match="the kept column 'text' is not a list of texts"):
         read_kept(arrays)

@@ -20,12 +20,12 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.errors import StorageError
-from pgbn.storage.locks import locked, make_folder
+from pgbn.storage.atomic_files import locked, make_folder
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from pgbn.storage.locks import locked
+from pgbn.storage.atomic_files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)

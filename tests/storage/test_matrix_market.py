@@ -14,9 +14,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from pgbn.errors import DataError
-from pgbn.storage import matrix_market
-from pgbn.storage.count_files import read_matrix
-from pgbn.storage.matrix_market import market_blocks, market_shape, read_market
+from pgbn.storage import count_files
+from pgbn.storage.count_files import market_blocks, market_shape, read_market, read_matrix
 
 COUNTS, REALS = (
     f"%%MatrixMarket matrix coordinate {field} general\n" for field in ("integer", "real")
@@ -33,7 +32,7 @@ def written(path: Path, text: str | bytes) -> Path:
 def test_what_scipy_writes(
     tmp_path: Path, field: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix_market, "BLOCK", block)
+    monkeypatch.setattr(count_files, "BLOCK", block)
     X = sp.coo_array(
         np.random.default_rng(0).poisson(0.4, (30, 20)) * (1.5 if field == "real" else 1)
     )
@@ -159,7 +158,7 @@ def test_long_comments_are_skipped_to_their_end(tmp_path: Path, read: Any, lengt
 def test_other_long_lines_are_refused(
     tmp_path: Path, read: Any, text: str, line: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix_market, "BLOCK", 2**10)
+    monkeypatch.setattr(count_files, "BLOCK", 2**10)
     with pytest.raises(DataError, match=f"line {line}: a line of 65536 bytes or more"):
         read(written(tmp_path / "x.mtx", text))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.storage import memory
+from pgbn.storage import read_limits
 
 
 def write(path: Path, text: str) -> None:
@@ -36,11 +36,11 @@ def test_groups_around_a_process(
     write(tmp_path / "proc/self/cgroup", groups)
     for name, text in files.items():
         write(tmp_path / "sys/fs/cgroup" / name, text)
-    assert min(memory._group_limits(tmp_path)) == expected
+    assert min(read_limits._group_limits(tmp_path)) == expected
 
 
 def test_a_system_without_groups(tmp_path: Path) -> None:
-    assert list(memory._group_limits(tmp_path)) == []
+    assert list(read_limits._group_limits(tmp_path)) == []
 
 
 def test_the_limit_of_a_shell() -> None:
@@ -48,14 +48,14 @@ def test_the_limit_of_a_shell() -> None:
     pytest.importorskip("resource")
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9, 3 * 10**9))\n"
-        "from pgbn.storage.memory import memory; print(memory())"
+        "from pgbn.storage.read_limits import memory; print(memory())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) <= 3 * 10**9
 
 
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "memory", lambda: 10**9)
-    memory.check_bytes("an array", 10**9, "")
+    monkeypatch.setattr(read_limits, "memory", lambda: 10**9)
+    read_limits.check_bytes("an array", 10**9, "")
     with pytest.raises(DataError, match=r"an array would need 2\.0 GB .* 1\.0 GB; take less"):
-        memory.check_bytes("an array", 2 * 10**9, "take less")
+        read_limits.check_bytes("an array", 2 * 10**9, "take less")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import StorageError
-from pgbn.storage.names import name_arrays, read_names
+from pgbn.storage.blocks import name_arrays, read_names
 
 
 @pytest.mark.parametrize("names", [[], [""], ["a", "", "größe", "天气"], ["half \ud800"]])

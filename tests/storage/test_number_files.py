@@ -12,7 +12,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from pgbn.errors import DataError, PgbnError
-from pgbn.storage.number_files import read_numbers
+from pgbn.storage.tables import read_numbers
 
 
 @pytest.mark.parametrize(("text", "values", "rows", "columns"), [

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.storage.part_files import new_file
+from pgbn.storage.atomic_files import new_file
 from pgbn.training.trained import TrainedNetwork
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and rights of POSIX")
@@ -93,3 +96,36 @@ def test_the_longest_name_that_a_disk_allows(tmp_path: Path) -> None:
     with new_file(target) as file:
         file.write(b"x")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(target.name, b"x")]
+
+
+def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
+    """Two threads of a process shared a file, and readers found a page that was cut off."""
+    target = tmp_path / "page.html"
+    with new_file(target) as one:
+        one.write(b"one")
+        with new_file(target) as two:
+            two.write(b"second")
+        assert target.read_bytes() == b"second"
+    assert target.read_bytes() == b"one"
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize(("number", "passes"), [(errno.EINVAL, True), (errno.ENOTSUP, True),
+                                                (errno.EIO, False)])  # fmt: skip
+def test_folders_that_cannot_be_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, passes: bool
+) -> None:
+    """Some FUSE and SMB mounts: files are synced there, folders are not. Any other error counts."""
+    true = os.fsync
+
+    def fsync(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(number, os.strerror(number))
+        true(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with nullcontext() if passes else pytest.raises(pg.StorageError, match="could not be written"):
+        pg.save(pg.zoo.pfa(3), tmp_path / "m")
+    assert (tmp_path / "m" / "model.json").exists() == passes
+    with nullcontext() if passes else pytest.raises(OSError, match=os.strerror(number)):
+        write(tmp_path / "page.html", b"page")

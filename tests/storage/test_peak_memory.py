@@ -10,7 +10,7 @@ import pytest
 
 from pgbn.errors import DataError
 from pgbn.storage.corpus import read_corpus
-from pgbn.storage.number_files import read_numbers
+from pgbn.storage.tables import read_numbers
 
 MARKET = b"%%MatrixMarket matrix "
 
@@ -47,7 +47,7 @@ CASES = {
 def test_counts(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = CASES[case](tmp_path)
     assert read_corpus(path).counts.sum() > 0
-    monkeypatch.setattr("pgbn.storage.memory.memory", lambda: 10**6)
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 10**6)
     with pytest.raises(DataError, match=rf"{path.name}: its .* would need 0\.0 GB of memory"):
         read_corpus(path)
 

@@ -12,7 +12,7 @@ pytest.importorskip("sklearn")
 import pgbn
 from pgbn.cli import run_command
 from pgbn.errors import DataError
-from pgbn.storage.saved_counting import saved_counting
+from pgbn.storage.tokens import saved_counting
 from tests.helpers.trained import X, model_of
 
 GOOD = {"min_df": 2, "max_df": 0.5, "max_features": None, "stop_words": "english",

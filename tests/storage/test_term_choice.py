@@ -11,7 +11,7 @@ import pytest
 import pgbn
 from pgbn.errors import StorageError
 from pgbn.storage import build
-from pgbn.storage.npz import write_npz
+from pgbn.storage.arrays import write_npz
 from tests.helpers.saved import forge
 
 TEXTS = ["one two three", "two three"]

@@ -6,8 +6,8 @@ import pytest
 
 from pgbn import Corpus
 from pgbn.errors import DataError
-from pgbn.storage.columns import read_columns
 from pgbn.storage.corpus import read_corpus
+from pgbn.storage.tables import read_columns
 
 BAD = {
     "a comma that is not quoted": (

@@ -10,7 +10,7 @@ import pytest
 from pgbn import Corpus
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.corpus import read_corpus
-from pgbn.storage.number_files import read_numbers
+from pgbn.storage.tables import read_numbers
 
 
 def test_packed_texts_of_a_folder_are_read_beside_others(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgbn.storage.stop_words import TOKEN
-from pgbn.storage.token_patterns import is_quick
+from pgbn.storage.tokens import is_quick
 
 QUICK = [
     TOKEN, r"(?u)\b\w\w+\b", r"[A-Za-z]{3,}", r"\S+", r"(?i)[a-z]+", r"[^\W\d_]+", r"\w+(?:-\w+)*",

@@ -10,9 +10,9 @@ import pytest
 
 import pgbn as pg
 from pgbn import DataError, Network, NetworkError, Poisson, PoissonGamma, zoo
-from pgbn.engine.compile.kernels import ConditionalDensity
+from pgbn.engine.compile.density import ConditionalDensity
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma
-from pgbn.nodes.rules import draws, registry
+from pgbn.nodes.rules import registry
 from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.kernel_networks import SLICED
 from tests.helpers.models import pgbn, sizes_of, zoo_models
@@ -76,8 +76,8 @@ def test_a_wrong_draw_rule_fails(monkeypatch):
     def posterior(count, exposure, shape, rate):
         return {"shape": shape + count + 1e-6, "rate": rate + exposure}
 
-    rule = replace(draws._draws[Gamma, "poisson"], posterior=posterior)
-    monkeypatch.setitem(draws._draws, (Gamma, "poisson"), rule)
+    rule = replace(registry._draws[Gamma, "poisson"], posterior=posterior)
+    monkeypatch.setitem(registry._draws, (Gamma, "poisson"), rule)
     network = pgbn(2)
     failures = check_conjugacy(network, sizes_of(network)).failures
     assert {"r", "gamma0", "c0", "c3", "theta1", "theta2"} <= set(failures)
@@ -88,8 +88,8 @@ def test_a_wrong_odds_rule_fails(monkeypatch):
     def posterior(count, exposure, a, b):
         return {"a": a + exposure, "b": b + count}  # the two exchanged
 
-    rule = replace(draws.find_draw(BetaOdds("p", 1, 1), "odds"), posterior=posterior)
-    monkeypatch.setitem(draws._draws, (BetaOdds, "odds"), rule)
+    rule = replace(registry.find_draw(BetaOdds("p", 1, 1), "odds"), posterior=posterior)
+    monkeypatch.setitem(registry._draws, (BetaOdds, "odds"), rule)
     network = pgbn(1)
     assert check_conjugacy(network, sizes_of(network)).failures == ["p2"]
 

@@ -11,7 +11,7 @@ import pgbn
 from pgbn import DataError, Network, NetworkError
 from pgbn.nodes.base import Array
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing import check_conjugacy, geweke
 
 

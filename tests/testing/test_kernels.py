@@ -22,7 +22,7 @@ def maker(extra: float, by_thread: bool = False) -> Any:
     def make(program: Program, task: Draw) -> Run | None:
         if not isinstance(task, Draw) or task.node.name != "g":
             return None
-        count, exposure = program.heard_count("g"), program.exposure("g")
+        count, exposure = program.received_count("g"), program.exposure("g")
         rate = program.slot("g", "rate")
 
         def run(key: int) -> None:

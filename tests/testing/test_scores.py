@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from pgbn.errors import DataError
-from pgbn.testing.scores import z_counts, z_mean
+from pgbn.testing.edges import z_counts, z_mean
 
 RNG = np.random.default_rng(0)
 POISSON = RNG.poisson(3.0, 20_000)

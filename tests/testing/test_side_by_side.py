@@ -7,10 +7,10 @@ import pytest
 
 from pgbn import zoo
 from pgbn.errors import DataError, NetworkError
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing import mutant_table
+from pgbn.testing.edges import z_counts
 from pgbn.testing.mutants import _off_by_one
-from pgbn.testing.scores import z_counts
 
 EVERY = ["CRT off by one", "rate for scale", "stale order", "tokens in topic order"]
 MILD = (4, 4)

@@ -13,7 +13,7 @@ import pytest
 import pgbn
 from pgbn import checkpoint
 from pgbn.errors import DataError
-from pgbn.training.layerwise import LayerwiseTraining
+from pgbn.training.training_result import LayerwiseTraining
 from tests.helpers.short_training import QUICK, X, no_work
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.training.result import LayerwiseTraining
 from pgbn.training.trained import Priors, TrainedNetwork
+from pgbn.training.training_result import LayerwiseTraining
 from tests.helpers.saved import forge
 
 

@@ -106,8 +106,8 @@ def test_pruning_loses_no_count_and_no_mass(name: str) -> None:
             assert new.shape[axis] == active.sum()
             np.testing.assert_array_equal(new, np.compress(active, old, axis=axis))
             others = tuple(i for i in range(old.ndim) if i != axis)
-            heard = seen["all"][node.name].sum(axis=others)
-            assert heard[active].sum() == heard.sum()
+            received = seen["all"][node.name].sum(axis=others)
+            assert received[active].sum() == received.sum()
         elif node.name in units.masses:
             assert new / active.sum() == pytest.approx(old / 40, rel=1e-12)
         else:

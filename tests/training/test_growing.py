@@ -10,8 +10,7 @@ import pytest
 
 from pgbn.training import LayerwiseTraining, train_layerwise
 from pgbn.training.family import Family
-from pgbn.training.growing import Plan, Progress
-from pgbn.training.new_layer import start_of_layer
+from pgbn.training.growing import Plan, Progress, start_of_layer
 from pgbn.zoo import pgbn
 from tests.helpers.training import documents, state_of
 

@@ -7,7 +7,7 @@ import pytest
 
 import pgbn
 from pgbn.evaluation import completion_perplexity, split_tokens
-from pgbn.storage import memory
+from pgbn.storage import read_limits
 from pgbn.training.kept_draws import each_draw, is_kept, sweeps_each
 from tests.helpers.refusals import check_refused
 from tests.helpers.short_training import QUICK, X, cut_at
@@ -113,6 +113,6 @@ def test_refused(name: str) -> None:
 
 
 def test_memory_is_asked_before_any_sweep(monkeypatch) -> None:
-    monkeypatch.setattr(memory, "memory", lambda: 200_000)
+    monkeypatch.setattr(read_limits, "memory", lambda: 200_000)
     with pytest.raises(pgbn.DataError, match="keep_draws=500"):
         pgbn.train_layerwise(X, 6, 1, collect=500, keep_draws=500, progress=False)

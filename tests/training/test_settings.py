@@ -12,8 +12,9 @@ import pytest
 
 import pgbn
 from pgbn.errors import DataError
-from pgbn.training.layerwise import LayerwiseTraining, trained_so_far
+from pgbn.training.layerwise import trained_so_far
 from pgbn.training.settings import Settings
+from pgbn.training.training_result import LayerwiseTraining
 from tests.helpers.short_training import QUICK, X, no_work
 
 

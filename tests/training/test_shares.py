@@ -5,7 +5,7 @@ import pytest
 
 from pgbn import train_layerwise
 from pgbn.evaluation import topic_weights
-from pgbn.training.shares import tokens_of_topics
+from pgbn.training.trained import tokens_of_topics
 from tests.helpers.training import QUICK, X
 
 
@@ -22,7 +22,7 @@ def test_blocks_of_rows_make_no_difference(monkeypatch) -> None:
     g = np.random.default_rng(0)
     units = [g.gamma(0.3, size=(50, 7)), g.gamma(0.1, size=(50, 3))]
     whole = tokens_of_topics(units)
-    monkeypatch.setattr("pgbn.training.shares.ROWS", 8)
+    monkeypatch.setattr("pgbn.training.trained.ROWS", 8)
     for once, by_parts in zip(whole, tokens_of_topics(units), strict=True):
         np.testing.assert_allclose(by_parts, once, rtol=1e-13)
 

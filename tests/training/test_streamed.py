@@ -5,7 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +62,57 @@ def test_a_stopped_run_goes_on(tmp_path) -> None:
     assert seen == [32, 40, 48, 50]
     at_once = pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS)
     np.testing.assert_array_equal(found, at_once)
+
+
+def test_a_second_call_with_the_same_target_is_rejected(tmp_path) -> None:
+    """From another thread, or from this one; the file of the first has its own rows alone."""
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+    path, rejected = tmp_path / "f.npy", []
+
+    def second() -> None:
+        with pytest.raises(StorageError, match=r"f\.npy: another .* is writing.*another path"):
+            pgbn.transform_to(MODEL, corpus, path, burn_in=1, samples=1, seed=6)
+        rejected.append(1)
+
+    def begin(done: int, total: int) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(second).result()
+        second()
+
+    found = pgbn.transform_to(MODEL, corpus, path, progress=begin, **SWEEPS)
+    assert len(rejected) == 14
+    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["corpus", "f.npy", "g.npy"]
+
+
+KILLED = """
+import os, signal, sys
+import pgbn
+from tests.training.test_streamed import MODEL, SWEEPS
+corpus, path = sys.argv[1:]
+pgbn.transform_to(MODEL, pgbn.Corpus.open(corpus), path, **SWEEPS,
+                  progress=lambda done, total: done == 24 and os.kill(os.getpid(), signal.SIGKILL))
+"""
+
+
+def test_a_killed_process_holds_no_lock_and_its_rows_are_continued(tmp_path) -> None:
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+    path = tmp_path / "f.npy"
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "corpus"), str(path)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    seen: list[int] = []
+    found = pgbn.transform_to(MODEL, corpus, path, **SWEEPS,
+                              progress=lambda done, total: seen.append(done))  # fmt: skip
+    assert seen == [32, 40, 48, 50]
+    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
+
+
+def test_a_link_in_the_place_of_the_rows_is_not_followed(tmp_path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / ".f.npy.rows").symlink_to(tmp_path / "mine")
+    with pytest.raises(StorageError, match="could not be written"):
+        pgbn.transform_to(MODEL, X, tmp_path / "f.npy", **SWEEPS)
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 def test_stopped_at_its_end_and_again_at_its_beginning(tmp_path, monkeypatch) -> None:

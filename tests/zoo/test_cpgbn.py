@@ -9,7 +9,7 @@ import pytest
 
 import pgbn as pg
 from pgbn import zoo
-from pgbn.engine.compile.lookups import View
+from pgbn.engine.compile.program import View
 from pgbn.testing import geweke
 from tests.helpers.recovery import covered
 
@@ -63,8 +63,8 @@ def test_counts_given_to_the_wrong_place_are_seen(monkeypatch: pytest.MonkeyPatc
     """Each count goes to the place before its own."""
     right = View.counts
 
-    def wrong(self: View, heard: Any) -> Any:
-        found = right(self, heard)
+    def wrong(self: View, received: Any) -> Any:
+        found = right(self, received)
         return np.roll(found, 1, axis=1) if self.looked == ("place",) else found
 
     monkeypatch.setattr(View, "counts", wrong)

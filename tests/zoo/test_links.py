@@ -69,9 +69,9 @@ def test_auto_without_a_link_that_suits(monkeypatch):
 def test_only_links_with_noise_have_the_node():
     assert "noise" in zoo.pgbn([2], link="gamma").nodes
     for link in ("poisson", "bernoulli"):
-        assert "noise" not in zoo.pgbn([2], link=link, noise_prior="unused").nodes
-    with pytest.raises(NetworkError, match="noise_prior='wrong'"):
-        zoo.pgbn([2], link="gamma", noise_prior="wrong")
+        assert "noise" not in zoo.pgbn([2], link=link, noise_prior=(2.0, 2.0)).nodes
+        with pytest.raises(NetworkError, match="noise_prior='wrong'"):
+            zoo.pgbn([2], link=link, noise_prior="wrong")
 
 
 @pytest.mark.parametrize(

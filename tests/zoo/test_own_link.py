@@ -12,9 +12,9 @@ from scipy import stats
 import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, NetworkError, StorageError
-from pgbn.evaluation.document_density import mean_log_density
+from pgbn.evaluation.perplexity import mean_log_density
 from pgbn.samplers.documents.sweeps import sweep_documents
-from pgbn.samplers.variates.bessel import draw_bessel
+from pgbn.samplers.variates.gig import draw_bessel
 from pgbn.samplers.variates.poisson import draw_truncated_poisson
 from pgbn.testing import check_conjugacy, geweke
 from pgbn.zoo import links

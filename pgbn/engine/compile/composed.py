@@ -8,38 +8,83 @@ draw rule gives.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled
-from pgbn.engine.compile.posterior import posterior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.splitting import Splitter, cell_executor
-from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.plan import Counts, DataCounts, Draw, Run, SlotCounts, make_step, maker
+from pgbn.errors import NetworkError
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Term
 from pgbn.nodes.base import Node, Observed, draw_node
-from pgbn.nodes.rules.evidence import Evidence
-from pgbn.nodes.rules.registry import find_link, is_own
-from pgbn.nodes.rules.results import drawn_counts, link_counts
+from pgbn.nodes.rules.registry import drawn_counts, find_link, is_own, link_counts
+from pgbn.nodes.rules.types import Evidence
 from pgbn.samplers import vectorised
-from pgbn.samplers.content import ByContent
-from pgbn.samplers.random import stream_key
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.content import ContentKeyed
+from pgbn.samplers.random import Stream, stream_key
 
-__all__ = [
-    "count_step",
-    "data_step",
-    "draw_step",
-    "latent_counts",
-    "prior_of",
-    "slot_step",
-    "splitter_of",
-]
+# ---- posterior ----------------------------------------------------------------------------------
+#
+# What a draw rule returns, checked: new values of the slots of its node.
+
+
+def posterior_of(program: Program, node: Node) -> Callable[[], Mapping[str, Any]]:
+    """The function that gives the new slots of a node by its draw rule, checked."""
+    posterior = program.wiring.draws[node.name].posterior
+    needed = signature(posterior).parameters
+    arguments = {argument: program.quantity(node, argument).get for argument in needed}
+    received = program.received_from(node.name)
+
+    def get() -> Mapping[str, Any]:
+        updated = posterior(**{argument: read() for argument, read in arguments.items()})
+        check_posterior(node, updated, received)
+        return dict(updated)
+
+    return get
+
+
+def check_posterior(node: Node, updated: Any, received: tuple[str, ...] = ()) -> None:
+    """Refuse what is no parameters of a node: a draw rule returns new values of its slots, made
+    from the evidence that it ``received`` by other rules."""
+    rule, slots = f"{node.name}: the draw rule of {type(node).__name__}", node.slots()
+    if not isinstance(updated, Mapping):
+        raise NetworkError(
+            f"{rule} returned {type(updated).__name__}; return a dict from names of slots "
+            f"({', '.join(slots)}) to their new values"
+        )
+    for slot, value in updated.items():
+        if slot not in slots:
+            raise NetworkError(
+                f"{rule} returned a value of {slot!r}, which is no slot; its slots are "
+                f"{', '.join(slots)}"
+            )
+        if np.asarray(value).dtype.kind not in "iufb":
+            raise NetworkError(f"{rule} returned {value!r:.60} for {slot!r}; return numbers")
+        least = np.min(value)  # NaN if one of them is
+        if np.isnan(least):
+            raise NetworkError(
+                f"{rule} returned NaN for {slot!r}; are the rule, and the numbers that it reads, "
+                "finite?"
+            )
+        if least < 0 and slot not in node.real_slots:
+            others = (
+                f", or the rule for {' or '.join(dict.fromkeys(received))}," if received else ""
+            )
+            real = f" (a slot that may be negative, as a mean, stands in real_slots = ({slot!r},))"
+            raise NetworkError(
+                f"{rule} returned the negative value {least:g} for {slot!r}; has it{others} a "
+                f"wrong sign?{real if is_own(type(node)) else ''}"
+            )
+
+
+# ---- composed -----------------------------------------------------------------------------------
 
 
 # ---- downward -------------------------------------------------------------------------
@@ -227,7 +272,7 @@ class _LatentCounts:
         self.program, self.node, self.slot = program, node, slot
         # Rows that are known by their content draw cell by cell: no cells of two rows together.
         self.function, self.rates = function, rates
-        self.width = 1 if isinstance(program.executor, ByContent) else width
+        self.width = 1 if isinstance(program.executor, ContentKeyed) else width
         self.needed = tuple(inspect.signature(function).parameters) if function else ()
 
     def draw(self, key: int, cells: Cells) -> NDArray[Any]:
@@ -277,3 +322,45 @@ def _exposure_at(program: Program, node: Observed, slot: str, cells: Cells) -> A
     if rule is None or not callable(exposure):
         return exposure
     return exposure(**{read: program.at_cells(node, read, cells) for read in rule.exposure_reads})
+
+
+# ---- completion ---------------------------------------------------------------------------------
+#
+# Completion: proportions whose exposure is not the same for all entries.
+#
+# What φ hears is λ^n e^{−Σ_v q_v φ_v}. With pseudo-counts y_v ~ Pois((q̄ − q_v) φ_v), q̄ = max_v
+# q_v,
+#
+#     p(φ, y) ∝ ∏_v φ_v^{η_v − 1 + n_v + y_v} · e^{−q̄ Σ_v φ_v},
+#
+# in which Σ_v φ_v = 1: given y the draw is that of a constant exposure, Dir(η + n + y). The
+# pseudo-counts are drawn given the present φ and forgotten at once, one for every entry of φ,
+# whatever the exposure is made of: masks, size factors of terms, gates. What is latent in it is
+# drawn elsewhere, and never sees them.
+
+
+@maker("completion", Draw)
+def completed_draw(program: Program, task: Draw) -> Run | None:
+    """The draw of a node that needs completion; None for others."""
+    node, name = task.node, task.node.name
+    if name not in program.wiring.completed:
+        return None
+    posterior = program.wiring.draws[name].posterior
+    needed = [each for each in signature(posterior).parameters if each != "count"]
+    arguments = {each: program.quantity(node, each).get for each in needed}
+    slots = {slot: program.slot(name, slot).get for slot in node.slots()}
+    count, exposure = program.received_count(name), program.exposure(name)
+    received, shape, values = program.received_from(name), program.shape[name], program.values
+
+    def run(key: int) -> None:
+        stream = program.stream(name, key)
+        q = np.broadcast_to(np.asarray(exposure.get(), np.float64), stream.shape)
+        lacking = q.max(axis=stream.simplex, keepdims=True) - q
+        pseudo = program.stream(name, stream_key(key, 1))
+        y = vectorised.poisson(pseudo, lacking * values[name].reshape(stream.shape))
+        updated = posterior(count=count.get() + y, **{n: get() for n, get in arguments.items()})
+        check_posterior(node, updated, received)
+        kept = {slot: get() for slot, get in slots.items() if slot not in updated}
+        values[name] = draw_node(node, stream, shape, {**updated, **kept})
+
+    return run

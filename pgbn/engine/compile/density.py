@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,12 @@ from scipy.special import gammaln
 from pgbn.engine.compile.composed import splitter_of
 from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.program import Program
-from pgbn.nodes.base import Observed
-from pgbn.nodes.rules.registry import find_link
-
-__all__ = ["density_over", "log_density"]
+from pgbn.engine.plan import Draw, Run, maker
+from pgbn.errors import DataError
+from pgbn.network.wiring import coupled_dims, factors_of, names_in
+from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.nodes.rules.registry import find_link, is_own
+from pgbn.nodes.rules.types import DENSITY
 
 
 def log_density(program: Program, name: str, plate: str | None = None) -> NDArray[np.float64]:
@@ -81,3 +85,100 @@ def _in_order(part: Labelled, dims: tuple[str, ...], sizes: tuple[int, ...]) -> 
     array = part.get().transpose(0, *(1 + part.dims.index(dim) for dim in present))
     shape = [size if dim in present else 1 for dim, size in zip(dims, sizes, strict=True)]
     return np.asarray(array.reshape(len(array), *shape))
+
+
+# ---- kernels ------------------------------------------------------------------------------------
+#
+# Draws by kernel rules: new values that leave the conditional of a node invariant.
+
+
+@maker("composed", Draw)
+def kernel_step(program: Program, task: Draw) -> Run | None:
+    """The function that draws a latent node by its kernel rule, given a key."""
+    node, name = task.node, task.node.name
+    rule = program.wiring.draws[name]
+    if not rule.kernel:
+        return None
+    function, needed = rule.posterior, signature(rule.posterior).parameters
+    arguments = {each: program.quantity(node, each).get for each in rule.reads}
+    known: dict[str, Any] = {} if rule.receives else {DENSITY: ConditionalDensity(program, node)}
+    own = is_own(function)
+
+    def run(key: int) -> None:
+        given = {each: get() for each, get in arguments.items()} | known
+        if "stream" in needed:
+            given["stream"] = program.stream(name, key)
+        drawn = function(**given)
+        if own:
+            _check_drawn(program, node, drawn)
+        value = np.ascontiguousarray(drawn, np.float64)
+        program.values[name] = value.reshape(program.shape[name])
+
+    return run
+
+
+def _check_drawn(program: Program, node: Node, drawn: Any) -> None:
+    """Refuse what is no value of a node."""
+    rule, shape = (
+        f"{node.name}: the kernel rule of {type(node).__name__}",
+        program.shape4[node.name],
+    )
+    array = np.asarray(drawn)
+    if array.dtype.kind not in "iufb" or array.size != prod(shape):
+        what = f"an array of the shape {array.shape} and the type {array.dtype}"
+        raise DataError(
+            f"{rule} returned {what}; it must return the new value, numbers of the shape {shape}"
+        )
+    if np.isnan(array).any():
+        raise DataError(f"{rule} returned NaN; are the numbers that it reads finite?")
+    if program.replicates == 1 and isinstance(node, Latent):
+        stored = array.reshape(program.shape[node.name])[0]
+        order = [program.storage[node.name].index(dim) for dim in node.axes]
+        refusal = node.refuses(stored.transpose(order))
+        if refusal is not None:
+            raise DataError(f"{rule} returned what {node.name} cannot be: it {refusal}")
+
+
+class ConditionalDensity:
+    """ln p(value | slots) + Σ_children ln p(child | value, …), beside a node, up to a constant.
+
+    One number for every entry: summed over the simplex of the node and over the axes ``coupled``,
+    along which its entries are not independent given the rest; there the array has size 1.
+    """
+
+    def __init__(self, program: Program, node: Node) -> None:
+        assert isinstance(node, Latent)
+        self.program, self.node, self.support = program, node, node.support
+        connections, stored = program.wiring.connections, program.storage[node.name]
+        coupled = coupled_dims(connections, node)
+        first = len(program.shape4[node.name]) - len(stored)
+        self.coupled = tuple(first + stored.index(dim) for dim in coupled)
+        self.kept = tuple(dim for dim in stored if dim not in (*coupled, *node.sums_over))
+        self._children = {
+            child.name: tuple(names_in(factors_of(connections, node.name, child)[0])[dim]
+                              for dim in self.kept)
+            for child in connections.children[node.name].values()
+        }  # fmt: skip
+
+    def __call__(self, value: NDArray[Any]) -> NDArray[np.float64]:
+        """The log conditional at a value, a 4-d array."""
+        return self._at(value, True)
+
+    def likelihood(self, value: NDArray[Any]) -> NDArray[np.float64]:
+        """The same without ln p(value | slots)."""
+        return self._at(value, False)
+
+    def _at(self, value: NDArray[Any], prior: bool) -> NDArray[np.float64]:
+        program, name = self.program, self.node.name
+        before = program.values[name]
+        program.values[name] = np.ascontiguousarray(value, np.float64).reshape(program.shape[name])
+        try:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                parts = [density_over(program, name, self.kept)] if prior else []
+                parts += [density_over(program, *child) for child in self._children.items()]
+                total = sum(parts[1:], parts[0])
+        finally:
+            program.values[name] = before
+        stored = program.storage[name]
+        sizes = (program.sizes[dim] if dim in self.kept else 1 for dim in stored)
+        return np.asarray(total.reshape(-1, *(1,) * (3 - len(stored)), *sizes))

@@ -8,7 +8,7 @@ of more than three dims has an axis for each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -18,17 +18,6 @@ from numpy.typing import NDArray
 
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node
-
-__all__ = [
-    "Labelled",
-    "PartSizes",
-    "Shape4",
-    "align",
-    "labelled_number",
-    "shape4",
-    "storage_order",
-    "strides_of",
-]
 
 Shape4 = tuple[int, ...]  # of 4 axes, or more where a node has more than three dims
 
@@ -111,3 +100,41 @@ def strides_of(
         along = np.arange(sizes[dim], dtype=np.int64) * steps.get(dim, 0)
         offsets = (offsets[:, None] + along[None, :]).reshape(-1)
     return strides, offsets
+
+
+# ---- beside -------------------------------------------------------------------------------------
+#
+# A quantity beside a node: an array in the node's 4-d layout (see `layout`), or a number.
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """A quantity beside a node: ``get()`` gives a 4-d array or a number.
+
+    ``dims`` are those along which it varies.
+    """
+
+    get: Callable[[], Any]
+    dims: frozenset[str]
+    replicates: int
+    is_number: bool
+
+
+def added(parts: Sequence[Aligned]) -> Aligned:
+    """The sum of quantities beside one node, added from left to right."""
+    if not parts:
+        return Aligned(lambda: 0.0, frozenset(), 1, True)
+    first, *rest = [part.get for part in parts]
+
+    def total() -> Any:
+        result = first()
+        for get in rest:
+            result = result + get()
+        return result
+
+    return Aligned(
+        total if rest else first,
+        frozenset(dim for part in parts for dim in part.dims),
+        max(part.replicates for part in parts),
+        all(part.is_number for part in parts),
+    )

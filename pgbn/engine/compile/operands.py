@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled, labelled_number
-from pgbn.engine.compile.pairs import mask_of
+from pgbn.engine.compile.products import mask_of
 from pgbn.network.reads import Read
 from pgbn.network.sumproduct import (
     ConstantArray,
@@ -31,8 +31,6 @@ from pgbn.network.sumproduct import (
 
 if TYPE_CHECKING:
     from pgbn.engine.compile.program import Program
-
-__all__ = ["dims_here", "read_operand"]
 
 
 @singledispatch
@@ -99,8 +97,10 @@ def _operation(operand: OperationValue, program: Program) -> Labelled:
 
 
 @read_operand.register(HeardCount)
-def _heard(operand: HeardCount, program: Program) -> Labelled:
-    return program.labelled(program.network.nodes[operand.name], program.heard_count(operand.name))
+def _received(operand: HeardCount, program: Program) -> Labelled:
+    return program.labelled(
+        program.network.nodes[operand.name], program.received_count(operand.name)
+    )
 
 
 @read_operand.register(RuleCount)

@@ -8,11 +8,9 @@ from math import prod
 
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network, check_size
-from pgbn.network.terms import Earlier, Factor, Lookup, Through
+from pgbn.network.terms import Factor, Lagged, Lookup, ViaEdge
 from pgbn.nodes.base import Latent
-from pgbn.storage.memory import check_bytes, memory
-
-__all__ = ["bytes_beside_rows", "check_fits", "complete_sizes"]
+from pgbn.storage.read_limits import check_bytes, memory
 
 _ENTRY = 26  # bytes of an entry without rows: two values, a count, its level and place in lists
 _ROW = 64  # bytes of numbers that a row has in one layer, and of sums on their way
@@ -47,12 +45,12 @@ def complete_sizes(
     ]
     earlier = [(name, replace(factor, dims=each.dims, own_dims=(each.dim,), constant=None))
                for name, factor in factors for each in factor.lookups
-               if isinstance(each, Earlier)]  # fmt: skip
+               if isinstance(each, Lagged)]  # fmt: skip
     factors += earlier  # the two names of the rows have one size
     throughs = [(name, factor.through) for name, factor in factors if factor.through]
     factors += [(name, each) for name, t in throughs for each in t.operation.operands.values()]
     lookups = [(factor, lookup) for _, factor in factors for lookup in factor.lookups
-               if not isinstance(lookup, Earlier | Through)]  # fmt: skip
+               if not isinstance(lookup, Lagged | ViaEdge)]  # fmt: skip
     for _, lookup in lookups:
         _add_rows(network, lookup, every)
     known = -1

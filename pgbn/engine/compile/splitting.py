@@ -11,24 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.layout import Labelled, Shape4, align
-from pgbn.engine.compile.pairs import relation_holds
-from pgbn.engine.compile.parts import Part
-from pgbn.engine.compile.weighted import SparseEntries, Weighted
-from pgbn.engine.data.cells import Cells
+from pgbn.engine.compile.products import Part, SparseEntries, Weighted, relation_holds
+from pgbn.engine.data.nonzero import Cells
 from pgbn.network.terms import Factor, Term
-from pgbn.samplers.content import ByContent, key_for
+from pgbn.samplers.content import ContentKeyed, key_for
 from pgbn.samplers.executor import Executor
-from pgbn.samplers.layers.column_rates import column_rates
-from pgbn.samplers.layers.thin import cell_rates, thin_cells, thin_dense
-from pgbn.samplers.layers.weighted import thin_weighted
-from pgbn.samplers.random import stream_key
+from pgbn.samplers.random import Stream, stream_key
 from pgbn.samplers.rows import PARALLEL
 from pgbn.samplers.shard import ShardRows
 from pgbn.samplers.sharing import share_out
-from pgbn.samplers.sparse import SparseCounts
-from pgbn.samplers.stream import Stream
-
-__all__ = ["Splitter", "blocks_of", "cell_executor"]
+from pgbn.samplers.thinning import (
+    SparseCounts,
+    cell_rates,
+    column_rates,
+    thin_cells,
+    thin_dense,
+    thin_weighted,
+)
 
 
 class Splitter:
@@ -187,7 +186,7 @@ def cell_executor(executor: Executor, cells: Cells, width: int = 1) -> Executor:
         if width == 1:
             return executor.at(cells.before, cells.values.size)
         return executor.at(cells.groups_before, sum(cells.groups(width)))
-    if not isinstance(executor, ByContent):
+    if not isinstance(executor, ContentKeyed):
         return executor
     each = cells.rows // cells.replicates
     return executor.at_cells(cells.indptr[::each])

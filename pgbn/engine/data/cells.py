@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import in_order
-from pgbn.engine.data.coordinates import is_coordinates, read_coordinates
+from pgbn.checks import in_order, is_sparse_array, numbers
 from pgbn.engine.data.coords import labels_of
-from pgbn.engine.data.imputable import check_imputable, is_imputable
 from pgbn.engine.data.nonzero import (
     Cells,
     cells_of,
@@ -23,14 +23,173 @@ from pgbn.engine.data.nonzero import (
     whole_cells,
 )
 from pgbn.errors import DataError, did_you_mean
-from pgbn.nodes.base import Observed
+from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.poisson_gamma import PoissonGamma
+from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules.types import EvidenceRule
+from pgbn.storage.archive import Group, register_documents
 from pgbn.storage.blocks import counts_of
-from pgbn.storage.sparse import check_sparse
+from pgbn.storage.sparse import check_sparse, row_arrays
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Cells", "cells_of", "read_array", "read_data"]
+
+# ---- coordinates --------------------------------------------------------------------------------
+#
+# Data as coordinates and values: arrays of any number of dims that are never dense.
+#
+#     {"sender": i, "receiver": j, "action": a, "month": t, "values": n}
+#
+# a dict from the dims of a node to the numbers of its cells along them, with their values (1 if
+# left out); or a ``sparse.COO`` array, or a ``scipy.sparse.coo_array``.
+
+
+VALUES = "values"
+_MOST = 2**62  # cells, whose numbers must be integers
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The cells of an array of ``shape`` at ``places``, an array for each dim."""
+
+    shape: tuple[int, ...]
+    places: tuple[NDArray[np.int64], ...]
+    values: NDArray[Any]
+
+
+def is_coordinates(value: Any) -> bool:
+    """Whether data are given by coordinates, and not as a matrix."""
+    if sp.issparse(value):  # of which some are mappings too
+        return len(value.shape) > 2
+    return isinstance(value, Mapping) or is_sparse_array(value)
+
+
+def read_coordinates(
+    name: str, axes: tuple[str, ...], value: Any, sizes: Mapping[str, int]
+) -> Coordinates:
+    """Checked coordinates. Sizes that neither the array nor ``sizes`` tell are one more than the
+    largest number."""
+    shape: tuple[int | None, ...]
+    if isinstance(value, Mapping):
+        places, values, shape = _by_dim(name, axes, value, sizes)
+    else:
+        value = value.asformat("coo")
+        places, values, shape = list(value.coords), value.data, tuple(value.shape)
+        if getattr(value, "fill_value", 0) != 0:
+            raise DataError(
+                f"{name}: a sparse array that is {value.fill_value} where it has no entry; give "
+                "one that is 0 there"
+            )
+    if len(places) != len(axes):
+        raise DataError(
+            f"{name}: coordinates along {len(places)} dims, but the node has {len(axes)}: {axes}"
+        )
+    read = tuple(_numbers(name, dim, each) for dim, each in zip(axes, places, strict=True))
+    found = numbers(f"{name}: the values", values)
+    lengths = {each.size for each in read} | {found.size}
+    if len(lengths) > 1 or found.ndim != 1:
+        raise DataError(
+            f"{name}: coordinates and values of different lengths, {sorted(lengths)}; give a "
+            "number along each dim, and a value, for every cell"
+        )
+    return Coordinates(_whole_shape(name, axes, read, shape), read, found)
+
+
+def _whole_shape(
+    name: str,
+    axes: tuple[str, ...],
+    places: tuple[NDArray[np.int64], ...],
+    known: tuple[int | None, ...],
+) -> tuple[int, ...]:
+    largest = [int(each.max(initial=-1)) for each in places]
+    shape = tuple(
+        most + 1 if size is None else size for most, size in zip(largest, known, strict=True)
+    )
+    for dim, most, size in zip(axes, largest, shape, strict=True):
+        if most >= size:
+            raise DataError(
+                f"{name}: has the number {most} along {dim!r}, whose size is {size}; numbers go "
+                f"from 0 to {size - 1}"
+            )
+    if prod(shape) > _MOST:
+        raise DataError(f"{name}: {' × '.join(map(str, shape))} cells are more than 2^62")
+    return shape
+
+
+def _by_dim(
+    name: str, axes: tuple[str, ...], value: Mapping[Any, Any], sizes: Mapping[str, int]
+) -> tuple[list[Any], Any, tuple[int | None, ...]]:
+    unknown = [key for key in value if key not in (*axes, VALUES)]
+    missing = [dim for dim in axes if dim not in value]
+    if unknown or missing:
+        example = ", ".join(f"{dim!r}: […]" for dim in axes)
+        raise DataError(
+            f"{name}: coordinates of {', '.join(map(str, value))}, but its dims are {axes}; give "
+            f"{{{example}, {VALUES!r}: […]}}"
+        )
+    places = [value[dim] for dim in axes]
+    values = value.get(VALUES)
+    if values is None:
+        values = np.ones(np.size(places[0]), np.int64)
+    return places, values, tuple(sizes.get(dim) for dim in axes)
+
+
+def _numbers(name: str, dim: str, value: Any) -> NDArray[np.int64]:
+    array = numbers(f"{name}: the numbers along {dim!r}", value)
+    whole = array.dtype.kind in "iu" or bool((array % 1 == 0).all())
+    if array.ndim != 1 or not whole or (array.size and not 0 <= array.min() <= array.max() < 2**62):
+        raise DataError(
+            f"{name}: along {dim!r}, {value!r:.60}; give a list of integers from 0 on, one for "
+            "each cell"
+        )
+    return array.astype(np.int64)
+
+
+# ---- imputable ----------------------------------------------------------------------------------
+#
+# Which nodes may have masked cells: those whose unknown counts can be drawn.
+
+
+def is_imputable(node: Node) -> bool:
+    """Masked cells are imputed as Poisson counts, so the data must rest on such counts."""
+    return find_link(node) is not None and node.simplex is None
+
+
+def _is_silent(rule: EvidenceRule) -> bool:
+    """Whether a rule tells its slot nothing at masked cells: their value is 0, and what a function
+    makes of the cells is left out there (`Quantities.known_only`), but a slot's value is not."""
+    parts = ((rule.count, rule.count_reads), (rule.exposure, rule.exposure_reads))
+    return rule.drawn is None and all(
+        part in ("value", "count", 0) or (callable(part) and {"value", "count"} & set(reads))
+        for part, reads in parts
+    )
+
+
+def check_imputable(network: Network, node: Node) -> None:
+    """Refuse masked cells of a node that has no counts to impute them from."""
+    link, kind = find_link(node), type(node).__name__
+    wrong = "" if is_imputable(node) else f"for {kind}"
+    for slot in node.slots():
+        rule = network.wiring.rules.get((node.name, slot))
+        if wrong or link is None or rule is None:
+            continue
+        reads = {"value", "count", "exposure"} & set(rule.exposure_reads)
+        told = (rule.count, rule.kind, rule.drawn) == ("count", "poisson", None) and not reads
+        if slot == link.slot and not told:
+            wrong = f"since the rule of {kind} for {slot} is not that of Pois(exposure · {slot})"
+        elif slot != link.slot and not _is_silent(rule):
+            wrong = f"since the rule of {kind} for {slot} does not look at the data of each cell"
+    if wrong:
+        raise DataError(
+            f"{node.name}: the data have masked cells, which cannot be imputed {wrong}; use a "
+            "node with Poisson counts, such as pgbn.Poisson, or leave the rows with unknown "
+            "cells out"
+        )
+
+
+# ---- cells --------------------------------------------------------------------------------------
 
 
 def _wide(values: NDArray[Any]) -> NDArray[Any]:
@@ -217,3 +376,21 @@ def _check_values(node: Observed, values: NDArray[Any], imputed: bool) -> None:
     complaint = node.check(values)
     if complaint:
         raise DataError(f"{node.name}: the data have {complaint}")
+
+
+# ---- documents ----------------------------------------------------------------------------------
+#
+# Documents × terms beside a model, as arrays of a file.
+
+
+# Takes any number from 0 on.
+_ANY = PoissonGamma("data", 1.0, Gamma("noise", 1.0, 1.0), dims=("doc", "term"))
+
+
+def document_arrays(X: Any) -> Group:
+    """The documents that belong to a model; unknown cells count as 0."""
+    cells = read_array(_ANY, X)
+    return row_arrays(cells.shape, cells.indptr, cells.indices, cells.values)
+
+
+register_documents(document_arrays)

@@ -11,23 +11,16 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from pgbn.checks import first_difference
+from pgbn.checks import check_unmasked, first_difference, in_order, numbers
 from pgbn.errors import DataError, did_you_mean
+from pgbn.nodes.base import Latent, Node, Observed
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = [
-    "Coords",
-    "check_coords",
-    "check_labels",
-    "given_coords",
-    "labels_of",
-    "read_coords",
-    "same_labels",
-    "term_labels",
-]  # fmt: skip
 
 Coords = dict[str, list[Any]]
 
@@ -151,3 +144,102 @@ def _plain(label: Any) -> Any:
     if isinstance(label, Integral):
         return int(label)
     return float(label) if isinstance(label, Real) else str(label)
+
+
+# ---- indexes ------------------------------------------------------------------------------------
+#
+# The numbers of categories, which come with the data and belong to the network of a run.
+
+
+def check_network(network: Network) -> Network:
+    """A network, or an error that names the argument."""
+    if not hasattr(network, "categories"):
+        raise DataError(f"network={network!r:.60} is no pgbn.Network")
+    return network
+
+
+def bind_indexes(network: Network, data: Any) -> tuple[Network, Any]:
+    """The network with the numbers of categories that stand among ``data``, and the other data.
+
+    Whatever is saved with the network, or made of it, has them then.
+    """
+    check_network(network)
+    if not isinstance(data, Mapping):
+        return network, data
+    found = {
+        name: in_order(name, network.categories[name].dims, value)
+        for name, value in data.items()
+        if name in network.categories
+    }
+    rest = {name: value for name, value in data.items() if name not in found}
+    for name in found:
+        if labels := labels_of(network.categories[name].dims, data[name]):
+            known = {n: value for n, value in rest.items() if n in network.observed}
+            same_labels(name, labels, given_coords(network, known, known, "data"), "the data")
+    return (network.with_indexes(**found) if found else network), rest
+
+
+# ---- stacked ------------------------------------------------------------------------------------
+#
+# Values of nodes that a user gives: one for each node, or draws of it, stacked.
+#
+# Draws have the dims "draw", or "chain" and "draw", before those of their node.
+
+
+_DRAWS = ("chain", "draw")
+
+
+def given_arrays(given: Any) -> dict[str, Any]:
+    """What was given, by name: a dict, or `pgbn.Draws`, which have one as ``values``."""
+    named = given if isinstance(given, Mapping) else getattr(given, "values", None)
+    if given is not None and not isinstance(named, Mapping):
+        raise DataError(
+            f"given={given!r:.60}: give a dict, such as given={{'name': array}}, or pgbn.Draws"
+        )
+    if named is not given and not callable(getattr(given, "held", None)):  # chains, new rows
+        raise DataError(
+            f"given is a {type(given).__name__}, no dict and no pgbn.Draws; give its values, "
+            "given=….values"
+        )
+    found = {str(name): value for name, value in (named or {}).items()}
+    if isinstance(given, Mapping):
+        return found
+    for name in getattr(given, "given", ()):  # at which the nodes of `pgbn.Draws` were held
+        found.setdefault(name, given.held(name))
+    return found
+
+
+def read_stack(node: Node, value: Any) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """Checked values of a node with the dims (draw, *axes), and the sizes of the dims of draws:
+    none for a single value."""
+    what = f"given: {node.name!r}"
+    check_unmasked(what, value)
+    dims = getattr(value, "dims", ())
+    drawn = tuple(dim for dim in _DRAWS if isinstance(dims, tuple) and dim in dims)
+    value = in_order(what, (*drawn, *node.axes), value)
+    array = numbers(what, value.toarray() if sp.issparse(value) else value)
+    extra = array.ndim - len(node.axes)
+    if not 0 <= extra <= len(_DRAWS) or not array.size:
+        raise DataError(
+            f"{what} is an array of shape {array.shape}, but its dims are {node.axes}; give an "
+            "array of these, or draws with the dims draw, or chain and draw, before them"
+        )
+    array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+    stack = array.reshape(-1, *array.shape[extra:])
+    for each in stack:
+        _check(node, what, each)
+    return stack, array.shape[:extra]
+
+
+def _check(node: Node, what: str, value: NDArray[Any]) -> None:
+    """Refuse values that are not possible."""
+    if not np.isfinite(value).all():
+        raise DataError(f"{what} has the value {value[~np.isfinite(value)].flat[0]:g}; give an "
+                        "array of finite numbers")  # fmt: skip
+    complaint = None
+    if isinstance(node, Latent):
+        complaint = node.refuses(value)
+    elif isinstance(node, Observed) and (wrong := node.check(value)):
+        complaint = f"has {wrong}"
+    if complaint:
+        raise DataError(f"{what} {complaint}")

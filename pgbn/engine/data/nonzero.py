@@ -13,10 +13,7 @@ from pgbn.errors import DataError
 from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import ROW_BLOCK
-from pgbn.storage.memory import check_bytes
-
-__all__ = ["GROUP", "Cells", "CoordinateCells", "cells_of", "check_whole", "coordinate_cells",
-           "sees_zeros", "typed", "whole_cells"]  # fmt: skip
+from pgbn.storage.read_limits import check_bytes
 
 GROUP = 64  # cells with one stream, where they are drawn together
 _ROWS = 2**12  # that are added up at a time
@@ -33,7 +30,8 @@ class Cells:
     The last dim is the columns; the replicates and all other dims, flattened, are the rows.
     ``values`` are int64 for counts and float64 for reals. ``missing`` marks cells whose value
     is unknown; they are imputed in every sweep. ``is_corpus``: they are those of a `pgbn.Corpus`;
-    ``let_go`` is called after some rows were read, where the arrays are files. Kernels that take
+    ``release_rows`` is called after some rows were read, where the arrays are files. Kernels that
+    take
     rows by their numbers read ``starts`` and ``numbers``, which are empty where all rows are there,
     see `CoordinateCells`. ``labels`` are those along dims that the data brought with them.
     """
@@ -53,11 +51,11 @@ class Cells:
         values: NDArray[Any],
         missing: NDArray[np.bool_] | None = None,
         is_corpus: bool = False,
-        let_go: Callable[[], None] = _keep,
+        release_rows: Callable[[], None] = _keep,
     ) -> None:
         self.dims, self.shape, self.replicates = dims, shape, replicates
         self.starts, self.indices, self.values, self.missing = indptr, indices, values, missing
-        self.is_corpus, self.let_go = is_corpus, let_go
+        self.is_corpus, self.release_rows = is_corpus, release_rows
 
     @property
     def indptr(self) -> NDArray[np.int64]:
@@ -124,7 +122,7 @@ class Cells:
                 low = at.min()
                 part = np.bincount(at - low, values[cells])
                 sums[low : low + part.size] += part
-            self.let_go()
+            self.release_rows()
         return sums.astype(values.dtype).reshape(shape)
 
     def sum(self) -> int:
@@ -132,7 +130,7 @@ class Cells:
         total = 0
         for _, cells in self._blocks():
             total += int(self.values[cells].sum())
-            self.let_go()
+            self.release_rows()
         return total
 
     def _blocks(self) -> Iterator[tuple[slice, slice]]:

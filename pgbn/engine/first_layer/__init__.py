@@ -8,9 +8,9 @@ Dirichlet layer, the counts may be drawn
 - "blocked":   given φ and θ, cell by cell.
 """
 
-from pgbn.engine.first_layer import makers as makers  # registers itself
+from pgbn.engine.first_layer import choice as choice  # registers itself
 from pgbn.engine.first_layer.base import FirstLayer
-from pgbn.engine.first_layer.registry import register_sampler
+from pgbn.engine.first_layer.choice import register_sampler
 
 # In the order in which "auto" prefers them: what is integrated out mixes better.
 from pgbn.engine.first_layer.collapsed import Collapsed  # isort: skip

@@ -8,21 +8,76 @@ the first layer alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from inspect import isabstract
+from typing import TypeVar
 
+from pgbn.engine.compile.composed import slot_step
 from pgbn.engine.compile.program import Program
-from pgbn.engine.data.cells import Cells
-from pgbn.engine.data.nonzero import CoordinateCells
+from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.pattern import Pattern, find_patterns
-from pgbn.engine.first_layer.registry import automatic, sampler_named, sampler_names
+from pgbn.engine.plan import Counts, Draw, Run, SlotCounts, maker
 from pgbn.errors import NetworkError, StaleReadError
 from pgbn.network.network import Network
 from pgbn.network.schedule import Schedule
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 
-__all__ = ["choose", "first_choice", "quickest", "refusal", "samplers_of", "schedule_for"]
+# ---- registry -----------------------------------------------------------------------------------
+#
+# The samplers of the first layer, by name: choice, cost, schedule, resume and timing look here.
+#
+# A sampler is one class (a `FirstLayer`) and one kernel, in this package or in another:
+#
+#     @pgbn.register_sampler
+#     class Mine(FirstLayer):
+#         name = "mine"
+
+
+Kind = TypeVar("Kind", bound=type[FirstLayer])
+
+_kinds: dict[str, type[FirstLayer]] = {}
+
+
+def register_sampler(kind: Kind) -> Kind:
+    """Register a sampler of the first layer under its ``name``, for ``layer1=`` of chains."""
+    if not (isinstance(kind, type) and issubclass(kind, FirstLayer)) or isabstract(kind):
+        raise NetworkError(
+            f"register_sampler({kind!r}): give a class derived from "
+            "pgbn.engine.first_layer.FirstLayer that has all its methods"
+        )
+    known = _kinds.get(kind.name)
+    if known is not None and known.__qualname__ != kind.__qualname__:
+        raise NetworkError(
+            f"register_sampler: {kind.name!r} is {known.__name__}; give another name"
+        )
+    if kind.name in ("", "auto", "composed"):
+        raise NetworkError(f"{kind.__name__}.name={kind.name!r}: give the sampler another name")
+    _kinds[kind.name] = kind
+    return kind
+
+
+def sampler_names() -> tuple[str, ...]:
+    """The names of all samplers."""
+    return tuple(_kinds)
+
+
+def sampler_named(name: str) -> type[FirstLayer]:
+    """The sampler of a name."""
+    if name not in _kinds:
+        raise NetworkError(f"layer1={name!r}: must be one of {', '.join(_kinds)}")
+    return _kinds[name]
+
+
+def automatic() -> list[type[FirstLayer]]:
+    """Those that "auto" may take, the one that mixes best first."""
+    return [kind for kind in _kinds.values() if kind.is_automatic]
+
+
+# ---- choice -------------------------------------------------------------------------------------
+
 
 MOST_TOKENS = 2**31  # that are counted in four bytes
 MOST_TOPICS = 2**16  # that a label can tell apart
@@ -57,10 +112,10 @@ def _revised(
 
 def refusal(kind: type[FirstLayer], wiring: Wiring, patterns: Sequence[Pattern]) -> str:
     """Why a sampler does not serve all first layers of a network; "" if it does."""
-    return next(filter(None, (kind.why_not(wiring, p, patterns) for p in patterns)), "")
+    return next(filter(None, (kind.unsupported_reason(wiring, p, patterns) for p in patterns)), "")
 
 
-def quickest(
+def candidates(
     cells: Cells, topics: int, kinds: Sequence[type[FirstLayer]] | None = None
 ) -> list[type[FirstLayer]]:
     """The samplers that "auto" tries for these data, in order: those that mix best first, but one
@@ -116,7 +171,7 @@ def _automatic(program: Program, patterns: Sequence[Pattern]) -> tuple[str, Sche
     if kinds:
         largest = max(patterns, key=lambda p: program.cells[p.observed].size)
         cells, topics = program.cells[largest.observed], program.shape[largest.loadings][-1]
-        for kind in quickest(cells, topics, kinds):
+        for kind in candidates(cells, topics, kinds):
             try:
                 return kind.name, schedule_for(program.network, kind.name)
             except StaleReadError:  # the user's order needs more values than this one keeps
@@ -133,7 +188,7 @@ def first_choice(cells: Cells, topics: int, most_tokens: int, wirings: Sequence[
         return "blocked"
     if cells.is_corpus:
         return _OF_CORPORA
-    return quickest(cells, topics, kinds)[0].name
+    return candidates(cells, topics, kinds)[0].name
 
 
 def _serves(kind: type[FirstLayer], wiring: Wiring) -> bool:
@@ -182,3 +237,53 @@ def samplers_of(program: Program, layer1: str) -> dict[str, FirstLayer]:
     kind = sampler_named(layer1)
     samplers = {pattern.observed: kind(program, pattern) for pattern in patterns}
     return samplers if program.crew is None else program.crew.layers(samplers)
+
+
+# ---- makers -------------------------------------------------------------------------------------
+#
+# The steps that the sampler of the first layer takes over: its counts, the tables of φ, and the
+# draw of φ.
+
+
+@dataclass(frozen=True)
+class FirstCounts:
+    """A step of the sampler, which can draw the tables of the next steps beside it."""
+
+    sampler: FirstLayer
+
+    def __call__(self, key: int) -> None:
+        self.sampler.step(key)
+
+
+@maker("first layer", Counts, by_rows=True)
+def first_counts(program: Program, task: Counts) -> Run | None:
+    """The counts of the data."""
+    sampler = program.first_layers.get(task.node.name)
+    return None if sampler is None else FirstCounts(sampler)
+
+
+def _sampler_of(program: Program, loadings: str) -> FirstLayer | None:
+    layers = program.first_layers.values()
+    return next((layer for layer in layers if layer.pattern.loadings == loadings), None)
+
+
+@maker("first layer", SlotCounts)
+def first_tables(program: Program, task: SlotCounts) -> Run | None:
+    """The tables of φ: evidence about η from the counts that the sampler keeps."""
+    sampler = _sampler_of(program, task.node.name)
+    if sampler is None:
+        return None
+    composed = slot_step(program, task)
+
+    def run(key: int) -> None:
+        sampler.show_counts()
+        composed(key)
+
+    return run
+
+
+@maker("first layer", Draw)
+def first_loadings(program: Program, task: Draw) -> Run | None:
+    """φ, which the sampler keeps in a form of its own."""
+    sampler = _sampler_of(program, task.node.name)
+    return None if sampler is None else sampler.draw_loadings

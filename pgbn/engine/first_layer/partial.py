@@ -9,22 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.first_layer.base import FirstLayer
-from pgbn.engine.first_layer.labels import TOKEN_BYTES, TokenLabels
-from pgbn.engine.first_layer.marginal import why_scores_stay, without_scores
-from pgbn.engine.first_layer.pattern import Pattern
-from pgbn.engine.first_layer.registry import register_sampler
-from pgbn.engine.first_layer.topics import HeldTopics
-from pgbn.engine.fused.gamma_layers import find_mix
+from pgbn.engine.first_layer.blocked import HeldTopics
+from pgbn.engine.first_layer.choice import register_sampler
+from pgbn.engine.first_layer.collapsed import TOKEN_BYTES, TokenLabels
+from pgbn.engine.first_layer.pattern import Pattern, cannot_marginalise, without_scores
+from pgbn.engine.steps.gamma_layers import find_mix
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
-from pgbn.samplers.content import ByContent
+from pgbn.samplers.content import ContentKeyed
+from pgbn.samplers.contract import contract
+from pgbn.samplers.first_layer.one_layer import allocate_shared
 from pgbn.samplers.first_layer.partial import allocate_partial
-from pgbn.samplers.first_layer.shared_prior import allocate_shared
 from pgbn.samplers.first_layer.tokens import RowPriors
-from pgbn.samplers.first_layer.value_codes import prior_sums
-from pgbn.samplers.simd.contract import contract
-
-__all__ = ["Partial"]
+from pgbn.samplers.first_layer.value_lists import prior_sums
 
 
 @register_sampler
@@ -39,8 +36,10 @@ class Partial(FirstLayer):
     topics_held: HeldTopics
 
     @classmethod
-    def why_not(cls, wiring: Wiring, pattern: Pattern, patterns: Sequence[Pattern]) -> str:
-        return why_scores_stay(wiring, pattern, patterns)
+    def unsupported_reason(
+        cls, wiring: Wiring, pattern: Pattern, patterns: Sequence[Pattern]
+    ) -> str:
+        return cannot_marginalise(wiring, pattern, patterns)
 
     @classmethod
     def why_not_data(cls, is_masked: bool) -> str:
@@ -68,7 +67,7 @@ class Partial(FirstLayer):
         """a = φ·θ of the layer above, row by row, where that is its form; else as all have it."""
         program, pattern = self.program, self.pattern
         mix = find_mix(program, program.network.nodes[pattern.scores], pattern.slot)
-        if mix is None or self.replicates > 1 or isinstance(self.executor, ByContent):
+        if mix is None or self.replicates > 1 or isinstance(self.executor, ContentKeyed):
             return super().prior()
         theta = program.values[mix.theta].reshape(1, self.rows, mix.topics)
         shapes = program.pool.empty((1, self.rows, self.topics), np.float32)

@@ -16,21 +16,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import check_integer
-from pgbn.engine.data.cells import Cells, read_data
+from pgbn.engine.data.cells import read_data
 from pgbn.engine.data.coords import same_labels
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.shards.crew import executor_behind
 from pgbn.errors import DataError
 from pgbn.samplers.random import stream_key, word_of
 
-__all__ = ["append_rows"]
-
 
 def append_rows(
     chain: Chain, data: Mapping[str, Any], rows: str | None = None, sweeps: int = 50
 ) -> Chain:
     """A chain on the rows of ``chain`` and, after them, those of ``data``; see `Chain.append`."""
+    with chain.alone():
+        return _append_rows(chain, data, rows, sweeps)
+
+
+def _append_rows(chain: Chain, data: Mapping[str, Any], rows: str | None, sweeps: int) -> Chain:
     network = chain.network
     plate = network[network.observed[0]].axes[0] if rows is None else rows
     check_integer("sweeps", sweeps, 1)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.data.cells import Cells
-from pgbn.engine.fused.gamma_layers import draws_as
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.shards.worker import own_cells
+from pgbn.engine.steps.gamma_layers import draws_as
 from pgbn.network.layers import Layer, layers_above
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed
@@ -28,18 +28,13 @@ from pgbn.nodes.expression import Constant
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.samplers.documents.counts import count_law
-from pgbn.samplers.documents.first import most_labels
-from pgbn.samplers.documents.layers import pack_layers
-from pgbn.samplers.documents.moments import Moments
-from pgbn.samplers.documents.prepare import hash_documents, project_terms
+from pgbn.samplers.documents.first_layer import count_law, most_labels
 from pgbn.samplers.documents.scratch import Documents, HeldNetwork, Sweeps
-from pgbn.samplers.documents.sweeps import infer_documents
+from pgbn.samplers.documents.sweeps import Moments, hash_documents, infer_documents, project_terms
+from pgbn.samplers.documents.upper_layers import pack_layers
 from pgbn.samplers.executor import Executor, Threads
 from pgbn.samplers.hands import Hands, hand_out, hands_of
 from pgbn.samplers.random import stream_key, word_of
-
-__all__ = ["ChainPattern", "GammaChain", "find_chain", "run_rows"]
 
 Matrix = NDArray[np.float64]
 
@@ -76,7 +71,7 @@ class GammaChain:
         """Fill the moments of all rows; ``number`` tells runs with the same seed apart."""
         hands = hands_of(executor)
         if hands is not None:
-            self._run_afar(hands, cells, sweeps, moments, seed, number)
+            self._run_remote(hands, cells, sweeps, moments, seed, number)
             return
         # Counts as integers and reals as floats, whatever the batch as a whole looks like.
         values = cells.values.astype(np.int64 if self.whole else np.float64)
@@ -98,7 +93,7 @@ class GammaChain:
         key = stream_key(seed, word_of("infer"), *([number] if number else []))
         executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
 
-    def _run_afar(
+    def _run_remote(
         self, hands: Hands, cells: Cells, sweeps: Sweeps, moments: Moments, seed: int, number: int
     ) -> None:
         """The same by workers, each of which has some of the rows. Sums that were begun go with

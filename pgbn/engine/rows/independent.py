@@ -7,6 +7,10 @@ every node depends on the same row, alone, of what stands in its slots.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pgbn.errors import DataError, NetworkError, did_you_mean
 from pgbn.network.network import Network
@@ -14,16 +18,17 @@ from pgbn.network.terms import Factor, Operation, Polynomial
 from pgbn.nodes.base import Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import names_read
-
-__all__ = ["check_independent", "check_own_values", "couples", "row_network"]
+from pgbn.samplers.random import word_of
 
 
 def row_network(network: Network, rows: str, names: Collection[str] | None = None) -> Network:
     """The data that have the plate (or those of them in ``names``) and all that they depend on;
     what has no plate is held, and what stands above that is left out. Refused if the rows are not
     independent given it."""
-    if rows not in network.dims:
-        raise DataError(f"rows={rows!r}: no node has this dim.{did_you_mean(rows, network.dims)}")
+    if not isinstance(rows, str) or rows not in network.dims:
+        raise DataError(
+            f"rows={rows!r:.60}: no node has this dim.{did_you_mean(rows, network.dims)}"
+        )
     observed = [
         _without_unread(network, node, rows)
         for node in network
@@ -154,3 +159,66 @@ def _couples_through(operation: Operation, rows: str) -> str:
             f"{rows!r} among its dims)"
         )
     return ""
+
+
+# ---- categories ---------------------------------------------------------------------------------
+#
+# The categories of new rows: each row, a replicate, has numbers of its own.
+
+
+def along_rows(network: Network, rows: str) -> list[str]:
+    """The categories that slots read and that have the dim of the rows."""
+    read = {
+        lookup.name
+        for polynomial in network.wiring.polynomials.values()
+        for term in polynomial.terms
+        for factor in term.factors
+        for lookup in factor.lookups
+    }
+    return [name for name, each in network.categories.items() if name in read and rows in each.dims]
+
+
+@dataclass(frozen=True)
+class RowIndexes:
+    """``arrays[name]`` has the rows first, and 1 in the place of their dim: (rows, *dims)."""
+
+    arrays: dict[str, NDArray[np.int64]]
+
+    def take(self, chosen: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+        """The numbers of some rows."""
+        return {name: array[chosen] for name, array in self.arrays.items()}
+
+    def hashed(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Hashes of rows that know the numbers too: rows of other categories are other rows."""
+        for name, array in self.arrays.items():
+            for column in array.reshape(len(array), -1).astype(np.uint64).T:
+                hashes = (hashes + np.uint64(word_of(name))) * np.uint64(0x9E3779B97F4A7C15) ^ (
+                    column
+                )  # fmt: skip
+        return hashes
+
+
+def row_indexes(
+    network: Network, rows: str, count: int, given: Collection[str]
+) -> tuple[Network, RowIndexes]:
+    """The network of a single row, and the numbers of each of them; those of the old rows, which
+    were not ``given`` with the new ones, will not do."""
+    arrays, largest = {}, {}
+    for name in along_rows(network, rows):
+        dims = network.categories[name].dims
+        axis = dims.index(rows)
+        if name not in given:
+            raise DataError(
+                f"data: {name!r}: no numbers of the new rows; give {{{name!r}: […], …}}, one for "
+                f"each {rows}"
+            )
+        array = network.indexes[name]
+        if array.shape[axis] != count:
+            raise DataError(
+                f"data: {name!r}: {array.shape[axis]} numbers along {rows!r}, but there are "
+                f"{count} rows; give one for each"
+            )
+        first = np.moveaxis(array, axis, 0)
+        arrays[name] = np.expand_dims(first, axis + 1)
+        largest[name] = np.expand_dims(first.max(axis=0), axis)  # a row that the sizes must fit
+    return (network.with_indexes(**largest) if largest else network), RowIndexes(arrays)

@@ -10,42 +10,271 @@ bits alone, in any batch, in any order, on any number of threads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_seed, is_finite_number
 from pgbn.engine.compile.sizes import complete_sizes
-from pgbn.engine.data.cells import Cells, read_data
-from pgbn.engine.data.indexes import bind_indexes
-from pgbn.engine.data.stacked import given_arrays
-from pgbn.engine.first_layer.choice import MOST_TOPICS
-from pgbn.engine.first_layer.marginal import plain_pattern
-from pgbn.engine.first_layer.pattern import Pattern
-from pgbn.engine.rows.batches import (
-    Found,
-    GivenBlocks,
-    RowBatch,
-    Wanted,
-    run_batch,
-    run_batch_afar,
+from pgbn.engine.data.cells import read_data
+from pgbn.engine.data.coords import (
+    Coords,
+    bind_indexes,
+    given_arrays,
+    given_coords,
+    read_coords,
+    read_stack,
 )
-from pgbn.engine.rows.categories import row_indexes
-from pgbn.engine.rows.cells import by_row, count_rows_of, hash_rows, take_rows
+from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.first_layer.choice import MOST_TOPICS
+from pgbn.engine.first_layer.pattern import Pattern, plain_pattern
 from pgbn.engine.rows.gamma_chain import find_chain
-from pgbn.engine.rows.independent import check_own_values, row_network
-from pgbn.engine.rows.known import beside, known_data, row_coords, seen_network
-from pgbn.engine.rows.result import NewRows
+from pgbn.engine.rows.independent import check_own_values, row_indexes, row_network
+from pgbn.engine.rows.new_rows import NewRows
+from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.generate import to_axes
+from pgbn.engine.run.given import Given
+from pgbn.engine.shards.worker import own_cells
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.samplers.documents.scratch import Sweeps
-from pgbn.samplers.executor import Executor, executor_of
+from pgbn.samplers.documents.sweeps import hash_documents
+from pgbn.samplers.executor import SERIAL, Executor, Threads, executor_of
 from pgbn.samplers.hands import hand_out, hands_of
-from pgbn.storage.memory import check_bytes
+from pgbn.samplers.random import word_of
+from pgbn.storage.read_limits import check_bytes
 
-__all__ = ["infer_rows"]
+# ---- batches ------------------------------------------------------------------------------------
+#
+# Rows that are run together, here or by a worker: what is asked of them, and what is found.
+#
+# A batch depends on its own rows alone, and a row is known by its content: whoever runs it, beside
+# whichever others, finds the same bits.
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for: the names of nodes, the levels of quantiles, whether all draws."""
+
+    names: tuple[str, ...]
+    levels: tuple[float, ...]
+    draws: bool
+
+
+class GivenBlocks(Given):
+    """Draws of what is given, each for a block of sweeps: some to settle, then the samples."""
+
+    def plan(self, burn_in: int, samples: int) -> None:
+        """``samples`` in all, shared out among the draws, after ``burn_in`` sweeps and, for each
+        further draw, after its share of as many again."""
+        self.each = -(-samples // self.count)
+        self.burn_in, self.settle = burn_in, -(-burn_in // self.count)
+
+    def number(self, sweep: int) -> int:
+        beyond = sweep - self.burn_in - self.each
+        return 0 if beyond <= 0 else (beyond - 1) // (self.settle + self.each) + 1
+
+    def runs(self) -> list[int]:
+        """The sweeps to settle before the samples of each draw."""
+        return [self.burn_in, *[self.settle] * (self.count - 1)]
+
+
+class RowBatch(NamedTuple):
+    """The data of ``rows`` rows; a single one stands there twice, so that sums are as in any
+    batch."""
+
+    cells: Mapping[str, Cells]
+    hashes: NDArray[np.uint64]
+    indexes: Mapping[str, NDArray[np.int64]]
+    layer1: str
+    rows: int
+
+
+class Found(NamedTuple):
+    """Of one node: moments, and quantiles and draws if they were asked for."""
+
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    quantiles: NDArray[np.float64] | None
+    draws: NDArray[np.float64] | None
+
+
+def run_batch(
+    network: Network,
+    plate: str,
+    held: GivenBlocks,
+    wanted: Wanted,
+    seed: int,
+    batch: RowBatch,
+    executor: Executor,
+) -> dict[str, Found]:
+    """Run a batch; what is asked for of its rows, by the name of the node."""
+    chain = Chain.of_rows(network, batch.cells, held, batch.hashes, seed, batch.layer1, executor,
+                          batch.indexes)  # fmt: skip
+    mean: dict[str, Any] = dict.fromkeys(wanted.names, 0.0)
+    square: dict[str, Any] = dict.fromkeys(wanted.names, 0.0)
+    kept: dict[str, list[Any]] = {name: [] for name in wanted.names}
+    done = 0
+    for settle in held.runs():
+        chain.sweep(settle)
+        for _ in range(held.each):
+            chain.sweep()
+            chain.refresh(wanted.names)
+            done += 1
+            for name in wanted.names:
+                value = _rows_of(chain, name, plate, batch.rows)
+                change = value - mean[name]
+                mean[name] = mean[name] + change / done
+                square[name] = square[name] + change * (value - mean[name])
+                if wanted.levels or wanted.draws:
+                    kept[name].append(value)
+    return {
+        name: Found(
+            mean[name],
+            np.sqrt(square[name] / done),
+            np.quantile(kept[name], wanted.levels, axis=0) if wanted.levels else None,
+            np.stack(kept[name]) if wanted.draws else None,
+        )
+        for name in wanted.names
+    }
+
+
+def run_remote_batch(
+    room: Any, threads: int, about: tuple[Network, str, GivenBlocks, Wanted, int], batch: RowBatch
+) -> dict[str, Found]:
+    """`run_batch` by a worker, which keeps nothing of it."""
+    cells = {name: own_cells(each) for name, each in batch.cells.items()}
+    return run_batch(*about, batch._replace(cells=cells), Threads(threads))
+
+
+def _rows_of(chain: Chain, name: str, plate: str, number: int) -> NDArray[np.float64]:
+    """The values of a node, with its rows, which are replicates, along its plate."""
+    axis = chain.network[name].axes.index(plate)
+    value = to_axes(chain.program, name, chain.program.values[name])[:number]
+    return np.moveaxis(value.take(0, axis + 1), 0, axis)
+
+
+# ---- known --------------------------------------------------------------------------------------
+#
+# What is known of new rows: their data, and the labels along their dims.
+#
+# An observed node of which nothing is known for new rows, such as the labels of new documents,
+# tells nothing about them: p(h | x) = ∫ p(h, y | x) dy, and y is left out.
+
+
+def known_data(network: Network, local: Network, data: Any) -> Any:
+    """The data of the rows among ``data``, which may hold those of other plates and, as
+    `Network.generate` returns them, values of latent nodes."""
+    if not isinstance(data, Mapping):
+        return data
+    for name in data:
+        if name not in network.declared:
+            raise DataError(f"data: no node {name!r}.{did_you_mean(name, local.observed)}")
+    return {name: value for name, value in data.items() if name in local.observed}
+
+
+def seen_network(network: Network, local: Network, data: Any, plate: str) -> Network:
+    """The network of the rows without the observed nodes that have no data."""
+    unseen = [name for name in local.observed if isinstance(data, Mapping) and name not in data]
+    if not unseen or len(unseen) == len(local.observed):
+        return local
+    return row_network(network, plate, [name for name in local.observed if name not in unseen])
+
+
+def row_coords(network: Network, data: Mapping[str, Any], given: Any, plate: str) -> Coords:
+    """The labels of the new rows, and of other dims those that ``given`` brings with it. Refused
+    where both name a dim, and not alike: columns in another order are other columns."""
+    out = read_coords(network, data)
+    values = given_arrays(given)
+    names = [n for n in values if n in network.nodes and plate not in network.nodes[n].axes]
+    known = given_coords(network, given, names)
+    for dim in known:
+        if out.setdefault(dim, known[dim]) != known[dim]:
+            raise DataError(
+                f"data: the labels along {dim!r} are not those of the draws in given=; bring the "
+                "new data into their order, or give arrays without labels"
+            )
+    return out
+
+
+def beside(network: Network, held: Given, given: Any) -> dict[str, NDArray[Any]]:
+    """The given values of what only data depend on that the rows do not have: to predict these."""
+    values = given_arrays(given)
+    names = [name for name in network.held if name not in held.stacks and name in values]
+    stacks = {name: read_stack(network[name], values[name])[0] for name in names}
+    return {name: stack for name, stack in stacks.items() if len(stack) in (1, held.count)}
+
+
+# ---- cells --------------------------------------------------------------------------------------
+#
+# Data seen row by row: each row of a plate is a replicate, known by a hash of its data.
+
+
+def by_row(cells: Cells, rows: str) -> Cells:
+    """The same data with a replicate for each row along the dim, which then has size 1."""
+    axis = cells.dims.index(rows)
+    shape = (*cells.shape[:axis], 1, *cells.shape[axis + 1 :])
+    if axis == 0 and len(cells.shape) > 1:  # the rows lie one after another as it is
+        return Cells(cells.dims, shape, cells.shape[0], cells.indptr, cells.indices, cells.values,
+                     cells.missing)  # fmt: skip
+    place = list(np.unravel_index(cells.cell_rows() * cells.columns + cells.indices, cells.shape))
+    replicate, place[axis] = place[axis], np.zeros_like(place[axis])
+    columns = shape[-1]
+    inside = np.ravel_multi_index(tuple(place), shape)
+    lines = prod(shape) // columns
+    row, column = replicate * lines + inside // columns, inside % columns
+    order = np.lexsort((column, row))
+    indptr = np.zeros(cells.shape[axis] * lines + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=indptr.size - 1), out=indptr[1:])
+    missing = None if cells.missing is None else cells.missing[order]
+    return Cells(cells.dims, shape, cells.shape[axis], indptr, column[order].astype(np.int32),
+                 cells.values[order], missing)  # fmt: skip
+
+
+def count_rows_of(data: Mapping[str, Cells]) -> int:
+    """How many rows there are: the same number in all data."""
+    counts = {cells.replicates: name for name, cells in data.items()}
+    if len(counts) > 1:
+        (one, first), (other, second), *_ = counts.items()
+        raise DataError(f"data: {one} rows of {first!r}, but {other} of {second!r}; give as many")
+    return next(iter(counts))
+
+
+def take_rows(cells: Cells, chosen: NDArray[np.int64]) -> Cells:
+    """Some of the rows, in this order."""
+    each = cells.rows // cells.replicates
+    lines = (chosen[:, None] * each + np.arange(each)).reshape(-1)
+    length = np.diff(cells.indptr)[lines]
+    indptr = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
+    places = np.arange(indptr[-1]) + np.repeat(cells.indptr[lines] - indptr[:-1], length)
+    missing = None if cells.missing is None else cells.missing[places]
+    if missing is not None and not missing.any():
+        missing = None
+    return Cells(cells.dims, cells.shape, len(chosen), indptr, cells.indices[places],
+                 cells.values[places], missing)  # fmt: skip
+
+
+def hash_rows(data: Mapping[str, Cells]) -> NDArray[Any]:
+    """A hash of the data of each row: of all nodes, their cells, and which are missing."""
+    total = np.zeros(count_rows_of(data), np.uint64)
+    for name, cells in data.items():
+        each = cells.rows // cells.replicates
+        inside = cells.cell_rows() % each * cells.columns + cells.indices
+        words = cells.values.astype(np.float64).view(np.uint64)  # whole or not, as the batch is
+        if cells.missing is not None:
+            words = np.where(cells.missing, ~words, words)
+        own = np.empty(cells.replicates, np.uint64)
+        edges = np.ascontiguousarray(cells.indptr[::each])
+        SERIAL.rows(hash_documents, cells.replicates, 0, edges, inside, words, own)
+        total = (total + np.uint64(word_of(name))) * np.uint64(0x9E3779B97F4A7C15) ^ own
+    return total
+
+
+# ---- infer --------------------------------------------------------------------------------------
+
 
 BATCH = 1 << 26  # bytes that the values of a batch may need, about
 MOST_LABELS = 1 << 20  # tokens of a row that get labels of their own
@@ -109,7 +338,7 @@ def infer_rows(
         pieces = [(layer1, piece) for layer1, chosen in batches
                   for piece in np.array_split(chosen, min(hands.number, chosen.size))]  # fmt: skip
         jobs = ((hands.threads, about_all, batch(*piece)) for piece in pieces)
-        for (_, chosen), found in zip(pieces, hand_out(hands, run_batch_afar, jobs), strict=True):
+        for (_, chosen), found in zip(pieces, hand_out(hands, run_remote_batch, jobs), strict=True):
             out.take(found, chosen)
     return out.result(about)
 

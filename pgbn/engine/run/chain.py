@@ -2,48 +2,179 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
 from signal import SIGINT
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed, listed
+from pgbn.checks import check_integer, check_seed, check_unmasked, in_order, listed, numbers
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import Cells, cells_of, read_data
-from pgbn.engine.data.corpus_cells import read_corpora
-from pgbn.engine.data.imputed import imputed
-from pgbn.engine.data.indexes import bind_indexes
-from pgbn.engine.data.possible import check_possible
+from pgbn.engine.data.cells import read_data
+from pgbn.engine.data.coords import bind_indexes, check_network
+from pgbn.engine.data.nonzero import Cells, cells_of
+from pgbn.engine.data.stored_cells import read_corpora
+from pgbn.engine.data.value_checks import check_possible
+from pgbn.engine.draw_methods import ChainMethods
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import choose, samplers_of
-from pgbn.engine.run.generate import generate_into, prior_step
+from pgbn.engine.run.bound_steps import TraceEvent, arrange, begin_counts, joined, trace_turns
+from pgbn.engine.run.generate import generate_into, prior_step, to_axes, to_storage
 from pgbn.engine.run.given import Given, hold
-from pgbn.engine.run.heard import heard_counts
-from pgbn.engine.run.initial import begin_values
 from pgbn.engine.run.state import read_tables, restore_samplers, shown_value, take_state
 from pgbn.engine.run.stopping import stop_gently
-from pgbn.engine.run.trace import TraceEvent, trace_turns
-from pgbn.engine.run.turns import arrange, begin_counts, joined
-from pgbn.engine.shards.crew import crew_of
-from pgbn.engine.verbs import ChainVerbs
+from pgbn.engine.shards.crew import crew_of, executor_behind
 from pgbn.errors import DataError, did_you_mean
-from pgbn.nodes.base import Observed
-from pgbn.samplers.content import ByContent
-from pgbn.samplers.executor import Executor, executor_of
+from pgbn.network.schedule import Schedule
+from pgbn.network.steps import Step
+from pgbn.nodes.base import Latent, Observed
+from pgbn.nodes.rules.registry import find_link
+from pgbn.samplers.content import ContentKeyed
+from pgbn.samplers.executor import (
+    Executor,
+    cut_rows,
+    executor_of,
+    keeps_rows,
+    release_rows,
+    rows_array,
+)
 from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
-    from pgbn.network.schedule import Schedule
-
-__all__ = ["Chain"]
 
 
-class Chain(ChainVerbs):
+# ---- heard --------------------------------------------------------------------------------------
+#
+# What the nodes of a program heard in the last sweep.
+
+
+def received_counts(program: Program, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
+    """The counts of each node, added over those that told it, with its dims in their order; of
+    nodes that were told none, nothing."""
+    out = {}
+    for name in names:
+        pairs = [pair for pair in program.counts if pair[1] == name]
+        if pairs:
+            total = sum(program.counts[pair] for pair in pairs)
+            out[name] = to_axes(program, name, np.asarray(total))[0]
+    return out
+
+
+# ---- initial ------------------------------------------------------------------------------------
+#
+# Where a chain begins: at the initial values that were given, else at draws from the prior.
+
+
+def begin_values(program: Program, key: int, init: Mapping[str, Any]) -> None:
+    """Set the latent nodes that are not held to the values in ``init``, and the others to draws
+    from the prior."""
+    given = _read(program, init)
+    for name in program.network.free:
+        value: NDArray[Any]
+        if name in given:
+            value = given[name]
+        else:
+            node = program.network.nodes[name]
+            assert isinstance(node, Latent)
+            draw = prior_step(program, name)
+            value = draw(stream_key(key, word_of("initial"), word_of(name)))
+        program.values[name] = _kept(program, name, value, begun=name in given)
+
+
+def _kept(program: Program, name: str, value: NDArray[Any], begun: bool) -> NDArray[Any]:
+    """A value where the program keeps it, a block of rows at a time; if it has not ``begun``, as
+    the node begins from it."""
+    executor, node = program.executor_for(program.storage[name]), program.network.nodes[name]
+    assert isinstance(node, Latent)
+    if not keeps_rows(executor):
+        return np.array(value, np.float64) if begun else np.ascontiguousarray(node.begin(value))
+    kept = rows_array(executor, value.shape, np.float64)
+    for start, stop in cut_rows(executor, value.shape[1], value, kept):
+        part = value[:, start:stop]
+        kept[:, start:stop] = part if begun else node.begin(part)
+        release_rows(executor)
+    return kept
+
+
+def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+    """Checked initial values, in storage order."""
+    out = {}
+    latent = program.network.free
+    if not isinstance(init, Mapping):
+        raise DataError(f"init={init!r}: give a dict from names of latent nodes to arrays")
+    for name, value in init.items():
+        if name not in latent:
+            held = f"init: {name!r} is given; leave it out of init"
+            unknown = f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}"
+            raise DataError(held if name in program.network.held else unknown)
+        node = program.network.nodes[name]
+        assert isinstance(node, Latent)
+        check_unmasked(f"init: {name}", value)
+        value = in_order(f"init: {name}", node.axes, value)
+        array = numbers(f"init: {name}", value).astype(np.float64)
+        if array.ndim != len(node.axes):
+            raise DataError(f"init: {name} has shape {array.shape}, but its dims are {node.axes}")
+        complaint = node.refuses(array)
+        if complaint:
+            raise DataError(f"init: {name} {complaint}")
+        out[name] = to_storage(program, name, array[None])
+    return out
+
+
+# ---- imputed ------------------------------------------------------------------------------------
+#
+# Missing cells: where the counts that a sweep imputes for them can be read.
+#
+# A masked cell of x ~ Pois(λ) is unknown. Every sweep draws it, x | λ ~ Pois(λ), together with the
+# latent counts of the other cells (`composed`); the rest of the sweep takes it for data.
+
+
+def imputed(program: Program, name: str) -> NDArray[np.int64]:
+    """The data of an observed node, with the imputed counts where cells are missing."""
+    check_imputed(program, name)
+    if name not in program.latent_counts:
+        raise DataError(f"imputed: {name!r} is imputed by sweeps: call chain.sweep() first")
+    return np.asarray(program.cells[name].dense(program.latent_counts[name])[0], np.int64)
+
+
+def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
+    """Refuse a node that is not observed, has no missing cells, or whose cells are not imputed."""
+    network = program.network
+    if not isinstance(name, str) or name not in network.observed:
+        raise DataError(
+            f"{caller}: {name!r} is not an observed node.{did_you_mean(name, network.observed)}"
+        )
+    if program.cells[name].missing is None:
+        raise DataError(
+            f"{caller}: the data of {name!r} have no missing cells; give a numpy.ma.masked_array"
+        )
+    node = network.nodes[name]
+    link = find_link(node)
+    assert link is not None  # `read_data` refuses masked cells without one
+    if link.counts is not None:
+        raise DataError(
+            f"{caller}: {name!r} is a {type(node).__name__}: for its missing cells a sweep draws "
+            "the latent counts behind the data, not the data; draw those from the values of a "
+            "chain: network.generate(given=chain.values)"
+        )
+    if not any((name, slot) in network.wiring.rules for slot in node.slots()):
+        raise DataError(
+            f"{caller}: the parameters of {name!r} are numbers, so that no sweep draws its missing "
+            "cells; Network.generate() does"
+        )
+
+
+# ---- chain --------------------------------------------------------------------------------------
+
+
+class Chain(ChainMethods):
     """The state of a chain and the way to advance it.
 
     Invariant: after any number of sweeps the state depends on the network, the data, the
@@ -97,7 +228,7 @@ class Chain(ChainVerbs):
         chain.seed, chain.number = check_seed(seed), 0
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | given.shapes)
-        keyed = ByContent(executor_of(None, executor), hashes)
+        keyed = ContentKeyed(executor_of(None, executor), hashes)
         program = Program(network, cells, sizes, hashes.size, keyed, network.held, indexes)
         chain._begin_given(program, {})
         chain._begin(program, layer1)
@@ -127,7 +258,7 @@ class Chain(ChainVerbs):
         exact draw of parameters and data, or at the values ``begin``. A node that the network holds
         is at the value in ``given``, the same for all, or else at a draw of its own."""
         chain = cls.__new__(cls)
-        network, values = hold(network, given, partly=True)
+        network, values = hold(check_network(network), given, partly=True)
         chain.network, chain.given = network, Given(network, values)
         chain.seed, chain.number = check_seed(seed), 0
         every = complete_sizes(network, sizes, chain.given.shapes)
@@ -156,10 +287,11 @@ class Chain(ChainVerbs):
 
     def _begin(self, program: Program, layer1: str) -> None:
         self.program, self.sweeps, self._number = program, 0, 0
-        self.layer1, self.schedule = choose(program, layer1)
+        self._lock = Lock()
+        self.layer1, self._chosen = choose(program, layer1)
         program.kernels = layer1 != "composed"
         program.first_layers = samplers_of(program, self.layer1)
-        self.follow(self.schedule)
+        self.follow(self._chosen)
         self.pending: set[str] = set()
         self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
         for index, sampler in enumerate(self.samplers):
@@ -173,7 +305,14 @@ class Chain(ChainVerbs):
 
     def follow(self, schedule: Schedule) -> None:
         """Take the steps in this order. It is not checked: a wrong order samples another law."""
-        self.schedule = schedule
+        steps = listed("follow: schedule", schedule, "give a Schedule")
+        for step in steps:
+            if not isinstance(step, Step) or step.node not in self.network.nodes:
+                raise DataError(
+                    f"follow: {step!r:.60} is no step of this network; give a Schedule, such as "
+                    "chain.schedule"
+                )
+        self.schedule = schedule = schedule if isinstance(schedule, Schedule) else Schedule(steps)
         self._turns, self._later = arrange(self.program, schedule, self.seed, self.number)
         begin_counts(self._turns, self.sweeps)
 
@@ -186,7 +325,7 @@ class Chain(ChainVerbs):
         """Run ``n`` sweeps. Ctrl-C stops after one of them, and the chain can go on from there: in
         the middle of one it would be another chain, and nobody would know."""
         turns = joined(self._turns, self.program.crew)
-        with stop_gently(SIGINT) as stop:
+        with stop_gently(SIGINT) as stop, self.alone():
             for _ in range(check_integer("sweep: n", n, 0)):
                 self.sweeps += 1
                 self._take_given()
@@ -202,12 +341,28 @@ class Chain(ChainVerbs):
     def trace(self) -> Iterator[TraceEvent]:
         """One sweep, step by step: what each step reads, draws and leaves stale. The chain is
         the same bit for bit as after `sweep`, also where the loop is left early."""
-        self.sweeps += 1
-        self._take_given()
+        with self.alone():
+            self.sweeps += 1
+            self._take_given()
+            try:
+                yield from trace_turns(self.program, self._turns, self.sweeps)
+            finally:
+                self.pending = set(self._later)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else advances, replaces or copies the chain meanwhile: two threads that sweep it
+        would draw into the same arrays, and nothing would show it but counts that do not add up."""
+        if not self._lock.acquire(blocking=False):
+            raise DataError(
+                "this chain is in use: another thread advances or copies it, or a trace of it has "
+                "not ended; wait, close the trace, or give each thread a chain of its own "
+                "(copy.copy(chain))"
+            )
         try:
-            yield from trace_turns(self.program, self._turns, self.sweeps)
+            yield
         finally:
-            self.pending = set(self._later)
+            self._lock.release()
 
     def _take_given(self) -> None:
         """The values of held nodes in this sweep, where they change from one to the next."""
@@ -237,10 +392,16 @@ class Chain(ChainVerbs):
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all that the next sweep reads, by name, beside the network, the data, the
         seed and the numbers: `restore` goes on from there, bit for bit."""
-        return take_state(self.program, self.pending)
+        with self.alone():
+            return take_state(self.program, self.pending)
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
         """Put a chain of the same network, data, seed and number where `state` was taken."""
+        with self.alone():
+            self._restore(state, sweeps)
+        return self
+
+    def _restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
         program, tables = self.program, read_tables(self.program, state)
         for name in self.network.free:
             if name not in tables["values"] and name not in self._later:
@@ -253,7 +414,24 @@ class Chain(ChainVerbs):
         program.latent_counts.update(tables["latent_counts"])
         self.pending = {name for name in self._later if name not in tables["values"]}
         restore_samplers(program, tables["sampler"])
-        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made from the state: steps are functions on the very arrays of
+        this chain, and a copy of its attributes would draw into them."""
+        if (replicates := self.program.replicates) != 1:
+            raise DataError(
+                f"a chain of {replicates} replicates cannot be copied or pickled; make another one "
+                "by Chain.replicated, with the same arguments and sweeps"
+            )
+        order = None if self.schedule is self._chosen else self.schedule
+        arguments = (self.network, dict(self.program.cells), self.seed, self.number, None,
+                     sampler_name(self), None, executor_behind(self.program),
+                     self.given.stacks or None)  # fmt: skip
+        with self.alone():
+            return _rebuilt, (arguments, order, take_state(self.program, self.pending), self.sweeps)
+
+    def __deepcopy__(self, memo: Any) -> Chain:
+        return copy(self)  # its arrays are new; network and data, which never change, are shared
 
     @property
     def values(self) -> dict[str, NDArray[np.float64]]:
@@ -262,13 +440,18 @@ class Chain(ChainVerbs):
 
     def select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
+        wanted = self._latent_names("select", names)
+        self.refresh(wanted)
+        return {name: shown_value(self.program, name) for name in wanted}
+
+    def _latent_names(self, method: str, names: Any) -> list[str]:
+        """Names of latent nodes, one or several, checked."""
         wanted = [names] if isinstance(names, str) else listed("names", names, "give a list")
         for name in wanted:
             if not isinstance(name, str) or name not in self.network.latent:
                 known = did_you_mean(name, self.network.latent)
-                raise DataError(f"select: {name!r} is not a latent node.{known}")
-        self.refresh(wanted)
-        return {name: shown_value(self.program, name) for name in wanted}
+                raise DataError(f"{method}: {name!r:.60} is not a latent node.{known}")
+        return wanted
 
     def imputed(self, name: str) -> NDArray[np.int64]:
         """The data of an observed node, as counts of the same shape, with the missing (masked)
@@ -280,12 +463,13 @@ class Chain(ChainVerbs):
         """The integer counts that every latent node heard in the last sweep, by name."""
         return self.counts_of(self.network.free)
 
-    def counts_of(self, names: Collection[str]) -> dict[str, NDArray[np.int64]]:
+    def counts_of(self, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
         """The same for some nodes: those of the topics of a first layer are a large array."""
+        wanted = self._latent_names("counts_of", names)
         for sampler in self.samplers:
-            if sampler.pattern.loadings in names:
+            if sampler.pattern.loadings in wanted:
                 sampler.show()
-        return heard_counts(self.program, names)
+        return received_counts(self.program, wanted)
 
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""
@@ -298,3 +482,22 @@ class Chain(ChainVerbs):
         """The log density of the data given the latent values."""
         self.refresh()
         return float(sum(log_density(self.program, name)[0] for name in self.network.observed))
+
+
+def sampler_name(chain: Chain) -> str:
+    """The ``layer1`` that makes the same chain again: "auto" may choose otherwise elsewhere."""
+    general = chain.layer1 == "composed" and chain.program.kernels
+    return "general" if general else chain.layer1
+
+
+def _rebuilt(
+    arguments: tuple[Any, ...],
+    order: Schedule | None,
+    state: Mapping[str, NDArray[Any]],
+    sweeps: int,
+) -> Chain:
+    """The chain that `Chain.__reduce__` took apart."""
+    chain = Chain(*arguments)
+    if order is not None:
+        chain.follow(order)
+    return chain.restore(state, sweeps)

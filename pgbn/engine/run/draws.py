@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.draw_methods import DrawsMethods
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.verbs import DrawsVerbs
 from pgbn.errors import PgbnError, did_you_mean
 from pgbn.storage import folders
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["Draws"]
-
 
 @dataclass(frozen=True)
-class Draws(DrawsVerbs):
+class Draws(DrawsMethods):
     """Posterior draws: ``values[name]`` has the dims ("chain", "draw", *dims of the node).
 
     ``draws[name]`` is the same; ``name in draws``, ``list(draws)`` and ``len(draws)`` refer to the

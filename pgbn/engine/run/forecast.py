@@ -19,19 +19,18 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_seed
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import cells_of
-from pgbn.engine.data.stacked import given_arrays, read_stack
+from pgbn.engine.data.coords import check_coords, given_arrays, read_stack
+from pgbn.engine.data.nonzero import cells_of
 from pgbn.engine.rows.independent import couples
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.generate import prior_step, to_axes, to_storage
-from pgbn.engine.time.scan import time_prior
+from pgbn.engine.run.generate import generate_into, prior_step, to_axes, to_storage
+from pgbn.engine.steps.time import time_prior
 from pgbn.errors import DataError, NetworkError
 from pgbn.network.network import Network
 from pgbn.network.terms import FIRST
 from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.samplers.executor import executor_of
 from pgbn.samplers.random import stream_key, word_of
-
-__all__ = ["forecast_network"]
 
 _FORECAST = word_of("forecast")
 
@@ -181,3 +180,35 @@ def _row(program: Program, name: str, time: str, row: NDArray[Any]) -> NDArray[A
     axes = [dim for dim in program.network[name].axes if dim != time]
     stored = [dim for dim in program.storage[name] if dim != time]
     return row.transpose([0, *(axes.index(dim) + 1 for dim in stored)])
+
+
+# ---- prior --------------------------------------------------------------------------------------
+#
+# Many draws from the joint distribution at once, data and all.
+
+
+def prior_draws(
+    network: Network,
+    draws: int,
+    sizes: Mapping[str, int],
+    seed: int,
+    threads: int | None = None,
+    coords: Mapping[str, Any] | None = None,
+) -> Draws:
+    """Every node (1, draws, *dims): the draws are replicates of one program."""
+    number, seed = check_integer("draws", draws, 1), check_seed(seed)
+    if not isinstance(sizes, Mapping):
+        raise DataError(f"sizes={sizes!r}: give a dict, such as {{'doc': 10}}")
+    labels = check_coords(network, coords, {})
+    every = complete_sizes(network, {d: len(v) for d, v in labels.items()} | dict(sizes), {})
+    check_coords(network, coords, every)
+    check_fits(network, every, number, data=True)
+    program = Program(network, {}, every, number, executor_of(threads))
+    values = generate_into(program, seed, {})
+    return Draws(
+        {name: np.array(to_axes(program, name, value))[None] for name, value in values.items()},
+        {name: ("chain", "draw", *network.nodes[name].axes) for name in values},
+        {"seed": seed, "prior": True},
+        network=network,
+        coords=labels,
+    )

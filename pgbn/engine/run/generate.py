@@ -14,11 +14,9 @@ from pgbn.checks import check_seed
 from pgbn.engine.compile.composed import prior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import cells_of
-from pgbn.engine.data.coords import given_coords
-from pgbn.engine.data.indexes import bind_indexes
-from pgbn.engine.data.stacked import given_arrays, read_stack
-from pgbn.engine.time.scan import time_prior
+from pgbn.engine.data.coords import bind_indexes, given_arrays, given_coords, read_stack
+from pgbn.engine.data.nonzero import cells_of
+from pgbn.engine.steps.time import time_prior
 from pgbn.errors import DataError, did_you_mean
 from pgbn.nodes.base import Observed
 from pgbn.samplers.random import stream_key, word_of
@@ -26,7 +24,6 @@ from pgbn.samplers.random import stream_key, word_of
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
-__all__ = ["generate_into", "generate_network", "prior_step", "to_axes", "to_storage"]
 
 _GENERATE = word_of("generate")
 

@@ -13,15 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
-from pgbn.engine.data.coords import check_labels
-from pgbn.engine.data.stacked import given_arrays, read_stack
+from pgbn.engine.data.coords import check_labels, given_arrays, read_stack
 from pgbn.engine.run.generate import to_storage
 from pgbn.errors import DataError
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
-
-__all__ = ["Given", "hold", "hold_some"]
 
 
 class Given:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_mapping
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.generate import prior_step, to_storage
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.nodes.base import Latent, Observed
@@ -21,8 +21,6 @@ from pgbn.samplers.random import stream_key, word_of
 if TYPE_CHECKING:
     from pgbn.engine.run.draws import Draws
     from pgbn.network.network import Network
-
-__all__ = ["Replay"]
 
 
 class Replay:

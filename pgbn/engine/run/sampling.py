@@ -20,30 +20,23 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pgbn.checks import check_path, thread_count
-from pgbn.engine.data.coords import Coords, check_coords, read_coords
-from pgbn.engine.data.indexes import bind_indexes
+from pgbn.engine.data.coords import Coords, bind_indexes, check_coords, read_coords
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.given import hold_some
-from pgbn.engine.run.keep import read_keep
-from pgbn.engine.run.memory_store import MemoryStore
-from pgbn.engine.run.meters import Meter, Silent
-from pgbn.engine.run.progress import Callback, Clock, Event, check_callback, live
-from pgbn.engine.run.run_plan import RunningChain, RunPlan
+from pgbn.engine.run.progress import Callback, Clock, Event, Meter, Silent, check_callback, live
+from pgbn.engine.run.run_plan import ManyLines, MemoryStore, RunningChain, RunPlan, read_keep
 from pgbn.engine.run.run_store import FolderStore
-from pgbn.engine.run.saving import Timing
-from pgbn.engine.run.side_by_side import ManyLines
-from pgbn.engine.run.stopping import Stop, stop_gently
+from pgbn.engine.run.stopping import Stop, Timing, stop_gently
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive
-from pgbn.storage.memory import check_bytes
+from pgbn.storage.read_limits import check_bytes
 from pgbn.storage.writing import writing
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
     from pgbn.samplers.executor import Executor
 
-__all__ = ["resume_sampling", "sample", "sample_saved"]
 
 Store = FolderStore | MemoryStore
 
@@ -180,9 +173,9 @@ class _Runner:
         self, store: Store, plan: RunPlan, meter: Callback, callback: Callback | None, stop: Stop
     ) -> None:
         self.store, self.plan, self.stop = store, plan, stop
-        self.heard: list[Any] = [meter] if callback is None else [meter, callback]
+        self.received: list[Any] = [meter] if callback is None else [meter, callback]
         if plan.parallel > 1 and isinstance(meter, Meter) and not isinstance(meter, Silent):
-            self.heard[0] = ManyLines(meter, plan.chains)
+            self.received[0] = ManyLines(meter, plan.chains)
         self.clock = Clock(plan.sweeps * plan.chains)
         self.clock.done = sum(store.sweeps(number) for number in range(plan.chains))
         self.failed = False
@@ -229,7 +222,7 @@ class _Runner:
         with self.lock:
             event = Event(at.chain, 1, phase, done if burn_in else done - plan.burn_in, of,
                           **self.clock.tick())  # fmt: skip
-            for listener in self.heard:
+            for listener in self.received:
                 if isinstance(listener, ManyLines):
                     listener.hear(event, at.trace)
                 else:

@@ -17,9 +17,6 @@ from pgbn.errors import DataError, did_you_mean
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Latent
 
-__all__ = ["Tables", "as_stored", "read_tables", "restore_samplers", "sampler_path",
-           "shown_value", "state_places", "take_state"]  # fmt: skip
-
 Tables = dict[str, dict[Any, NDArray[Any]]]
 
 # How many names follow each table in the paths of a state, such as "counts/x/phi".

@@ -7,14 +7,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pgbn.checks import check_integer
-from pgbn.engine.first_layer.registry import sampler_names
+from pgbn.engine.first_layer.choice import sampler_names
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import NetworkError, StaleReadError
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
-
-__all__ = ["time_samplers"]
 
 
 def time_samplers(

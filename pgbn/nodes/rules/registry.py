@@ -1,28 +1,28 @@
 """The registry of rules: which evidence a node passes up.
 
 Rules are declared, never inferred: by `evidence_rule`, `link_rule` and `counts_are_data`, and in
-`pgbn.nodes.rules.draws` by `draw_rule` and `kernel_rule`, each beside the node type that it is
+`pgbn.nodes.rules.registry` by `draw_rule` and `kernel_rule`, each beside the node type that it is
 about. What a rule may read is told in `pgbn.nodes.rules.types`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import wraps
 from importlib.metadata import entry_points
+from inspect import signature
+from math import prod
 from typing import Any, TypeVar
 
-from pgbn.errors import MissingRuleError, NetworkError
-from pgbn.nodes.base import Latent, Node, node_types
-from pgbn.nodes.rules.draws import (
-    all_draws,
-    ancestors_of,
-    check_reads,
-    kernel_of,
-    kinds_heard,
-    way_out,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import DataError, MissingRuleError, NetworkError, did_you_mean
+from pgbn.nodes.base import Latent, Node, Observed, definitions_of, node_types
 from pgbn.nodes.rules.types import (
+    DENSITY,
     DrawRule,
+    Evidence,
     EvidenceRule,
     Function,
     LinkRule,
@@ -30,19 +30,167 @@ from pgbn.nodes.rules.types import (
     names_read,
 )
 
-__all__ = [
-    "counts_are_data",
-    "evidence_rule",
-    "find_evidence",
-    "find_link",
-    "find_told",
-    "is_own",
-    "is_own_rule",
-    "link_rule",
-    "load_plugins",
-    "registered",
-    "seal",
-]
+# ---- draws --------------------------------------------------------------------------------------
+#
+# The rules by which nodes are drawn: a posterior in their own family, or a kernel.
+
+
+_draws: dict[tuple[type[Node], str], DrawRule] = {}
+_kernels: dict[tuple[type[Node], str], DrawRule] = {}  # by name; "" is the default of a type
+
+
+def check_reads(child: type[Node], reads: tuple[str, ...], *others: str) -> None:
+    """Refuse a rule that names what it cannot read."""
+    known = {"value", "count", "exposure", *child.slots(), *others}
+    for name in reads:
+        if name not in known:
+            raise NetworkError(
+                f"a rule of {child.__name__} names {name!r}; it may read {sorted(known)}"
+            )
+
+
+def draw_rule(
+    node: type[Node],
+    *,
+    kind: str = "poisson",
+    constant_over_simplex: bool = False,
+    equation: str = "",
+    reference: str = "",
+) -> Callable[[Function], Function]:
+    """Register the posterior of ``node``: decorates a function of (count, exposure, slots…)
+    that returns the new value of each slot, as a dict."""
+
+    def register(posterior: Function) -> Function:
+        if "stream" in signature(posterior).parameters:
+            raise NetworkError(
+                f"the draw rule of {node.__name__} names 'stream', but it draws nothing: it "
+                "returns the slots of the posterior. Leave stream out or, for a function that "
+                f"draws the new value itself, write @pgbn.kernel_rule({node.__name__})"
+            )
+        check_reads(node, names_read(posterior))
+        _draws[(node, kind)] = DrawRule(
+            node, kind, posterior, constant_over_simplex, equation, reference
+        )
+        return posterior
+
+    return register
+
+
+def kernel_rule(
+    node: type[Latent],
+    *,
+    name: str = "",
+    kind: str = "poisson",
+    equation: str = "",
+    reference: str = "",
+) -> Callable[[Function], Function]:
+    """Register a kernel K(new | old) that leaves p(value | rest) invariant: decorates a function
+    of (stream, value, count, exposure, slots…), as far as it needs them, that returns the new
+    value.
+
+    In place of ``count`` and ``exposure`` it may name ``log_conditional``, a function of a value:
+    ln p(value | slots) + Σ ln p(child | value), for every entry; then everything that depends on
+    the node is held. A function that names ``value`` begins from the old one: the schedule then
+    makes sure that no step has integrated it out. With a ``name`` the kernel serves the nodes with
+    ``update=name``, else all nodes of the type.
+    """
+
+    def register(function: Function) -> Function:
+        rule = DrawRule(node, kind, function, False, equation, reference, True, name)
+        check_reads(node, names_read(function), DENSITY, "stream")
+        if not rule.receives and {"count", "exposure"} & set(rule.reads):
+            raise NetworkError(
+                f"the kernel rule of {node.__name__} names {DENSITY!r} and evidence; the log "
+                "conditional holds all that the evidence says: leave out count and exposure"
+            )
+        if name or not rule.receives:
+            _kernels[node, name] = rule
+        else:
+            _draws[node, kind] = rule
+        return function
+
+    return register
+
+
+def ancestors_of(cls: type[Node]) -> Iterator[type[Node]]:
+    """The types whose rules a type has, the closest first."""
+    for base in cls.__mro__:
+        if issubclass(base, Node):
+            yield from definitions_of(base)
+
+
+def kernel_of(node: Node) -> DrawRule | None:
+    """The kernel that draws a node: the one that it names, or that of its type by densities."""
+    name = node.update if isinstance(node, Latent) else ""
+    for cls in ancestors_of(type(node)):
+        if (cls, name) in _kernels:
+            return _kernels[cls, name]
+        if not name and any(cls is owner for owner, _ in _draws):
+            return None  # a rule of a closer type
+    if not name:
+        return None
+    every = sorted({own for (cls, own) in _kernels if own and isinstance(node, cls)})
+    raise NetworkError(
+        f"{node.name}: update={name!r}: there is no such kernel for {type(node).__name__}."
+        f"{did_you_mean(name, every)} Register it with @pgbn.kernel_rule({type(node).__name__}, "
+        f"name={name!r})"
+    )
+
+
+def is_moved_by_density(node: Node) -> bool:
+    """Whether a node is drawn by a kernel from log densities, which hears no evidence."""
+    rule = kernel_of(node)
+    return rule is not None and not rule.receives
+
+
+def begins_from_value(node: Node) -> bool:
+    """Whether a draw of a node, given what it hears, begins from its own value."""
+    rules = [find_draw(node, kind) for kind in kinds_received(node)]
+    return any(rule.reads_value for rule in rules)
+
+
+def suggest_remedy(node: Node) -> str:
+    """How a node without a conjugate update can be drawn, to end a sentence with."""
+    if not isinstance(node, Latent) or not node.support or node.update:
+        return ""
+    prefix = "pgbn." if type(node).__module__.partition(".")[0] == "pgbn" else ""
+    return (
+        f"; or draw {node.name} by slice sampling: "
+        f'{prefix}{type(node).__name__}({node.name!r}, ..., update="slice")'
+    )
+
+
+def find_draw(node: Node, kind: str = "poisson") -> DrawRule:
+    """The draw rule of a node for a kind of evidence."""
+    own = kernel_of(node)
+    if own is not None:
+        return own
+    for cls in ancestors_of(type(node)):
+        rule = _draws.get((cls, kind))
+        if rule is not None:
+            return rule
+    raise MissingRuleError(
+        f"{node.name}: no draw rule is registered for {type(node).__name__} and {kind!r} evidence; "
+        f"add one with @pgbn.draw_rule({type(node).__name__}, kind={kind!r})"
+    )
+
+
+def kinds_received(node: Node) -> tuple[str, ...]:
+    """The kinds of evidence that a node can be drawn with."""
+    own = kernel_of(node)
+    if own is not None:
+        return (own.kind,) if own.receives else ()
+    known = set(ancestors_of(type(node)))
+    return tuple(dict.fromkeys(kind for (cls, kind) in _draws if cls in known))
+
+
+def all_draws() -> list[DrawRule]:
+    """All rules, in the order in which they were registered; kernels with names last."""
+    return [*_draws.values(), *_kernels.values()]
+
+
+# ---- registry -----------------------------------------------------------------------------------
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -146,7 +294,7 @@ def counts_are_data(node: type[Node], slot: str) -> None:
 
 def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
     """The rule by which ``child`` informs ``parent`` in its ``slot``; else an error."""
-    kinds = list(kinds_heard(parent))
+    kinds = list(kinds_received(parent))
     rule = next(_rules_for(child, slot, parent), None)
     if rule is not None:
         return rule
@@ -154,13 +302,16 @@ def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
     if not kinds and kernel_of(parent) is None:
         raise MissingRuleError(
             f"{parent.name} ({kind}) has no draw rule: say how it is drawn given the evidence that "
-            f"it hears, with @pgbn.draw_rule({kind}) or @pgbn.kernel_rule({kind})" + way_out(parent)
+            f"it hears, with @pgbn.draw_rule({kind}) or @pgbn.kernel_rule({kind})"
+            + suggest_remedy(parent)
         )
     exist = [
         f"  {rule.child.__name__}.{rule.slot} tells {rule.kind!r} evidence to "
         + "/".join(
             dict.fromkeys(
-                draw.node.__name__ for draw in all_draws() if draw.hears and draw.kind == rule.kind
+                draw.node.__name__
+                for draw in all_draws()
+                if draw.receives and draw.kind == rule.kind
             )
         )
         for rule in _evidence.values()
@@ -171,24 +322,26 @@ def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
         f"({type(child).__name__}), and there is no conjugate update for that: {kind} "
         f"hears {kinds}. Rules of {type(child).__name__}:\n" + ("\n".join(exist) or "  none")
         + f"\nAdd one with @pgbn.evidence_rule({type(child).__name__}, {slot!r}), "
-        "or make the parameter a number" + way_out(parent)
+        "or make the parameter a number" + suggest_remedy(parent)
     )  # fmt: skip
 
 
 def _rules_for(child: Node, slot: str, parent: Node) -> Iterator[EvidenceRule]:
     """The rules by which ``child`` may inform ``parent``, the closest first."""
     for cls in ancestors_of(type(child)):
-        for kind in kinds_heard(parent):
+        for kind in kinds_received(parent):
             rule = _evidence.get((cls, slot, kind))
             if rule is not None:
                 yield rule
 
 
-def find_told(child: Node, slot: str, parent: Node, held: Collection[str] = ()) -> EvidenceRule:
+def find_value_rule(
+    child: Node, slot: str, parent: Node, held: Collection[str] = ()
+) -> EvidenceRule:
     """The rule by which the value of ``child`` informs ``parent`` where it cannot be integrated
     out, since it is ``held`` or drawn by a kernel; else an error."""
     for rule in _rules_for(child, slot, parent):
-        if rule.tells_value:
+        if rule.sends_value:
             return rule
     kind, own = type(child).__name__, kernel_of(child)
     stands = f"{parent.name} ({type(parent).__name__}) stands in its {slot}"
@@ -197,13 +350,13 @@ def find_told(child: Node, slot: str, parent: Node, held: Collection[str] = ()) 
             f"{child.name} ({kind}) is given, and {stands}: what a given {kind} tells its {slot} "
             f"has no closed form there. Give {parent.name} too; or leave out what matters only "
             f"through given nodes: Network.holding({child.name!r}, above=False), as Network.infer "
-            f"does{way_out(parent)}"
+            f"does{suggest_remedy(parent)}"
         )
     how = f"update={own.name!r}" if own is not None and own.name else f"a rule of {kind}"
     raise MissingRuleError(
         f"{child.name} ({kind}) is drawn by {how} that begins from its value or holds what depends "
         f"on it, so it cannot be integrated out; but {stands}, and what a held {kind} tells its "
-        f"{slot} has no closed form. Make {parent.name} a number{way_out(parent)}"
+        f"{slot} has no closed form. Make {parent.name} a number{suggest_remedy(parent)}"
     )
 
 
@@ -258,3 +411,174 @@ def registered() -> tuple[list[EvidenceRule], list[LinkRule], list[DrawRule]]:
     """All rules, those of other packages too, in the order in which they were registered."""
     load_plugins()
     return list(_evidence.values()), list(_links.values()), all_draws()
+
+
+# ---- results ------------------------------------------------------------------------------------
+#
+# What the functions of a user's rules return, checked where it is first read.
+#
+# The rules of pgbn itself have their tests, and are not checked again in every sweep.
+
+
+# what these kinds count are events; the counts of other kinds are their owner's affair
+_KINDS = ("poisson", "probability", "odds")
+_MOST = 2**53  # beyond it reals have no units, and sums of integers may overflow
+
+
+def checked_rule(
+    function: Callable[..., Any], node: Node, slot: str, shape: tuple[int, ...]
+) -> Callable[..., Any]:
+    """A function of a rule that computes a count or an exposure: as many numbers as ``shape``
+    has, that of all it reads; () for one number."""
+    if not is_own(function):
+        return function
+
+    @wraps(function)
+    def check(**arguments: Any) -> Any:
+        return _numbers(node, slot, function, function(**arguments), shape)
+
+    return check
+
+
+def drawn_counts(
+    node: Node, slot: str, rule: EvidenceRule, result: Any, stream: tuple[int, ...],
+    sizes: Mapping[str, int],
+) -> Any:  # fmt: skip
+    """The counts, or the `Evidence`, that a rule drew."""
+    count = rule.count
+    assert callable(count)
+    if rule.drawn is None:
+        if isinstance(result, Evidence):
+            raise DataError(
+                f"{_name(node, slot, count)} returned an Evidence; return the counts alone, or "
+                "give drawn= instead of exposure= if the exposure is drawn too"
+            )
+        return _whole(node, slot, count, result, stream, rule.kind)
+    if not isinstance(result, Evidence):
+        raise DataError(
+            f"{_name(node, slot, count)} returned {_what(result)}; a rule with drawn= must return "
+            "pgbn.Evidence(count, exposure)"
+        )
+    given = rule.drawn(node)
+    shape = (stream[0], *(sizes[dim] for dim in node.axes if dim in given))
+    exposure = _numbers(node, slot, count, result.exposure, shape, "as exposure ")
+    return Evidence(_whole(node, slot, count, result.count, stream, rule.kind), exposure)
+
+
+def link_counts(
+    node: Node, slot: str, function: Callable[..., Any], result: Any, stream: tuple[int, ...]
+) -> NDArray[Any]:
+    """The counts behind data that a link rule drew."""
+    return _whole(node, slot, function, result, stream, "poisson")
+
+
+def _whole(
+    node: Node, slot: str, function: Callable[..., Any], result: Any, shape: tuple[int, ...],
+    kind: str,
+) -> NDArray[Any]:  # fmt: skip
+    array = _numbers(node, slot, function, result, shape).reshape(shape)
+    if kind not in _KINDS:
+        return array
+    wrong = array[~((array >= 0) & (array <= _MOST) & (array == np.floor(array)))]
+    if wrong.size:
+        raise DataError(
+            f"{_name(node, slot, function)} drew the count {wrong[0]:g}; a count that is drawn "
+            "must be 0, 1, 2, …, and so must one of a rule with integer=True, since it may be "
+            "shared out (a count that needs no random numbers may be real: leave out the parameter "
+            "stream, and integer=True)"
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def _numbers(
+    node: Node, slot: str, function: Callable[..., Any], result: Any, shape: tuple[int, ...],
+    part: str = "",
+) -> NDArray[Any]:  # fmt: skip
+    array = np.asarray(result)
+    same = [n for n in array.shape if n != 1] == [n for n in shape if n != 1]
+    if array.dtype.kind not in "iufb" or not same:
+        expected = f"an array of the shape {shape}" if shape else "one number"
+        remedy = "; np.broadcast_to(…, …) fills an array" if prod(shape) != 1 else ""
+        raise DataError(
+            f"{_name(node, slot, function)} returned {part}{_what(result)}; it must return "
+            f"{expected}, that of what it reads{remedy}"
+        )
+    return array
+
+
+def _name(node: Node, slot: str, function: Callable[..., Any]) -> str:
+    own = getattr(function, "__qualname__", repr(function)).rpartition(".")[2]
+    return f"{node.name}: the rule of {type(node).__name__} for {slot!r}, {own}(),"
+
+
+def _what(result: Any) -> str:
+    if isinstance(result, np.ndarray) and result.ndim:
+        return f"an array of the shape {result.shape} and the type {result.dtype}"
+    return "None" if result is None else f"{result!r:.60} of the type {type(result).__name__}"
+
+
+# ---- verbs --------------------------------------------------------------------------------------
+#
+# What nodes need of a room above them: formulas in plain text.
+
+
+def plain_formula(latex: str) -> str:
+    """LaTeX as unicode for a terminal."""
+    from pgbn.explain.formulas import to_unicode
+
+    return to_unicode(latex)
+
+
+# ---- table --------------------------------------------------------------------------------------
+#
+# The table of all rules, as a prompt and a notebook show it.
+
+
+class _Table(str):
+    """Text that a prompt shows as it is, and a notebook as a table with formulas."""
+
+    markdown: str
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+
+def _how(draw: DrawRule) -> tuple[str, str]:
+    """The name under which a kernel is asked for, and the evidence that a draw hears."""
+    return f"{draw.name!r}" if draw.name else "", draw.kind if draw.receives else "densities"
+
+
+def rules() -> str:
+    """The table of all rules; it shows itself at a prompt and, with formulas, in a notebook."""
+    evidence, links, draws = registered()
+    parts = {
+        "Evidence: what a node tells a slot": [
+            (f"{rule.child.__name__}.{rule.slot}", rule.relation, rule.kind, rule.equation)
+            for rule in evidence
+        ],
+        "Links: the counts behind data": [
+            (f"{link.node.__name__}.{link.slot}", "", "", link.equation) for link in links
+        ],
+        "Draws: a node given the evidence it hears": [
+            (draw.node.__name__, *_how(draw), draw.equation) for draw in draws
+        ],
+    }
+    lines, tables = [], []
+    for title, rows in parts.items():
+        lines.append(title)
+        tables.append(f"**{title}**\n\n| | relation | kind | equation |\n|---|---|---|---|")
+        for place, relation, kind, equation in rows:
+            plain = plain_formula(equation) if equation else "the data are the counts"
+            lines.append(f"  {place:<26}{relation:<11}{kind:<13}{plain}")
+            formula = f"${equation}$".replace("|", r"\vert ") if equation else plain
+            tables[-1] += f"\n| `{place}` | {relation} | {kind} | {formula} |"
+    types = ", ".join(
+        sorted(cls.__name__ for cls in node_types().values() if issubclass(cls, Latent | Observed))
+    )
+    lines.append(f"Node types: {types}")
+    table = _Table("\n".join(lines))
+    table.markdown = "\n\n".join([*tables, f"Node types: {types}"]) + "\n"
+    return table

@@ -27,17 +27,32 @@ from typing import Any
 import numpy as np
 
 from pgbn.nodes.base import Node
-from pgbn.nodes.rules.evidence import QUADRATIC
 
-__all__ = [
-    "DENSITY",
-    "DrawRule",
-    "EvidenceRule",
-    "Function",
-    "LinkRule",
-    "kept_count",
-    "names_read",
-]
+# ---- evidence -----------------------------------------------------------------------------------
+#
+# Evidence: the one message that travels up the network.
+
+
+QUADRATIC = "quadratic"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a node hears about its value λ from below.
+
+    For the kind "poisson" it is the likelihood λ^count · exp(−exposure·λ); for the kind
+    "probability", about a probability p, it is p^count · (1−p)^exposure, and "odds" is the same
+    about the p of a value (1−p)/p. For the kind "quadratic" it is exp(count·ψ − ½ exposure·ψ²)
+    about the value ψ of a whole slot, whatever its sign: what stands in that slot, in a sum with
+    weights, hears of ψ through these. Evidence adds.
+    """
+
+    count: Any
+    exposure: Any
+
+
+# ---- types --------------------------------------------------------------------------------------
+
 
 Function = Callable[..., Any]
 DENSITY = "log_conditional"
@@ -105,7 +120,7 @@ class EvidenceRule:
         return self.kind == QUADRATIC
 
     @property
-    def tells_value(self) -> bool:
+    def sends_value(self) -> bool:
         """Whether it is about the value of the child alone, whatever the child hears."""
         reads = {*self.count_reads, *self.exposure_reads}
         return self.relation == "held" and not reads & {"count", "exposure"}
@@ -141,7 +156,7 @@ class DrawRule:
         return "value" in self.reads
 
     @cached_property
-    def hears(self) -> bool:
+    def receives(self) -> bool:
         """Whether it is made from evidence. Else it is made from log densities, and what depends on
         the node is held."""
         return DENSITY not in names_read(self.posterior)

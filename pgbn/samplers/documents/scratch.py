@@ -9,26 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.documents.counts import DATUM, CountLaw
-from pgbn.samplers.documents.first import most_labels
-from pgbn.samplers.documents.layers import Layers
-from pgbn.samplers.documents.tables import Sums, sums_of
+from pgbn.samplers.documents.first_layer import DATUM, CountLaw, most_labels
 from pgbn.samplers.documents.units import TILE, Active, active_units
-from pgbn.samplers.simd.lanes import aligned
-
-__all__ = [
-    "Document",
-    "DocumentState",
-    "Documents",
-    "HeldNetwork",
-    "Labels",
-    "Scratch",
-    "Sweeps",
-    "TermLoadings",
-    "filled_up",
-    "scratch_for",
-    "token_number",
-]
+from pgbn.samplers.documents.upper_layers import Layers, Sums, sums_of
+from pgbn.samplers.lanes import aligned
 
 
 class Documents(NamedTuple):

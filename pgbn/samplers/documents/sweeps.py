@@ -17,23 +17,120 @@ and all sums over a layer run over the list (units.py, which states what is left
 does the prior's part of the labels: Σ_k φ^(1)_wk a^(1)_k = Σ_l (Φ^(1)Φ^(2))_wl θ^(2)_l.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.documents.first import has_labels, label_tokens, split_document
-from pgbn.samplers.documents.layers import loadings_down, loadings_up
-from pgbn.samplers.documents.moments import add_moments
+from pgbn.samplers.documents.first_layer import has_labels, label_tokens, split_document
 from pgbn.samplers.documents.scratch import Document, filled_up, scratch_for, token_number
-from pgbn.samplers.documents.tables import pass_up
-from pgbn.samplers.documents.units import draw_units, list_units, mix_units
+from pgbn.samplers.documents.units import active_units, draw_units, list_units, mix_units
+from pgbn.samplers.documents.upper_layers import Layers, loadings_down, loadings_up, pass_up
 from pgbn.samplers.elementary import exp, log1p, log1p_quotient
-from pgbn.samplers.random import restart
+from pgbn.samplers.lanes import aligned, row_total
+from pgbn.samplers.random import mix, restart
 from pgbn.samplers.uncounted import uncounted
-from pgbn.samplers.variates.beta import draw_log_beta_odds
-from pgbn.samplers.variates.gamma import draw_gamma_rate
-from pgbn.samplers.variates.row_gammas import HUGE, TINY
+from pgbn.samplers.variates.dirichlet import draw_log_beta_odds
+from pgbn.samplers.variates.gamma import HUGE, TINY, draw_gamma_rate
 
-__all__ = ["infer_documents", "sweep_documents"]
+# ---- prepare ------------------------------------------------------------------------------------
+#
+# Computed once, before the sweeps: hashes of documents, loadings of terms two layers up.
+
+
+@njit(cache=True, nogil=True)
+def hash_documents(_key, start, stop, indptr, indices, data, out):
+    """out_j = a hash of the (term, value) pairs of document j; ``data`` as 64-bit words."""
+    for row in range(start, stop):
+        word = np.uint64(indptr[row + 1] - indptr[row])
+        for cell in range(indptr[row], indptr[row + 1]):
+            word = mix(word + np.uint64(0x9E3779B97F4A7C15) + np.uint64(indices[cell]))
+            word = mix(word ^ data[cell])
+        out[row] = word
+
+
+def project_terms(_key, start, stop, phi, layers: Layers, out) -> None:
+    """out_wl = Σ_k φ^(1)_wk φ^(2)_kl / Σ_k φ^(1)_wk for the terms start..stop."""
+    width, loadings = int(layers.at[1]), layers.up[: layers.up_at[1]]
+    project_rows(start, stop, phi, loadings, active_units(width), aligned(width), out)
+
+
+@njit(cache=True, nogil=True)
+def project_rows(start, stop, phi, loadings, active, parts, out):
+    """`project_terms`, with room for the units of a term."""
+    units = uncounted(active)
+    for term in range(start, stop):
+        list_units(phi[term], parts, units)
+        mix_units(units, loadings, out.shape[1], out[term])
+
+
+# ---- moments ------------------------------------------------------------------------------------
+#
+# Moments of hidden units, added up over sweeps.
+#
+# With α = a + m, E θ_k = α_k / rate and E θ_k/θ_· = α_k / α_·: conditional moments given (a, m,
+# c), not draws of θ. The expectation is the same, the variance smaller.
+
+
+_0 = np.uint64(0)
+
+
+class Moments(NamedTuple):
+    """First and second moments of θ^(t)/θ^(t)_· and of θ^(t), (documents, places) each.
+
+    Layer t goes to the columns from ``column[t]`` on, or nowhere if that is negative. Arrays of no
+    columns are not filled.
+    """
+
+    column: np.ndarray
+    share: np.ndarray
+    share_square: np.ndarray
+    unit: np.ndarray
+    unit_square: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def _total(a, m):
+    """Σ_k α_k, in an order that no machine changes."""
+    return row_total(a, _0, np.uint64(a.size)) + row_total(m, _0, np.uint64(m.size))
+
+
+@njit(cache=True, nogil=True)
+def _add(a, m, first, second, mean, square):
+    """Add first · α and second · α (α + 1), α = a + m."""
+    for k in range(mean.size):
+        alpha = a[k] + m[k]
+        mean[k] += first * alpha
+        square[k] += second * alpha * (alpha + 1.0)
+
+
+@njit(cache=True, nogil=True)
+def add_moments(row, layers, moments, state, scale):
+    """Add the conditional moments of every layer that is asked for, times ``scale``."""
+    for t in range(layers.width.size):
+        if moments.column[t] < 0:
+            continue
+        here = slice(layers.at[t], layers.at[t] + layers.width[t])
+        columns = slice(moments.column[t], moments.column[t] + layers.width[t])
+        a, m = state.a[here], state.m[here]
+        if moments.share.shape[1]:
+            mean, square = moments.share[row, columns], moments.share_square[row, columns]
+            total = _total(a, m)
+            if total > 0.0:
+                first = scale / total
+                _add(a, m, first, first / (total + 1.0), mean, square)
+            else:  # a document without counts whose shapes all underflowed: no news of shares
+                for k in range(mean.size):
+                    mean[k] += scale / mean.size
+                    square[k] += scale / mean.size
+        if moments.unit.shape[1]:
+            mean, square = moments.unit[row, columns], moments.unit_square[row, columns]
+            rate = state.c[t] + state.q[t]
+            first = scale / rate
+            _add(a, m, first, first / rate, mean, square)
+
+
+# ---- sweeps -------------------------------------------------------------------------------------
 
 
 def infer_documents(key, start, stop, documents, law, network, sweeps, moments) -> None:

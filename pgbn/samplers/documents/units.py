@@ -22,35 +22,24 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.contract import NEGLIGIBLE
 from pgbn.samplers.elementary import exp, fused, log
-from pgbn.samplers.random import exponential, mix, uniform
-from pgbn.samplers.simd.contract import NEGLIGIBLE
-from pgbn.samplers.simd.lanes import (
+from pgbn.samplers.lanes import (
     LANES,
     above,
     add_lanes,
     add_product,
     aligned,
     broadcast,
+    exp2,
     load_lanes,
+    log2,
     lowest_bit,
     store_lanes,
     zeros,
 )
-from pgbn.samplers.simd.logarithms import exp2, log2
-from pgbn.samplers.variates.gamma import draw_gamma_from_one
-from pgbn.samplers.variates.row_gammas import HUGE
-
-__all__ = [
-    "TILE",
-    "Active",
-    "active_units",
-    "draw_units",
-    "expected_weights",
-    "likeliest",
-    "list_units",
-    "mix_units",
-]
+from pgbn.samplers.random import exponential, mix, uniform
+from pgbn.samplers.variates.gamma import HUGE, draw_gamma_from_one
 
 TILE = 2 * LANES  # columns of a matrix come in multiples of this
 _LEAST_SUM = 1e-3

@@ -10,9 +10,9 @@ their own (`pseudo`), beside those of the topics.
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.first_layer.pseudo import draw_pseudo, pseudo_weight
+from pgbn.samplers.first_layer.extra_terms import draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
-    BEYOND,
+    EXTRA_TERM,
     draw_divided,
     held_values,
     prefetch_head,
@@ -20,10 +20,8 @@ from pgbn.samplers.first_layer.topic_draw import (
     sum_top,
 )
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
+from pgbn.samplers.lanes import pointer
 from pgbn.samplers.random import restart
-from pgbn.samplers.simd.lanes import pointer
-
-__all__ = ["allocate_partial"]
 
 _1 = np.uint64(1)
 _4 = np.uint64(4)
@@ -77,7 +75,7 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
                 prefetch_head(values, base + np.uint64(word[min(token + _8, end - _1)]))
                 prefetch_word(values, base + np.uint64(word[min(token + _4, end - _1)]))
                 new = draw_divided(pointer(rng), values, slot, weights, total, beyond, top_sum)
-                if new == BEYOND:
+                if new == EXTRA_TERM:
                     new = np.uint64(topics) + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
                 elif new == weights.size:  # nothing is possible without this token
                     new = old

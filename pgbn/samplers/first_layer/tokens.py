@@ -12,18 +12,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor, rows_array
-from pgbn.samplers.simd.lanes import pointer
-
-__all__ = [
-    "RowPriors",
-    "Tokens",
-    "WordOrder",
-    "add_words",
-    "count_rows",
-    "count_words",
-    "expand",
-    "word_order",
-]
+from pgbn.samplers.lanes import pointer
 
 
 class Tokens(NamedTuple):

@@ -4,7 +4,7 @@
 
 The large values of a word are listed; the others are below a bound and are found by rejection.
 Beside the topics there may be something else of a known weight, ``beyond``: a draw of it is
-`BEYOND` the topics.
+`EXTRA_TERM` the topics.
 """
 
 from typing import NamedTuple
@@ -24,23 +24,10 @@ from pgbn.samplers.first_layer.topic_lists import (
     weights_in,
     weights_room,
 )
+from pgbn.samplers.lanes import pointer
 from pgbn.samplers.random import uniform
-from pgbn.samplers.simd.lanes import pointer
 
-__all__ = [
-    "BEYOND",
-    "HeldValues",
-    "ListedWord",
-    "draw_divided",
-    "draw_topic",
-    "held_values",
-    "listed_word",
-    "prefetch_head",
-    "prefetch_word",
-    "sum_top",
-]
-
-BEYOND = np.uint64(2**32)  # no topic has this number
+EXTRA_TERM = np.uint64(2**32)  # no topic has this number
 
 
 class HeldValues(NamedTuple):
@@ -109,7 +96,7 @@ def listed_word(values, slot, weights):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def draw_topic(rng, values, word, weights, total, beyond):
-    """k with probability ∝ value_k · weight_k, `BEYOND` with that of the weight ``beyond``;
+    """k with probability ∝ value_k · weight_k, `EXTRA_TERM` with that of the weight ``beyond``;
     ``weights.size`` if all of these are 0.
 
     ``total`` is the sum of the weights, ``rng`` a pointer. A candidate comes from the list or, with
@@ -120,7 +107,7 @@ def draw_topic(rng, values, word, weights, total, beyond):
         place = pick_in_list(values, word.begin, word.length, weights, target)
         k = np.uint64(values.topic[place])
     elif beyond > 0.0 and target >= word.list_sum + word.bound * total:
-        k = BEYOND
+        k = EXTRA_TERM
     else:
         k = _draw_beyond_list(rng, values, word, weights, total, beyond, target)
     return k
@@ -147,7 +134,7 @@ def draw_divided(rng, values, slot, weights, total, beyond, top_sum):
         place = pick_in_list(values, begin, top, weights, target)
         k = np.uint64(values.topic[place])
     elif beyond > 0.0 and target >= end:
-        k = BEYOND
+        k = EXTRA_TERM
     else:
         k = _draw_below_top(rng, values, slot, weights, total, beyond, top_sum, target)
     return k
@@ -184,7 +171,7 @@ def _draw_beyond_list(rng, values, word, weights, total, beyond, target):
             place = pick_in_list(values, word.begin, word.length, weights, target)
             return np.uint64(values.topic[place])
         if beyond > 0.0 and target >= topics:
-            return BEYOND
+            return EXTRA_TERM
         k = pick_weight(weights, (target - list_sum) / bound)
         if k < values.topics:
             value = values.dense[first + k]
@@ -205,5 +192,5 @@ def _draw_by_products(rng, values, word, weights, beyond, room):
     total = sum_weights(products)
     target = uniform(rng) * (total + beyond)
     if beyond > 0.0 and target >= total:
-        return BEYOND
+        return EXTRA_TERM
     return pick_weight(products, target)

@@ -17,24 +17,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.filled import filled
-from pgbn.samplers.simd.lanes import pointer
-
-__all__ = [
-    "Pointer",
-    "TopicLists",
-    "TopicWeights",
-    "padded",
-    "pick_in_list",
-    "pick_weight",
-    "prefetch_list",
-    "prefetch_number",
-    "sum_list",
-    "sum_on",
-    "sum_weights",
-    "weights_in",
-    "weights_room",
-]
+from pgbn.samplers.lanes import filled, pointer
 
 _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
 _BYTES = ir.IntType(8).as_pointer()

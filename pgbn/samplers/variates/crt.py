@@ -7,9 +7,7 @@ import numpy as np
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import log1p
 from pgbn.samplers.random import exponential, uniform
-from pgbn.samplers.variates.binomial import draw_binomial
-
-__all__ = ["draw_crt", "seat_many"]
+from pgbn.samplers.variates.multinomial import draw_binomial
 
 _DIRECT = 16  # so many customers are seated one by one
 _MANY = 8192.0  # from so many candidates in a block on, customers are seated by binomials

@@ -5,12 +5,25 @@ exception, would take a fifth of the time.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.elementary import exp, log, log1p
-from pgbn.samplers.random import exponential, normal, uniform
-
-__all__ = ["draw_gamma", "draw_gamma_from_one", "draw_gamma_rate", "draw_log_gamma"]
+from pgbn.samplers.elementary import exp, fused, log, log1p
+from pgbn.samplers.lanes import (
+    LANES,
+    exp2,
+    exp2_single,
+    filled,
+    find_above,
+    log2,
+    log2_single,
+    pointer,
+)
+from pgbn.samplers.random import exponential, mix, normal, uniform
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -77,3 +90,223 @@ def draw_gamma_rate(rng, shape, rate):
 def draw_gamma(rng, shape):
     """x ~ Gam(a, 1); 0 at a = 0. See `draw_gamma_rate`."""
     return draw_gamma_rate(rng, shape, 1.0)
+
+
+# ---- row gammas ---------------------------------------------------------------------------------
+#
+# Rows of gamma variates, each with a shape of its own; cheap where the shapes are small.
+#
+#     f(x) ∝ x^(a-1) e^-x,  a < 1
+#
+# by rejection (Ahrens and Dieter, 1974): propose x = (u (1 + a/e))^(1/a), accepted below 1 with
+# probability e^-x; above 1 it is replaced by 1 + E, E ~ Exp(1), accepted with probability x^(a-1).
+# Nearly all proposals are accepted because v < 1 - x < e^-x, and need only a power, computed for
+# the whole row in loops that the compiler turns into vector instructions. The others wait until
+# there are some hundreds of them, and are then settled, and proposed anew, in such loops too.
+# Shapes from 1 on are drawn one at a time.
+
+
+_0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
+_BELOW_ONE = float(np.nextafter(np.float32(1.0), np.float32(0.0)))
+_12, _32 = np.uint64(12), np.uint64(32)
+_LOW = np.uint64(4095)
+_NOTHING, _HALF, _ONE, _LN_2 = (np.float32(c) for c in (0.0, 0.5, 1.0, math.log(2.0)))
+_CELL, _GRID, _FINE = (np.float32(c) for c in (2.0**-12, 2.0**-32, 2.0**-44))
+# log2(1 + t) = t (T1 + T2 t + … + T6 t^5) to 7e-8 for 0 <= t <= 1/e, by Chebyshev's points
+_T1, _T2, _T3, _T4, _T5, _T6 = (
+    np.float32(c)
+    for c in (1.44269494, -0.72132767, 0.48024438, -0.35263732, 0.24207382, -0.10405888)
+)
+_LOG2_E, _OVER_E = np.float32(math.log2(math.e)), np.float32(1.0 / math.e)
+TINY = 2.2250738585072014e-308  # the smallest normal double
+HUGE = 1e300  # so large a gamma may be: sums and products of some of them are numbers still
+_ROOM = np.uint64(512)  # proposals that wait, and one row more
+
+
+class Workspace(NamedTuple):
+    """The shapes of some rows of ``columns`` gammas, or of one that all share; scratch for the
+    variates of a row; and the proposals that wait: their shapes, values and ceilings, the place
+    of the variate in the output and what it is multiplied by there. ``below_one`` is a bound,
+    sixteen times, and ``found`` the places in a row where something is above a bound.
+
+    Rows are filled up to a multiple of sixteen with shapes of 1/2: then loops have no remainder,
+    whose entries would be computed one by one.
+    """
+
+    columns: int
+    shape: np.ndarray
+    x: np.ndarray
+    ceiling: np.ndarray
+    place: np.ndarray
+    scale: np.ndarray
+    waiting_shape: np.ndarray
+    waiting_x: np.ndarray
+    waiting_ceiling: np.ndarray
+    below_one: np.ndarray
+    found: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def workspace(rows, columns, kind):
+    """Room for rows of gammas, drawn as numbers of a kind: float64, or float32 where a relative
+    error of 1e-5 and 0 in place of 1e-38 do no harm."""
+    padded = (columns + LANES - 1) // LANES * LANES
+    room = padded + np.int64(_ROOM) + LANES
+    return Workspace(
+        columns,
+        filled(np.empty(rows * padded, kind), 0.5).reshape((rows, padded)),
+        np.empty(padded, kind),
+        np.empty(padded, kind),
+        np.empty(room, np.uint64),
+        np.empty(room, np.float64),
+        np.empty(room, kind),
+        np.empty(room, kind),
+        np.empty(room, kind),
+        filled(np.empty(LANES, kind), _BELOW_ONE),
+        np.empty(padded + 1, np.uint64),
+    )
+
+
+def _log_proposal(word, shape):
+    """log2 of (u (1 + a / e))^(1 / a), u from the high bits of a word, in the precision of the
+    shape."""
+    raise NotImplementedError
+
+
+def _double(word, shape):
+    u = (np.float64(np.int64(word >> _12)) + 0.5) * 2.0**-52
+    return log2(fused(u * shape, 1.0 / math.e, u)) / shape
+
+
+def _single(word, shape):
+    # 1 - u is what matters where the shape is small: it has all its digits, and what is lost in
+    # u itself comes back as a correction of the logarithm.
+    rest = (np.float32(np.uint32(word >> _32)) + _HALF) * _GRID
+    u = _ONE - rest
+    log_u = fused((_ONE - u) - rest, _LOG2_E, log2_single(u))
+    t = shape * _OVER_E  # log2(1 + t), t < 0.37
+    p = fused(fused(fused(fused(fused(_T6, t, _T5), t, _T4), t, _T3), t, _T2), t, _T1)
+    return fused(p, t, log_u) / shape
+
+
+@overload(_log_proposal, inline="always")
+def _choose_proposal(word, shape):
+    return _single if shape == types.float32 else _double
+
+
+def _power(logarithm):
+    """2^logarithm, in its precision."""
+    raise NotImplementedError
+
+
+def _power_double(logarithm):
+    return exp2(logarithm)
+
+
+def _power_single(logarithm):
+    return exp2_single(logarithm)
+
+
+@overload(_power, inline="always")
+def _choose_power(logarithm):
+    return _power_single if logarithm == types.float32 else _power_double
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _propose(state, step, size, shape, first, ceiling, out):
+    """out_k = (u_k (1 + a_k / e))^(1 / a_k), and ceiling_k = 1 - v_k rounded down to 12 bits: u
+    and v are the high and the low bits of the next words of the stream."""
+    for k in range(size):
+        word = mix(state + step * np.uint64(k + 1))
+        ceiling[k] = _ONE - (np.float32(np.uint32(word & _LOW)) + _ONE) * _CELL
+        out[k] = _log_proposal(word, shape[first + k])
+    for k in range(size):  # apart: in one long loop every number waits for the steps before
+        out[k] = _power(out[k])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _judge(state, step, size, fine, shape, x, ceiling):
+    """Replace the proposals above 1, and ceiling_p by a number that is positive where x_p is
+    refused: v less the probability of accepting it.
+
+    v is uniform on 2^32 steps of ``fine`` below 1 - ceiling. What decides is rare enough for single
+    precision.
+    """
+    for p in range(size):
+        word = mix(state + step * np.uint64(p + 1))
+        v = (_ONE - np.float32(ceiling[p])) - (np.float32(np.uint32(word)) + _HALF) * fine
+        u = (np.float32(np.uint32(word >> _32)) + _HALF) * _GRID
+        beyond = _ONE - log2_single(u) * _LN_2
+        below = x[p] < _ONE
+        power = np.float32(shape[p]) - _ONE
+        log_chance = -np.float32(x[p]) * _LOG2_E if below else power * log2_single(beyond)
+        ceiling[p] = v - exp2_single(log_chance)
+        x[p] = x[p] if below else beyond
+
+
+@njit(cache=True, nogil=True)
+def settle(rng, work, left, least, fine, out):
+    """Accept the ``left`` proposals that wait, or propose anew until they are; ``out`` is flat, and
+    ``fine`` · 2^32 what their ceilings were rounded to."""
+    x, ceiling, shape = (
+        pointer(work.waiting_x),
+        pointer(work.waiting_ceiling),
+        pointer(work.waiting_shape),
+    )
+    place, scale, result = pointer(work.place), pointer(work.scale), pointer(out)
+    while left > _0:
+        size = (left + _LANES - _1) // _LANES * _LANES
+        for p in range(left, size):
+            shape[p] = x[p] = ceiling[p] = _HALF
+        _judge(rng[0], rng[1], size, fine, shape, x, ceiling)
+        rng[0] += rng[1] * size
+        number, left = left, _0
+        for p in range(number):
+            result[place[p]] = min(
+                max(x[p] * scale[p], least), HUGE
+            )  # replaced later if it is refused
+            place[left], scale[left], shape[left] = place[p], scale[p], shape[p]
+            left += np.uint64(ceiling[p] >= _NOTHING)
+        size = (left + _LANES - _1) // _LANES * _LANES
+        for p in range(left, size):
+            shape[p] = _HALF
+        _propose(rng[0], rng[1], size, shape, _0, ceiling, x)
+        rng[0] += rng[1] * size
+        fine = _FINE
+
+
+@njit(cache=True, nogil=True)
+def fill_rows(rng, work, rows, scale, least, place, out):
+    """out[place + i · columns + k] = scale_i · x_ik, x_ik ~ Gam(shape_ik, 1), or ``least`` where
+    that is more, and `HUGE` at most; the shape where it is 0 or NaN. Row i has the line i of
+    ``work.shape``, or the only one; ``out`` is flat.
+    """
+    columns, padded = np.uint64(work.columns), np.uint64(work.x.size)
+    x, ceiling, result = pointer(work.x), pointer(work.ceiling), pointer(out)
+    places, scales, shapes = pointer(work.place), pointer(work.scale), pointer(work.waiting_shape)
+    waiting_x, waiting_ceiling = pointer(work.waiting_x), pointer(work.waiting_ceiling)
+    every, below_one, found = pointer(work.shape), pointer(work.below_one), pointer(work.found)
+    infinity, waiting = np.float32(np.inf), _0
+    for row in range(np.uint64(rows)):
+        first = min(row, np.uint64(work.shape.shape[0] - 1)) * padded
+        begin, times = np.uint64(place) + row * columns, scale[row]
+        _propose(rng[0], rng[1], padded, every, first, ceiling, x)
+        rng[0] += rng[1] * padded
+        large = find_above(every, first, below_one, _0, _0, columns, found, _0)
+        for p in range(large):
+            i = found[p]
+            x[i], ceiling[i] = draw_gamma_from_one(rng, np.float64(every[first + i])), infinity
+        refused = find_above(x, _0, ceiling, _0, _1, columns, found, _0)
+        for p in range(refused):
+            i, w = found[p], waiting + p
+            places[w], scales[w] = begin + i, times
+            shapes[w], waiting_x[w], waiting_ceiling[w] = every[first + i], x[i], ceiling[i]
+        waiting += refused
+        for i in range(columns):
+            shape = every[first + i]
+            value = min(max(x[i] * times, least), HUGE)
+            result[begin + i] = value if shape > 0.0 else np.float64(shape)
+        if waiting > _ROOM:
+            settle(rng, work, waiting, least, _FINE, out)
+            waiting = _0
+    settle(rng, work, waiting, least, _FINE, out)

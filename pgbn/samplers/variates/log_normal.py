@@ -9,8 +9,6 @@ from pgbn.samplers.elementary import exp, expm1, log
 from pgbn.samplers.random import exponential, normal, restart, uniform
 from pgbn.samplers.rows import row_of
 
-__all__ = ["draw_log_rate", "log_rate_rows"]
-
 
 @njit(cache=True, nogil=True)
 def _omega(z):

@@ -1,15 +1,72 @@
 """Multinomial splits."""
 
+import math
+
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.elementary import expm1
-from pgbn.samplers.filled import filled
-from pgbn.samplers.random import exponential, restart
+from pgbn.samplers.elementary import exp, expm1, log1p
+from pgbn.samplers.lanes import filled
+from pgbn.samplers.random import exponential, restart, uniform
 from pgbn.samplers.rows import entry
-from pgbn.samplers.variates.binomial import draw_binomial
+from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
-__all__ = ["draw_multinomial", "multinomial_lines"]
+# ---- binomial -----------------------------------------------------------------------------------
+#
+# Binomial variates.
+
+
+_SEARCH = 10.0  # sequential search below this mean
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _search(rng, n, p):
+    """Binomial(n, p), n p <= 10, by inversion: P(k + 1) / P(k) = (n - k) p / ((k + 1) (1 - p))."""
+    odds = p / (1.0 - p)
+    probability = exp(n * log1p(-p))
+    u = uniform(rng)
+    k = 0
+    while u > probability and k < n:
+        u -= probability
+        probability *= odds * (n - k) / (k + 1)
+        k += 1
+    return k
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def draw_binomial(rng, n, p):
+    """k ~ Binomial(n, p), exactly, in O(log n).
+
+    Beta splitting (Relles, 1972; Ahrens and Dieter, 1974): the i-th smallest of n uniforms is
+    y ~ Beta(i, n + 1 - i); the uniforms on one side of y are all counted or all not, those on the
+    other are again uniform.
+    """
+    if n <= 0 or not p > 0.0:
+        return 0
+    if p >= 1.0:
+        return n
+    # k = base + sign * Binomial(n, p) throughout; p is kept at or below one half.
+    base, sign = 0, 1
+    while True:
+        if p > 0.5:
+            base, sign = base + sign * n, -sign
+            p = 1.0 - p
+        if n * p <= _SEARCH:
+            return base + sign * _search(rng, n, p)
+        i = n // 2 + 1
+        low = draw_gamma_from_one(rng, float(i))
+        high = draw_gamma_from_one(rng, float(n + 1 - i))
+        y = low / (low + high)
+        if y <= p:
+            base += sign * i
+            n -= i
+            p = (p - y) / (1.0 - y)
+        else:
+            n = i - 1
+            p = p / y
+
+
+# ---- multinomial --------------------------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True)
@@ -105,3 +162,54 @@ def multinomial_lines(key, start, stop, n, probability, axis, out):
         draw_multinomial(rng, entry(n, i, j, k, m), weights, parts)
         for t in range(size):
             out[i, j + t * along_first, k + t * along_second, m + t * along_third] = parts[t]
+
+
+# ---- categorical --------------------------------------------------------------------------------
+#
+# Categorical variates: one of finitely many, given the logarithms of their weights.
+
+
+@njit(cache=True, nogil=True)
+def draw_categorical(rng, logs):
+    """k with P(k) proportional to exp(logs[k]), by inversion; any k if all weights are 0."""
+    largest = logs.max()
+    if largest == -math.inf:
+        return min(int(uniform(rng) * logs.size), logs.size - 1)
+    total = 0.0
+    for k in range(logs.size):
+        total += exp(logs[k] - largest)
+    left = uniform(rng) * total
+    last = 0
+    for k in range(logs.size):
+        weight = exp(logs[k] - largest)
+        if weight > 0.0:
+            last = k
+            left -= weight
+            if left <= 0.0:
+                return k
+    return last
+
+
+@njit(cache=True, nogil=True)
+def categorical_lines(key, start, stop, logs, axis, out):
+    """`draw_categorical` on the lines start..stop along ``axis``, as zeros with a single one."""
+    sizes = np.array(out.shape)
+    sizes[axis] = 1
+    _, first, second, third = sizes
+    along_first, along_second, along_third = int(axis == 1), int(axis == 2), int(axis == 3)
+    size = out.shape[axis]
+    rng = np.empty(2, np.uint64)
+    line_logs = np.empty(size)
+    for line in range(start, stop):
+        restart(rng, key, line)
+        m = line % third
+        k = line // third % second
+        j = line // (third * second) % first
+        i = line // (third * second * first)
+        for t in range(size):
+            line_logs[t] = entry(
+                logs, i, j + t * along_first, k + t * along_second, m + t * along_third
+            )
+        chosen = draw_categorical(rng, line_logs)
+        for t in range(size):
+            out[i, j + t * along_first, k + t * along_second, m + t * along_third] = t == chosen

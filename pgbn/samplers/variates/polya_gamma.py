@@ -6,8 +6,6 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, log
 from pgbn.samplers.random import exponential, normal, uniform
 
-__all__ = ["draw_polya_gamma"]
-
 _CUT = 0.64  # where the two series for the density meet
 
 

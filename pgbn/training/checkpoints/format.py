@@ -9,33 +9,79 @@ data      the documents; model: the networks that are trained already; columns: 
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.sparse as sp
+from llvmlite import binding
 from pydantic import NonNegativeInt
 
 from pgbn.checks import is_finite_number
-from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
+from pgbn.engine.run.chain_files import chain_content, chain_data, chain_state, decode_chain
 from pgbn.errors import StorageError
 from pgbn.network.layers import layers_above
 from pgbn.samplers.executor import Executor
-from pgbn.storage.codecs import Files, Group, register_unloadable
-from pgbn.storage.folders import check_content
-from pgbn.storage.forms import check_form
-from pgbn.storage.in_parts import InParts
-from pgbn.storage.kept_columns import Kept
+from pgbn.storage.archive import Files, Group, check_form, register_unloadable
+from pgbn.storage.arrays import InParts
+from pgbn.storage.folders import Kept, check_content
 from pgbn.training.averages import Means, Trace
-from pgbn.training.checkpoints.machine import this_machine
-from pgbn.training.codec import decode_networks, encode_networks
 from pgbn.training.growing import Progress
-from pgbn.training.possible import check_shapes
+from pgbn.training.training_files import decode_networks, encode_networks
+from pgbn.training.value_checks import check_shapes
+from pgbn.versions import __version__
 
-__all__ = ["KIND", "Checkpoint", "checkpoint_facts", "decode_checkpoint", "encode_checkpoint"]
+# ---- machine ------------------------------------------------------------------------------------
+#
+# Where a checkpoint was written, and whether the chain goes on there with the same bits.
+#
+# The kernels draw the same bits on every processor and with every library (see
+# `pgbn.samplers.elementary`).
+# What else a chain depends on: the version of pgbn, whose laws may be computed otherwise; and sums
+# by numpy's einsum in networks without a kernel of their own, which another kind of machine may
+# round otherwise.
+
+
+_DECISIVE = ("pgbn", "machine")
+
+
+@cache
+def this_machine() -> Mapping[str, str]:
+    """Versions, kind of machine, processor and C library, as a checkpoint records them.
+
+    They are those that run: files that tell them may be replaced, or gone, before training ends.
+    """
+    return {
+        "pgbn": __version__,
+        "machine": platform.machine(),
+        "processor": binding.get_host_cpu_name(),
+        "libc": " ".join(platform.libc_ver()),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
+
+
+def another_machine(recorded: Any) -> str:
+    """How this machine differs from the recorded one in what may change bits, in words; empty if
+    it does not, or if nothing was recorded."""
+    if not isinstance(recorded, Mapping):
+        return ""
+    here = this_machine()
+    return ", ".join(
+        f"{name} was {recorded[name]!r:.40} and is {here[name]!r}"
+        for name in _DECISIVE
+        if recorded.get(name, here[name]) != here[name]
+    )
+
+
+# ---- format -------------------------------------------------------------------------------------
+
 
 KIND = "checkpoint"
 STATE, DATA, MODEL, COLUMNS = "state", "data", "model", "columns"  # groups of arrays, a file each

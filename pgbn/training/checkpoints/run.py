@@ -13,35 +13,60 @@ import errno
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from pgbn.checks import check_names, check_path
-from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.coords import term_labels
+from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.run_store import KIND as RUN
 from pgbn.engine.run.sampling import resume_sampling
-from pgbn.engine.run.saving import Timing
-from pgbn.engine.run.stopping import stop_gently
+from pgbn.engine.run.stopping import Timing, stop_gently
 from pgbn.errors import DataError, StorageError, notify
-from pgbn.samplers.executor import executor_of
+from pgbn.samplers.executor import Executor, executor_of
 from pgbn.storage import folders, writing
-from pgbn.storage.archive import MANIFEST, read_manifest
-from pgbn.storage.kept_columns import check_kept
-from pgbn.training.beginning import find_start, read_training
-from pgbn.training.belief import family_of
-from pgbn.training.checkpoints.format import KIND
-from pgbn.training.checkpoints.machine import another_machine
-from pgbn.training.checkpoints.read import read_checkpoint
-from pgbn.training.checkpoints.running import Listener, Running, takes
-from pgbn.training.checkpoints.write import Checkpoints
+from pgbn.storage.archive import MANIFEST, Files, check_loadable, read_manifest
+from pgbn.storage.folders import check_kept, read_folder, read_kept
+from pgbn.training.checkpoints.format import (
+    COLUMNS,
+    KIND,
+    Checkpoint,
+    another_machine,
+    decode_checkpoint,
+)
+from pgbn.training.checkpoints.write import Checkpoints, Listener, Running, takes
 from pgbn.training.family import Build
-from pgbn.training.growing import Progress
-from pgbn.training.layerwise import LayerwiseTraining, train_settings
+from pgbn.training.growing import Progress, family_of
+from pgbn.training.layerwise import train_settings
 from pgbn.training.settings import Settings, check_known
+from pgbn.training.start_from import find_start, read_training
+from pgbn.training.training_result import LayerwiseTraining
 
-__all__ = ["resume", "train"]
+# ---- read ---------------------------------------------------------------------------------------
+#
+# A training that was stopped, as its last checkpoint tells.
+
+
+def read_checkpoint(
+    path: str | Path, *, threads: int | None = None, executor: Executor | None = None
+) -> Checkpoint:
+    """The last complete checkpoint in a folder."""
+
+    def read(body: Mapping[str, Any], files: Files) -> Checkpoint:
+        if body["kind"] != KIND:
+            check_loadable(body["kind"], Path(path))  # what goes on in another way says how
+            raise StorageError(
+                f"{path}: nothing to resume: it holds a finished {body['kind']}; "
+                f"pgbn.load({str(path)!r}) reads it"
+            )
+        kept = read_kept(files(COLUMNS)) if COLUMNS in body["groups"] else {}
+        return replace(decode_checkpoint(body["content"], files, threads, executor), columns=kept)
+
+    return read_folder(path, read)
+
+
+# ---- run ----------------------------------------------------------------------------------------
 
 
 _FINISHED = ("training", "trained", "estimator", "draws")

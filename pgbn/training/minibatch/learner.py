@@ -22,20 +22,252 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.engine.compile.program import Program
 from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.generate import to_axes
+from pgbn.errors import NetworkError
+from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
+from pgbn.network.schedule import Schedule
+from pgbn.nodes.base import Latent
+from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant
+from pgbn.nodes.gamma import Gamma
+from pgbn.nodes.poisson import Poisson
 from pgbn.samplers import vectorised
+from pgbn.samplers.elementwise import expm1_of
 from pgbn.samplers.executor import SERIAL, Executor
-from pgbn.samplers.langevin import step_proportions
-from pgbn.samplers.random import stream_key, word_of
-from pgbn.samplers.stream import Stream
-from pgbn.training.minibatch.local import Local, hear, heard_by
-from pgbn.training.minibatch.roles import Roles, count_of, exposure_of, find_roles
+from pgbn.samplers.random import Stream, stream_key, word_of
 
-__all__ = ["Learner", "Pace"]
+# ---- roles --------------------------------------------------------------------------------------
+#
+# What a minibatch learner does with each node of a network, found from its graph.
+#
+# Local nodes have the plate ("doc") and are drawn by sweeps over a minibatch. Of the nodes that
+# all rows share, proportions such as Φ^(t) take a Langevin step, and positive numbers such as r
+# are drawn by the sampler of a small network, in which all that the rows say about such a node λ,
+# a count m and an exposure q, stands as one datum
+#
+#     m ~ Pois(q λ),
+#
+# since λ^m exp(−q λ) is all that an edge can carry.
+
+
+@dataclass(frozen=True)
+class Roles:
+    """``shared`` are all nodes without the plate: ``proportions`` among them, and ``received``, the
+    positive numbers that rows speak to, which ``above`` (a network, or None) draws with all that
+    they depend on. Its data are ``count_of(name)``, its given values ``exposure_of(name)``."""
+
+    plate: str
+    shared: tuple[str, ...]
+    proportions: tuple[str, ...]
+    received: tuple[str, ...]
+    above: Network | None
+
+
+def count_of(name: str) -> str:
+    """What the datum of a node is called."""
+    return f"count_of_{name}"
+
+
+def exposure_of(name: str) -> str:
+    """What the exposure of that datum is called."""
+    return f"exposure_of_{name}"
+
+
+def find_roles(network: Network, plate: str) -> Roles:
+    """The roles of the nodes, or an error that says which node has none."""
+    shared = tuple(name for name in network.latent if plate not in network[name].axes)
+    local = {name for name in network.nodes if plate in network[name].axes}
+    proportions, received = [], []
+    for name in shared:
+        sources = network.wiring.sources.get(name, ())
+        if not any(source.child.name in local for source in sources):
+            continue
+        node = network[name]
+        if type(node) is Dirichlet:
+            _check_constant(network, name)
+            proportions.append(name)
+        elif type(node) is Gamma:
+            received.append(name)
+        else:
+            raise NetworkError(
+                f"minibatch: {name} is a {type(node).__name__}, which has no stochastic step; "
+                "Dirichlet and Gamma nodes do. Train it by pgbn.train_layerwise or Network.sample"
+            )
+    return Roles(plate, shared, tuple(proportions), tuple(received), _above(network, received))
+
+
+def _check_constant(network: Network, name: str) -> None:
+    latent = [n for n in network.wiring.polynomials[name, "concentration"].names
+              if n in network.latent]  # fmt: skip
+    if latent:
+        raise NetworkError(
+            f"minibatch: the concentration of {name} depends on {latent[0]}, and its step needs "
+            "known numbers; give a constant"
+        )
+
+
+def _above(network: Network, received: list[str]) -> Network | None:
+    """The network of the positive numbers and what they depend on, with a datum for each."""
+    if not received:
+        return None
+    data = []
+    for name in received:
+        node = network[name]
+        assert isinstance(node, Latent)
+        exposure = Gamma(exposure_of(name), 1.0, 1.0, dims=node.axes)
+        data.append(Poisson(count_of(name), rate=exposure * node, dims=node.axes))
+    sizes = {dim: network.sizes[dim] for name in received for dim in network[name].axes}
+    return Network(*data, sizes=sizes).holding(*(exposure_of(name) for name in received))
+
+
+# ---- local --------------------------------------------------------------------------------------
+#
+# The local part of a step: sweeps over the rows of a minibatch, and what they say upward.
+#
+# A chain of the whole network on the minibatch, with all that the rows share (Φ, r) at its current
+# values and its steps left out. If r were drawn with the rows, it would follow rows that have not
+# settled, which begin with too many topics, and rows would settle more slowly for it. What each
+# shared node then hears, (count, exposure), is averaged over sweeps.
+
+
+_LEAST = 1e-10  # of a score to begin with
 
 Array = NDArray[np.float64]
+Heard = dict[str, tuple[Array, Array]]  # by node: count and exposure, with the dims of the node
+
+
+@dataclass(frozen=True)
+class Local:
+    """What came of the sweeps over a minibatch."""
+
+    received: Heard
+    chain: Chain
+
+
+def hear(
+    network: Network,
+    roles: Roles,
+    data: Mapping[str, Any],
+    values: Mapping[str, Array],
+    seed: int,
+    sweeps: tuple[int, int],
+    executor: Executor | None = None,
+) -> Local:
+    """What the rows of ``data`` say to the nodes that all rows share, which have ``values``: the
+    mean over ``sweeps[1]`` sweeps, after ``sweeps[0]``."""
+    chain = _chain(network, data, values, seed, executor)
+    chain.follow(_local_steps(chain.schedule, network, roles))
+    total: Heard = {}
+    chain.sweep(sweeps[0])
+    for _ in range(sweeps[1]):
+        for name, (count, exposure) in received_by(chain.sweep(), roles).items():
+            before = total.get(name, (0.0, 0.0))
+            total[name] = (before[0] + count, before[1] + exposure)
+    return Local({name: (a / sweeps[1], b / sweeps[1]) for name, (a, b) in total.items()}, chain)
+
+
+def _local_steps(schedule: Schedule, network: Network, roles: Roles) -> Schedule:
+    """A sweep without steps of what all rows share, which stays as it is; then, for each layer but
+    the first, the steps above the data once more: T layers take about T times as many sweeps to
+    settle as one, and those of the first cost the most."""
+    steps = [step for step in schedule if step.node not in roles.shared]
+    above = [step for step in steps if step.node not in network.observed]
+    further = len(layers_above(network, network.observed[0])) - 1
+    return Schedule([*steps, *above * further])
+
+
+def received_by(chain: Chain, roles: Roles) -> Heard:
+    """What the shared nodes heard in the last sweep of a chain."""
+    if not chain.sweeps:
+        return {}
+    for sampler in chain.samplers:
+        sampler.show_counts()
+    names = (*roles.proportions, *roles.received)
+    return {name: _received(chain.program, name, name in roles.received) for name in names}
+
+
+def _chain(
+    network: Network,
+    data: Mapping[str, Any],
+    values: Mapping[str, Array],
+    seed: int,
+    executor: Executor | None,
+) -> Chain:
+    """With scores integrated out of the first layer where that is possible: it mixes best of the
+    ways that hold Φ."""
+    rows = next(iter(data.values())).shape[0]
+    init = {**values, **_begin_scores(network, values, rows)}
+    try:
+        return Chain(network, data, seed, init=init, layer1="partial", executor=executor)
+    except NetworkError:
+        return Chain(network, data, seed, init=init, layer1="blocked", executor=executor)
+
+
+def _begin_scores(network: Network, values: Mapping[str, Array], rows: int) -> dict[str, Array]:
+    """θ^(t) = Φ^(t+1) ⋯ Φ^(T) r for every row, the mean of its prior with rates of 1. A draw of the
+    prior would begin each row at a few topics by chance, and take long to leave them."""
+    found: dict[str, Array] = {}
+    weight: Array | None = None
+    for layer in reversed(layers_above(network, network.observed[0])):
+        if weight is None:
+            top = network.wiring.polynomials[layer.scores, "shape"].names
+            weight = values.get(top[0]) if len(top) == 1 else None
+        if weight is None or network[layer.scores].axes[1:] != (layer.dim,):
+            return {}
+        found[layer.scores] = np.broadcast_to(np.maximum(weight, _LEAST), (rows, weight.size))
+        weight = weight @ values[layer.loadings]
+    return found
+
+
+def _received(program: Program, name: str, with_exposure: bool) -> tuple[Array, Array]:
+    """The count and the exposure of a node, with its dims in order."""
+
+    def full(value: Any) -> Array:
+        whole = np.broadcast_to(np.asarray(value, np.float64), program.shape4[name])
+        # As it would come from a file: numpy adds up in the order in which numbers lie in memory.
+        return np.array(to_axes(program, name, whole.reshape(program.shape[name]))[0], order="C")
+
+    exposure = full(program.exposure(name).get()) if with_exposure else np.zeros(())
+    return full(program.received_count(name).get()), exposure
+
+
+# ---- langevin -----------------------------------------------------------------------------------
+#
+# Langevin steps of gamma variables and proportions, by their exact transition.
+#
+#     dω = (a − ω) dt + √(2ω) dW,
+#     ω(h) | ω(0):  n ~ Pois(ω(0) / (eʰ − 1)),  ω(h) ~ (1 − e⁻ʰ) Gam(a + n)
+#
+# is the Riemannian Langevin diffusion whose law in the long run is Gam(a, 1), a process of Cox,
+# Ingersoll and Ross. Its transition is known, so that no step is too long and none leaves the
+# positive numbers: with a fixed, every h leaves Gam(a, 1) as it is. Proportions φ ~ Dir(a) are ω /
+# Σω, where Σω ~ Gam(Σa) is independent of φ and drawn anew.
+#
+# Reference: Baker, Fearnhead, Fox & Nemeth, Large-scale stochastic sampling from the probability
+# simplex, NeurIPS 2018.
+
+
+MOST = 2.0**53  # of a Poisson mean
+
+
+def step_proportions(
+    stream: Stream, value: NDArray[np.float64], concentration: NDArray[np.float64], time: Any
+) -> NDArray[np.float64]:
+    """φ after the time h, given φ: n_v ~ Pois(G φ_v / (eʰ − 1)), G ~ Gam(Σ_v a_v), then
+    φ ~ Dir(a + n). Arrays have the shape of the stream; ``time`` has size 1 on its axis
+    ``simplex``."""
+    axis = stream.simplex
+    lines = stream.child("total", without=axis)
+    total = vectorised.gamma(lines, concentration.sum(axis=axis, keepdims=True), 1.0)
+    mean = np.minimum(value * (total / expm1_of(np.asarray(time, np.float64))), MOST)
+    kept = vectorised.poisson(stream.child("kept"), mean)
+    return vectorised.dirichlet(stream.child("value"), concentration + kept, axis)
+
+
+# ---- learner ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -85,7 +317,7 @@ class Learner:
         chain = Chain(self.network, data, self.seed, executor=self.executor).sweep(sweeps)
         found = chain.select(self.roles.shared)
         self.values = {n: np.array(found[n], order="C") for n in self.roles.shared}
-        for name, (count, exposure) in heard_by(chain, self.roles).items():
+        for name, (count, exposure) in received_by(chain, self.roles).items():
             self.counts[name], self.exposures[name] = scale * count, scale * exposure
 
     def step(self, data: Mapping[str, Any], scale: float) -> Local:
@@ -95,11 +327,11 @@ class Learner:
         key = stream_key(self.seed, word_of("minibatch"), self.steps)
         pace, size = (self.pace.settle, self.pace.average), self.pace.step(self.steps)
         local = hear(self.network, self.roles, data, self.values, key, pace, self.executor)
-        for name, (count, exposure) in local.heard.items():
+        for name, (count, exposure) in local.received.items():
             self._average(self.counts, name, scale * count, size)
             self._average(self.exposures, name, scale * exposure, size)
         for name in self.roles.proportions:
-            self._move(name, scale * local.heard[name][0], size, stream_key(key, word_of(name)))
+            self._move(name, scale * local.received[name][0], size, stream_key(key, word_of(name)))
         if self.roles.above is not None:
             self._draw_above(self.roles.above, key)
         self.steps += 1
@@ -154,9 +386,9 @@ class Learner:
 
     def _draw_above(self, network: Network, key: int) -> None:
         """One sweep of the network of the positive numbers, given M, as whole numbers, and Q."""
-        heard = self.roles.heard
+        received = self.roles.received
         data = {}
-        for name in heard:
+        for name in received:
             count = self.counts[name]
             stream = Stream(stream_key(key, word_of(count_of(name))),
                             (1, 1, 1, max(count.size, 1)), SERIAL)  # fmt: skip
@@ -164,7 +396,7 @@ class Learner:
             whole = np.floor(flat)
             up = vectorised.bernoulli(stream, flat - whole)
             data[count_of(name)] = (whole + up).astype(np.int64).reshape(count.shape)
-        given = {exposure_of(name): np.maximum(self.exposures[name], 1e-300) for name in heard}
+        given = {exposure_of(name): np.maximum(self.exposures[name], 1e-300) for name in received}
         init = {name: self.values[name] for name in network.free}
         own = stream_key(key, word_of("above"))
         chain = Chain(network, data, own, init=init, given=given, layer1="composed")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import scipy.sparse as sp
 
 from pgbn.training.averages import Means, Trace
-from pgbn.training.belief import belief_network, kept_nodes
-from pgbn.training.minibatch.learner import Learner
-from pgbn.training.minibatch.local import Local
+from pgbn.training.growing import belief_network, kept_nodes
+from pgbn.training.minibatch.learner import Learner, Local
 from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork
-
-__all__ = ["network_of"]
 
 
 def network_of(
@@ -37,3 +36,38 @@ def network_of(
         sweeps=learner.steps,
         vocabulary=vocabulary,
     )
+
+
+# ---- arriving -----------------------------------------------------------------------------------
+#
+# Documents that arrive one batch after another, of which nobody knows how many there will be.
+#
+# Of the documents seen so far, N, the new ones are a minibatch: what they say counts N/n times.
+# The first batch is sampled by Gibbs.
+
+
+BEGIN_SWEEPS = 100
+
+
+@dataclass
+class Arriving:
+    """A learner of a belief network, and the documents ``seen`` so far; ``size`` of them at most
+    are a minibatch."""
+
+    learner: Learner
+    model: Settings
+    size: int
+    seen: int = 0
+
+    def learn(self, X: sp.csr_array) -> TrainedNetwork:
+        """The network after some documents more."""
+        observed, local = self.learner.network.observed[0], None
+        self.seen += X.shape[0]
+        if not self.learner.has_begun:
+            self.learner.begin({observed: X}, 1.0, BEGIN_SWEEPS)
+        for start in range(0, X.shape[0], self.size):
+            batch = sp.csr_array(X[start : start + self.size])
+            local = self.learner.step({observed: batch}, self.seen / batch.shape[0])
+        assert isinstance(local, Local)
+        rows = local.chain.program.cells[observed].rows
+        return network_of(self.learner, local, self.model, self.seen / rows)

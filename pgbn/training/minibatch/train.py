@@ -6,36 +6,169 @@ model = pgbn.train_minibatch(corpus, (200, 60, 20), held_out=X_test, save="run")
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from pgbn.checks import check_flag, check_integer
+from pgbn.checks import check_flag, check_integer, is_finite_number
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.coords import same_labels, term_labels
 from pgbn.engine.run.progress import check_callback
 from pgbn.engine.run.stopping import stop_gently
 from pgbn.errors import DataError, notify, tell
 from pgbn.samplers.executor import executor_of
+from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.storage.blocks import Corpus
 from pgbn.training.averages import Means
-from pgbn.training.belief import family_of, kept_nodes
+from pgbn.training.growing import family_of, kept_nodes
 from pgbn.training.kept_draws import is_kept
-from pgbn.training.minibatch.learner import Learner
-from pgbn.training.minibatch.local import Local
-from pgbn.training.minibatch.order import minibatches
+from pgbn.training.minibatch.learner import Learner, Local, Pace
+from pgbn.training.minibatch.minibatch_files import Store
 from pgbn.training.minibatch.result import network_of
-from pgbn.training.minibatch.saving import Store
-from pgbn.training.minibatch.settings import MinibatchSettings
+from pgbn.training.settings import Settings, budgets
 from pgbn.training.trained import Priors, TrainedNetwork, observed_node
-from pgbn.training.verbs import completion_of
+from pgbn.training.training_result import completion_of
 
-__all__ = ["MinibatchEvent", "train_minibatch"]
+# ---- order --------------------------------------------------------------------------------------
+#
+# The order in which rows are read: shuffled, by the seed alone, and from any place on.
+#
+# An epoch has every row once. Its blocks come in a random order, some of them are in memory at a
+# time, and the rows of these are shuffled together: a corpus larger than memory is read block by
+# block, and each block once an epoch. One epoch follows the other without a gap, and minibatch i
+# has the rows i·n to (i + 1)·n − 1 of this sequence.
+
+
+TOGETHER = 8  # blocks that are in memory at a time
+
+
+def shuffled(count: int, *words: int) -> NDArray[np.int64]:
+    """A random order of 0, …, count − 1, the one of these words."""
+    key = np.uint64(stream_key(*words))
+    with np.errstate(over="ignore"):
+        word = key + np.uint64(0x9E3779B97F4A7C15) * np.arange(1, count + 1, dtype=np.uint64)
+    return np.argsort(np.asarray(mix(mix(word))), kind="stable").astype(np.int64)
+
+
+def minibatches(corpus: Corpus, size: int, seed: int, start: int = 0) -> Iterator[sp.csr_array]:
+    """The minibatches from number ``start`` on, for ever."""
+    parts: list[sp.csr_array] = []
+    held = 0
+    for rows in _rows(corpus, seed, start * size):
+        parts.append(rows)
+        held += rows.shape[0]
+        while held >= size:
+            whole = parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
+            yield sp.csr_array(whole[:size])
+            parts, held = [sp.csr_array(whole[size:])], held - size
+
+
+def _rows(corpus: Corpus, seed: int, skip: int) -> Iterator[Any]:
+    """The rows of all epochs in their order, without the first ``skip``, some at a time."""
+    total = corpus.shape[0]
+    epoch, skip = divmod(skip, total)
+    while True:
+        blocks = shuffled(corpus.block_count, seed, word_of("blocks"), epoch)
+        for group in range(0, blocks.size, TOGETHER):
+            chosen = blocks[group : group + TOGETHER]
+            length = sum(_length(corpus, int(number)) for number in chosen)
+            if skip >= length:
+                skip -= length
+                continue
+            order = shuffled(length, seed, word_of("rows"), epoch, group)[skip:]
+            skip = 0
+            whole = sp.vstack([corpus.block(int(number)) for number in chosen], format="csr")
+            yield sp.csr_array(whole)[order]
+        epoch += 1
+
+
+def _length(corpus: Corpus, number: int) -> int:
+    """The rows of a block."""
+    return min(corpus.block_rows, corpus.shape[0] - number * corpus.block_rows)
+
+
+# ---- settings -----------------------------------------------------------------------------------
+#
+# The settings of a training on minibatches, checked once.
+
+
+@dataclass(frozen=True)
+class MinibatchSettings:
+    """``model`` has the widths, eta, link, priors and the seed."""
+
+    model: Settings
+    batch_size: int
+    steps: int
+    collect: int
+    keep_draws: int
+    pace: Pace
+
+    @classmethod
+    def of(
+        cls,
+        widths: int | Sequence[int],
+        *,
+        eta: float | Sequence[float] | None,
+        link: str,
+        priors: Priors | None,
+        seed: int,
+        batch_size: int,
+        steps: int,
+        collect: int | None,
+        keep_draws: int,
+        first_step: float,
+        delay: float,
+        decay: float,
+        local_burn_in: int,
+        local_samples: int,
+    ) -> MinibatchSettings:
+        """From the arguments of `train_minibatch`."""
+        found = budgets("widths", widths, 1)
+        layers = (found,) if isinstance(found, int) else found
+        model = Settings.of(layers, len(layers), eta=eta, link=link, seed=seed, priors=priors,
+                            min_width=1)  # fmt: skip
+        check_integer("batch_size", batch_size, 1)
+        check_integer("steps", steps, 1)
+        collect = (steps + 1) // 2 if collect is None else collect
+        if check_integer("collect", collect, 1) > steps:
+            raise DataError(f"collect={collect!r} must be at most steps={steps!r}")
+        if check_integer("keep_draws", keep_draws, 0) > collect:
+            raise DataError(f"keep_draws={keep_draws!r} must be at most collect={collect!r}")
+        if not is_finite_number(first_step) or not 0 < first_step <= 1:
+            raise DataError(f"first_step={first_step!r}: give a number above 0, at most 1")
+        if not is_finite_number(delay) or not delay > 0:
+            raise DataError(f"delay={delay!r}: give a number of steps above 0, such as 10")
+        if not is_finite_number(decay) or not 0.5 < decay <= 1:
+            raise DataError(
+                f"decay={decay!r}: give a number above 0.5 and at most 1; steps that shrink more "
+                "slowly or faster do not converge"
+            )
+        pace = Pace(float(first_step), float(delay), float(decay),
+                    check_integer("local_burn_in", local_burn_in, 0),
+                    check_integer("local_samples", local_samples, 1))  # fmt: skip
+        return cls(model, int(batch_size), int(steps), int(collect), int(keep_draws), pace)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        widths = self.model.max_width
+        assert isinstance(widths, tuple)
+        return widths
+
+    def content(self) -> dict[str, Any]:
+        """As JSON, to be compared."""
+        own = {name: getattr(self, name) for name in
+               ("batch_size", "steps", "collect", "keep_draws")}  # fmt: skip
+        return {"model": self.model.content(), "pace": asdict(self.pace), **own}
+
+
+# ---- train --------------------------------------------------------------------------------------
+
 
 ROWS = "doc"
 BEGIN_ROWS, BEGIN_SWEEPS = 4096, 100

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgbn.engine.compile.beside import Beside, added
+from pgbn.engine.compile.layout import Aligned, added
 
-ROW = Beside(lambda: np.arange(3.0).reshape(1, 1, 1, 3), frozenset({"k"}), 1, False)
-COLUMN = Beside(lambda: np.ones((2, 1, 4, 1)), frozenset({"d"}), 2, False)
-NUMBER = Beside(lambda: 0.5, frozenset(), 1, True)
+ROW = Aligned(lambda: np.arange(3.0).reshape(1, 1, 1, 3), frozenset({"k"}), 1, False)
+COLUMN = Aligned(lambda: np.ones((2, 1, 4, 1)), frozenset({"d"}), 2, False)
+NUMBER = Aligned(lambda: 0.5, frozenset(), 1, True)
 
 
 def test_a_sum_has_the_dims_and_replicates_of_all_its_parts() -> None:
@@ -34,7 +34,7 @@ def test_one_part_is_passed_on_and_none_is_zero() -> None:
 
 def test_nothing_is_computed_before_it_is_read() -> None:
     calls: list[int] = []
-    part = Beside(lambda: calls.append(1) or 1.0, frozenset(), 1, True)
+    part = Aligned(lambda: calls.append(1) or 1.0, frozenset(), 1, True)
     total = added([part, NUMBER])
     assert calls == []
     assert total.get() == 1.5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.engine.compile.expressions import free_dims
+from pgbn.engine.run.run_plan import free_dims
 from tests.helpers.refusals import check_refused
 
 THETA = pg.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgbn.engine.compile.density import log_density
-from pgbn.engine.compile.kernels import ConditionalDensity, kernel_step
+from pgbn.engine.compile.density import ConditionalDensity, kernel_step, log_density
 from pgbn.engine.plan import Draw
 from pgbn.engine.run.chain import Chain
 from tests.helpers.kernel_networks import SLICED, sizes_of

@@ -9,7 +9,7 @@ import pytest
 
 from pgbn import Chain
 from pgbn.engine.compile.layout import Labelled
-from pgbn.engine.compile.lookups import View
+from pgbn.engine.compile.program import View
 from pgbn.network.terms import Lookup
 from pgbn.testing import geweke
 from tests.helpers.categories import AUTHORS, authors, grouped, looked_up_pairs
@@ -31,21 +31,21 @@ def test_a_view_is_a_product_with_a_one_hot_matrix(stored: tuple[str, ...]) -> N
     array = np.random.default_rng(0).random((2, *(SIZES[dim] for dim in stored)))
     whole = array if stored[0] == "writer" else array.transpose(0, 2, 1)
     assert np.array_equal(view.take(array), one_hot() @ whole)
-    heard = np.random.default_rng(1).integers(0, 9, (2, 4, 5))
-    back = one_hot().T @ heard
+    received = np.random.default_rng(1).integers(0, 9, (2, 4, 5))
+    back = one_hot().T @ received
     expected = back if stored[0] == "writer" else back.transpose(0, 2, 1)
-    assert np.array_equal(view.counts(heard), expected)
+    assert np.array_equal(view.counts(received), expected)
 
 
 def test_what_lacks_a_dim_is_heard_by_every_row() -> None:
     view = View((AUTHOR,), ("writer", "topic"), SIZES, INDEXES)
-    number = view.heard(Labelled(lambda: np.full(1, 2.0), (), 1, 2.0))
+    number = view.received(Labelled(lambda: np.full(1, 2.0), (), 1, 2.0))
     assert number.dims == ("writer",)
     assert number.get().tolist() == [[4.0, 0.0, 4.0]]
     by_topic = np.arange(5.0)[None]
-    heard = view.heard(Labelled(lambda: by_topic, ("topic",), 1))
-    assert heard.dims == ("writer", "topic")
-    assert np.array_equal(heard.get()[0], np.outer([2, 0, 2], np.arange(5.0)))
+    received = view.received(Labelled(lambda: by_topic, ("topic",), 1))
+    assert received.dims == ("writer", "topic")
+    assert np.array_equal(received.get()[0], np.outer([2, 0, 2], np.arange(5.0)))
 
 
 def test_two_dims_are_read_together() -> None:
@@ -53,11 +53,11 @@ def test_two_dims_are_read_together() -> None:
     assert view.dims == ("doc", "topic")
     array = np.random.default_rng(0).random((1, 2, 5, 3))
     assert np.array_equal(view.take(array)[0], array[0, [1, 0, 1, 1], :, AUTHORS])
-    heard = np.random.default_rng(1).integers(0, 9, (1, 4, 5))
+    received = np.random.default_rng(1).integers(0, 9, (1, 4, 5))
     expected = np.zeros((2, 5, 3), int)
     for doc in range(4):
-        expected[INDEXES["when"][0, doc], :, AUTHORS[doc]] += heard[0, doc]
-    assert np.array_equal(view.counts(heard)[0], expected)
+        expected[INDEXES["when"][0, doc], :, AUTHORS[doc]] += received[0, doc]
+    assert np.array_equal(view.counts(received)[0], expected)
 
 
 def test_replicates_may_have_categories_of_their_own() -> None:
@@ -81,14 +81,14 @@ def test_the_sampler_passes_the_joint_distribution_test(make: Any, replicates: i
 
 def test_an_exposure_that_is_not_added_up_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each author with documents hears as if of one: the mistake of a mean for a sum."""
-    right = View.heard
+    right = View.received
 
     def wrong(self: View, labelled: Labelled) -> Labelled:
         found, times = right(self, labelled), np.bincount(self.place[0], minlength=3)
         scale = 1.0 / np.maximum(times, 1)
         return Labelled(lambda: (found.get().T * scale[:, None]).T, found.dims, found.replicates)
 
-    monkeypatch.setattr(View, "heard", wrong)
+    monkeypatch.setattr(View, "received", wrong)
     assert geweke(authors(), replicates=3000, sweeps=6).worst > 6
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from pgbn.engine.compile.layout import Labelled
-from pgbn.engine.compile.pairs import before_and_after, mask_of, relation_holds
-from pgbn.engine.compile.products import compile_product
+from pgbn.engine.compile.products import before_and_after, compile_product, mask_of, relation_holds
 from pgbn.network.sumproduct import Operand, PairMask, reduce_product
 
 SIZES = {"i": 5, "j": 5, "k": 3, "l": 2}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.compile.pool import _MOST, Pool
+from pgbn.engine.compile.program import _MOST, Pool
 
 
 def address(array) -> int:

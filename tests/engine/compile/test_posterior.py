@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pgbn import Gamma, NetworkError
-from pgbn.engine.compile.posterior import check_posterior
+from pgbn.engine.compile.composed import check_posterior
 
 NODE = Gamma("g", 1, 1)
 

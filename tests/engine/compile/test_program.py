@@ -73,11 +73,11 @@ def test_exposures(program: Program, name: str, expected: NDArray[Any]) -> None:
 
 
 def test_counts(program: Program) -> None:
-    assert whole(program, "theta", program.heard_count("theta")).tolist() == M.tolist()
+    assert whole(program, "theta", program.received_count("theta")).tolist() == M.tolist()
     # p^m of a negative binomial: all counts of a document, handed on
-    assert whole(program, "c", program.heard_count("c")).tolist() == M.sum(axis=1).tolist()
+    assert whole(program, "c", program.received_count("c")).tolist() == M.sum(axis=1).tolist()
     with pytest.raises(AssertionError, match="sparse"):
-        program.heard_count("x")
+        program.received_count("x")
 
 
 def test_what_a_rule_may_name(program: Program) -> None:
@@ -129,7 +129,7 @@ def test_the_simplex_of_a_stream(program: Program) -> None:
 
 
 def test_who_tells_a_node(program: Program) -> None:
-    assert program.heard_from("theta") == ("Poisson.rate of x",)
+    assert program.received_from("theta") == ("Poisson.rate of x",)
     assert not program.is_in_time("theta")
     chain = zoo.gamma_markov_chain(2).generate(sizes={"time": 3, "term": 2})
     assert zoo.gamma_markov_chain(2).chain({"x": chain["x"]}).program.is_in_time("theta")

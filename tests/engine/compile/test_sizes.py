@@ -79,7 +79,7 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatc
     """Two arrays of 8 bytes for each number: θ has 1000 · 2 of them, p 1000, x 4000."""
     sizes = complete_sizes(NET, {"doc": 1000, "term": 4}, {})
     latent = 16 * (1000 * 2 + 1000 + 2 * 4 + 2 + 1 + 1)
-    for module in ("pgbn.engine.compile.sizes", "pgbn.storage.memory"):
+    for module in ("pgbn.engine.compile.sizes", "pgbn.storage.read_limits"):
         monkeypatch.setattr(f"{module}.memory", lambda: latent)
     check_fits(NET, sizes)
     with pytest.raises(DataError, match=r"theta1 \[doc=1000, topic1=2\] would need .*doc smaller"):
@@ -97,7 +97,7 @@ def test_what_is_in_memory_beside_rows_is_known_before() -> None:
 
 def test_rows_on_disk_leave_room_for_what_they_share(monkeypatch: pytest.MonkeyPatch) -> None:
     net = pgbn.zoo.pfa(100)
-    monkeypatch.setattr("pgbn.storage.memory.memory", lambda: 10**9)  # of the machine
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 10**9)  # of the machine
     check_fits(net, {"doc": 10**7, "term": 1000, **net.sizes}, rows_in=10**8)
     words = r"2000000000 bytes for rows and 642\d+ for what all rows share .*smaller memory="
     with pytest.raises(pgbn.DataError, match=words):

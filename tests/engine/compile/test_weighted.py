@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 import pgbn as pg
 from pgbn.engine.compile import splitting
 from pgbn.engine.compile.layout import Labelled
-from pgbn.engine.compile.products import compile_product
-from pgbn.engine.compile.weighted import SparseEntries
+from pgbn.engine.compile.products import SparseEntries, compile_product
 from pgbn.network.sumproduct import ConstantArray, Operand, SparseConstant, reduce_product
 from pgbn.testing import geweke
 from tests.helpers.weighted import EXPOSURES, NETWORKS, SHARES, known_exposures, several_authors

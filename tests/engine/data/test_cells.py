@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 import pgbn as pg
 from pgbn import DataError, Gamma, Network, NetworkError, Poisson, zoo
-from pgbn.engine.data.cells import cells_of, read_array
+from pgbn.engine.data.cells import read_array
+from pgbn.engine.data.nonzero import cells_of
 from tests.helpers.refusals import check_refused
 from tests.helpers.small_data import BINARY, NET, REAL, X, run, same
 

@@ -14,7 +14,7 @@ import pgbn
 from pgbn import DataError, Gamma, Mix, Network, Poisson
 from pgbn.engine.compile import products
 from pgbn.engine.compile.layout import Labelled
-from pgbn.engine.data.coordinates import is_coordinates, read_coordinates
+from pgbn.engine.data.cells import is_coordinates, read_coordinates
 from pgbn.testing import geweke
 from tests.helpers.refusals import Case, check_refused
 

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from pgbn import DataError
-from pgbn.engine.data.documents import document_arrays
-from pgbn.storage.codecs import encode_documents
+from pgbn.engine.data.cells import document_arrays
+from pgbn.storage.archive import encode_documents
 from pgbn.storage.sparse import read_rows
 
 X = np.array([[1, 0, 2], [0, 0, 0], [0, 300, 0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pgbn
-from pgbn.engine.data.imputable import check_imputable, is_imputable
+from pgbn.engine.data.cells import check_imputable, is_imputable
 
 RATE = pgbn.Gamma("rate", 1.0, 1.0, dims=("doc", "term"))
 

@@ -10,7 +10,7 @@ import pytest
 
 import pgbn
 from pgbn import Categories, DataError, Dirichlet, Gamma, Network, Poisson
-from pgbn.engine.data.indexes import bind_indexes
+from pgbn.engine.data.coords import bind_indexes
 from tests.helpers.refusals import Case, check_refused
 
 QUICK: dict[str, Any] = {"burn_in": 2, "draws": 3, "progress": False, "threads": 1}

@@ -14,7 +14,7 @@ import pgbn
 from pgbn import DataError, Gamma, Network
 from pgbn.nodes.base import Array
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 
 MASKED = np.ma.masked_array([10, 12, 0, 9], [False, False, True, False])
 

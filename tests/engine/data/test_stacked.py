@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.data.stacked import given_arrays, read_stack
+from pgbn.engine.data.coords import given_arrays, read_stack
 from pgbn.errors import DataError
 
 PHI = pgbn.Dirichlet("phi", 0.5, over="term", dims="topic")

@@ -10,8 +10,8 @@ import pytest
 import pgbn
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.pattern import Pattern
-from pgbn.engine.fused.gamma_layers import fused_tables
 from pgbn.engine.plan import SlotCounts
+from pgbn.engine.steps.gamma_layers import fused_tables
 from pgbn.errors import DataError
 from pgbn.network.steps import steps_of
 from tests.helpers.small_data import X
@@ -19,7 +19,7 @@ from tests.helpers.small_networks import topics_of_gammas
 
 
 def test_labels_of_tokens_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgbn.storage.memory.memory", lambda: 50_000)
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 50_000)
     data = np.full((12, 9), 1000)
     with pytest.raises(DataError, match=r"x: labels of 108000 tokens would need .*'blocked'"):
         pgbn.zoo.pfa(3).chain({"x": data}, layer1="collapsed")

@@ -10,8 +10,7 @@ import pytest
 
 import pgbn as pg
 from pgbn import DataError, NetworkError, StaleReadError
-from pgbn.engine.first_layer.choice import choose, quickest, samplers_of, schedule_for
-from pgbn.engine.first_layer.registry import automatic
+from pgbn.engine.first_layer.choice import automatic, candidates, choose, samplers_of, schedule_for
 from tests.helpers.models import pgbn
 from tests.helpers.refusals import check_refused
 from tests.helpers.small_data import X, run
@@ -131,7 +130,7 @@ def test_auto_tries_those_that_mix_best_or_one_that_is_much_cheaper(
     counts: int, names: list[str]
 ) -> None:
     program = pg.zoo.pfa(5).chain({"x": np.full((20, 30), counts)}, layer1="composed").program
-    assert [kind.name for kind in quickest(program.cells["x"], 5)] == names
+    assert [kind.name for kind in candidates(program.cells["x"], 5)] == names
 
 
 def test_auto_takes_the_first_that_the_order_of_a_user_allows() -> None:

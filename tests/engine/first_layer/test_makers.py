@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pgbn
-from pgbn.engine.first_layer.makers import FirstCounts, first_counts, first_loadings
+from pgbn.engine.first_layer.choice import FirstCounts, first_counts, first_loadings
 from pgbn.engine.plan import Counts, Draw, make_step
 from tests.helpers.small_data import X
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pgbn
-from pgbn.engine.first_layer.marginal import why_scores_stay, without_scores
-from pgbn.engine.first_layer.pattern import find_patterns
+from pgbn.engine.first_layer.pattern import cannot_marginalise, find_patterns, without_scores
 from pgbn.network.steps import steps_of
 from tests.helpers.first_layer_variants import VARIANTS
 
@@ -49,7 +48,7 @@ def test_a_size_factor_is_drawn_after_the_scores_that_it_reads() -> None:
 def test_scores_with_children_of_another_kind_stay() -> None:
     wiring = VARIANTS["counts and binary data"]().wiring
     patterns = find_patterns(wiring)
-    assert [why_scores_stay(wiring, pattern, patterns) for pattern in patterns] == [
+    assert [cannot_marginalise(wiring, pattern, patterns) for pattern in patterns] == [
         "", "the data of BernoulliPoisson are not counts"
     ]  # fmt: skip
-    assert why_scores_stay(wiring, patterns[0], patterns[:1]) == "theta has other children"
+    assert cannot_marginalise(wiring, patterns[0], patterns[:1]) == "theta has other children"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.first_layer import FirstLayer, registry
+from pgbn.engine.first_layer import FirstLayer, choice
 from pgbn.testing import geweke
 from tests.helpers.models import pgbn as belief_network
 from tests.helpers.own_sampler.plain import Plain
@@ -18,7 +18,7 @@ X = np.random.default_rng(0).poisson(1.0, (30, 20))
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
+    monkeypatch.setattr(choice, "_kinds", dict(choice._kinds))
     pgbn.register_sampler(Plain)
 
 

@@ -11,7 +11,7 @@ import pytest
 import pgbn
 from pgbn import Dirichlet, Gamma, Multinomial, Network, Poisson, Self, Shift
 from pgbn.engine.first_layer.pattern import Pattern, find_patterns
-from pgbn.nodes.rules import draws, registry
+from pgbn.nodes.rules import registry
 from pgbn.samplers import vectorised
 
 DIMS = ("doc", "term")
@@ -146,7 +146,7 @@ class Waiting(pgbn.Observed):
 
 @pytest.fixture
 def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    for room, name in (registry, "_evidence"), (draws, "_draws"), (registry, "_links"):
+    for room, name in (registry, "_evidence"), (registry, "_draws"), (registry, "_links"):
         monkeypatch.setattr(room, name, dict(getattr(room, name)))
     pgbn.draw_rule(Own)(lambda count, shape: {"shape": shape + count})
     pgbn.evidence_rule(Waiting, "rate", relation="held", exposure="value")(

@@ -5,18 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pgbn import NetworkError
-from pgbn.engine.first_layer import Blocked, Collapsed, Partial, registry
-from pgbn.engine.first_layer.registry import (
-    automatic,
-    register_sampler,
-    sampler_named,
-    sampler_names,
-)
+from pgbn.engine.first_layer import Blocked, Collapsed, Partial, choice
+from pgbn.engine.first_layer.choice import automatic, register_sampler, sampler_named, sampler_names
 
 
 @pytest.fixture(autouse=True)
 def _kinds_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
+    monkeypatch.setattr(choice, "_kinds", dict(choice._kinds))
 
 
 def test_those_of_pgbn() -> None:

@@ -12,8 +12,8 @@ import pgbn
 from pgbn import Categories, Dirichlet, Gamma, Network, Poisson
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import read_data
+from pgbn.engine.first_layer.base import SharedRows
 from pgbn.engine.first_layer.pattern import find_patterns
-from pgbn.engine.first_layer.shared import SharedRows
 from tests.same_bits.networks import topical
 
 AUTHOR = Categories("author", dims="doc", of="writer")

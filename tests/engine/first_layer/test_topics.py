@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.first_layer.blocked import Blocked
-from pgbn.engine.first_layer.topics import HeldTopics
+from pgbn.engine.first_layer.blocked import Blocked, HeldTopics
 
 PHI = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
 N = np.array([[5, 0], [0, 3], [1, 1]])  # terms × topics

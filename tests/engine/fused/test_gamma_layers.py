@@ -11,7 +11,8 @@ from scipy import stats
 import pgbn as pg
 from pgbn import zoo
 from pgbn.engine.compile.program import Program
-from pgbn.engine.fused.gamma_layers import (
+from pgbn.engine.plan import SlotCounts
+from pgbn.engine.steps.gamma_layers import (
     LayerMix,
     LayerTables,
     SharedTables,
@@ -21,7 +22,6 @@ from pgbn.engine.fused.gamma_layers import (
     fused_tables,
     layer_draw,
 )
-from pgbn.engine.plan import SlotCounts
 from pgbn.network.sumproduct import NodeValue, reduce_product
 from pgbn.testing import geweke
 from tests.helpers.models import pgbn, sizes_of

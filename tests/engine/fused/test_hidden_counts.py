@@ -8,8 +8,8 @@ import pytest
 
 from pgbn import Gamma, HiddenPoisson, Network, Poisson
 from pgbn.engine.compile.program import Program
-from pgbn.engine.fused.hidden_counts import hidden_draw
 from pgbn.engine.plan import Draw
+from pgbn.engine.steps.gamma_layers import hidden_draw
 
 H = HiddenPoisson("h", 2.0, dims=("i", "k"))
 LINE = HiddenPoisson("h", 2.0, dims="i")

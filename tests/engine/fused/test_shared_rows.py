@@ -7,8 +7,8 @@ import pytest
 
 from pgbn import Chain
 from pgbn.engine.compile.composed import data_step
-from pgbn.engine.fused import shared_rows as module
 from pgbn.engine.plan import DataCounts
+from pgbn.engine.steps import shared_rows as module
 from pgbn.testing import geweke
 from tests.helpers.categories import authors, looked_up_pairs
 

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from pgbn import Chain, zoo
-from pgbn.engine.in_turn import entry as one_entry
-from pgbn.engine.in_turn.by_rules import draw_entry
-from pgbn.engine.in_turn.entry import Entry
+from pgbn.engine.steps import sequential as one_entry
+from pgbn.engine.steps.sequential import Entry, draw_entry
 from pgbn.samplers.random import stream_key
 from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.graphs import GRAPHS, graphs, two_vertices
@@ -50,7 +49,7 @@ def test_exposures_of_an_entry() -> None:
     network = zoo.epm(3)
     chain = network.chain({"x": np.triu(np.ones((4, 4), int), 1)}, layer1="composed")
     program, values = chain.program, chain.values
-    third = Entry(program, network.wiring.connections.in_turn["phi"])
+    third = Entry(program, network.wiring.connections.sequential["phi"])
     third.now = 2
     others = np.delete(values["phi"], 2, axis=0)
     expected = values["r"] * others.sum(axis=0)
@@ -64,9 +63,9 @@ def broken_step(draw_all: Callable[[Entry, list[Callable[[int], None]], int], No
     """The step of phi, and of what is drawn with it, with other loops around the same draws."""
 
     def broken(chain: Chain) -> None:
-        in_turn = chain.network.wiring.connections.in_turn["phi"]
-        now = Entry(chain.program, in_turn)
-        draws = [draw_entry(chain.program, now, chain.network[name]) for name in in_turn.members]
+        sequential = chain.network.wiring.connections.sequential["phi"]
+        now = Entry(chain.program, sequential)
+        draws = [draw_entry(chain.program, now, chain.network[name]) for name in sequential.members]
         run = partial(draw_all, now, draws)
         chain._turns = [
             replace(turn, run=run) if turn.step.name == "phi" else turn for turn in chain._turns

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgbn import Categories, Chain, DataError, Gamma, Network, NetworkError, Poisson
-from pgbn.engine.in_turn.edges import edges_of
+from pgbn.engine.steps.sequential_gammas import edges_of
 from tests.helpers.graphs import edges
 
 
@@ -33,9 +33,9 @@ def test_one_array_for_both_ends_is_refused() -> None:
 def test_lists() -> None:
     network = edges()
     program = Chain.replicated(network, {"vertex": 4}, 2).program
-    in_turn = network.wiring.connections.in_turn["phi"]
+    sequential = network.wiring.connections.sequential["phi"]
     ends = [f for f in network.wiring.polynomials["x", "rate"].terms[0].factors if f.lookups]
-    found = edges_of(program, in_turn, *ends)
+    found = edges_of(program, sequential, *ends)
     assert found is not None
     assert found.start_first.tolist() == [0, 1, 3, 5, 5]
     assert found.first.tolist() == [3, 0, 2, 0, 1]

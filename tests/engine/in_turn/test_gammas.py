@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from pgbn import Bernoulli, Chain, Gamma, Network, Poisson, distinct, zoo
 from pgbn.engine.compile import operands
-from pgbn.engine.in_turn.gammas import gammas_in_turn
+from pgbn.engine.steps.sequential_gammas import sequential_gammas
 from pgbn.testing import geweke
 from tests.helpers.graphs import graphs
 
@@ -44,13 +44,13 @@ OTHERS = {"with other data": with_other_data(), "activity": activity(), "gates":
 
 def serves(network: Network, sizes: dict[str, int], name: str) -> bool:
     program = Chain.replicated(network, sizes, 2).program
-    return gammas_in_turn(program, network.wiring.connections.in_turn[name]) is not None
+    return sequential_gammas(program, network.wiring.connections.sequential[name]) is not None
 
 
 @pytest.mark.parametrize("name", SIZED)
 def test_whom_it_serves(name: str) -> None:
     network, sizes = SIZED[name]
-    for node in network.wiring.connections.in_turn:
+    for node in network.wiring.connections.sequential:
         assert serves(network, sizes, node) is (name in SERVED and node == "phi")
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.data.cells import Cells, read_array
-from pgbn.engine.rows.cells import by_row, count_rows_of, hash_rows, take_rows
+from pgbn.engine.data.cells import read_array
+from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.rows.infer import by_row, count_rows_of, hash_rows, take_rows
 from pgbn.errors import DataError
 
 ARRAY = np.random.default_rng(0).poisson(0.8, (4, 3, 5))

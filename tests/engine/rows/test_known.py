@@ -10,7 +10,7 @@ import pytest
 
 import pgbn as pg
 from pgbn.engine.rows.independent import row_network
-from pgbn.engine.rows.known import known_data, row_coords, seen_network
+from pgbn.engine.rows.infer import known_data, row_coords, seen_network
 
 
 def network() -> pg.Network:

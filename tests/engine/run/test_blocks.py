@@ -11,7 +11,7 @@ import pytest
 
 import pgbn
 from pgbn import zoo
-from pgbn.engine.run.blocks import block_group
+from pgbn.engine.run.run_store import block_group
 from pgbn.storage.archive import read_manifest
 from tests.helpers.saved import forge
 from tests.helpers.saved_kinds import read_body, sign, write_group

@@ -61,6 +61,16 @@ def test_equal_seeds_give_equal_chains_and_others_do_not(documents, layer1) -> N
         assert not np.array_equal(first.values["theta2"], chain.values["theta2"])
 
 
+@pytest.mark.parametrize("layer1", LAYER1)
+def test_the_log_joint_of_one_token_and_a_tiny_eta(layer1) -> None:
+    """Shapes of the first layer underflow to 0: what is drawn there is not impossible."""
+    one = np.zeros((3, 4), int)
+    one[0, 1] = 1
+    chain = pg.zoo.pgbn([3, 2], eta=1e-12).chain({"x": one}, layer1=layer1, threads=1)
+    for _ in range(3):
+        assert np.isfinite(chain.sweep().log_joint())
+
+
 def test_auto_does_not_depend_on_threads(documents) -> None:
     net = pg.zoo.pgbn([6, 4])
     one, two = (net.chain({"x": documents}, threads=threads).sweep(3) for threads in (1, 2))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pgbn import Chain, StorageError, zoo
-from pgbn.engine.run.codec import chain_content, chain_data, chain_state, decode_chain
-from pgbn.storage.codecs import Parts, decode, encode
+from pgbn.engine.run.chain_files import chain_content, chain_data, chain_state, decode_chain
+from pgbn.storage.archive import Parts, decode, encode
 from tests.helpers.small_data import NET, X, equal_arrays
 
 MASKED = np.ma.masked_array(X, X == 3)

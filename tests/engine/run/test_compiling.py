@@ -5,7 +5,7 @@ import threading
 
 import numba
 
-from pgbn.engine.run.compiling import compiling
+from pgbn.engine.run.progress import compiling
 
 
 def kernel():

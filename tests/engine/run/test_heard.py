@@ -3,7 +3,7 @@
 import numpy as np
 
 import pgbn
-from pgbn.engine.run.heard import heard_counts
+from pgbn.engine.run.chain import received_counts
 
 
 def chain() -> pgbn.Chain:
@@ -27,4 +27,4 @@ def test_some_nodes_hear_the_same_as_all() -> None:
     assert list(some) == ["theta1", "r"]
     for name, counts in some.items():
         np.testing.assert_array_equal(counts, every[name])
-    assert "c0" not in heard_counts(run.program, ["c0"])
+    assert "c0" not in received_counts(run.program, ["c0"])

@@ -10,7 +10,7 @@ import pytest
 
 import pgbn as pg
 from pgbn import DataError, NetworkError
-from pgbn.engine.run.initial import begin_values
+from pgbn.engine.run.chain import begin_values
 from tests.helpers.refusals import check_refused
 from tests.helpers.small_data import X, run
 

@@ -30,9 +30,11 @@ def press_at(sweep: int) -> Any:
 def test_sampling_keeps_the_draws_before_the_stop(sweep: int, kept: int) -> None:
     network, data = zoo.pfa(3), {"x": counts()}
     whole = network.sample(data, 2, 5, thin=2, threads=1)
-    with pytest.warns(pgbn.PgbnWarning, match=rf"sweep {sweep} of 12: {kept} of 5 draws") as heard:
+    with pytest.warns(
+        pgbn.PgbnWarning, match=rf"sweep {sweep} of 12: {kept} of 5 draws"
+    ) as received:
         draws = network.sample(data, 2, 5, thin=2, threads=1, callback=press_at(sweep))
-    assert len(heard) == 1
+    assert len(received) == 1
     assert draws.interrupted
     assert not whole.interrupted
     assert not draws.unfinished

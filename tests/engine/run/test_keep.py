@@ -8,7 +8,7 @@ import numpy as np
 
 import pgbn
 from pgbn import zoo
-from pgbn.engine.run.keep import Keep, read_keep
+from pgbn.engine.run.run_plan import Keep, read_keep
 from tests.helpers.small_data import counts
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import pgbn
 from pgbn import zoo
-from pgbn.engine.run import meters
+from pgbn.engine.run import progress
 from pgbn.engine.run.progress import Event, live
 from tests.helpers.small_data import counts
 from tests.helpers.streams import unwritable
@@ -38,7 +38,7 @@ def test_quiet_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
 def test_terminal(monkeypatch: pytest.MonkeyPatch, rich: bool) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(meters.Meter, "every", 0.0)
+    monkeypatch.setattr(progress.Meter, "every", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     if not rich:
@@ -57,7 +57,7 @@ def test_terminal(monkeypatch: pytest.MonkeyPatch, rich: bool) -> None:
 def test_words_do_not_command_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    meters.Line().put("layer \x1b[2J\r\n1", 0.5)
+    progress.Line().put("layer \x1b[2J\r\n1", 0.5)
     assert screen.getvalue() == r"\r 50% layer \u001b[2J\u000d\n1".replace(r"\r ", "\r ", 1)
 
 
@@ -179,10 +179,10 @@ def event(done: int = 30, total: int = 200, **fields: Any) -> Any:
     ],
 )  # fmt: skip
 def test_the_text(fields: Any, seconds: float, likelihood: float | None, line: str) -> None:
-    assert meters.live_text(event(**fields), seconds, likelihood) == line
+    assert progress.live_text(event(**fields), seconds, likelihood) == line
 
 
-class Noting(meters.Meter):
+class Noting(progress.Meter):
     """A meter that notes what it would show."""
 
     def __init__(self) -> None:
@@ -195,7 +195,7 @@ class Noting(meters.Meter):
 
 def test_a_line_is_shown_now_and_then_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(meters.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     meter = Noting()
     for done in range(1, 11):
         meter(event(done, 10))
@@ -220,8 +220,8 @@ def test_a_likelihood_that_training_has_noted_is_not_computed_again() -> None:
 
 def test_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    meter = meters.choose_meter()
-    assert isinstance(meter, meters.Silent)
+    meter = progress.choose_meter()
+    assert isinstance(meter, progress.Silent)
     meter(event())
     meter.show("text", 0.5)
     meter.close()
@@ -234,16 +234,16 @@ def test_a_kernel_with_a_class_of_its_own_is_a_notebook(monkeypatch: pytest.Monk
     for shell in (jupyter, type("Shell", (jupyter,), {})):
         module = SimpleNamespace(get_ipython=shell)
         monkeypatch.setitem(sys.modules, "IPython", module)
-        assert isinstance(meters.choose_meter(), meters.Notebook)
+        assert isinstance(progress.choose_meter(), progress.Notebook)
     module = SimpleNamespace(get_ipython=type("TerminalInteractiveShell", (), {}))
     monkeypatch.setitem(sys.modules, "IPython", module)
-    assert not isinstance(meters.choose_meter(), meters.Notebook)
+    assert not isinstance(progress.choose_meter(), progress.Notebook)
 
 
 def test_a_plain_line_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setenv("COLUMNS", "12")
-    line = meters.Line()
+    line = progress.Line()
     line.show("a long text", 0.5)
     line.show("ab", 1.0)
     line.close()
@@ -255,7 +255,7 @@ def test_a_plain_line_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_training_does_not_die_of_its_line(
     monkeypatch: pytest.MonkeyPatch, rich: bool, stream: str | None
 ) -> None:
-    monkeypatch.setattr(meters.Meter, "every", 0.0)
+    monkeypatch.setattr(progress.Meter, "every", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     if not rich:
         monkeypatch.setitem(sys.modules, "rich.console", None)
@@ -269,7 +269,7 @@ def test_a_training_does_not_die_of_its_line(
 def test_a_terminal_that_is_closed_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(meters.Meter, "every", 0.0)
+    monkeypatch.setattr(progress.Meter, "every", 0.0)
     seen: list[int] = []
 
     def close(event: Event) -> None:

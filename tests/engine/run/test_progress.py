@@ -27,8 +27,8 @@ def test_events_of_sample() -> None:
     assert last.tokens == X.sum()
     assert last.tokens_per_second == pytest.approx(X.sum() / last.sweep_seconds)
     assert last.seconds >= sum(e.sweep_seconds for e in events) * 0.999
-    heard = last.chain.counts
-    assert last.widths == tuple(int((heard[f"theta{t}"].sum(axis=0) > 0).sum()) for t in (1, 2))
+    received = last.chain.counts
+    assert last.widths == tuple(int((received[f"theta{t}"].sum(axis=0) > 0).sum()) for t in (1, 2))
     assert last.log_likelihood == last.chain.log_likelihood() / X.sum()
 
 
@@ -51,8 +51,8 @@ def test_widths_of_any_network_with_layers() -> None:
     """The factors that have counts, though no node is called theta1."""
     events: list[Event] = []
     zoo.bnbp(5).sample({"x": counts()}, 2, 1, callback=events.append, progress=False)
-    heard = events[-1].chain.counts["theta"]
-    assert events[-1].widths == (int((heard.sum(axis=0) > 0).sum()),)
+    received = events[-1].chain.counts["theta"]
+    assert events[-1].widths == (int((received.sum(axis=0) > 0).sum()),)
     zoo.lda(5).sample({"x": counts()}, 2, 1, callback=events.append, progress=False)
     assert events[-1].widths == ()  # its topics are as many as were asked for
 

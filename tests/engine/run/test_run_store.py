@@ -14,7 +14,7 @@ from pgbn.engine.run import run_store
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.run_plan import RunningChain, RunPlan
 from pgbn.engine.run.run_store import FolderStore, run_facts
-from pgbn.engine.run.saving import Timing
+from pgbn.engine.run.stopping import Timing
 from pgbn.storage.archive import read_manifest
 from tests.helpers.saved_kinds import read_body, sign
 from tests.helpers.small_data import counts

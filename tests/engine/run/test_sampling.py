@@ -18,12 +18,10 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.keep import read_keep
 from pgbn.engine.run.progress import Event
-from pgbn.engine.run.run_plan import RunPlan
+from pgbn.engine.run.run_plan import RunPlan, read_keep
 from pgbn.engine.run.sampling import resume_sampling, sample_saved
-from pgbn.engine.run.saving import Timing
-from pgbn.engine.run.stopping import Interrupted
+from pgbn.engine.run.stopping import Interrupted, Timing
 from tests.helpers.own_executor import Backwards
 from tests.helpers.small_data import counts
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 import pgbn
-from pgbn.engine.run.saving import Rhythm, Timing
+from pgbn.engine.run.stopping import Rhythm, Timing
 
 
 def test_every_so_many_sweeps() -> None:

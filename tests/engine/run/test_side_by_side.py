@@ -10,8 +10,8 @@ import pytest
 
 from pgbn import zoo
 from pgbn.diagnostics import split_rhat
-from pgbn.engine.run import meters, progress
-from pgbn.engine.run.side_by_side import label_free, worst_rhat
+from pgbn.engine.run import progress
+from pgbn.engine.run.run_plan import label_free, worst_rhat
 from tests.helpers.small_data import counts
 
 
@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
 def test_a_line_for_each_chain_and_rhat(monkeypatch: pytest.MonkeyPatch, rich: bool) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(meters.Meter, "every", 0.0)
+    monkeypatch.setattr(progress.Meter, "every", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "250")
     if not rich:
@@ -35,7 +35,7 @@ def test_a_line_for_each_chain_and_rhat(monkeypatch: pytest.MonkeyPatch, rich: b
         assert part in shown, (part, shown[-600:])
 
 
-class Watched(meters.Meter):
+class Watched(progress.Meter):
     """Shows each chain once in an hour."""
 
     every = 3600.0

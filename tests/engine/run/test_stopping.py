@@ -144,8 +144,8 @@ def test_ctrl_c_while_signals_are_given_back(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_signals_of_others_are_left_to_them() -> None:
     """nohup ignores SIGHUP, servers handle SIGTERM."""
-    heard: list[int] = []
-    theirs = {"SIGHUP": signal.SIG_IGN, "SIGTERM": lambda number, frame: heard.append(number)}
+    received: list[int] = []
+    theirs = {"SIGHUP": signal.SIG_IGN, "SIGTERM": lambda number, frame: received.append(number)}
     before = {name: signal.signal(getattr(signal, name), do) for name, do in theirs.items()}
     try:
         with stop_gently() as stop:
@@ -156,7 +156,7 @@ def test_signals_of_others_are_left_to_them() -> None:
     finally:
         for name, handler in before.items():
             signal.signal(getattr(signal, name), handler)
-    assert heard == [signal.SIGTERM]
+    assert received == [signal.SIGTERM]
 
 
 FORKED = """

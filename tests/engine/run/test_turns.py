@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.engine.fused.gamma_layers import LayerTables
-from pgbn.engine.run.turns import JoinedTurn, Turn, arrange, joined
+from pgbn.engine.run.bound_steps import BoundStep, PipelinedStep, arrange, joined
+from pgbn.engine.steps.gamma_layers import LayerTables
 from pgbn.samplers.random import stream_key, word_of
 from tests.helpers.models import algorithm1, pgbn
 from tests.helpers.small_data import X, equal_arrays
@@ -50,7 +50,7 @@ def test_keys_are_of_the_seed_the_chain_and_the_step(options: dict[str, int]) ->
 
 def test_a_turn_runs_with_the_key_of_its_sweep() -> None:
     keys: list[int] = []
-    turn = Turn(pg.zoo.pfa(2).schedule[0], 5, keys.append)
+    turn = BoundStep(pg.zoo.pfa(2).schedule[0], 5, keys.append)
     turn(1)
     turn(2)
     assert keys == [stream_key(5, 1), stream_key(5, 2)]
@@ -71,12 +71,12 @@ def test_tables_right_after_the_data_are_joined_to_them() -> None:
     """counts(x), counts(theta1) and counts(theta2) are one turn; counts(r) has other rows."""
     chain, names = turns_of("collapsed")
     first, second, *rest = joined(chain._turns)
-    assert isinstance(first, JoinedTurn)
+    assert isinstance(first, PipelinedStep)
     assert [part.node for part, _ in first.tables] == ["theta1", "theta2"]
-    assert isinstance(second, Turn)
+    assert isinstance(second, BoundStep)
     assert second.step.name == "counts(r)"
     assert len(rest) == len(names) - 4
-    assert all(isinstance(turn, Turn) for turn in joined(turns_of("composed")[0]._turns))
+    assert all(isinstance(turn, BoundStep) for turn in joined(turns_of("composed")[0]._turns))
 
 
 def test_tables_of_other_rows_are_not_joined() -> None:
@@ -88,9 +88,9 @@ def test_tables_of_other_rows_are_not_joined() -> None:
         "counts(phi2)",
     ]
     first, second, *_ = joined(chain._turns)
-    assert isinstance(first, JoinedTurn)
+    assert isinstance(first, PipelinedStep)
     assert [part.node for part, _ in first.tables] == ["theta1"]
-    assert isinstance(second, Turn)
+    assert isinstance(second, BoundStep)
     assert isinstance(second.run, LayerTables)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import pgbn
 from pgbn import zoo
-from pgbn.engine.run.turns import AfarRun
+from pgbn.engine.run.bound_steps import RemoteRun
 from tests.helpers.hands_here import Spread
 from tests.same_bits.networks import LARGE_SIZES, data_for, large_zoo, topical
 
@@ -42,7 +42,7 @@ def assert_same(one: dict[str, NDArray[Any]], other: dict[str, NDArray[Any]]) ->
 
 def spread_out(chain: pgbn.Chain) -> list[str]:
     """The steps that the workers run."""
-    return [turn.step.name for turn in chain._turns if isinstance(turn.run, AfarRun)]
+    return [turn.step.name for turn in chain._turns if isinstance(turn.run, RemoteRun)]
 
 
 @pytest.fixture(scope="module", params=list(CASES))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.shards import saving
+from pgbn.engine.shards import shard_files
 from pgbn.storage.archive import read_manifest
 from tests.engine.shards.test_crew import CASES, X, assert_same, everything
 from tests.helpers.hands_here import Spread
@@ -85,9 +85,9 @@ def test_a_folder_that_a_worker_does_not_see(
 ) -> None:
     """Workers of another machine: the driver gathers the rows, and says so once."""
     network, layer1, data = CASES["partial"]
-    write = saving.write_part
+    write = shard_files.write_part
     monkeypatch.setattr(
-        saving, "write_part", lambda probe, *rest: None if rest[1][0] else write(probe, *rest)
+        shard_files, "write_part", lambda probe, *rest: None if rest[1][0] else write(probe, *rest)
     )
     chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(1)
     with pytest.warns(pgbn.errors.PgbnWarning, match=r"worker 1 of .* a folder that all machines"):

@@ -8,8 +8,7 @@ import pytest
 from pgbn import Constant, Gamma, Network, Poisson, Self, Shift
 from pgbn.engine.compile.operands import read_operand
 from pgbn.engine.compile.program import Program
-from pgbn.engine.time.exposures import time_exposure, time_exposures
-from pgbn.engine.time.rows import Rows
+from pgbn.engine.steps.time import Rows, time_exposure, time_exposures
 from pgbn.network.sumproduct import FirstRow, PreviousRow, TimeExposure
 from pgbn.network.terms import FIRST, LATER
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import poisson
 
 import pgbn as pg
-from pgbn.engine.compile.lookups import View
+from pgbn.engine.compile.program import View
 from pgbn.testing import check_conjugacy, geweke
 
 SIZES = {"time": 4, "k": 2, "term": 2}
@@ -74,8 +74,8 @@ def test_it_is_right_at_length(make: Callable[[], pg.Network]) -> None:
 
 
 def test_counts_that_go_to_the_row_itself_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def itself(self: View, heard: Any) -> Any:
-        return np.ascontiguousarray(heard.transpose(self._back))
+    def itself(self: View, received: Any) -> Any:
+        return np.ascontiguousarray(received.transpose(self._back))
 
     monkeypatch.setattr(View, "counts", itself)
     net = in_a_shape()

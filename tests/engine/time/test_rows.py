@@ -7,7 +7,7 @@ import pytest
 
 from pgbn import Dirichlet, Gamma, Network, Poisson, Self, Shift
 from pgbn.engine.compile.layout import Labelled
-from pgbn.engine.time.rows import Rows
+from pgbn.engine.steps.time import Rows
 
 THETA = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])  # time × topic
 PI = np.array([[0.25, 0.75], [0.5, 0.5]])  # previous × topic

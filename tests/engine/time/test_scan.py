@@ -11,7 +11,7 @@ from scipy import stats
 import pgbn as pg
 from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Counts, Draw
-from pgbn.engine.time.scan import time_counts, time_draw, time_prior
+from pgbn.engine.steps.time import time_counts, time_draw, time_prior
 from pgbn.network.terms import PREVIOUS
 from pgbn.samplers import vectorised
 

@@ -9,8 +9,8 @@ import numpy as np
 import pgbn as pg
 from pgbn.engine.plan import Draw
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.time import states
-from pgbn.engine.time.states import filter_states, sample_states, state_draw
+from pgbn.engine.steps import time
+from pgbn.engine.steps.time import filter_states, sample_states, state_draw
 from pgbn.testing import geweke
 from tests.helpers.state_networks import STATES, states_of
 
@@ -66,7 +66,7 @@ def test_sampling_forward_fails(monkeypatch) -> None:  # type: ignore[no-untyped
     def alone(filtered, moves, uniforms):  # type: ignore[no-untyped-def]
         return sample_states(filtered, np.ones_like(moves), uniforms)
 
-    monkeypatch.setattr(states, "sample_states", alone)
+    monkeypatch.setattr(time, "sample_states", alone)
     net = STATES["several"]()
     assert geweke(net, states_of(net), 4000, 8).worst > 4
 

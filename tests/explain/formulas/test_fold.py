@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgbn.explain.formulas.fold import CONTINUED, fold
+from pgbn.explain.formulas import CONTINUED, fold
 
 TERM = r"\sum_{v'' > v} \mathrm{between}_{c, c'}\, \phi_{c' v''}"
 

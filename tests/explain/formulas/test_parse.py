@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pgbn.explain.formulas import signs
-from pgbn.explain.formulas.parse import (
-    Blank,
-    Char,
-    Command,
-    Environment,
-    Group,
-    Row,
-    Script,
-    parse,
-)
+from pgbn.explain import formulas
+from pgbn.explain.formulas import Blank, Char, Command, Environment, Group, Row, Script, parse
 
 A, B = Char("a"), Char("b")
 
@@ -45,11 +36,13 @@ def test_trees(latex: str, tree: Row) -> None:
 
 def test_every_sign_has_one_command() -> None:
     """Unicode that others write in an equation comes back as a command that is known."""
-    known = {**signs.LETTERS, **signs.OPERATORS} | {n: s for n, (s, _) in signs.LARGE.items()}
-    assert all(known[name] == sign for sign, name in signs.NAMES.items())
+    known = {**formulas.LETTERS, **formulas.OPERATORS} | {
+        n: s for n, (s, _) in formulas.LARGE.items()
+    }
+    assert all(known[name] == sign for sign, name in formulas.NAMES.items())
     kinds = [
-        signs.LETTERS, signs.OPERATORS, signs.LARGE, signs.WORDS, signs.SPACES, signs.ACCENTS,
-        signs.FONTS, signs.FRACTIONS, signs.SIZES, signs.SILENT,
+        formulas.LETTERS, formulas.OPERATORS, formulas.LARGE, formulas.WORDS, formulas.SPACES, formulas.ACCENTS,
+        formulas.FONTS, formulas.FRACTIONS, formulas.SIZES, formulas.SILENT,
     ]  # fmt: skip
     names = [name for kind in kinds for name in kind]
     assert len(names) == len(set(names))

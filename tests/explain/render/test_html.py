@@ -11,7 +11,7 @@ import pytest
 import pgbn as pg
 from pgbn.explain import derivation
 from pgbn.explain.document import Heading, Items, Paragraph
-from pgbn.explain.render.html import html_body, to_html
+from pgbn.explain.render import html_body, to_html
 from tests.helpers.compositions import COMPOSITIONS
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pgbn as pg
-from pgbn.engine.first_layer.marginal import plain_pattern
+from pgbn.engine.first_layer.pattern import plain_pattern
 from tests.helpers.compositions import COMPOSITIONS
 from tests.helpers.models import zoo_models
 from tests.helpers.wider_models import wider_models

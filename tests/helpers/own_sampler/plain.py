@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.first_layer.base import FirstLayer, read_state
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.samplers.vectorised import dirichlet
 from tests.helpers.own_sampler.kernel import label_rows
 

@@ -12,7 +12,7 @@ import pgbn
 from pgbn.nodes.base import Array, check_positive, check_probability
 from pgbn.nodes.poisson import check_counts
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 
 __all__ = ["NegativeBinomial", "Switch"]
 

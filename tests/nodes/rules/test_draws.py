@@ -11,9 +11,9 @@ import pytest
 import pgbn
 from pgbn import DataError, Gamma, MissingRuleError, Network, NetworkError, Poisson
 from pgbn.nodes.base import Array
-from pgbn.nodes.rules.draws import begins_from_value, find_draw, kernel_of, kinds_heard
+from pgbn.nodes.rules.registry import begins_from_value, find_draw, kernel_of, kinds_received
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing import geweke
 
 
@@ -92,8 +92,8 @@ def test_a_kernel_by_name() -> None:
     assert rule is not None
     assert rule.name == "mine"
     assert kernel_of(plain) is None
-    assert kinds_heard(chosen) == ()
-    assert kinds_heard(plain) == ("poisson",)
+    assert kinds_received(chosen) == ()
+    assert kinds_received(plain) == ("poisson",)
     assert find_draw(plain).node is Gamma
     Network(Poisson("x", chosen + plain, dims="i")).chain({"x": np.ones(3, int)}).sweep()
     assert calls[0].shape == (1, 1, 1, 3)

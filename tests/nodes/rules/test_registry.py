@@ -9,9 +9,16 @@ import pytest
 import pgbn
 from pgbn import Beta, BetaOdds, MissingRuleError
 from pgbn.nodes import base
-from pgbn.nodes.rules import draws, registry
-from pgbn.nodes.rules.draws import find_draw, kinds_heard
-from pgbn.nodes.rules.registry import find_evidence, find_link, is_own, is_own_rule, seal
+from pgbn.nodes.rules import registry
+from pgbn.nodes.rules.registry import (
+    find_draw,
+    find_evidence,
+    find_link,
+    is_own,
+    is_own_rule,
+    kinds_received,
+    seal,
+)
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma, poisson, two_kinds
 
@@ -122,7 +129,7 @@ def test_links_are_found_by_type(own_rules: None) -> None:
     ],
 )
 def test_kinds_of_evidence(node: pgbn.Node, kinds: tuple[str, ...]) -> None:
-    assert kinds_heard(node) == kinds
+    assert kinds_received(node) == kinds
 
 
 def test_ours_are_sealed_and_what_comes_later_is_own(own_rules: None) -> None:
@@ -158,7 +165,7 @@ def test_sealing_takes_in_what_has_been_declared(own_rules: None) -> None:
 @pytest.fixture
 def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test declares is forgotten after it."""
-    for room, name in (registry, "_evidence"), (draws, "_draws"), (registry, "_links"):
+    for room, name in (registry, "_evidence"), (registry, "_draws"), (registry, "_links"):
         monkeypatch.setattr(room, name, dict(getattr(room, name)))
     monkeypatch.setattr(registry, "_sealed", dict(registry._sealed))
     monkeypatch.setattr(base, "_types", dict(base._types))

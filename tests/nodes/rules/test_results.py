@@ -10,8 +10,7 @@ import pytest
 
 from pgbn import DataError, Evidence, Gamma, Poisson
 from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
-from pgbn.nodes.rules.registry import find_evidence
-from pgbn.nodes.rules.results import checked_rule, drawn_counts, link_counts
+from pgbn.nodes.rules.registry import checked_rule, drawn_counts, find_evidence, link_counts
 
 NODE = Gamma("g", 1, 1, dims="i")
 SHAPE = (1, 1, 1, 2)

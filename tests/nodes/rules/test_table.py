@@ -1,8 +1,7 @@
 """The table of rules, for prompts and notebooks."""
 
 import pgbn
-from pgbn.nodes.rules.registry import registered
-from pgbn.nodes.rules.table import rules
+from pgbn.nodes.rules.registry import registered, rules
 
 
 def test_every_rule_has_a_line_in_text_and_in_the_notebook():
@@ -14,7 +13,10 @@ def test_every_rule_has_a_line_in_text_and_in_the_notebook():
     for link in links:
         assert f"| `{link.node.__name__}.{link.slot}` |" in table.markdown
     for draw in draws:
-        name, kind = f"{draw.name!r}" if draw.name else "", draw.kind if draw.hears else "densities"
+        name, kind = (
+            f"{draw.name!r}" if draw.name else "",
+            draw.kind if draw.receives else "densities",
+        )
         assert f"| `{draw.node.__name__}` | {name} | {kind} |" in table.markdown
     assert repr(table) == str(table)
     assert table._repr_markdown_() == table.markdown

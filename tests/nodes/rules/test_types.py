@@ -12,7 +12,7 @@ from pgbn import Gamma, Poisson
 from pgbn.nodes.base import Array
 from pgbn.nodes.rules.types import EvidenceRule, LinkRule, names_read
 from pgbn.samplers import vectorised
-from pgbn.samplers.stream import Stream
+from pgbn.samplers.random import Stream
 from pgbn.testing import geweke
 
 

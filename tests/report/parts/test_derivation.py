@@ -3,9 +3,9 @@
 import dataclasses
 
 from pgbn.explain import derivation
-from pgbn.explain.render.html import html_body
+from pgbn.explain.render import html_body
 from pgbn.report import report_data
-from pgbn.report.parts.derivation import derivation_html
+from pgbn.report.sections import derivation_html
 from tests.helpers.report_models import trained
 
 

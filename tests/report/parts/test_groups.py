@@ -3,12 +3,25 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.report import report_data
-from pgbn.report.parts.groups import groups_html, groups_payload, has_groups
+from pgbn.report import report_data, report_html
+from pgbn.report.sections import groups_html, groups_payload, has_groups
 from tests.helpers.report_models import trained
+
+
+def test_columns_of_a_data_frame() -> None:
+    kinds, names = list("ab") * 40, [f"t{j}" for j in range(80)]
+    years = [2000 + j % 3 for j in range(80)]
+    index = range(100, 180)
+    series = [pd.Series(column, index=index) for column in (kinds, names, years)]
+    plain, framed = (
+        report_data(trained(), classes=c, titles=t, dates=d)
+        for c, t, d in ((kinds, names, years), series)
+    )
+    assert report_html(framed) == report_html(plain)
 
 
 def test_mean_shares_by_period_and_class() -> None:

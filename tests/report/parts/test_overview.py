@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from pgbn.report import report_data
-from pgbn.report.parts.overview import distinct_topics, example_of, overview_html, theme_layer
+from pgbn.report.sections import distinct_topics, example_of, overview_html, theme_layer
 from tests.helpers.report_models import texts, titles, trained, vocabulary
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from pgbn.report import report_data
-from pgbn.report.parts.overview import examples
-from pgbn.report.parts.papers import _spread, papers_payload
+from pgbn.report.sections import _spread, examples, papers_payload
 from tests.helpers.report_models import trained
 
 

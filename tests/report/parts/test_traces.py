@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgbn.report import Series, report_data, report_html
-from pgbn.report.parts.traces import diagnosis_html
+from pgbn.report.traces import diagnosis_html
 from pgbn.training import train_layerwise
 
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from pgbn.report.convert import report_data
-from pgbn.report.parts.widths import widths_html
+from pgbn.report.sections import widths_html
 from pgbn.training.trained import TrainedNetwork
 
 

@@ -6,7 +6,7 @@ from numba import njit
 from scipy import special, stats
 
 from pgbn.errors import DataError
-from pgbn.samplers.documents.counts import DATUM, count_law, draw_count
+from pgbn.samplers.documents.first_layer import DATUM, count_law, draw_count
 from pgbn.samplers.random import uniform
 
 DRAWS = 40_000

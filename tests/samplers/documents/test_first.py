@@ -8,8 +8,7 @@ import pytest
 from scipy.special import betaln
 from scipy.stats import binom
 
-from pgbn.samplers.documents.counts import DATUM
-from pgbn.samplers.documents.first import has_labels, most_labels
+from pgbn.samplers.documents.first_layer import DATUM, has_labels, most_labels
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
 

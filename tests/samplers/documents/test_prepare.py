@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.samplers.documents.prepare import hash_documents
+from pgbn.samplers.documents.sweeps import hash_documents
 
 
 def test_a_document_is_known_by_its_terms_and_counts() -> None:

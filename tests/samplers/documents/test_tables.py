@@ -8,7 +8,7 @@ from numba import njit
 from scipy import stats
 
 import pgbn
-from pgbn.samplers.documents.tables import pass_up, sums_of
+from pgbn.samplers.documents.upper_layers import pass_up, sums_of
 from pgbn.training.trained import Priors, TrainedNetwork
 from tests.samplers.documents.test_units import single, stream
 

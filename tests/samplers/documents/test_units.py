@@ -8,8 +8,7 @@ from numba import njit
 from scipy import special
 
 from pgbn.samplers.documents.units import active_units, draw_units, list_units, mix_units
-from pgbn.samplers.simd.lanes import aligned
-from pgbn.samplers.simd.pick import ROOM, pick, weigh
+from pgbn.samplers.lanes import ROOM, aligned, pick, weigh
 
 DRAWS = 200_000
 SHAPES = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0, 1.7, 5.0)

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from pgbn.samplers.first_layer.pseudo import PseudoTopics
-from pgbn.samplers.first_layer.shared_prior import allocate_shared
+from pgbn.samplers.first_layer.extra_terms import PseudoTopics
+from pgbn.samplers.first_layer.one_layer import allocate_shared
 from pgbn.samplers.first_layer.tokens import RowPriors
-from pgbn.samplers.first_layer.value_codes import prior_sums
-from pgbn.samplers.first_layer.value_lists import loadings_of
+from pgbn.samplers.first_layer.value_lists import loadings_of, prior_sums
 from tests.helpers.label_corpus import Corpus, check_first_labels, dense_conditional
 
 TOPICS = 24  # a row that has all of them has many: more than 24 // 8 + 13

@@ -7,11 +7,10 @@ import pytest
 from scipy import stats
 
 from pgbn.samplers.executor import Threads
-from pgbn.samplers.first_layer.blocked import split_all_cells
-from pgbn.samplers.first_layer.known_sums import padded_topics
-from pgbn.samplers.first_layer.pseudo import PseudoTopics
+from pgbn.samplers.first_layer.blocked import padded_topics, split_all_cells
+from pgbn.samplers.first_layer.extra_terms import PseudoTopics
 from pgbn.samplers.first_layer.value_lists import loadings_of
-from pgbn.samplers.sparse import SparseCounts
+from pgbn.samplers.thinning import SparseCounts
 
 ROWS = 6000  # copies of one row that has both words
 

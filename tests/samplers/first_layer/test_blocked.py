@@ -7,7 +7,7 @@ from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.blocked import draw_labels, split_all_cells
 from pgbn.samplers.first_layer.loadings import draw_loadings
 from pgbn.samplers.first_layer.value_lists import empty_loadings, loadings_of
-from pgbn.samplers.sparse import SparseCounts
+from pgbn.samplers.thinning import SparseCounts
 from tests.helpers.label_corpus import Corpus, check_first_labels, wide_case, wide_phi
 
 

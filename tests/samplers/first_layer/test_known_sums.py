@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgbn.samplers.first_layer.blocked import split_all_cells
-from pgbn.samplers.first_layer.known_sums import cell_sums, padded_topics
-from pgbn.samplers.first_layer.pseudo import PseudoTopics
+from pgbn.samplers.first_layer.blocked import cell_sums, padded_topics, split_all_cells
+from pgbn.samplers.first_layer.extra_terms import PseudoTopics
 from pgbn.samplers.first_layer.value_lists import loadings_of
-from pgbn.samplers.sparse import SparseCounts
+from pgbn.samplers.thinning import SparseCounts
 
 ONES = SparseCounts(np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.ones(4, int))
 PSEUDO = PseudoTopics(np.array([[0.5, 0.2], [1.0, 0.3]]), np.array([[0.4, 1.0], [2.0, 0.0]]))

@@ -8,17 +8,20 @@ from numba import njit
 from scipy import stats
 
 from pgbn.samplers.executor import Threads
-from pgbn.samplers.first_layer.blocked import draw_labels, split_all_cells
-from pgbn.samplers.first_layer.collapsed import Labelling, allocate_collapsed, smoothing_of
-from pgbn.samplers.first_layer.known_sums import cell_sums, padded_topics
+from pgbn.samplers.first_layer.blocked import cell_sums, draw_labels, padded_topics, split_all_cells
+from pgbn.samplers.first_layer.collapsed import (
+    Labelling,
+    allocate_collapsed,
+    dense_counts,
+    smoothing_of,
+    word_topics,
+)
+from pgbn.samplers.first_layer.extra_terms import PseudoTopics, count_pseudo, pseudo_weight
+from pgbn.samplers.first_layer.one_layer import allocate_shared
 from pgbn.samplers.first_layer.partial import allocate_partial
-from pgbn.samplers.first_layer.pseudo import PseudoTopics, count_pseudo, pseudo_weight
-from pgbn.samplers.first_layer.shared_prior import allocate_shared
 from pgbn.samplers.first_layer.tokens import RowPriors, Tokens, count_rows
-from pgbn.samplers.first_layer.value_codes import prior_sums
-from pgbn.samplers.first_layer.value_lists import loadings_of
-from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
-from pgbn.samplers.sparse import SparseCounts
+from pgbn.samplers.first_layer.value_lists import loadings_of, prior_sums
+from pgbn.samplers.thinning import SparseCounts
 
 PHI = np.array([[[0.7, 0.2], [0.3, 0.8]]])
 THETA = np.array([[1.0, 2.0], [0.5, 0.1]])

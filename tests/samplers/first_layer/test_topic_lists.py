@@ -14,7 +14,7 @@ from pgbn.samplers.first_layer.topic_lists import (
     weights_in,
     weights_room,
 )
-from pgbn.samplers.simd.lanes import pointer
+from pgbn.samplers.lanes import pointer
 
 
 @njit

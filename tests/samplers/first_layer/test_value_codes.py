@@ -5,8 +5,14 @@ import pytest
 
 from pgbn.samplers.first_layer.loadings import draw_loadings
 from pgbn.samplers.first_layer.tokens import RowPriors
-from pgbn.samplers.first_layer.value_codes import GROUP, bounds_table, prior_sums
-from pgbn.samplers.first_layer.value_lists import empty_loadings, loadings_of, rebuild_loadings
+from pgbn.samplers.first_layer.value_lists import (
+    GROUP,
+    bounds_table,
+    empty_loadings,
+    loadings_of,
+    prior_sums,
+    rebuild_loadings,
+)
 
 
 def bounds_of(loadings):

@@ -6,7 +6,7 @@ from numba import njit
 from scipy import stats
 
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.topic_draw import BEYOND, draw_divided, held_values, sum_top
+from pgbn.samplers.first_layer.topic_draw import EXTRA_TERM, draw_divided, held_values, sum_top
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.first_layer.value_lists import (
     blank_loadings,
@@ -14,8 +14,8 @@ from pgbn.samplers.first_layer.value_lists import (
     list_large,
     rebuild_loadings,
 )
+from pgbn.samplers.lanes import pointer
 from pgbn.samplers.random import restart
-from pgbn.samplers.simd.lanes import pointer
 
 
 def test_lists_hold_exactly_the_values_above_the_bound():
@@ -80,7 +80,7 @@ def draw_many(loadings, weight, beyond, draws, out):
     total, top = sum_weights(weights), sum_top(values, np.uint64(0), weights)
     for _ in range(draws):
         k = draw_divided(pointer(rng), values, np.uint64(0), weights, total, beyond, top)
-        out[weight.size if k == BEYOND else np.int64(k)] += 1
+        out[weight.size if k == EXTRA_TERM else np.int64(k)] += 1
 
 
 @pytest.mark.parametrize("high", [0.0, 0.05, 0.4, 3.0])

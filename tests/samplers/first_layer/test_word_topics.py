@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pgbn.samplers.first_layer.collapsed import dense_counts, word_topics
 from pgbn.samplers.first_layer.tokens import Tokens
-from pgbn.samplers.first_layer.word_topics import dense_counts, word_topics
 
 
 def test_lists_hold_the_counts_large_ones_first_and_no_pseudo_topics() -> None:

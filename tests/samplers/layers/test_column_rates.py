@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pgbn.samplers.executor import Threads
-from pgbn.samplers.layers.column_rates import column_rates, product_rates
-from pgbn.samplers.layers.thin import Factors, cell_rates
+from pgbn.samplers.thinning import Factors, cell_rates, column_rates, product_rates
 
 NONE = np.zeros(0, np.int64)  # rows are numbered 0, 1, …
 ROWS, COLUMNS, SUMMANDS = 9, 23, 37

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn.samplers.layers.gamma_layer import BLOCK, draw_layer, draw_top
+from pgbn.samplers.contract import BLOCK
+from pgbn.samplers.gamma_layers import draw_layer, draw_top
 from tests.helpers.means import close
 
 KEY = np.uint64(11)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgbn.samplers.layers.scatter import scatter_add
+from pgbn.samplers.thinning import scatter_add
 
 
 @pytest.mark.parametrize("copies", [1, 3])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pgbn.samplers.layers.tables import count_tables, share_tables
-from pgbn.samplers.simd.lanes import LANES
+from pgbn.samplers.gamma_layers import count_tables, share_tables
+from pgbn.samplers.lanes import LANES
 from tests.helpers.means import close
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from pgbn.samplers.layers.thin import Factors, cell_rates, thin_cells, thin_dense
-from pgbn.samplers.sparse import SparseCounts
+from pgbn.samplers.thinning import Factors, SparseCounts, cell_rates, thin_cells, thin_dense
 from tests.helpers.means import close
 
 REPEATS = 4000

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from pgbn.samplers.layers.thin import Factors
-from pgbn.samplers.layers.weighted import SparseWeights, sum_weighted, thin_weighted
+from pgbn.samplers.thinning import Factors, SparseWeights, sum_weighted, thin_weighted
 
 MATRIX = np.array([[0.5, 0.5, 0], [0, 0, 0], [0.2, 0.3, 0.5]])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgbn.samplers.simd.contract import contract
+from pgbn.samplers.contract import contract
 
 KEY = np.uint64(11)
 

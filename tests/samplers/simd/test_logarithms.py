@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgbn.samplers.simd.logarithms import exp2, exp2_single, log2, log2_single
+from pgbn.samplers.lanes import exp2, exp2_single, log2, log2_single
 
 
 def test_logarithms_are_exact_to_rounding():

@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from scipy import stats
 
-from pgbn.samplers.simd.pick import ROOM, pick, weigh
+from pgbn.samplers.lanes import ROOM, pick, weigh
 from tests.helpers.laws import new_stream
 
 

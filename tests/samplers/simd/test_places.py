@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from pgbn.samplers.simd.places import find_above, find_nonzero, find_outside
+from pgbn.samplers.lanes import find_above, find_nonzero, find_outside
 
 SIZES = [0, 1, 15, 16, 17, 63, 64, 65, 150]
 

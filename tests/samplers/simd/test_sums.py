@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgbn.samplers.simd.sums import sum_rows
+from pgbn.samplers.lanes import sum_rows
 
 KEY = np.uint64(11)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from pgbn.samplers.variates.bessel import draw_bessel
+from pgbn.samplers.variates.gig import draw_bessel
 from tests.helpers.laws import assert_counts_follow, assert_moments, sampler_of
 
 sample_bessel = sampler_of(draw_bessel, np.int64)

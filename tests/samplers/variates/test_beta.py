@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from pgbn.samplers.variates.beta import draw_log_beta_odds, draw_neg_log_beta
+from pgbn.samplers.variates.dirichlet import draw_log_beta_odds, draw_neg_log_beta
 from tests.helpers.laws import assert_follows, assert_moments, sampler_of
 
 sample_log_beta_odds = sampler_of(draw_log_beta_odds, np.float64)

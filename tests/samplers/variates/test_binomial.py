@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn.samplers.variates.binomial import draw_binomial
+from pgbn.samplers.variates.multinomial import draw_binomial
 from tests.helpers.laws import assert_counts_follow, assert_moments, sampler_of
 
 sample_binomial = sampler_of(draw_binomial, np.int64)

@@ -5,8 +5,8 @@ import pytest
 from numba import njit
 from scipy import stats
 
+from pgbn.samplers.first_layer.loadings import EQUAL_SHAPES, equal_room, fill_equal
 from pgbn.samplers.random import restart
-from pgbn.samplers.variates.equal_gammas import EQUAL_SHAPES, equal_room, fill_equal
 
 
 @njit

@@ -10,7 +10,7 @@ import pytest
 
 import pgbn
 from pgbn import checkpoint
-from pgbn.training.checkpoints.machine import another_machine, this_machine
+from pgbn.training.checkpoints.format import another_machine, this_machine
 from tests.helpers.saved import forge
 from tests.helpers.short_training import QUICK, X
 

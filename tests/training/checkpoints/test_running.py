@@ -9,7 +9,7 @@ import pytest
 import pgbn
 from pgbn import checkpoint
 from pgbn.errors import DataError
-from pgbn.training.checkpoints.running import Running
+from pgbn.training.checkpoints.write import Running
 
 OWN = {"minutes": 5.0, "sweeps": None, "share": 0.05, "callback": None, "threads": None,
        "progress": True}  # fmt: skip

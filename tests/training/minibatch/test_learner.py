@@ -26,8 +26,8 @@ def test_steps_shrink_as_they_say() -> None:
 def test_averages_of_what_was_heard() -> None:
     X = sp.csr_array(np.random.default_rng(0).poisson(1.0, (12, 5)))
     learner = Learner(tiny((3,)), "doc", 1, Pace(1.0, 1.0, 1.0, 1, 2))
-    heard = [learner.step({"x": X}, 2.0).heard for _ in range(3)]
-    mean = sum(each["phi1"][0] for each in heard) / 3  # ε = 1, 1/2, 1/3
+    received = [learner.step({"x": X}, 2.0).received for _ in range(3)]
+    mean = sum(each["phi1"][0] for each in received) / 3  # ε = 1, 1/2, 1/3
     np.testing.assert_allclose(learner.counts["phi1"], 2.0 * mean)
     assert learner.counts["phi1"].sum() == pytest.approx(2 * X.sum())
     shape = 0.8 + 2.0 * mean

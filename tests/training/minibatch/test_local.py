@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn.training.minibatch.local import hear
-from pgbn.training.minibatch.roles import find_roles
+from pgbn.training.minibatch.learner import find_roles, hear
 
 X = sp.csr_array(np.random.default_rng(0).poisson(1.0, (30, 8)))
 
@@ -20,15 +19,15 @@ def test_counts_are_all_heard_and_shared_values_stay(link) -> None:
     first = network.chain({"x": data}, seed=1, layer1="blocked")
     values = {name: np.array(first.values[name]) for name in ("phi1", "phi2", "r", "gamma0", "c0")}
     found = hear(network, find_roles(network, "doc"), {"x": data}, values, 5, (2, 3))
-    count, _ = found.heard["phi1"]
+    count, _ = found.received["phi1"]
     assert count.shape == (4, 8)
     if link == "poisson":
         np.testing.assert_allclose(count.sum(axis=0), X.sum(axis=0))
     else:  # at least one count behind every 1
         assert (count.sum(axis=0) >= data.sum(axis=0)).all()
-    count, exposure = found.heard["r"]
+    count, exposure = found.received["r"]
     assert count.shape == exposure.shape == (3,)
-    assert 0 < count.sum() <= found.heard["phi2"][0].sum() <= found.heard["phi1"][0].sum()
+    assert 0 < count.sum() <= found.received["phi2"][0].sum() <= found.received["phi1"][0].sum()
     assert (exposure > 0).all()
     for name, value in values.items():
         np.testing.assert_array_equal(found.chain.values[name], value)
@@ -41,7 +40,7 @@ def test_the_exposure_is_that_of_the_formula() -> None:
     values = {name: np.array(first.values[name]) for name in ("phi1", "r", "gamma0", "c0")}
     found = hear(network, find_roles(network, "doc"), {"x": X}, values, 5, (4, 1))
     rates = found.chain.values["p2"]
-    np.testing.assert_allclose(found.heard["r"][1], np.log1p(1.0 / rates).sum(), rtol=1e-12)
+    np.testing.assert_allclose(found.received["r"][1], np.log1p(1.0 / rates).sum(), rtol=1e-12)
 
 
 def test_layers_above_the_data_take_their_steps_as_often_as_there_are_layers() -> None:

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn.training.minibatch import order
-from pgbn.training.minibatch.order import minibatches, shuffled
+from pgbn.training.minibatch import train
+from pgbn.training.minibatch.train import minibatches, shuffled
 
 ROWS = 53
 
@@ -20,7 +20,7 @@ def corpus(request, tmp_path, monkeypatch) -> pgbn.Corpus:
     X = sp.csr_array(np.arange(1, ROWS + 1)[:, None])  # a row tells its number
     if request.param == "memory":
         return pgbn.Corpus(X, None, [])
-    monkeypatch.setattr(order, "TOGETHER", 3)
+    monkeypatch.setattr(train, "TOGETHER", 3)
     return pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=5)
 
 

@@ -6,14 +6,14 @@ import pytest
 
 import pgbn
 from pgbn.errors import NetworkError
-from pgbn.training.minibatch.roles import find_roles
+from pgbn.training.minibatch.learner import find_roles
 
 
 def test_the_roles_of_a_belief_network() -> None:
     roles = find_roles(pgbn.zoo.pgbn((4, 3), link="gamma"), "doc")
     assert set(roles.shared) == {"phi1", "phi2", "r", "gamma0", "c0", "noise"}
     assert set(roles.proportions) == {"phi1", "phi2"}
-    assert set(roles.heard) == {"r", "noise"}
+    assert set(roles.received) == {"r", "noise"}
     assert roles.above is not None
     assert set(roles.above.free) == {"r", "gamma0", "c0", "noise"}
 
@@ -24,7 +24,7 @@ def test_a_network_of_the_users_own() -> None:
     phi = pgbn.Dirichlet("phi", 0.1, over="word", dims="topic")
     x = pgbn.Poisson("x", phi @ theta, dims=("page", "word"))
     roles = find_roles(pgbn.Network(x, sizes={"topic": 3}), "page")
-    assert (roles.proportions, roles.heard) == (("phi",), ("a",))
+    assert (roles.proportions, roles.received) == (("phi",), ("a",))
 
 
 def test_what_has_no_step_is_named() -> None:

@@ -1,0 +1,193 @@
+"""The public names, for type checkers and editors; `pgbn/__init__.py` imports them when asked."""
+
+from pgbn import checkpoint as checkpoint
+from pgbn import corpus as corpus
+from pgbn import diagnostics as diagnostics
+from pgbn import docstrings as docstrings
+from pgbn import evaluation as evaluation
+from pgbn import explain as explain
+from pgbn import plot as plot
+from pgbn import report as report
+from pgbn import storage as storage
+from pgbn import testing as testing
+from pgbn import zoo as zoo
+from pgbn.checkpoint import resume as resume
+from pgbn.engine.first_layer.choice import register_sampler as register_sampler
+from pgbn.engine.plan import register_kernel as register_kernel
+from pgbn.engine.rows.new_rows import NewRows as NewRows
+from pgbn.engine.run.chain import Chain as Chain
+from pgbn.engine.run.draws import Draws as Draws
+from pgbn.engine.run.progress import Event as Event
+from pgbn.engine.run.timing import time_samplers as time_samplers
+from pgbn.errors import DataError as DataError
+from pgbn.errors import MissingRuleError as MissingRuleError
+from pgbn.errors import NetworkError as NetworkError
+from pgbn.errors import PgbnError as PgbnError
+from pgbn.errors import PgbnWarning as PgbnWarning
+from pgbn.errors import StaleReadError as StaleReadError
+from pgbn.errors import StorageError as StorageError
+from pgbn.estimators import PFA as PFA
+from pgbn.estimators import PGBN as PGBN
+from pgbn.estimators import NetworkTransformer as NetworkTransformer
+from pgbn.evaluation import HeldOutPerplexity as HeldOutPerplexity
+from pgbn.evaluation import completion_perplexity as completion_perplexity
+from pgbn.evaluation import generate_documents as generate_documents
+from pgbn.evaluation import split_tokens as split_tokens
+from pgbn.network.network import Network as Network
+from pgbn.nodes import Bernoulli as Bernoulli
+from pgbn.nodes import BernoulliPoisson as BernoulliPoisson
+from pgbn.nodes import Beta as Beta
+from pgbn.nodes import BetaOdds as BetaOdds
+from pgbn.nodes import Categorical as Categorical
+from pgbn.nodes import Categories as Categories
+from pgbn.nodes import Constant as Constant
+from pgbn.nodes import Dirichlet as Dirichlet
+from pgbn.nodes import Edge as Edge
+from pgbn.nodes import Gamma as Gamma
+from pgbn.nodes import HiddenPoisson as HiddenPoisson
+from pgbn.nodes import Index as Index
+from pgbn.nodes import Latent as Latent
+from pgbn.nodes import LogitBernoulli as LogitBernoulli
+from pgbn.nodes import LogNormal as LogNormal
+from pgbn.nodes import Mix as Mix
+from pgbn.nodes import Multinomial as Multinomial
+from pgbn.nodes import Node as Node
+from pgbn.nodes import Normal as Normal
+from pgbn.nodes import Observed as Observed
+from pgbn.nodes import ObservedNormal as ObservedNormal
+from pgbn.nodes import Pairs as Pairs
+from pgbn.nodes import Poisson as Poisson
+from pgbn.nodes import PoissonGamma as PoissonGamma
+from pgbn.nodes import Product as Product
+from pgbn.nodes import RandomisedGamma as RandomisedGamma
+from pgbn.nodes import Rename as Rename
+from pgbn.nodes import Self as Self
+from pgbn.nodes import Shift as Shift
+from pgbn.nodes import Slot as Slot
+from pgbn.nodes import Sum as Sum
+from pgbn.nodes import distinct as distinct
+from pgbn.nodes import same as same
+from pgbn.nodes.rules.registry import counts_are_data as counts_are_data
+from pgbn.nodes.rules.registry import draw_rule as draw_rule
+from pgbn.nodes.rules.registry import evidence_rule as evidence_rule
+from pgbn.nodes.rules.registry import kernel_rule as kernel_rule
+from pgbn.nodes.rules.registry import link_rule as link_rule
+from pgbn.nodes.rules.registry import rules as rules
+from pgbn.nodes.rules.types import Evidence as Evidence
+from pgbn.samplers.disk import Disk as Disk
+from pgbn.samplers.executor import Threads as Threads
+from pgbn.samplers.on_ray import Ray as Ray
+from pgbn.storage import load as load
+from pgbn.storage import save as save
+from pgbn.storage.blocks import Corpus as Corpus
+from pgbn.training.growing import Progress as Progress
+from pgbn.training.grown import GrownNetwork as GrownNetwork
+from pgbn.training.layerwise import train_layerwise as train_layerwise
+from pgbn.training.merging import merge_topics as merge_topics
+from pgbn.training.minibatch.train import MinibatchEvent as MinibatchEvent
+from pgbn.training.minibatch.train import train_minibatch as train_minibatch
+from pgbn.training.new_rows import HiddenUnits as HiddenUnits
+from pgbn.training.new_rows import infer as infer
+from pgbn.training.streamed import transform_to as transform_to
+from pgbn.training.surgery import grow as grow
+from pgbn.training.surgery import prune as prune
+from pgbn.training.trained import Priors as Priors
+from pgbn.training.trained import TrainedNetwork as TrainedNetwork
+from pgbn.training.training_result import LayerwiseTraining as LayerwiseTraining
+from pgbn.versions import __version__ as __version__
+from pgbn.versions import show_versions as show_versions
+
+__all__ = [
+    "Bernoulli",
+    "BernoulliPoisson",
+    "Beta",
+    "BetaOdds",
+    "Categorical",
+    "Categories",
+    "Chain",
+    "Constant",
+    "Corpus",
+    "DataError",
+    "Dirichlet",
+    "Disk",
+    "Draws",
+    "Edge",
+    "Event",
+    "Evidence",
+    "Gamma",
+    "GrownNetwork",
+    "HeldOutPerplexity",
+    "HiddenPoisson",
+    "HiddenUnits",
+    "Index",
+    "Latent",
+    "LayerwiseTraining",
+    "LogNormal",
+    "LogitBernoulli",
+    "MinibatchEvent",
+    "MissingRuleError",
+    "Mix",
+    "Multinomial",
+    "Network",
+    "NetworkError",
+    "NewRows",
+    "Node",
+    "Normal",
+    "Observed",
+    "ObservedNormal",
+    "Pairs",
+    "PgbnError",
+    "PgbnWarning",
+    "Poisson",
+    "PoissonGamma",
+    "Priors",
+    "Product",
+    "Progress",
+    "RandomisedGamma",
+    "Ray",
+    "Rename",
+    "Self",
+    "Shift",
+    "Slot",
+    "StaleReadError",
+    "StorageError",
+    "Sum",
+    "Threads",
+    "TrainedNetwork",
+    "checkpoint",
+    "completion_perplexity",
+    "corpus",
+    "counts_are_data",
+    "diagnostics",
+    "distinct",
+    "docstrings",
+    "draw_rule",
+    "evaluation",
+    "evidence_rule",
+    "explain",
+    "generate_documents",
+    "grow",
+    "infer",
+    "kernel_rule",
+    "link_rule",
+    "load",
+    "merge_topics",
+    "plot",
+    "prune",
+    "register_kernel",
+    "register_sampler",
+    "report",
+    "resume",
+    "rules",
+    "same",
+    "save",
+    "show_versions",
+    "split_tokens",
+    "storage",
+    "testing",
+    "time_samplers",
+    "train_layerwise",
+    "train_minibatch",
+    "transform_to",
+    "zoo",
+]

@@ -1,1 +1,0 @@
-"""Kernels that do several rules at once."""

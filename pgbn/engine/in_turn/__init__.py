@@ -1,1 +1,0 @@
-"""Nodes whose entries are drawn one after another, each given the others."""

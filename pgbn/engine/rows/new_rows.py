@@ -1,0 +1,107 @@
+"""NewRows: what is known of new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.run.draws import Draws
+from pgbn.errors import PgbnError, did_you_mean
+from pgbn.network.network import Network
+from pgbn.storage.read_limits import check_bytes
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """The posterior of nodes for new rows: ``values[name]`` are its means, ``sd[name]`` the
+    standard deviations, both with the dims ``dims[name]`` of the node.
+
+    ``quantiles[name]`` has the dim "quantile" before these, ``draws[name]`` the dim "draw", if they
+    were asked for. ``given`` are the nodes that were held, ``left_out`` those that only given ones
+    depend on. ``network`` and ``data`` are of the rows, ``held`` has the draws of what was given,
+    ``coords`` labels along dims. ``result[name]``, ``name in result``, ``list(result)`` refer to
+    the means.
+    """
+
+    values: Mapping[str, Array]
+    sd: Mapping[str, Array]
+    dims: Mapping[str, tuple[str, ...]]
+    quantiles: Mapping[str, Array] = field(default_factory=dict)
+    draws: Mapping[str, Array] = field(default_factory=dict)
+    levels: tuple[float, ...] = ()
+    given: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    network: Network | None = None
+    data: Mapping[str, Cells] = field(default_factory=dict)
+    held: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    coords: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.values:
+            raise PgbnError(f"{name!r} was not inferred.{did_you_mean(name, self.values)}")
+        return self.values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def to_draws(self) -> Draws:
+        """The draws of the rows, each beside the draw of the rest that it was drawn given: with
+        them all verbs of `pgbn.Draws` speak of the new rows, as ``predict`` does of the data of
+        these rows, of nodes without data too. Needs ``keep="draws"``."""
+        if not self.draws or self.network is None:
+            raise PgbnError('to_draws: no draws were kept; infer with keep="draws"')
+        count = len(next(iter(self.draws.values())))
+        need = 8 * sum(count * stack[0].size for stack in self.held.values() if len(stack) > 1)
+        check_bytes(f"to_draws: {count} draws of {', '.join(self.held)}", need,
+                    "infer with fewer samples, or given fewer draws")  # fmt: skip
+        values = {name: np.asarray(value)[None] for name, value in self.draws.items()}
+        for name, stack in self.held.items():
+            many = np.broadcast_to(stack, (count, *stack.shape[1:])) if len(stack) == 1 else (
+                np.repeat(stack, count // len(stack), axis=0))  # fmt: skip
+            values[name] = many[None]
+        axes = {name: self.network[name].axes for name in values}
+        return Draws(
+            values, {name: ("chain", "draw", *dims) for name, dims in axes.items()},
+            {**self.attributes, "given": list(self.held)},
+            network=self.network, data=self.data, coords=self.coords,
+        )  # fmt: skip
+
+    def to_xarray(self) -> Any:
+        """An `xarray.Dataset` (needs the extra ``pgbn[arviz]``): the means under the names of the
+        nodes, and beside them name_sd, name_quantile and name_draw."""
+        try:
+            import xarray
+        except ImportError:
+            raise PgbnError("this needs xarray: pip install 'pgbn[arviz]'") from None
+        out: dict[str, Any] = {}
+        for name, mean in self.values.items():
+            out[name] = (self.dims[name], mean)
+            out[f"{name}_sd"] = (self.dims[name], self.sd[name])
+            if name in self.quantiles:
+                out[f"{name}_quantile"] = (("quantile", *self.dims[name]), self.quantiles[name])
+            if name in self.draws:
+                out[f"{name}_draw"] = (("draw", *self.dims[name]), self.draws[name])
+        used = {dim for dims in self.dims.values() for dim in dims}
+        coords = {dim: labels for dim, labels in self.coords.items() if dim in used}
+        coords |= {"quantile": list(self.levels)} if self.levels else {}
+        return xarray.Dataset(out, coords=coords, attrs=dict(self.attributes))
+
+    def __repr__(self) -> str:
+        rows = [f"  {n}{list(self.dims[n])} {v.shape}" for n, v in self.values.items()]
+        given = f"  given {', '.join(self.given)}" if self.given else ""
+        out = f"  left out {', '.join(self.left_out)}" if self.left_out else ""
+        return "\n".join(line for line in ("NewRows", *rows, given, out) if line)

@@ -1,0 +1,208 @@
+"""The turns of a sweep: each step with the key of its streams, as a function of the sweep's number.
+
+A step that comes again in a user's order draws anew, from streams of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.program import Program
+from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.first_layer.choice import FirstCounts
+from pgbn.engine.plan import Counts, Draw, Run, make_step
+from pgbn.engine.run.generate import to_axes
+from pgbn.engine.steps.gamma_layers import LayerTables
+from pgbn.network.reads import CountsRead
+from pgbn.network.schedule import Freshness
+from pgbn.network.steps import Step
+from pgbn.network.terms import PREVIOUS
+from pgbn.samplers.random import stream_key, word_of
+
+if TYPE_CHECKING:
+    from pgbn.engine.shards.crew import ShardDriver
+
+
+@dataclass(frozen=True)
+class BoundStep:
+    """One step: sweep s is run with the key of (``base``, s)."""
+
+    step: Step
+    base: int
+    run: Run
+
+    def __call__(self, sweep: int) -> None:
+        self.run(stream_key(self.base, sweep))
+
+
+@dataclass(frozen=True)
+class PipelinedStep:
+    """The counts of the data and the tables right after them, which are left to the sampler of
+    the first layer: other threads draw them while it works."""
+
+    sampler: FirstLayer
+    base: int
+    tables: tuple[tuple[LayerTables, int], ...]
+
+    def __call__(self, sweep: int) -> None:
+        keyed = [(part, stream_key(base, sweep)) for part, base in self.tables]
+        self.sampler.step_before(stream_key(self.base, sweep), keyed)
+
+
+@dataclass(frozen=True)
+class RemoteRun:
+    """A step that the workers run, each on its rows."""
+
+    crew: ShardDriver
+    base: int
+
+    def __call__(self, key: int) -> None:
+        self.crew.run([(self.base, key)])
+
+
+@dataclass(frozen=True)
+class RemoteSteps:
+    """Several of them, one after another."""
+
+    crew: ShardDriver
+    bases: tuple[int, ...]
+
+    def __call__(self, sweep: int) -> None:
+        self.crew.run([(base, stream_key(base, sweep)) for base in self.bases])
+
+
+def arrange(
+    program: Program, schedule: Iterable[Step], seed: int, number: int
+) -> tuple[list[BoundStep], dict[str, BoundStep]]:
+    """The turns of every sweep in order, and those of nodes that are drawn on demand, by name."""
+    turns: list[BoundStep] = []
+    times: Counter[str] = Counter()
+    for step in schedule:
+        times[step.name] += 1
+        again = f" {times[step.name]}" if times[step.name] > 1 else ""
+        base = stream_key(seed, number, word_of(step.name + again))
+        node = program.network.nodes[step.node]
+        task = Counts(node) if step.upward else Draw(node)
+        program.by_rows = True
+        run = make_step(program, task)
+        if program.crew is not None and program.crew.takes(step):
+            run = RemoteRun(program.crew, base)
+        turns.append(BoundStep(step, base, run))
+    if program.crew is not None:
+        program.crew.begin(tuple(schedule), seed, number)
+    later = {turn.step.node: turn for turn in turns if turn.step.on_demand}
+    return [turn for turn in turns if not turn.step.on_demand], later
+
+
+def joined(turns: list[BoundStep], crew: ShardDriver | None = None) -> list[Callable[[int], None]]:
+    """The turns, with the tables that can be drawn beside the counts of the data joined to them.
+    Where a crew runs some, those that follow each other are one message, and the sweep is committed
+    in the end."""
+    out: list[Callable[[int], None]] = []
+    waiting = deque(turns)
+    while waiting:
+        turn = waiting.popleft()
+        if isinstance(turn.run, RemoteRun):
+            bases = [turn.base]
+            while waiting and isinstance(waiting[0].run, RemoteRun):
+                bases.append(waiting.popleft().base)
+            out.append(RemoteSteps(turn.run.crew, tuple(bases)))
+            continue
+        if not isinstance(turn.run, FirstCounts):
+            out.append(turn)
+            continue
+        sampler, tables = turn.run.sampler, []
+        while waiting and isinstance(part := waiting[0].run, LayerTables) and sampler.joins(part):
+            tables.append((part, waiting.popleft().base))
+        out.append(PipelinedStep(sampler, turn.base, tuple(tables)))
+    return out if crew is None else [*out, crew.swept]
+
+
+def begin_counts(turns: Iterable[BoundStep], sweeps: int) -> None:
+    """Draw all counts once, before the first sweep of an order in which a step reads counts that
+    come later: given the first values, as if a sweep had ended there."""
+    reads = {
+        turn.step.name: {r.name for r in turn.step.reads if isinstance(r, CountsRead)}
+        - {turn.step.name}
+        for turn in turns
+    }
+    place = {name: number for number, name in enumerate(reads)}
+    if sweeps or all(place.get(n, -1) < place[name] for name in reads for n in reads[name]):
+        return
+    waiting = {turn.step.name: turn for turn in turns if turn.step.upward}
+    while waiting:
+        name = next(n for n in waiting if reads[n].isdisjoint(waiting))
+        waiting.pop(name)(0)
+
+
+# ---- trace --------------------------------------------------------------------------------------
+#
+# One sweep, step by step, for those who want to see it happen.
+
+
+@dataclass(frozen=True)
+class TraceEvent:
+    """A step that has just been taken.
+
+    ``reads`` are the values that it conditioned on, by name; ``counts`` the counts that it drew,
+    by the node that hears them; ``value`` the value that it drew; ``stale`` the names of what is
+    stale after it; ``faults`` those that it read although they were stale (of an order that was
+    not checked). All arrays are copies, with dims in the order of their node.
+    """
+
+    number: int
+    sweep: int
+    step: Step
+    reads: dict[str, NDArray[Any]]
+    counts: dict[str, NDArray[Any]]
+    value: NDArray[Any] | None
+    stale: frozenset[str]
+    faults: frozenset[str]
+
+
+def trace_turns(program: Program, turns: Sequence[BoundStep], sweep: int) -> Iterator[TraceEvent]:
+    """Take every turn of a sweep and tell of it. A loop that is left early ends the sweep."""
+    freshness, left = Freshness(), list(turns)
+    for turn in turns:  # what an earlier sweep leaves stale at its end
+        freshness.run(turn.step)
+    try:
+        for number, turn in enumerate(turns, 1):
+            step = turn.step
+            reads = {read.name: _value(program, read.name)
+                     for read in sorted(step.reads, key=lambda read: read.name)
+                     if read.name in program.values}  # fmt: skip
+            faults = frozenset(r.name for r in step.reads if not freshness.is_current(r))
+            left.pop(0)
+            turn(sweep)
+            freshness.run(step)
+            value = None if step.upward else _value(program, step.node)
+            counts = _counts(program, step.node) if step.upward else {}
+            yield TraceEvent(
+                number, sweep, step, reads, counts, value, frozenset(freshness.stale), faults
+            )
+    finally:
+        for turn in left:
+            turn(sweep)
+
+
+def _value(program: Program, name: str) -> NDArray[Any]:
+    for sampler in program.first_layers.values():
+        if name == sampler.pattern.loadings:
+            sampler.show()
+    return np.array(to_axes(program, name, program.values[name])[0])
+
+
+def _counts(program: Program, node: str) -> dict[str, NDArray[Any]]:
+    if node in program.first_layers:
+        program.first_layers[node].show()
+    return {
+        parent: np.array(to_axes(program, parent, np.asarray(counts))[0])
+        for (child, parent), counts in program.counts.items()
+        if child == node and parent != PREVIOUS
+    }

@@ -1,0 +1,1 @@
+"""Makers of steps beyond the composed rules: fused gamma layers, shared rows, time, sequences."""

@@ -1,0 +1,112 @@
+"""Counts of data whose rows share scores, by the kernel of the first layer.
+
+    x_jv ~ Pois(Σ_k φ_vk S_jk),   S_jk = s_j θ_{g(j) k} ⋯   or   Σ_a w_ja θ_ak
+
+The scores are read through categories, or summed by a sparse constant.
+
+Given φ and the product S of all that varies over rows, cells are split as those of Poisson factor
+analysis are. Every factor of S hears the counts of its own entries.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.composed import latent_counts, splitter_of
+from pgbn.engine.compile.layout import shape4
+from pgbn.engine.compile.splitting import Splitter
+from pgbn.engine.data.nonzero import Cells, CoordinateCells
+from pgbn.engine.plan import DataCounts, Run, maker
+from pgbn.network.sumproduct import operand_of, reduce_product
+from pgbn.network.terms import Factor, Term
+from pgbn.nodes.rules.registry import find_link
+from pgbn.samplers.content import ContentKeyed
+from pgbn.samplers.first_layer.blocked import split_all_cells
+from pgbn.samplers.first_layer.value_lists import loadings_of
+from pgbn.samplers.random import stream_key
+from pgbn.samplers.thinning import SparseCounts
+
+if TYPE_CHECKING:
+    from pgbn.engine.compile.program import Program
+
+
+_MOST = 2**31  # counts that the kernel can add up
+
+
+@maker("fused", DataCounts, by_rows=True)
+def shared_rows(program: Program, task: DataCounts) -> Run | None:
+    """The function that draws the counts behind data, if they have this form."""
+    node, link = task.node, find_link(task.node)
+    if link is None or isinstance(program.executor, ContentKeyed) or len(node.axes) < 2:
+        return None
+    polynomial = program.wiring.polynomials[node.name, link.slot]
+    rule = program.wiring.rules.get((node.name, link.slot))
+    if len(polynomial.terms) != 1 or rule is None or rule.count != "count":
+        return None
+    term = polynomial.terms[0]
+    loadings = _loadings(program, term, node.axes)
+    cells = program.cells.get(node.name)
+    if loadings is None or cells is None or isinstance(cells, CoordinateCells):
+        return None
+    split = _Split(program, node.name, term, loadings)
+    usual = splitter_of(program, node, link.slot)
+    return latent_counts(program, node.name, usual.rates, split)
+
+
+def _loadings(program: Program, term: Term, axes: tuple[str, ...]) -> Factor | None:
+    """The factor φ, if it alone varies over the last dim and others are read through categories or
+    summed by a sparse constant."""
+    by_term = [factor for factor in term.factors if axes[-1] in factor.dims]
+    others = [factor for factor in term.factors if factor not in by_term]
+    sparse = {dim for factor in others if factor.is_sparse for dim in factor.dims}
+    topics = [dim for dim in term.contracted if dim not in sparse]
+    if any(factor.through for factor in term.factors):
+        return None
+    if len(topics) != 1 or len(by_term) != 1 or not (sparse or any(f.lookups for f in others)):
+        return None
+    (found,), dims = by_term, (axes[-1], topics[0])
+    if not found.is_node or found.lookups or program.read(operand_of(found)).dims != dims:
+        return None
+    return found if program.shape[found.name][0] == program.replicates else None
+
+
+class _Split:
+    """Shares counts of cells out among the factors of a term."""
+
+    def __init__(self, program: Program, name: str, term: Term, loadings: Factor) -> None:
+        self.program, self.name, self.loadings = program, name, loadings
+        axes, sizes = program.network.nodes[name].axes, program.sizes
+        topic = next(dim for dim in term.contracted if dim in loadings.dims)
+        dims, summed = (*axes[:-1], topic), tuple(dim for dim in term.contracted if dim != topic)
+        self.rows = Term(1.0, tuple(f for f in term.factors if f is not loadings), summed)
+        self.shape = shape4(dims, sizes, program.replicates)
+        self.lines = (prod(self.shape[:-1]), self.shape[-1])
+        self._scores = Splitter(
+            (self.rows,), dims, self.shape, sizes, lambda factor: program.read(operand_of(factor)),
+            lambda factor: factor.name in program.wiring.sources, self._value, program.executor,
+        )  # fmt: skip
+
+    def _value(self, term: Term) -> Any:
+        operands = [operand_of(factor) for factor in term.factors]
+        return self.program.product(reduce_product(1.0, operands, term.contracted))
+
+    def __call__(self, key: int, cells: Cells, counts: NDArray[Any]) -> None:
+        program, phi = self.program, self.program.values[self.loadings.name]
+        theta = np.broadcast_to(self._scores.values[0](), self.shape).reshape(self.lines)
+        kind = np.int32 if counts.sum() < _MOST else np.int64
+        n, m = np.zeros(phi.shape, kind), np.zeros(self.lines, kind)
+        sparse = SparseCounts(cells.indptr, cells.indices, counts)
+        split_all_cells(stream_key(key, 3), sparse, loadings_of(phi.copy(), program.executor),
+                        np.ascontiguousarray(theta), n, m, program.executor)  # fmt: skip
+        if self.loadings.name in program.wiring.sources:
+            program.keep_counts(self.name, self.loadings, n.astype(np.int64), more=False)
+        told: set[str] = set()
+        (shares,) = self._scores.dense(key, m.astype(np.int64).reshape(self.shape))
+        for factor, share in zip(self.rows.factors, shares, strict=True):
+            if share is not None:
+                program.keep_counts(self.name, factor, share, factor.name in told)
+                told.add(factor.name)

@@ -1,0 +1,217 @@
+"""Estimators as JSON and arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from pgbn.checks import check_seed
+from pgbn.errors import StorageError
+from pgbn.estimators.fit import fixed_parameters
+from pgbn.estimators.network import NetworkTransformer
+from pgbn.estimators.parameters import read_sweeps
+from pgbn.estimators.pgbn import PFA, PGBN
+from pgbn.network.layers import global_nodes
+from pgbn.network.network import Network
+from pgbn.nodes.base import Latent
+from pgbn.storage.archive import Files, Group, Parts, check_form, register_codec
+from pgbn.training.family import Family, read_family
+from pgbn.training.trained import Priors, read_priors
+from pgbn.training.training_files import decode_networks, encode_networks
+from pgbn.training.training_result import LayerwiseTraining
+from pgbn.training.value_checks import check_shapes
+
+_OF_FITTED: dict[str, Any] = {"seed": int, "features": int}
+_OF_SOME: dict[str, Any] = {"networks": list[dict[str, Any]], "stopped": str,
+                            "feature_names": list[str]}  # fmt: skip
+
+
+def _encode_estimator(estimator: PGBN) -> Parts:
+    parameters = estimator.get_params(deep=False)
+    del parameters["executor"]  # of this machine, and no part of a model
+    _check_state(parameters)
+    _list_widths(parameters)
+    if isinstance(parameters["priors"], Priors):
+        parameters["priors"] = asdict(parameters["priors"])
+    if parameters.get("merge_twins"):  # the default; files of an earlier version have no such key
+        del parameters["merge_twins"]
+    for name, default in (("learning", "gibbs"), ("batch_size", 512)):
+        if parameters.get(name) == default:
+            del parameters[name]
+    if not parameters["keep_draws"]:  # as files were before draws could be kept
+        del parameters["keep_draws"]
+    content: dict[str, Any] = {"class": type(estimator).__name__, "parameters": parameters}
+    if not hasattr(estimator, "training_"):
+        return Parts(content)
+    content["networks"], arrays = encode_networks(estimator.training_.networks)
+    content |= {"stopped": estimator.training_.stopped, "link": estimator.link_,
+                "seed": estimator._seed, "features": estimator.n_features_in_,
+                "fixed": estimator._fixed}  # fmt: skip
+    if hasattr(estimator, "feature_names_in_"):
+        content["feature_names"] = [str(name) for name in estimator.feature_names_in_]
+    deepest = estimator.training_.deepest
+    return Parts(content, {"model": arrays}, deepest.vocabulary, deepest.vocabulary_size)
+
+
+def _decode_estimator(
+    content: Mapping[str, Any],
+    files: Files,
+    /,
+    *,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> PGBN:
+    known = {kind.__name__: kind for kind in (PGBN, PFA)}
+    check_form(content, {"class": str, "parameters": dict[str, Any]}, _OF_SOME)
+    if content["class"] not in known:
+        raise StorageError(f"unknown estimator {content['class']!r}")
+    parameters = dict(content["parameters"])
+    if parameters.get("priors") is not None:
+        parameters["priors"] = read_priors(parameters["priors"])
+    _tuple_widths(parameters)
+    estimator = known[content["class"]](**parameters)
+    if "networks" in content:
+        check_form(content, {**_OF_FITTED, "link": str, "stopped": str})
+        read_sweeps(estimator)
+        networks = decode_networks(content["networks"], files("model"), names)
+        fixed = content.get("fixed") or fixed_parameters(estimator)
+        kept = {estimator._width_name: int | Sequence[int], "random_state": int | str | None}
+        check_form(fixed, kept)
+        _name_features(estimator, content)
+        training = LayerwiseTraining(networks, content["stopped"])
+        estimator._keep(training, content["link"], check_seed(content["seed"]), fixed)
+        terms = estimator.components_.shape[1]
+        if estimator.n_features_in_ != terms:
+            raise StorageError(
+                f"damaged: {estimator.n_features_in_} features, but topics of {terms} terms"
+            )
+    return estimator
+
+
+def _encode_transformer(estimator: NetworkTransformer) -> Parts:
+    parameters = estimator.get_params(deep=False)
+    del parameters["executor"]  # of this machine, and no part of a model
+    _check_state(parameters)
+    network = parameters.pop("network")
+    if isinstance(network, Network):
+        parameters["network"] = {"network": json.loads(network.to_json())}
+    elif network is not None:
+        parameters["network"] = Family(network).content()
+    _list_widths(parameters)
+    content: dict[str, Any] = {"parameters": parameters}
+    if not hasattr(estimator, "network_"):
+        return Parts(content)
+    content |= {"network": json.loads(estimator.network_.to_json()), "seed": estimator._seed,
+                "features": estimator.n_features_in_}  # fmt: skip
+    arrays = {f"draws/{name}": value for name, value in estimator.draws_.items()}
+    arrays |= {f"means/{name}": value for name, value in estimator.means_.items()}
+    if hasattr(estimator, "training_"):
+        training = estimator.training_
+        content["networks"], own = encode_networks(training.networks)
+        content["stopped"] = training.stopped
+        arrays |= own
+    if hasattr(estimator, "feature_names_in_"):
+        content["feature_names"] = [str(name) for name in estimator.feature_names_in_]
+    return Parts(content, {"model": arrays})
+
+
+def _decode_transformer(
+    content: Mapping[str, Any],
+    files: Files,
+    /,
+    *,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> NetworkTransformer:
+    check_form(content, {"parameters": dict[str, Any]}, _OF_SOME)
+    parameters, fitted = dict(content["parameters"]), None
+    if "network" in content:
+        fitted = Network.from_json(json.dumps(content["network"]))
+    given = parameters.get("network")
+    if given is not None and "network" in given:
+        parameters["network"] = Network.from_json(json.dumps(given["network"]))
+    elif given is not None and "function" not in given:
+        parameters["network"] = read_family(given).build
+    elif given is not None:  # a function of one's own is not in files: what it gave is
+        parameters["network"] = fitted
+    _tuple_widths(parameters)
+    estimator = NetworkTransformer(**parameters)
+    if fitted is None:
+        return estimator
+    check_form(content, _OF_FITTED)
+    read_sweeps(estimator)
+    arrays = files("model")
+    draws, means = (
+        {n.removeprefix(part): a for n, a in arrays.items() if n.startswith(part)}
+        for part in ("draws/", "means/")
+    )
+    _check_kept(estimator, fitted, draws, means, content["features"])
+    estimator.network_, estimator.draws_, estimator.means_ = fitted, draws, means
+    estimator._seed = check_seed(content["seed"])
+    _name_features(estimator, content)
+    if "networks" in content:
+        networks = decode_networks(content["networks"], arrays)
+        estimator.training_ = LayerwiseTraining(networks, content["stopped"])
+    return estimator
+
+
+def _name_features(estimator: PGBN | NetworkTransformer, content: Mapping[str, Any]) -> None:
+    """How many columns the data of `fit` had and, of a data frame, their names."""
+    estimator.n_features_in_ = content["features"]
+    if "feature_names" in content:
+        names = content["feature_names"]
+        if len(names) != content["features"]:
+            raise StorageError(f"damaged: {content['features']} features, {len(names)} names")
+        estimator.feature_names_in_ = np.array(names, object)
+
+
+def _check_kept(
+    estimator: NetworkTransformer, network: Network, draws: Group, means: Group, features: int
+) -> None:
+    """What `fit` leaves: draws of all that the rows share, and means of that and of what stands
+    beside the features, for one row."""
+    estimator._check(network)
+    columns = next(dim for dim in network[network.observed[0]].axes if dim != estimator.rows)
+    sizes = {columns: features, estimator.rows: 1}
+    shared = global_nodes(network, [estimator.rows])
+    for what, arrays, wanted in (
+        ("draws", draws, shared),
+        ("means", means, [*shared, *estimator._beside(network)]),
+    ):
+        if set(arrays) != set(wanted):
+            raise StorageError(f"damaged: {what} of {sorted(arrays)}, not of {sorted(wanted)}")
+        before = ("draw",) if what == "draws" else ()
+        sizes |= check_shapes(f"damaged: {what}", network, arrays, sizes, before)
+    for name, mean in means.items():
+        node = network[name]
+        complaint = node.refuses(mean) if isinstance(node, Latent) else None
+        if complaint:
+            raise StorageError(f"damaged: the mean of {name} {complaint}")
+
+
+def _list_widths(parameters: dict[str, Any]) -> None:
+    """Budgets that are an array, as JSON has them."""
+    if isinstance(parameters.get("max_width"), np.ndarray):
+        parameters["max_width"] = parameters["max_width"].tolist()
+
+
+def _tuple_widths(parameters: dict[str, Any]) -> None:
+    """And as the default has them: JSON knows no tuples."""
+    if isinstance(parameters.get("max_width"), list):
+        parameters["max_width"] = tuple(parameters["max_width"])
+
+
+def _check_state(parameters: Mapping[str, Any]) -> None:
+    if isinstance(parameters.get("random_state"), np.random.RandomState):
+        raise StorageError(
+            "random_state is a generator, which cannot be saved; give an integer with "
+            "set_params(random_state=0)"
+        )
+
+
+register_codec("estimator", PGBN, _encode_estimator, _decode_estimator, "an estimator")
+register_codec("transformer", NetworkTransformer, _encode_transformer, _decode_transformer)

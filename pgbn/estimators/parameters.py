@@ -1,0 +1,215 @@
+"""What the scikit-learn estimators are given, checked: an error names the argument."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from pgbn.checks import (
+    MOST_THREADS,
+    check_flag,
+    check_integer,
+    in_order,
+    is_integral,
+    labels_of_columns,
+)
+from pgbn.errors import DataError, notify
+from pgbn.samplers.executor import Executor, executor_of
+from pgbn.storage.blocks import counts_of
+from pgbn.storage.sparse import as_scipy, check_sparse
+from pgbn.training.settings import check_depth, layers_asked
+from pgbn.zoo.arguments import check_link
+from pgbn.zoo.links import suitable_link
+
+DOCUMENTS = ("doc", "term")
+MOST_SWEEPS = 10**6  # of a document; hundreds are usual
+
+
+def validate_documents(
+    estimator: Any, X: Any, reset: bool, name: str = "X", dims: tuple[str, str] = DOCUMENTS
+) -> Any:
+    """Documents × terms as a csr_array, or dense as they were given; named dims (of xarray) go by
+    their names, ``dims``. With ``reset`` the number of the terms and their names, those of a data
+    frame or along the second dim, are noted in the estimator, else they must be the ones it
+    knows."""
+    X = counts_of(X)
+    masked = int(np.ma.getmaskarray(X).sum()) if np.ma.isMaskedArray(X) else 0
+    if masked:
+        raise DataError(
+            f"{name} has {masked} masked cells, which the estimators would take as data; train "
+            "with pgbn.train_layerwise or Network.chain, which impute them, or fill them, e.g. "
+            "with .filled(0)"
+        )
+    X = as_scipy(name, in_order(name, dims, X))
+    if hasattr(X, "to_pandas") and hasattr(X, "dims") and labels_of_columns(X, dims[1]):
+        X = X.to_pandas()  # whose names scikit-learn compares
+    if sp.issparse(X):
+        check_sparse(name, X)
+    kinds = getattr(X, "dtypes", None)  # of a data frame, each column's
+    for kind in [getattr(X, "dtype", None)] if kinds is None else list(kinds):
+        if getattr(kind, "kind", "") in ("m", "M"):  # which scikit-learn takes for numbers
+            raise DataError(f"{name} has the dtype {kind}; give counts")
+    with blaming(name):
+        X = validate_data(
+            estimator, X, accept_sparse="csr", reset=reset, ensure_non_negative=True,
+            dtype=[np.float64, np.float32, np.int64, np.int32],
+        )  # fmt: skip
+    return sp.csr_array(X) if sp.issparse(X) else X
+
+
+def read_link(link: str, X: Any) -> str:
+    """The link; "auto" looks at the data."""
+    if not isinstance(link, str) or link != "auto":
+        return check_link(link)
+    found = suitable_link(X.data if sp.issparse(X) else X)
+    if found == "gamma" and _looks_weighted(X):
+        notify(
+            "X holds weights, not counts, such as those of tf-idf: link='auto' takes them as "
+            "non-negative reals. Topics are better found in counts: use CountVectorizer. If reals "
+            "are meant, say so with link='gamma'"
+        )
+    return found
+
+
+def _looks_weighted(X: Any) -> bool:
+    """Whether reals are those of weighted texts: sparse, or with rows of norm one."""
+    if sp.issparse(X):
+        return bool(X.nnz < 0.5 * X.shape[0] * X.shape[1])
+    norms = np.sqrt(np.square(X, dtype=np.float64).sum(axis=1))
+    return bool(np.allclose(norms[norms > 0], 1.0))
+
+
+def read_seed(random_state: Any) -> int:
+    """A seed of pgbn from what scikit-learn takes."""
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise DataError(f"random_state={random_state!r}: {error}") from None
+
+
+def read_threads(n_jobs: int | None) -> int | None:
+    """Threads from what scikit-learn takes: None is one, and −1 is None in the rest of pgbn, which
+    stands for PGBN_THREADS or all cores."""
+    if n_jobs is None:
+        return 1
+    if not is_integral(n_jobs) or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
+        raise DataError(
+            f"n_jobs={n_jobs!r} must be None, -1 or an integer from 1 to {MOST_THREADS}"
+        )
+    return None if n_jobs == -1 else int(n_jobs)
+
+
+def read_executor(estimator: Any) -> Executor:
+    """Where the rows of `fit` are worked on: the executor, or threads of this process."""
+    if estimator.executor is None:
+        return executor_of(read_threads(estimator.n_jobs))
+    if estimator.n_jobs is not None:
+        raise DataError(
+            f"n_jobs={estimator.n_jobs!r}, executor={estimator.executor!r}: give one of them"
+        )
+    return executor_of(None, estimator.executor)
+
+
+def read_workers(estimator: Any) -> dict[str, Any]:
+    """Where new rows are worked on, as arguments: workers that have a memory of their own, or
+    threads."""
+    executor = read_executor(estimator)
+    return {"executor": executor} if hasattr(executor, "hands") else {"threads": executor.workers}
+
+
+def read_sweeps(estimator: Any) -> dict[str, int]:
+    """The sweeps for the hidden units of a document, at most `MOST_SWEEPS`: a stranger's file must
+    not keep `transform` busy for ever."""
+    found = {}
+    for name, least in (("burn_in", 0), ("samples", 1)):
+        argument = f"transform_{name}"
+        value = check_integer(argument, getattr(estimator, argument), least)
+        if value > MOST_SWEEPS:
+            raise DataError(f"{argument}={value} must be at most {MOST_SWEEPS}")
+        found[name] = value
+    return found
+
+
+def check_settings(estimator: Any) -> None:
+    """The parameters that only `transform` reads: they are to fail before training, not after.
+    And an eta of None, which is for trainings that go on with another model's settings."""
+    if estimator.eta is None:
+        raise DataError("eta=None: give a positive number, or one for each layer")
+    check_flag("warm_start", estimator.warm_start)
+    check_flag("merge_twins", estimator.merge_twins)
+    if not isinstance(estimator.learning, str) or estimator.learning not in ("gibbs", "minibatch"):
+        raise DataError(f"learning={estimator.learning!r:.60} must be 'gibbs' or 'minibatch'")
+    check_integer("batch_size", estimator.batch_size, 1)
+    depth = read_depth(estimator)
+    if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
+        raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")
+    _check_output(estimator.output)
+    read_sweeps(estimator)
+    read_executor(estimator)
+
+
+def read_depth(estimator: Any) -> int:
+    """How many layers are asked for, at most: ``depth``, or as many as there are budgets."""
+    max_width = getattr(estimator, getattr(estimator, "_width_name", "max_width"))
+    return check_depth(layers_asked(max_width, estimator.depth))
+
+
+def read_choice(estimator: Any, layer: int | None, output: str | None) -> tuple[int, str]:
+    """The layer and the output asked for; None: those of the estimator, but a layer that is asked
+    for is what one gets."""
+    if output is None:
+        output = estimator.output if layer is None else "layer"
+    elif layer is not None and output == "concat":
+        raise DataError(
+            f"layer={layer!r}, output='concat': give the layer, or output='concat' for all layers"
+        )
+    layer = estimator.layer if layer is None else layer
+    depth = len(estimator.widths_)
+    if not is_integral(layer) or not 1 <= layer <= depth:
+        raise DataError(
+            f"layer={layer!r}: the network has layers 1 to {depth} (training ended: "
+            f"{estimator.training_.stopped})"
+        )
+    return int(layer), _check_output(output)
+
+
+def _check_output(output: Any) -> str:
+    if not isinstance(output, str) or output not in ("layer", "concat"):
+        raise DataError(f"output={output!r} must be 'layer' or 'concat'")
+    return output
+
+
+@contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """Errors of scikit-learn say "X", or do not say which argument is wrong: they get its name."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError) as error:
+        text = re.sub(r"\bX\b", name, str(error))
+        kind = TypeError if isinstance(error, TypeError) else DataError
+        if text.startswith("could not convert string"):
+            text += "; are these texts? count their terms first, with CountVectorizer"
+        elif "contains NaN" in text:  # the rest recommends classifiers
+            text = text.partition("\n")[0].rstrip(".") + (
+                "; leave such documents out, fill the cells with 0, or give pgbn.train_layerwise "
+                "a numpy.ma.masked_array, in which they are imputed"
+            )
+        raise kind(text if name in text else f"{name}: {text}") from error
+
+
+@contextmanager
+def renaming(inside: str, outside: str) -> Iterator[None]:
+    """Errors of pgbn name an argument by what the estimator's own method calls it."""
+    try:
+        yield
+    except DataError as error:
+        if inside == outside or inside not in str(error):
+            raise
+        raise DataError(str(error).replace(inside, outside)) from error

@@ -1,0 +1,256 @@
+"""What a network offers of the rooms above it: sampling, explaining, drawing.
+
+These verbs are the only way up from here. Each imports its room when it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import networkx as nx
+
+if TYPE_CHECKING:
+    from pgbn.engine.rows.new_rows import NewRows
+    from pgbn.engine.run.chain import Chain
+    from pgbn.engine.run.draws import Draws
+    from pgbn.engine.run.progress import Callback
+    from pgbn.explain import Explanation
+    from pgbn.network.network import Network
+    from pgbn.network.schedule import Schedule
+    from pgbn.samplers.executor import Executor
+
+
+class ScheduleMethods:
+    """The verbs of `pgbn.network.schedule.Schedule` that other rooms carry out."""
+
+    def plot(self) -> Any:
+        """The freshness table as SVG: for every step, which values are current, stale, read
+        and drawn. Works for orders that the check refuses, too."""
+        from pgbn.plot import plot_schedule
+
+        return plot_schedule(cast("Schedule", self))
+
+
+class NetworkMethods:
+    """The verbs of `pgbn.Network` that other rooms carry out."""
+
+    def generate(
+        self,
+        seed: int = 0,
+        sizes: Mapping[str, int] | None = None,
+        given: Mapping[str, Any] | Draws | None = None,
+    ) -> dict[str, Any]:
+        """A draw of all nodes from the joint distribution, each given its parents.
+
+        The nodes in ``given`` keep their values, and what depends on them follows. Nodes above a
+        given one are left out: given it, they have a posterior, which is what `sample` draws. Where
+        draws are given, of the dims (draw, …) or (chain, draw, …), the arrays that are returned
+        have these dims too: one draw of the others for each.
+        """
+        from pgbn.engine.run.generate import generate_network
+
+        return generate_network(self._network, seed, {} if sizes is None else sizes, given)
+
+    def prior_predictive(
+        self,
+        draws: int = 100,
+        sizes: Mapping[str, int] | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+        coords: Mapping[str, Any] | None = None,
+    ) -> Draws:
+        """Draws of all nodes, the data too, from the joint distribution: (1, draws, *dims) each.
+        ``sizes`` are those of the dims that the network leaves open. In ArviZ they are the groups
+        prior and prior_predictive."""
+        from pgbn.engine.run.forecast import prior_draws
+
+        return prior_draws(
+            self._network, draws, {} if sizes is None else sizes, seed, threads, coords
+        )
+
+    def chain(
+        self,
+        data: Mapping[str, Any],
+        seed: int = 0,
+        chain: int = 0,
+        init: Mapping[str, Any] | None = None,
+        layer1: str = "auto",
+        threads: int | None = None,
+        executor: Executor | None = None,
+        given: Mapping[str, Any] | Draws | None = None,
+    ) -> Chain:
+        """A Markov chain at its beginning: `Chain.sweep` runs it.
+
+        ``init`` gives latent nodes their first values, the others are drawn from the prior;
+        ``chain`` tells chains with the same ``seed`` apart. ``layer1`` says how the counts of the
+        first layer φ·θ are drawn, all of them exact:
+
+        - "blocked": given φ and θ, cell by cell;
+        - "partial": given φ, with θ integrated out, token by token;
+        - "collapsed": with φ and θ integrated out, token by token;
+        - "composed": as "blocked", by the general rules instead of kernels (slow, to compare);
+        - "general": the same for the first layer alone, with kernels elsewhere;
+        - "auto": "collapsed" where the network allows it, unless counts are so large that cells
+          are much cheaper than tokens.
+
+        ``threads`` changes the speed, never the result; None is PGBN_THREADS or all cores.
+        ``executor`` stands for them, see `pgbn.samplers.Executor`.
+
+        ``given`` holds latent nodes at values, as if they were data: ``{"phi": topics}``. The chain
+        is that of `holding`: it draws the others from their posterior given these values, which
+        have no step. An array of the dims (draw, …) or (chain, draw, …), as `Draws` has them, are
+        n draws that are taken one after another: sweep s is run given number (s − 1) mod n. The
+        others then follow a target that moves with them; `infer` lets them settle for each.
+        """
+        from pgbn.engine.run.chain import Chain
+
+        return Chain(self._network, data, seed, chain, init, layer1, threads, executor, given)
+
+    def sample(
+        self,
+        data: Mapping[str, Any],
+        burn_in: int = 1000,
+        draws: int = 500,
+        thin: int = 1,
+        chains: int = 1,
+        seed: int = 0,
+        keep: Iterable[str] | Mapping[str, Any] | None = None,
+        progress: bool = True,
+        layer1: str = "auto",
+        threads: int | None = None,
+        callback: Callback | None = None,
+        executor: Executor | None = None,
+        given: Mapping[str, Any] | Draws | None = None,
+        coords: Mapping[str, Any] | None = None,
+        parallel: int = 1,
+        save: str | Path | None = None,
+        minutes: float | None = 5.0,
+    ) -> Draws:
+        """Run chains and keep draws of the nodes in ``keep`` (if left out, all latent nodes that
+        are not given). Of data with missing cells, the imputed counts can be kept too; of
+        expressions, their values: ``keep={"theta": theta, "rate": phi @ theta}``. ``coords`` are
+        labels along dims, ``{"term": words}``, beside those that data frames and xarray bring.
+
+        ``given`` holds latent nodes at values, or at draws one after another, see `chain`.
+
+        So many chains as ``parallel`` says run side by side, on ``threads`` that they share. With
+        ``save`` the run is kept in a folder: every ``minutes`` each chain writes its state and its
+        new draws, which then need no memory, and `pgbn.resume` goes on after a stop of any kind.
+        None of this changes a bit of the draws.
+
+        ``callback`` gets a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the draws
+        that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
+        if there are none. With ``save`` it is always raised, and says how to go on. SIGTERM and
+        SIGHUP do the same.
+        """
+        from pgbn.engine.run.sampling import sample
+
+        return sample(
+            self._network, data, burn_in, draws, thin, chains, seed, keep, progress, layer1,
+            threads, callback, executor, given, coords, parallel, save, minutes,
+        )  # fmt: skip
+
+    def infer(
+        self,
+        data: Mapping[str, Any],
+        given: Mapping[str, Any] | Draws,
+        rows: str | None = None,
+        burn_in: int = 200,
+        samples: int = 200,
+        seed: int = 0,
+        nodes: Iterable[str] | None = None,
+        quantiles: Iterable[float] = (),
+        keep: str = "moments",
+        threads: int | None = None,
+        executor: Executor | None = None,
+        kernels: bool = True,
+    ) -> NewRows:
+        """The posterior of everything that belongs to new rows of the plate ``rows`` (the first
+        dim of the first data node if left out), given the nodes without it.
+
+        ``given`` has the values of these: posterior means, one draw, or many draws (a dict of
+        arrays, or `Draws`), so that their uncertainty is in the answer. Of n draws, each is held
+        for its share of the ``samples``, after ``burn_in`` sweeps given the first and burn_in / n
+        given each further one. What only given nodes depend on is left out, and so is an observed
+        node without ``data``: it tells nothing, and `NewRows.to_draws` predicts it. Values in
+        ``given`` of nodes with the plate belong to other rows, and are not read.
+
+        Works for every network whose rows are independent given the rest; others are refused with
+        the reason. A row draws from streams keyed by the seed and its own data: it gets the same
+        bits alone, in any batch, in any order and on any number of threads. Rows are run in batches
+        of bounded memory, and sparse data stay sparse.
+
+        The result has means and standard deviations of ``nodes`` (all with the plate if left out),
+        ``quantiles`` of these levels, and with ``keep="draws"`` all draws. Where the rows are a
+        chain of gamma layers above Dirichlet loadings, and moments of layers are all that is asked
+        for (``nodes=["theta"]``), kernels made for it do the work; ``kernels=False`` leaves it to
+        the general rules, to compare.
+        """
+        from pgbn.engine.rows.infer import infer_rows
+
+        return infer_rows(self._network, data, given, rows, burn_in, samples, seed, nodes,
+                          quantiles, keep, threads, executor, kernels)  # fmt: skip
+
+    def forecast(self, draws: Mapping[str, Any] | Draws, steps: int, seed: int = 0) -> Draws:
+        """The next ``steps`` rows of a network in time, one future for each posterior draw:
+        θ_{T+1} given θ_T, and so on, with the data that follow from them.
+
+        ``draws`` (`Draws`, or a dict of arrays with the dims of draws) have the nodes in time,
+        whose last row is where the future begins, and the nodes without time that it depends on.
+        What has the dim of time but no recursion, such as a rate of its own for each step, is drawn
+        from its prior. The result has all nodes with that dim, the data too, and ``steps`` rows of
+        each.
+        """
+        from pgbn.engine.run.forecast import forecast_network
+
+        return forecast_network(self._network, draws, steps, seed)
+
+    def explain(
+        self, format: str = "text", layer1: str = "auto", brief: bool = False
+    ) -> Explanation:
+        """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html".
+
+        ``layer1`` is the sampler of the first layer that is explained, as in `chain`; "auto" is
+        the one that a chain takes for ordinary counts (`Chain.explain` knows the data). ``brief``
+        gives the model and the sweep alone, without proofs. Notebooks show the formulas.
+        """
+        from pgbn.explain import explain
+
+        return explain(self._network, format, layer1, brief)
+
+    def augmented(self) -> nx.DiGraph:
+        """The graph with the drawn counts as nodes of their own."""
+        from pgbn.explain import augmented
+
+        return augmented(self._network)
+
+    def plot(self) -> Any:
+        """The graph as SVG: a string that Jupyter shows as a picture."""
+        from pgbn.plot import plot
+
+        return plot(self._network)
+
+    def animate(
+        self,
+        data: Mapping[str, Any],
+        order: Iterable[str] | None = None,
+        seed: int = 0,
+        sweeps: int = 300,
+    ) -> Any:
+        """One sweep on tiny ``data`` as a page with a slider: what flows up and down, what is
+        stale, every equation with its numbers. ``order``, which is not checked, runs beside it."""
+        from pgbn.plot import animate
+
+        return animate(self._network, data, order, seed, sweeps)
+
+    def schedule_for(self, layer1: str) -> Schedule:
+        """The schedule with a sampler of the first layer (see `chain`)."""
+        from pgbn.engine.first_layer.choice import schedule_for
+
+        return schedule_for(self._network, layer1)
+
+    @property
+    def _network(self) -> Network:
+        return cast("Network", self)

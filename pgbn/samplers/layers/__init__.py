@@ -1,1 +1,0 @@
-"""Kernels of the layers above the data: gammas, tables, thinned counts."""

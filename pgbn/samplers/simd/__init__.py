@@ -1,1 +1,0 @@
-"""Sixteen numbers at a time: what the kernels of whole rows are made of."""

@@ -1,0 +1,218 @@
+"""Arrays in a .npz file, as numpy writes them, without pickles and without trust.
+
+`numpy.load` would allocate whatever a header asks for and inflate whatever is compressed; here an
+array is as large as its bytes in the file, and of numbers only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import is_integral
+from pgbn.errors import StorageError
+from pgbn.storage.atomic_files import part_of
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def write_npz(file: IO[bytes], arrays: Arrays) -> None:
+    """Write arrays by name, not compressed; the same arrays give the same bytes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, whatever the day
+            flat = np.ascontiguousarray(array).reshape(np.shape(array))
+            with archive.open(info, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, flat, allow_pickle=False)
+
+
+def read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
+    """The arrays of a file; ``path`` is for messages."""
+    out: dict[str, NDArray[Any]] = {}
+    try:
+        with zipfile.ZipFile(file) as archive:
+            check_entries(archive, file.seek(0, 2))
+            for info in archive.infolist():
+                # Stored as they are: an entry cannot be larger than the file.
+                if info.compress_type != zipfile.ZIP_STORED:
+                    raise StorageError(f"{path}: an entry is compressed")
+                with archive.open(info) as member:
+                    out[info.filename.removesuffix(".npy")] = read_npy(member, info.file_size)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
+            ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:  # fmt: skip
+        if isinstance(error, StorageError):
+            raise
+        raise StorageError(f"{path}: not arrays of pgbn ({error})") from None
+    return out
+
+
+def check_entries(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse an archive of ``size`` bytes with an entry that is no array, comes twice, or shares
+    its bytes with another: a small file of such entries holds as many bytes as it likes."""
+    names = [info.filename for info in archive.infolist()]
+    if len(set(names)) < len(names) or not all(name.endswith(".npy") for name in names):
+        raise ValueError("an entry comes twice, or is no array")
+    end = 0
+    for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
+        if info.header_offset < end:
+            raise ValueError("its entries overlap")
+        end = info.header_offset + 30 + len(info.filename.encode()) + info.compress_size
+    if end > size:
+        raise ValueError("an entry is larger than the file")
+
+
+def is_plain(dtype: np.dtype[Any]) -> bool:
+    """Whether numbers are of a kind that all of pgbn reads: not half or long floats, nor in the
+    order of bytes of another machine."""
+    sizes = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)}
+    return bool(dtype.isnative) and dtype.itemsize in sizes.get(dtype.kind, ())
+
+
+def read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
+    """One array in ``size`` bytes; its shape is believed only if so many are there, and no
+    objects."""
+    version = np.lib.format.read_magic(member)
+    if version != (1, 0):
+        raise ValueError(f"array format {version}")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
+    if not is_plain(dtype):
+        raise ValueError(f"an array of dtype {dtype}")
+    room = size - member.tell()
+    count = 1
+    for length in shape:
+        count *= int(length)
+    if min(shape, default=0) < 0 or count * dtype.itemsize != room:
+        raise ValueError(f"an array of shape {shape} in {room} bytes")
+    data = bytearray(member.read(room))  # reading to the end also checks the CRC
+    if len(data) != room:
+        raise ValueError("an array that is cut off")
+    array = np.frombuffer(data, dtype)
+    return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def file_digest(file: IO[bytes]) -> tuple[str, int]:
+    """The SHA-256 of a file and its size."""
+    file.seek(0)
+    digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
+    size = file.tell()
+    file.seek(0)
+    return digest.hexdigest(), size
+
+
+# ---- in parts -----------------------------------------------------------------------------------
+#
+# A group of arrays of which several files have the rows, each written by whoever has them.
+#
+#     state-….npz     what all rows share
+#     state-….npz     the rows 0 to 511 of the other arrays
+#     state-….npz     the rows from 512 on
+#
+# The manifest names them under ``parts``, with the axes of the rows, and a reader gets whole
+# arrays: who wrote a group, and in how many parts, makes no difference to what is read. A part is
+# written by a worker, perhaps on another machine, under a name that nobody else uses; the driver,
+# which has the lock of the folder, lets the parts take their names and writes the manifest last.
+
+
+ROWS = "rows of this part"  # from which to which, an array of every part
+
+
+class WrittenPart(NamedTuple):
+    """A file that was written but has not taken its name yet."""
+
+    file: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class InParts:
+    """A group whose rows are with others. ``here`` has what all rows share. ``write(probe, stem)``
+    lets the others write their parts beside the ``probe``, or returns None where one of them does
+    not see it; then ``whole()`` is written. ``axes`` has the axis of the rows of each array where
+    it is not the first."""
+
+    here: Arrays
+    axes: Mapping[str, int]
+    write: Callable[[Path, str], Sequence[WrittenPart] | None]
+    whole: Callable[[], Arrays]
+
+
+def new_probe(folder: Path) -> Path:
+    """An empty file that shows whether somebody sees the folder."""
+    probe = part_of(folder.absolute() / "probe.npz")
+    probe.write_bytes(b"")
+    return probe
+
+
+def write_part(probe: Path, stem: str, rows: tuple[int, int], arrays: Arrays) -> WrittenPart | None:
+    """Write the rows of some arrays into the folder of the probe; None if it cannot be seen here,
+    since the folder is on another machine."""
+    if not probe.is_file():
+        return None
+    part = part_of(probe.with_name(f"{stem}.npz"))
+    try:
+        return WrittenPart(part.name, *write_file(part, {**arrays, ROWS: np.array(rows)}))
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+def are_there(folder: Path, parts: Sequence[WrittenPart]) -> bool:
+    """Whether files that others say they wrote are seen here."""
+    with suppress(OSError):
+        return all((folder / part.file).stat().st_size == part.bytes for part in parts)
+    return False
+
+
+def write_file(path: Path, arrays: Arrays) -> tuple[str, int]:
+    """Arrays in a file that is on the disk; its checksum and size."""
+    with path.open("wb+") as file:
+        write_npz(file, arrays)
+        file.flush()
+        os.fsync(file.fileno())
+        return file_digest(file)
+
+
+# ---- reading --------------------------------------------------------------------------
+
+
+def parts_are_named(parts: Any, files: Mapping[str, Any]) -> bool:
+    """Whether the ``parts`` of a manifest are well formed; no file is named twice, which would make
+    much of little."""
+    return isinstance(parts, dict) and all(
+        isinstance(each, dict)
+        and isinstance(names := each.get("files"), list)
+        and all(isinstance(name, str) and name in files for name in names)
+        and 0 < len(names) == len(set(names))
+        and isinstance(axes := each.get("axes"), dict)
+        and all(is_integral(axis) for axis in axes.values())
+        for each in parts.values()
+    )
+
+
+def join_parts(
+    axes: Mapping[str, int], parts: Sequence[Mapping[str, NDArray[Any]]]
+) -> dict[str, NDArray[Any]]:
+    """The arrays of all rows."""
+    end, names = 0, list(parts[0])
+    for part in parts:
+        first, last = (int(row) for row in part.get(ROWS, (-1, -1)))
+        if first != end or last < first or list(part) != names:
+            raise StorageError(f"damaged: a part has the rows {first} to {last}, not from {end} on")
+        end = last
+    return {
+        name: np.concatenate([part[name] for part in parts], axis=axes.get(name, 0))
+        for name in names
+        if name != ROWS
+    }

@@ -1,0 +1,209 @@
+"""Files and folders that are complete at every moment: temporary names, locks, syncing."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from hashlib import sha256
+from pathlib import Path
+from secrets import randbits
+from typing import IO
+from weakref import WeakSet
+
+from pgbn.errors import StorageError
+
+# ---- part files ---------------------------------------------------------------------------------
+#
+# Files that are there whole or not at all: written under another name, then renamed.
+
+
+_LONGEST = 200  # bytes of a name; most disks allow 255, and some is added
+
+
+@contextmanager
+def new_file(target: Path, through: bool = True) -> Iterator[IO[bytes]]:
+    """A file that takes its name when it is complete and on the disk.
+
+    What a link points to is replaced, not the link, and a device or a pipe is written to as it is:
+    nothing can take the place of /dev/null. ``through=False``, for a file that belongs to others
+    in its folder, replaces whatever has the name.
+    """
+    if through:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            with target.open("wb") as file:
+                yield file
+            return
+        target = Path(os.path.realpath(target))
+    part = part_of(target)
+    try:
+        with part.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            sync_folder(target.parent)  # the arrays that a manifest names are there before it is
+        except PermissionError:
+            if not through:  # one file alone may be put into a folder that cannot be read
+                raise
+        part.replace(target)
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def part_of(target: Path) -> Path:
+    """Where a file is written before it takes its name: in the same folder, under a name that no
+    other thread, process or machine has. A long name stands for itself by its checksum."""
+    name = target.name
+    if len(os.fsencode(name)) > _LONGEST:
+        name = sha256(os.fsencode(name)).hexdigest()
+    return target.with_name(f".{name}-{randbits(63)}.part")
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names of a folder are on the disk. Some mounts (FUSE, SMB) cannot do this for
+    folders, and say so: there the files alone are waited for."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
+        finally:
+            os.close(handle)
+
+
+# ---- locks --------------------------------------------------------------------------------------
+#
+# One writer at a time in a folder, or of a file: a lock that goes with the process which holds it.
+#
+#     with locked(folder):      # for as long as a training takes; who else writes there is refused
+#         ...
+#         with locked(folder):  # the same thread may ask again
+#             ...
+#
+# The lock is the system's own (flock) and leaves no file behind: a process that is killed holds
+# none. Where the system or the disk knows no such lock, there is none.
+
+
+_FOLDER = (
+    "another process is writing there (a training, or a save); wait until it is done, end it, or "
+    "use another folder"
+)
+_FILE = "another call is writing it; wait until it is done, end it, or give another path"
+
+
+class _Lock:
+    """The lock of one folder or file. Its handle is known before it locks anything, and is let go
+    with the object: whenever Ctrl-C comes, a notebook does not hold the folder until its end."""
+
+    handle = -1  # none
+
+    def __init__(self, place: Path, shown: Path, flags: int, busy: str) -> None:
+        """Errors name the path ``shown``, and say ``busy`` where somebody else has the lock."""
+        self.place, self.shown, self.flags, self.busy = place, shown, flags, busy
+
+    def take(self) -> None:
+        """Hold it; where there are no locks, nothing is held."""
+        try:
+            import fcntl
+        except ImportError:  # not a POSIX system
+            return
+        try:
+            self.handle = os.open(self.place, self.flags, 0o666)
+        except OSError as error:  # not ours to read, or too many files are open
+            raise StorageError(f"{self.shown}: could not be written ({error.strerror})") from error
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.release()
+            raise StorageError(f"{self.shown}: {self.busy}") from None
+        except OSError:  # some disks of other machines
+            self.release()
+
+    def keep(self) -> None:
+        """Still hold it, though the folder or file may have been removed and made again."""
+        with suppress(OSError):
+            if self.handle >= 0 and os.path.samestat(os.fstat(self.handle), os.stat(self.place)):
+                return
+        self.release()
+        self.take()
+
+    def release(self) -> None:
+        handle, self.handle = self.handle, -1
+        try:  # from here on no signal is heeded until it is closed
+            if handle >= 0:
+                os.close(handle)
+        except OSError:
+            pass
+
+    __del__ = release
+
+
+_held: ContextVar[dict[Path, _Lock]] = ContextVar("locks of this thread")
+_all: WeakSet[_Lock] = WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for lock in _all:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):  # else a child would hold what its dead parent had
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else writes to a folder, which is made if it is not there."""
+    make_folder(folder)
+    place, held = Path(os.path.realpath(folder)), _held.get({})
+    if place in held:
+        held[place].keep()
+        yield
+        return
+    lock, before = _Lock(place, place, os.O_RDONLY, _FOLDER), None
+    try:
+        _all.add(lock)
+        lock.take()
+        before = _held.set({**held, place: lock})
+        yield
+    finally:
+        if before is not None:
+            _held.reset(before)
+        lock.release()
+
+
+@contextmanager
+def locked_file(file: Path, target: Path) -> Iterator[None]:
+    """Nobody else, not even this thread again, writes to a file that will become ``target``. It is
+    made if it is not there, and a link in its place is rejected."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    lock = _Lock(file, target, flags, _FILE)
+    try:
+        _all.add(lock)
+        lock.take()
+        lock.keep()  # another call may have finished, and renamed the file, before it was locked
+        yield
+    finally:
+        lock.release()
+
+
+def make_folder(folder: Path) -> None:
+    """The folder and those above it; a file in its place is left as it is."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        there = (path for path in (folder, *folder.parents) if path.exists() or path.is_symlink())
+        file = next(there, folder)
+        kind = "a file" if file.exists() else f"a link to {os.readlink(file)}, which is not there"
+        raise StorageError(
+            f"{folder}: could not be written ({file} is {kind}); name a folder"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StorageError(f"{folder}: could not be written ({reason})") from error

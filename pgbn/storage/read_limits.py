@@ -1,0 +1,167 @@
+"""Files, packed by gzip or not, that are read up to a limit.
+
+A file of ten megabytes may unpack to ten gigabytes, by accident or on purpose. What would take
+more than a quarter of the memory is refused as soon as so much has been read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from pgbn.errors import DataError, StorageError
+
+# ---- memory -------------------------------------------------------------------------------------
+#
+# How much memory something would take, asked before it is taken.
+#
+# An absurd size (``max_width=10**9``) would otherwise end in a MemoryError from the depths, or
+# with the process killed by the system.
+
+
+_UNKNOWN = 2**40  # bytes, where the system does not tell
+
+
+@cache
+def memory() -> int:
+    """The bytes of memory that this process may have: the machine's, or less if its container, a
+    group that it is in (a job of a cluster, a service) or ``ulimit -v`` says so."""
+    found = [_UNKNOWN, *_process_limits(), *_group_limits()]
+    with suppress(AttributeError, ValueError, OSError):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(number for number in found if number > 0)
+
+
+def _process_limits() -> Iterator[int]:
+    """What ``ulimit`` has set; -1 stands for no limit."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        with suppress(OSError, ValueError):
+            yield resource.getrlimit(kind)[0]
+
+
+def _group_limits(system: Path = Path("/")) -> Iterator[int]:
+    """The limits of the control groups of this process and of all groups around them.
+
+    A line of /proc/self/cgroup is number:controllers:path; version 2 has no controllers. In a
+    container the path may be that of the host, of which only the root is seen.
+    """
+    groups = system / "sys/fs/cgroup"
+    places = {groups / "memory.max", groups / "memory/memory.limit_in_bytes"}
+    with suppress(OSError, ValueError):
+        for line in (system / "proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            inner = PurePosixPath(path.lstrip("/"))
+            for above in (inner, *inner.parents):
+                if not controllers:
+                    places |= {root / above / "memory.max" for root in (groups, groups / "unified")}
+                elif "memory" in controllers.split(","):
+                    places.add(groups / "memory" / above / "memory.limit_in_bytes")
+    for place in sorted(places):
+        with suppress(OSError, ValueError):  # "max" is no number
+            yield int(place.read_text())
+
+
+def gigabytes(size: int) -> str:
+    """A number of bytes as people read it."""
+    if size < 10**15:
+        return f"{size / 1e9:,.1f} GB"
+    return f"{size / 1e9:.3g} GB" if size < 10**300 else f"10^{len(str(size)) - 10} GB"
+
+
+def check_bytes(what: str, need: int, remedy: str) -> None:
+    """Refuse what would not fit into memory."""
+    if need > memory():
+        raise DataError(
+            f"{what} would need {gigabytes(need)} of memory, and there are {gigabytes(memory())}; "
+            f"{remedy}"
+        )
+
+
+# ---- read limits --------------------------------------------------------------------------------
+
+
+def check_regular(path: Path, most: float = math.inf, least: int = 0) -> None:
+    """Refuse what is no file, before it is opened: a pipe would be waited for, a device never end;
+    and a file of more than ``most`` bytes, or less than ``least``: files of the system, of which
+    some are waited for too, say that they have none."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise StorageError(f"{path}: not a file, but a pipe, a device or a folder")
+    if found.st_size < least:
+        raise StorageError(f"{path}: damaged: it is empty")
+    if found.st_size > most:
+        raise StorageError(f"{path}: {found.st_size} bytes, but at most {most} are read")
+
+
+def check_source(path: Path, once: bool = True) -> None:
+    """Refuse a pipe that has a name, or a device, in the place of a file or folder; and, where it
+    is read more than ``once``, what a shell passes on as a file, too."""
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return
+    passed = stat.S_ISFIFO(mode) and not os.path.exists(os.path.realpath(path))  # /dev/fd/63
+    if not passed or not once:
+        twice = "; it is read more than once" if passed else ""
+        raise DataError(f"{path}: not a file, but a pipe or a device{twice}; name a file")
+
+
+def is_packed(path: Path) -> bool:
+    """Whether the name says that the file is compressed."""
+    return path.suffix.lower() == ".gz"
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The content of a file, unpacked."""
+    check_source(path)
+    file = gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # noqa: SIM115
+    return io.BufferedReader(_Bounded(file, path))
+
+
+def open_text(path: Path, encoding: str, newline: str = "") -> io.TextIOWrapper:
+    """The same as text; line ends are left as they are."""
+    return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline=newline)
+
+
+def forget(file: Any) -> None:
+    """What was read so far of an open file is not kept: it counts no more."""
+    raw = getattr(file, "buffer", file).raw
+    if isinstance(raw, _Bounded):
+        raw.taken = 0
+
+
+class _Bounded(io.RawIOBase):
+    """Passes on what it reads, and counts it."""
+
+    def __init__(self, file: Any, path: Path) -> None:
+        self.file, self.path, self.limit, self.taken = file, path, memory() // 4, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.file.read(len(buffer))
+        self.taken += len(data)
+        if self.taken > self.limit:
+            unpacked = "unpacked, it" if is_packed(self.path) else "it"
+            raise DataError(
+                f"{self.path}: {unpacked} has more than {gigabytes(self.limit)}, a quarter of the "
+                "memory; give a part of it"
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()

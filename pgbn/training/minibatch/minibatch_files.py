@@ -1,0 +1,199 @@
+"""Checkpoints of a training on minibatches: the writer of each field beside its reader.
+
+content   settings, steps, kept (how many draws)
+state     values/…, counts/… and exposures/… of the learner, sum/… and kept/0/… of what was
+          collected, and the perplexities that were noted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.checks import check_integer, check_place, is_integral
+from pgbn.engine.run.stopping import Rhythm, Timing
+from pgbn.errors import DataError, StorageError
+from pgbn.network.network import Network
+from pgbn.storage import folders
+from pgbn.storage.archive import Files, is_archive, read_manifest, register_unloadable
+from pgbn.storage.writing import as_json, write, writing
+from pgbn.training.averages import Means
+from pgbn.training.growing import kept_nodes
+from pgbn.training.kept_draws import is_kept
+from pgbn.training.minibatch.learner import Learner
+from pgbn.training.trained import TrainedNetwork
+from pgbn.training.value_checks import LARGEST, check_shapes
+
+KIND = "minibatch"
+TABLES = ("values", "counts", "exposures")  # of a learner
+Array = NDArray[np.float64]
+Rows = list[tuple[float, float]]
+
+
+class Store:
+    """The folder of a training; nobody else writes there while it is open.
+
+    Invariant: it holds the last complete checkpoint, or the result.
+    """
+
+    def __init__(self, path: str | Path, settings: Mapping[str, Any], minutes: float) -> None:
+        import json
+
+        self.path, self.rhythm = check_place("save", path), Rhythm(Timing(minutes, share=2.0))
+        self.settings: dict[str, Any] = json.loads(as_json(dict(settings)))
+        self._open = ExitStack()
+
+    def __enter__(self) -> Store:
+        self._open.enter_context(writing(self.path))
+        if is_archive(self.path):
+            body = read_manifest(self.path)
+            kept = body["content"].get("settings")
+            if kept is None and isinstance(record := body["content"].get("record"), dict):
+                kept = record.get(KIND)
+            if kept != self.settings:
+                self._open.close()
+                kept = kept if isinstance(kept, dict) else {}
+                other = next((k for k in self.settings if kept.get(k) != self.settings[k]), "")
+                raise DataError(
+                    f"save={str(self.path)!r}: there is another {body['kind']}"
+                    + (f", with another {other}" if kept else "")
+                    + "; name another folder, or give the same arguments and data"
+                )
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.close()
+
+    def finished(self) -> TrainedNetwork | None:
+        """The result, if the training has ended."""
+        if is_archive(self.path) and read_manifest(self.path)["kind"] != KIND:
+            found: TrainedNetwork = folders.load(self.path)
+            return found
+        return None
+
+    def restore(
+        self, learner: Learner, columns: int
+    ) -> tuple[dict[str, Any], list[dict[str, Array]], Rows]:
+        """Put a learner where the last checkpoint was taken, of data with so many ``columns``;
+        sums, draws and perplexities."""
+        if not is_archive(self.path):
+            return {}, [], []
+
+        def read(body: Mapping[str, Any], files: Files) -> Kept:
+            content, arrays = body["content"], files("state")
+            steps = check_integer("damaged: steps", content["steps"], 1)
+            if steps >= self.settings["steps"]:
+                raise StorageError(f"damaged: {steps} of {self.settings['steps']} steps are done")
+            return _read_kept(learner, columns, self.settings, steps, content["kept"], arrays)
+
+        found = folders.read_folder(self.path, read)
+        learner.steps = found.steps
+        for table, arrays in found.tables.items():
+            getattr(learner, table).update(arrays)
+        return found.sums, found.draws, found.rows
+
+    def note(self, learner: Learner, means: Means, rows: Rows, now: bool) -> None:
+        """Write a checkpoint if it is time to, or ``now``."""
+        (self.rhythm.now if now else self.rhythm.tick)(partial(self._write, learner, means, rows))
+
+    def _write(self, learner: Learner, means: Means, rows: Rows) -> None:
+        arrays: dict[str, Any] = {"rows": np.array(rows, np.float64).reshape(-1, 2)}
+        for table in TABLES:
+            arrays |= {f"{table}/{name}": a for name, a in getattr(learner, table).items()}
+        arrays |= {f"sum/{name}": total for name, total in means.sums.items()}
+        for number, draw in enumerate(means.draws):
+            arrays |= {f"kept/{number}/{name}": value for name, value in draw.items()}
+        content = {"settings": self.settings, "steps": learner.steps, "kept": len(means.draws)}
+        write(self.path, KIND, content, {"state": arrays})
+
+    def finish(self, result: TrainedNetwork, vocabulary: list[str] | None) -> None:
+        """The result, in place of the last checkpoint."""
+        folders.save(result, self.path, vocabulary=vocabulary, record={KIND: self.settings})
+
+
+class Kept(NamedTuple):
+    """What a checkpoint holds."""
+
+    steps: int
+    tables: dict[str, dict[str, Array]]
+    sums: dict[str, Array]
+    draws: list[dict[str, Array]]
+    rows: Rows
+
+
+def _read_kept(
+    learner: Learner,
+    columns: int,
+    settings: Mapping[str, Any],
+    steps: int,
+    kept: Any,
+    arrays: Mapping[str, Array],
+) -> Kept:
+    """The arrays of a checkpoint, of which nothing is believed: names, shapes and values are those
+    that a learner has after so many steps."""
+    network, roles = learner.network, learner.roles
+    sizes = {network[network.observed[0]].axes[1]: columns}
+    tables = {table: _under(arrays, f"{table}/") for table in TABLES}
+    received, collected = (*roles.proportions, *roles.received), kept_nodes(network)
+    _check_values("values", network, tables["values"], roles.shared, sizes)
+    _check_values("counts", network, tables["counts"], received, sizes, possible=False)
+    exposures = tables["exposures"]  # of proportions, which need none, a 0 without dims
+    some = {name: a for name, a in exposures.items() if name in roles.received or np.ndim(a)}
+    if set(exposures) != set(received):
+        raise StorageError("damaged: the exposures are not those of a checkpoint")
+    _check_values("exposures", network, some, roles.received, sizes, possible=False)
+    number = steps - (settings["steps"] - settings["collect"])
+    sums = _under(arrays, "sum/")
+    means = {name: total / max(number, 1) for name, total in sums.items()}
+    _check_values("sums", network, means, collected if number > 0 else (), sizes)
+    noted = sum(is_kept(n, settings["collect"], settings["keep_draws"])
+                for n in range(1, number + 1))  # fmt: skip
+    if not is_integral(kept) or kept != noted:
+        raise StorageError(f"damaged: {kept!r:.40} draws after {steps} steps, not {noted}")
+    draws = [_under(arrays, f"kept/{s}/") for s in range(noted)]
+    for draw in draws:
+        _check_values("draws", network, draw, collected, sizes)
+    table = arrays["rows"]
+    if table.ndim != 2 or table.shape[1] != 2 or not np.isfinite(table).all():
+        raise StorageError("damaged: the perplexities are not pairs of numbers")
+    return Kept(steps, tables, sums, draws, [(float(a), float(b)) for a, b in table])
+
+
+def _check_values(
+    what: str,
+    network: Network,
+    arrays: Mapping[str, Array],
+    names: Sequence[str],
+    sizes: Mapping[str, int],
+    possible: bool = True,
+) -> None:
+    """Floats of these nodes and no others, with their dims; their values are ``possible`` ones, or
+    at least those of counts."""
+    if set(arrays) != set(names):
+        raise StorageError(f"damaged: {what} of {sorted(arrays)}, not of {sorted(names)}")
+    check_shapes(f"damaged: {what}", network, arrays, sizes)
+    for name, array in arrays.items():
+        node: Any = network[name]
+        complaint = node.refuses(array) if possible else None
+        if array.dtype != np.float64 or not ((array >= 0) & (array <= LARGEST)).all() or complaint:
+            why = complaint or f"has values that are none, or above {LARGEST:g}"
+            raise StorageError(f"damaged: {what}: {name} {why}")
+
+
+def _under(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+
+
+register_unloadable(
+    KIND,
+    lambda path: (
+        "a training on minibatches that has not ended; call pgbn.train_minibatch again with the "
+        f"same arguments and save={str(path)!r}: it goes on"
+    ),
+)

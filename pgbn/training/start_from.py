@@ -1,0 +1,170 @@
+"""Where a training begins: at nothing, at a trained network, or where another was stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pgbn.checks import check_path
+from pgbn.engine.compile.sizes import complete_sizes
+from pgbn.engine.data.cells import read_array, read_data
+from pgbn.engine.data.coords import same_labels
+from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.stored_cells import read_corpora, read_corpus_cells
+from pgbn.errors import DataError
+from pgbn.network.network import Network
+from pgbn.nodes.base import Observed
+from pgbn.samplers.executor import SERIAL, Executor
+from pgbn.storage.blocks import Corpus
+from pgbn.training.family import Family
+from pgbn.training.growing import Progress
+from pgbn.training.grown import GrownNetwork
+from pgbn.training.settings import Settings
+from pgbn.training.trained import TrainedNetwork
+from pgbn.training.training_result import LayerwiseTraining
+
+
+def read_training(X: Any, family: Family, executor: Executor = SERIAL) -> dict[str, Cells]:
+    """The data to train on, checked: a dict by the names of the observed nodes, or, where there is
+    but one, its array, which errors then call X."""
+    network = family.example()
+    if isinstance(X, Mapping) and not sp.issparse(X):  # of which some are mappings too
+        for name in X:
+            if name in network.categories:
+                raise DataError(
+                    f"data: {name!r} are numbers of categories, which the networks of a family "
+                    f"hold: family=lambda widths: build(widths).with_indexes({name}=…)"
+                )
+        cells = read_data(network, read_corpora(network, X, executor))
+    elif len(network.observed) > 1:
+        names = ", ".join(f"{name!r}: ..." for name in network.observed)
+        raise DataError(
+            f"X is {type(X).__name__}, but the network has several observed nodes; give their data "
+            f"by name: {{{names}}}"
+        )
+    else:
+        node = only_data_node(network)
+        read = (
+            read_corpus_cells(node, X, executor) if isinstance(X, Corpus) else read_array(node, X)
+        )
+        cells = {network.observed[0]: read}
+    complete_sizes(network, {}, {name: each.shape for name, each in cells.items()})
+    return cells
+
+
+def only_data_node(network: Network) -> Observed:
+    """The observed node of a network that has one, under the name X."""
+    node: Any = network[network.observed[0]]
+    renamed: Observed = node.model_copy(update={"name": "X"})
+    return renamed
+
+
+def find_start(start: Any) -> list[TrainedNetwork | GrownNetwork]:
+    """The networks that ``start_from`` stands for; none if it is left out."""
+    if start is None:
+        return []
+    found = start
+    if isinstance(start, (str, Path)):
+        from pgbn.storage.folders import load
+
+        found = load(check_path("start_from", start))
+    found = getattr(found, "training_", found)  # of an estimator
+    networks = list(found) if isinstance(found, LayerwiseTraining) else [found]
+    if not isinstance(networks[-1], (TrainedNetwork, GrownNetwork)):
+        held = "" if found is start else f" holds a {type(found).__name__}"
+        raise DataError(
+            f"start_from={start!r:.80}{held}: give a trained network, a training, a fitted "
+            "estimator, or the folder of one"
+        )
+    return networks
+
+
+def check_start(
+    last: TrainedNetwork | GrownNetwork, data: Mapping[str, Cells], settings: Settings
+) -> None:
+    """The network to go on from must fit the data and what is to be trained."""
+    if isinstance(last, TrainedNetwork) and settings.family is None and last.link != settings.link:
+        raise DataError(f"start_from: its link is {last.link!r}, not link={settings.link!r}")
+    if last.depth > settings.depth:
+        raise DataError(
+            f"start_from: it has {last.depth} layers, more than depth={settings.depth}; give "
+            f"depth={last.depth} to train it further, or start from a network of fewer layers"
+        )
+    network = last.network()
+    if settings.family is not None:
+        _check_member("start_from", network, last.widths, settings.family)
+    if any(name not in last.state for name in network.latent):
+        raise DataError(
+            "start_from: this network has no state to go on from; train it with keep_states=True, "
+            "or start from the deepest network of a training"
+        )
+    sizes = {
+        dim: size
+        for name, value in last.state.items()
+        for dim, size in zip(network[name].axes, np.shape(value), strict=True)
+    }
+    for cells in data.values():
+        for dim, size in zip(cells.dims, cells.shape, strict=True):
+            if sizes.get(dim, size) != size:
+                raise DataError(
+                    f"start_from: trained on data with {sizes[dim]} entries along {dim!r}, but X "
+                    f"has {size}; give the same X"
+                )
+    if isinstance(last, TrainedNetwork) and last.vocabulary is not None:
+        for cells in data.values():
+            names = {cells.dims[-1]: last.vocabulary}
+            same_labels("X", cells.labels, names, "the documents of start_from")
+    given = settings.max_width
+    for layer, (most, width) in enumerate(zip(_list(given), last.widths, strict=False), 1):
+        if most < width:
+            which = "the first layer" if layer == 1 else f"layer {layer}"
+            least = f"max_width={width}" if isinstance(given, int) else f"{width} for it"
+            raise DataError(
+                f"max_width={given}: {which} of start_from has {width} factors, and keeps them; "
+                f"give {least} or more, or train anew, without start_from"
+            )
+
+
+def _list(max_width: int | tuple[int, ...]) -> tuple[int, ...]:
+    return (max_width,) if isinstance(max_width, int) else max_width
+
+
+def _check_member(argument: str, network: Network, widths: tuple[int, ...], family: Family) -> None:
+    """A network to go on from must be the one that the family has for its widths."""
+    if family.network(widths).to_json(None) != network.to_json(None):
+        raise DataError(
+            f"{argument}: its network is not the one that family= gives for the widths {widths}; "
+            "give the family that it was trained with"
+        )
+
+
+def networks_of(resume: Any) -> list[TrainedNetwork | GrownNetwork]:
+    """The networks that a training had when it was stopped."""
+    if not isinstance(resume, Progress):
+        raise DataError(
+            f"resume={resume!r}: give the pgbn.Progress that a callback saw; for a folder with a "
+            "checkpoint, use pgbn.resume(path)"
+        )
+    return list(resume.networks)
+
+
+def check_resumed(resume: Progress, data: Mapping[str, Cells], settings: Settings) -> None:
+    """A training that goes on must be of the same data, and not be deeper already."""
+    before = {name: cells.shape for name, cells in resume.chain.program.cells.items()}
+    shapes = {name: cells.shape for name, cells in data.items()}
+    if before != shapes or resume.depth > settings.depth:
+        raise DataError(
+            f"resume: a training of layer {resume.depth} on data of the shape "
+            f"{', '.join(map(str, before.values()))} does not fit depth={settings.depth} and X of "
+            f"{', '.join(map(str, shapes.values()))}; give the arguments that it had"
+        )
+    for name, cells in resume.chain.program.cells.items():
+        same_labels("X", data[name].labels, cells.labels, "the training in resume=")
+    if settings.family is not None:
+        network, dims = resume.chain.network, settings.family.layers(resume.depth)
+        widths = tuple(network.sizes.get(dim, 1) for dim in dims)
+        _check_member("resume", network, widths, settings.family)

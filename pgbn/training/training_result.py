@@ -1,0 +1,113 @@
+"""LayerwiseTraining: the networks of a training, from one layer to the deepest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.errors import DataError
+
+# ---- verbs --------------------------------------------------------------------------------------
+#
+# What training asks of rooms above: the report, a summary in Jupyter, perplexity.
+
+
+def completion_of(model: Any, X: Any, sweeps: int = 50) -> float:
+    """The perplexity of one half of the tokens of each document, given the other half."""
+    from pgbn.evaluation import completion_perplexity
+
+    return completion_perplexity(model, X, burn_in=sweeps, samples=sweeps).perplexity()
+
+
+class Reportable:
+    """Adds `report` and the HTML that Jupyter shows."""
+
+    def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
+        """Write the HTML report; with documents ``X`` it has a map of them. The options are
+        those of `pgbn.report.report_data`, among them ``vocabulary``, ``titles``, ``texts``,
+        ``dates``, ``classes``, ``held_out`` and ``relevance``; of a network of a family of its own,
+        those of `pgbn.report.run_data_from_grown`."""
+        from pgbn.plot import plot
+        from pgbn.report import write_report
+        from pgbn.training.grown import GrownNetwork
+        from pgbn.training.trained import unwrapped
+
+        network = unwrapped(self)
+        if isinstance(network, GrownNetwork):
+            options.setdefault("picture", str(plot(network.network())))
+        return write_report(self, path, X, **options)
+
+    def to_arviz(self) -> Any:
+        """The draws that training kept (``keep_draws``), as ArviZ takes them, with the names of the
+        terms as coords (needs the extra ``pgbn[arviz]``)."""
+        from pgbn.evaluation.inference_data import kept_data
+
+        return kept_data(self)
+
+    def _repr_html_(self) -> str | None:
+        from pgbn.report import summary_html
+        from pgbn.training.trained import TrainedNetwork, unwrapped
+
+        # Of other networks a notebook shows what `repr` says.
+        return summary_html(self) if isinstance(unwrapped(self), TrainedNetwork) else None
+
+
+# ---- training result ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LayerwiseTraining(Reportable):
+    """The networks of depth 1, 2, …, each a `TrainedNetwork` or, of a family other than the belief
+    network, a `GrownNetwork`; and why training stopped.
+
+    ``training[2]`` is the network of two layers; ``for network in training`` goes through all.
+    """
+
+    networks: tuple[Any, ...]
+    stopped: str
+
+    @property
+    def deepest(self) -> Any:
+        """The network of most layers, the last that was trained; only it can be trained further,
+        unless ``keep_states`` was asked for."""
+        return self.networks[-1]
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """(K_1, …, K_T) of the deepest network."""
+        return tuple(self.deepest.widths)
+
+    @property
+    def traces(self) -> Mapping[str, NDArray[np.float64]]:
+        """Those of the deepest network, from the beginning of its top layer on: arrays "sweep",
+        "log_likelihood" and "width", the units of that layer with counts."""
+        return dict(self.deepest.traces)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.networks)
+
+    def __len__(self) -> int:
+        return len(self.networks)
+
+    def __getitem__(self, depth: int) -> Any:
+        """The network of so many layers."""
+        for network in self.networks:
+            if network.depth == depth:
+                return network
+        known = [network.depth for network in self.networks]
+        raise DataError(f"there is no network of depth {depth!r}; trained depths: {known}")
+
+    def with_vocabulary(self, names: Sequence[str] | None) -> LayerwiseTraining:
+        """The same with names of the terms; None: it stays as it is."""
+        if names is None:
+            return self
+        named = (replace(network, vocabulary=names) for network in self.networks)
+        return replace(self, networks=tuple(named))
+
+    def __repr__(self) -> str:
+        return f"LayerwiseTraining(widths={self.widths}, stopped={self.stopped!r})"

@@ -1,0 +1,62 @@
+"""Arguments of public functions are checked by the types in their signatures."""
+
+from typing import Annotated, Any
+
+import pytest
+
+from pgbn.checks import validated
+from pgbn.errors import DataError
+
+
+def check_even(value: Any, name: str) -> int:
+    if value % 2:
+        raise DataError(f"{name}={value!r}: give an even number")
+    return int(value)
+
+
+Even = Annotated[int, check_even]
+
+
+@validated
+def add(first: Even, second: Even = 2, *, third: Even | None = None, other: str = "x") -> Any:
+    """Adds."""
+    return first, second, third, other
+
+
+def test_checks_return_the_value_to_use():
+    assert add(4.0) == (4, 2, None, "x")
+    assert isinstance(add(4.0)[0], int)
+
+
+def test_none_passes_where_the_type_allows_it():
+    assert add(4, third=None)[2] is None
+    assert add(4, third=6.0)[2] == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((1,), {}, "first=1: give an even number"),
+        ((2, 3), {}, "second=3"),
+        ((2,), {"third": 5}, "third=5"),
+    ],
+)
+def test_errors_name_the_argument(arguments, options, message):
+    with pytest.raises(DataError, match=message):
+        add(*arguments, **options)
+
+
+def test_a_default_is_checked_too():
+    @validated
+    def wrong(value: Even = 3) -> int:
+        return value
+
+    with pytest.raises(DataError, match="value=3"):
+        wrong()
+
+
+def test_calls_fail_as_those_of_the_function_and_its_signature_stays():
+    with pytest.raises(TypeError, match="missing a required argument: 'first'"):
+        add()
+    assert add.__doc__ == "Adds."
+    assert add.__name__ == "add"
