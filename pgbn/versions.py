@@ -58,8 +58,10 @@ def _version_of(package: str) -> str:
 
 def _processor() -> str:
     """The machine, and the processor as the compiler of the kernels names it."""
-    from llvmlite import binding
-
+    try:
+        from llvmlite import binding
+    except ImportError:
+        return f"{platform.machine()}, without numba"
     features = binding.get_host_cpu_features()
     known = " ".join(name for name in _INSTRUCTIONS if features.get(name))
     return f"{binding.get_host_cpu_name()}, {platform.machine()} ({known or 'no vectors known'})"

@@ -127,6 +127,7 @@ class NetworkMethods:
         parallel: int = 1,
         save: str | Path | None = None,
         minutes: float | None = 5.0,
+        engine: str = "fast",
     ) -> Draws:
         """Run chains and keep draws of the nodes in ``keep`` (if left out, all latent nodes that
         are not given). Of data with missing cells, the imputed counts can be kept too; of
@@ -144,7 +145,21 @@ class NetworkMethods:
         that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
         if there are none. With ``save`` it is always raised, and says how to go on. SIGTERM and
         SIGHUP do the same.
+
+        ``engine="reference"`` draws from the same law in plain numpy (`pgbn.reference`), for small
+        data and where numba is not installed. It shows no progress, and its random numbers are
+        others. ``save``, ``executor``, ``threads``, ``parallel``, ``callback`` and ``layer1`` are
+        rejected with it.
         """
+        if engine != "fast":
+            from pgbn.reference_run import check_engine, sample_reference
+
+            check_engine(engine, save=save, executor=executor, threads=threads,
+                         parallel=None if parallel == 1 else parallel, callback=callback,
+                         layer1=None if layer1 == "auto" else layer1)  # fmt: skip
+            return sample_reference(
+                self._network, data, burn_in, draws, thin, chains, seed, keep, given, coords
+            )
         from pgbn.engine.run.sampling import sample
 
         return sample(

@@ -27,10 +27,8 @@ from functools import cache, update_wrapper, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numba
-from numba.extending import typeof_impl
-
 from pgbn.errors import PgbnError, notify
+from pgbn.samplers.from_numba import IS_INSTALLED, numba, typeof_impl, without_compiler
 
 _SAMPLERS = Path(__file__).parent
 _IMPORT = re.compile(r"^ *(?:from|import) +pgbn\.samplers([\w.]*)(?: +import +([\w, ]*))?", re.M)
@@ -42,6 +40,8 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     A division by 0 is that of numpy unless ``error_model`` says otherwise. All kernels have the
     same, or numba would compile its own functions (`np.empty`, `min`) for each kind of them.
     """
+    if not IS_INSTALLED:
+        return without_compiler
     return lambda function: Kernel(function, {"error_model": "numpy", **options})
 
 

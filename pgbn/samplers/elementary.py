@@ -12,11 +12,9 @@ error is below four units in the last place, mostly below one.
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.from_numba import intrinsic, ir, types
 
 LN_2 = 0.6931471805599453
 _LN_2_HIGH = 0.6931471803691238  # the first 32 bits of ln 2: times an exponent it is exact

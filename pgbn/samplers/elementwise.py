@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.contract import contract
 from pgbn.samplers.elementary import exp, expm1, log, log1p
+from pgbn.samplers.from_numba import IS_INSTALLED
 
 
 @njit(cache=True, nogil=True)
@@ -77,7 +78,7 @@ def _is_formula(x: Any) -> bool:
 
 
 def _each(kernel: Callable[..., None], function: np.ufunc, x: Any) -> Any:
-    if _is_formula(x):
+    if _is_formula(x) or not IS_INSTALLED:
         return function(x)
     numbers = np.asarray(x, np.float64, order="C")
     out = np.empty(numbers.shape)

@@ -9,12 +9,10 @@ or pointers into them; indices are unsigned and unchecked.
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, models, register_model
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import LN_2, bits_of, fused, number_of
+from pgbn.samplers.from_numba import intrinsic, ir, models, register_model, types
 from pgbn.samplers.random import uniform
 
 LANES = 16

@@ -119,6 +119,8 @@ def _normal_rows(key, start, stop, matrix, vector, out):
 
 def joint_normal(stream: Stream, matrix: Array, vector: Array) -> Array:
     """x ~ N(A⁻¹b, A⁻¹) of (R, B, D): ``matrix`` A (R, B, D, D), ``vector`` b (R, B, D)."""
+    if stream.variates is not None:
+        return np.asarray(stream.variates.joint_normal(stream, matrix, vector))
     out = np.empty(vector.shape)
     _run(_normal_rows, stream, out, _own(matrix), _own(vector), out)
     return out
@@ -146,6 +148,8 @@ def binary_field(
 ) -> Array:
     """Bits x with p(x) ∝ exp(bᵀx − ½xᵀAx + Σ ψ_i x_i), ψ the prior ``log_odds``: each given the
     others, one after another, from the old ``value`` (R, B, D)."""
+    if stream.variates is not None:
+        return np.asarray(stream.variates.binary_field(stream, matrix, vector, log_odds, value))
     out = _own(value).copy()
     _run(_binary_rows, stream, out, _own(matrix), _own(vector), _own(log_odds), out)
     return out

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL, Executor, Threads
+from pgbn.samplers.from_numba import overload, types
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -208,12 +207,15 @@ class Stream:
     A key must serve one draw only: two draws with one key are not independent, so a rule that
     draws twice takes a `child` for the second. ``simplex`` is the axis, or the axes, along
     which the node's value sums to one, where it does. ``executor`` may be a number of threads.
+    ``variates``, if given, draw in place of the kernels: ``variates.gamma(stream, shape, rate)``
+    stands for `pgbn.samplers.vectorised.gamma`, and so on (see `pgbn.samplers.plain`).
     """
 
     key: int
     shape: tuple[int, ...]
     executor: Executor = SERIAL
     simplex: Any = 3
+    variates: Any = None
 
     def __post_init__(self) -> None:
         if isinstance(self.executor, Integral):
@@ -224,4 +226,4 @@ class Stream:
         out = without if isinstance(without, tuple) else (without,)
         shape = tuple(1 if axis in out else size for axis, size in enumerate(self.shape))
         key = stream_key(self.key, word_of(name))
-        return Stream(key, shape, self.executor, self.simplex)
+        return Stream(key, shape, self.executor, self.simplex, self.variates)

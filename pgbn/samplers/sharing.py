@@ -31,7 +31,8 @@ def share_out(
     for number, value in enumerate(values[:-1]):
         with np.errstate(invalid="ignore", divide="ignore"):
             fraction = np.nan_to_num(value / tail[number])
-        own = Stream(stream_key(stream.key, 0, number), stream.shape, stream.executor)
+        key = stream_key(stream.key, 0, number)
+        own = Stream(key, stream.shape, stream.executor, variates=stream.variates)
         share = vectorised.binomial(own, left, np.minimum(fraction, 1.0))
         shares.append(share)
         left = left - share

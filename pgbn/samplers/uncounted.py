@@ -7,10 +7,8 @@ leave out. An uncounted bundle is passed by its address, and its arrays have no 
 kernels are compiled by plain numba (`pgbn.samplers.compiled`) it is the bundle itself.
 """
 
-from numba import types
-from numba.extending import intrinsic
-
 from pgbn.samplers.compiled import way
+from pgbn.samplers.from_numba import intrinsic, types
 
 
 @intrinsic

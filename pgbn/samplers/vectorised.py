@@ -3,12 +3,14 @@
 Every function takes a `Stream` and operands that broadcast to its shape as in numpy, and returns
 a new C-contiguous array of that shape. The draws depend on the key and the operands, never on the
 number of threads. Operands that are C-contiguous float64 (counts: int64) arrays of 4 dimensions
-are used as they are; others are converted.
+are used as they are; others are converted. A stream may bring variates of its own, which then draw
+in place of the kernels of this module.
 """
 
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,20 +41,38 @@ from pgbn.samplers.variates.log_normal import log_rate_rows
 from pgbn.samplers.variates.multinomial import categorical_lines, multinomial_lines
 from pgbn.samplers.variates.poisson import hidden_count_rows
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 _SAFE_SUM = 0.1  # P(all gammas < 1e-300) = 1e-300^(sum of the shapes) is below 1e-30 from here on
 
 
+def _or_by_own(draw: F) -> F:
+    """A stream that brings its own variates draws by them (`Stream.variates`)."""
+    name = draw.__name__.lstrip("_")
+
+    @wraps(draw)
+    def choose(stream: Stream, *arguments: Any, **named: Any) -> Any:
+        if stream.variates is None:
+            return draw(stream, *arguments, **named)
+        return getattr(stream.variates, name)(stream, *arguments, **named)
+
+    return cast(F, choose)
+
+
+@_or_by_own
 def _uniform(stream: Stream) -> NDArray[np.float64]:
     """x ~ U(0, 1), never 0 and never 1."""
     return run(uniform_rows, stream, blank(stream))
 
 
+@_or_by_own
 def _normal(stream: Stream, mean: ArrayLike = 0.0, sd: ArrayLike = 1.0) -> NDArray[np.float64]:
     """x ~ N(mean, sd²)."""
     mu, sigma = operand(mean, REAL, stream.shape), operand(sd, REAL, stream.shape)
     return run(normal_rows, stream, blank(stream)) * sigma + mu
 
 
+@_or_by_own
 def _exponential(stream: Stream, rate: ArrayLike = 1.0) -> NDArray[np.float64]:
     """x ~ Exp(rate), with mean 1 / rate."""
     each = operand(rate, REAL, stream.shape)
@@ -63,6 +83,7 @@ def _exponential(stream: Stream, rate: ArrayLike = 1.0) -> NDArray[np.float64]:
 uniform, normal, exponential = _uniform, _normal, _exponential
 
 
+@_or_by_own
 def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
     """x ~ Gam(shape, RATE), from 2.2e-308 to 1e300; exactly 0 where the shape is 0."""
     size = stream.shape
@@ -70,24 +91,28 @@ def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float
     return run(gamma_rows, stream, blank(stream), a, c)
 
 
+@_or_by_own
 def gig(stream: Stream, order: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """x ~ GIG(order, a, b), with density proportional to x^(order-1) exp(-(a x + b / x) / 2)."""
     parts = [operand(each, REAL, stream.shape) for each in (order, a, b)]
     return run(gig_rows, stream, blank(stream), *parts)
 
 
+@_or_by_own
 def polya_gamma(stream: Stream, tilt: ArrayLike) -> NDArray[np.float64]:
     """x ~ PG(1, tilt), Pólya-gamma: of mean tanh(tilt / 2) / (2 tilt)."""
     each = operand(tilt, REAL, stream.shape)
     return run(polya_gamma_rows, stream, blank(stream), each)
 
 
+@_or_by_own
 def log_gamma(stream: Stream, shape: ArrayLike) -> NDArray[np.float64]:
     """ln x, x ~ Gam(shape, 1); -inf where the shape is 0."""
     size = stream.shape
     return run(log_gamma_rows, stream, blank(stream), operand(shape, REAL, size))
 
 
+@_or_by_own
 def log_normal(
     stream: Stream,
     mean: ArrayLike,
@@ -102,6 +127,7 @@ def log_normal(
     return np.asarray(exp_of(np.clip(logs, -690.0, 345.0)))
 
 
+@_or_by_own
 def beta_odds(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """(1 - p) / p with p ~ Beta(a, b), clipped into [1e-300, 1e300]."""
     size = stream.shape
@@ -109,6 +135,7 @@ def beta_odds(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]
     return run(beta_odds_rows, stream, blank(stream), u, v)
 
 
+@_or_by_own
 def beta(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """p ~ Beta(a, b), in [1e-300, 1]; use `beta_odds` where 1 - p matters."""
     odds = beta_odds(stream, a, b)
@@ -116,6 +143,7 @@ def beta(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     return np.reciprocal(odds, out=odds)
 
 
+@_or_by_own
 def neg_log_beta(stream: Stream, a: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
     """-ln s, s ~ Beta(a, n), for counts n; 0 where n is 0."""
     size = stream.shape
@@ -123,30 +151,35 @@ def neg_log_beta(stream: Stream, a: ArrayLike, n: ArrayLike) -> NDArray[np.float
     return run(neg_log_beta_rows, stream, blank(stream), u, v)
 
 
+@_or_by_own
 def bernoulli(stream: Stream, p: ArrayLike) -> NDArray[np.float64]:
     """1.0 with probability p, else 0.0."""
     size = stream.shape
     return run(bernoulli_rows, stream, blank(stream), operand(p, REAL, size))
 
 
+@_or_by_own
 def poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
     """n ~ Poisson(rate)."""
     size = stream.shape
     return run(poisson_rows, stream, blank(stream, COUNT), operand(rate, REAL, size))
 
 
+@_or_by_own
 def truncated_poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
     """n ~ Poisson(rate) given n >= 1."""
     size = stream.shape
     return run(truncated_poisson_rows, stream, blank(stream, COUNT), operand(rate, REAL, size))
 
 
+@_or_by_own
 def bessel(stream: Stream, log_alpha: ArrayLike) -> NDArray[np.int64]:
     """n >= 1 with P(n) proportional to (alpha / 2)^(2n) / (n! (n - 1)!), given ln alpha."""
     size = stream.shape
     return run(bessel_rows, stream, blank(stream, COUNT), operand(log_alpha, REAL, size))
 
 
+@_or_by_own
 def hidden_count(
     stream: Stream, w: ArrayLike, offset: ArrayLike, count: ArrayLike = -1
 ) -> NDArray[np.int64]:
@@ -157,6 +190,7 @@ def hidden_count(
     return run(hidden_count_rows, stream, blank(stream, COUNT), *parts, each)
 
 
+@_or_by_own
 def binomial(stream: Stream, n: ArrayLike, p: ArrayLike) -> NDArray[np.int64]:
     """k ~ Binomial(n, p)."""
     size = stream.shape
@@ -164,6 +198,7 @@ def binomial(stream: Stream, n: ArrayLike, p: ArrayLike) -> NDArray[np.int64]:
     return run(binomial_rows, stream, blank(stream, COUNT), u, v)
 
 
+@_or_by_own
 def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
     """l ~ CRT(m, r): tables of m customers at concentration r; 1 where m > 0 = r."""
     size = stream.shape
@@ -171,6 +206,7 @@ def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
     return run(crt_rows, stream, blank(stream, COUNT), u, v)
 
 
+@_or_by_own
 def dirichlet(stream: Stream, concentration: ArrayLike, axis: Any) -> NDArray[np.float64]:
     """x ~ Dir(concentration) along ``axis`` (from 1 on), or over the cells of several axes: gammas,
     divided by their sum.
@@ -197,6 +233,7 @@ def dirichlet(stream: Stream, concentration: ArrayLike, axis: Any) -> NDArray[np
     return out
 
 
+@_or_by_own
 def multinomial(
     stream: Stream, n: ArrayLike, probability: ArrayLike, axis: int
 ) -> NDArray[np.int64]:
@@ -245,6 +282,7 @@ def _around(stream: Stream, axis: int, *operands: Any) -> tuple[Stream, list[NDA
     return Stream(stream.key, seen(whole), stream.executor, 2), arrays, 2
 
 
+@_or_by_own
 def categorical(stream: Stream, log_weight: ArrayLike, axis: int) -> NDArray[np.int64]:
     """Zeros with a single 1 along ``axis`` (from 1 on), at k with P(k) proportional to
     exp(log_weight[k]); the weights may be as small or as large as they like."""

@@ -83,7 +83,8 @@ ROOMS = {
 FOUNDATION = ("errors", "checks", "versions", "diagnostics")
 
 # The other files at the top: the entrances, and public names of modules that stand in a room.
-TOP = ("__init__", "__main__", "checkpoint", "corpus", "docstrings")
+TOP = ("__init__", "__main__", "checkpoint", "corpus", "docstrings", "reference",
+       "reference_arrays", "reference_run")  # fmt: skip
 
 # In each room at most this file offers verbs of the rooms above it, by lazy imports.
 VERBS = "verbs"

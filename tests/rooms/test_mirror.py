@@ -16,6 +16,7 @@ TESTS = PACKAGE.parent / "tests"
 TOGETHER = {
     "samplers/row_kernels.py": "samplers/test_vectorised.py",
     "samplers/rows.py": "samplers/test_vectorised.py",
+    "samplers/from_numba.py": "test_reference.py",
     "samplers/stream.py": "samplers/test_vectorised.py",
     "samplers/sparse.py": "samplers/first_layer/test_blocked.py",
     "samplers/first_layer/row_topics.py": "samplers/first_layer/test_partial.py",

@@ -14,14 +14,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, cfunc, errors, types  # type: ignore[attr-defined]
-from numba.extending import intrinsic, is_jitted
 
 from pgbn.errors import DataError
 from pgbn.samplers.compiled import Kernel, njit
 from pgbn.samplers.documents.units import expected_weights, likeliest
 from pgbn.samplers.elementary import LN_2, log
+from pgbn.samplers.from_numba import carray, cfunc, errors, intrinsic, ir, is_jitted, types
 from pgbn.samplers.lanes import pick, pointer, weigh
 from pgbn.samplers.random import uniform
 from pgbn.samplers.variates.gig import draw_bessel

@@ -10,10 +10,9 @@ terms, and are then compiled without them.
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.from_numba import overload, types
 from pgbn.samplers.random import uniform
 
 

@@ -12,11 +12,9 @@ references at every call, which doubles it as well (see `pointer`).
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.from_numba import intrinsic, ir, types
 from pgbn.samplers.lanes import filled, pointer
 
 _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))

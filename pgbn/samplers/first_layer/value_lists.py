@@ -11,9 +11,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from scipy.special import gammaincc
 
 from pgbn.samplers.compiled import njit
@@ -21,6 +18,7 @@ from pgbn.samplers.elementary import number_of
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.first_layer.topic_lists import padded
+from pgbn.samplers.from_numba import intrinsic, ir, types
 from pgbn.samplers.lanes import (
     LANES,
     add_product,

@@ -8,11 +8,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, fused, log, log1p
+from pgbn.samplers.from_numba import overload, types
 from pgbn.samplers.lanes import (
     LANES,
     exp2,

@@ -15,10 +15,8 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
-from llvmlite import binding
 from pydantic import NonNegativeInt
 
 from pgbn.checks import is_finite_number
@@ -28,6 +26,7 @@ from pgbn.engine.run.chain_files import chain_content, chain_data, chain_state, 
 from pgbn.errors import StorageError
 from pgbn.network.layers import layers_above
 from pgbn.samplers.executor import Executor
+from pgbn.samplers.from_numba import binding, numba
 from pgbn.storage.archive import Files, Group, check_form, register_unloadable
 from pgbn.storage.arrays import InParts
 from pgbn.storage.folders import Kept, check_content
