@@ -1,11 +1,13 @@
 # make demo   set up a virtual environment and fit a deep topic model to the docstrings of
 #             the installed numpy and scipy
 # make test   set it up and run the tests
+# make test-fast  the tests to run while you work: rules, schedules, a sample of networks (2 minutes)
 # make check  format, lint and types
 # make install-check  build wheel and source archive, run the wheel with the oldest and the newest
 #             versions of what it needs, outside this folder
 # make docs   run the code of the documentation and build its pages in docs/_build/html
-# make long   the statistical tests at full power (about an hour)
+# make long   the statistical tests at full power (hours)
+# make evidence  the same tests, with their results in tests/evidence/results.json
 
 VENV := .venv
 ifeq ($(OS),Windows_NT)
@@ -22,13 +24,20 @@ STAMP := $(VENV)/.installed
 # compiles all of pgbn anew, about a second each.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check install-check docs long clean
+# Rules, schedules, texts, one joint-distribution test of every network, the reference sampler.
+FAST := tests/nodes/rules tests/network/test_schedule.py tests/snapshots tests/evidence \
+	tests/testing/test_random_networks.py $(wildcard tests/test_reference.py)
+
+.PHONY: demo test test-fast check install-check docs long evidence clean
 
 demo: $(STAMP)
 	$(BIN)/pgbn demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+test-fast: $(STAMP)
+	$(BIN)/python -m pytest -q -n 2 $(FAST)
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -45,6 +54,9 @@ docs: $(STAMP)
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -q -m long
+
+evidence: $(STAMP)
+	$(BIN)/python -m tests.evidence
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -64,7 +64,7 @@ def new_document(samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
     expected = np.array(weight) @ np.array(shares) / np.sum(weight)
     model = pgbn.TrainedNetwork(phi=(phi,), r=r, c=np.ones(1))
     found = [
-        pgbn.infer(model, x, burn_in=20, samples=samples, seed=s).proportions[1][0]
+        pgbn.infer(model, x, burn_in=20, samples=samples, seed=s).proportions["theta1"][0]
         for s in range(32)
     ]
     return expected, np.array(found)

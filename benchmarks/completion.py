@@ -23,7 +23,7 @@ import scipy.sparse as sp
 import pgbn
 from benchmarks.networks import machine
 from examples.paper.corpora import load_newsgroups
-from pgbn.evaluation import HeldOutPerplexity, completion_perplexity, split_tokens
+from pgbn.evaluation import HeldOut, completion_perplexity, split_tokens
 
 THIN = 5
 
@@ -31,7 +31,7 @@ THIN = 5
 def joint(train, both, held_out, topics, burn_in, samples):
     """The perplexity of a run over the training documents and the seen tokens together."""
     empty = sp.csr_array((train.shape[0], train.shape[1]), dtype=held_out.dtype)
-    score = HeldOutPerplexity(sp.vstack([empty, held_out]).tocsr())
+    score = HeldOut(sp.vstack([empty, held_out]).tocsr())
     chain = pgbn.zoo.pfa(topics).chain({"x": both}, seed=1).sweep(burn_in)
     for _ in range(samples):
         score.add_chain(chain.sweep(THIN))

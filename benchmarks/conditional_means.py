@@ -27,7 +27,7 @@ def main():
     seen, held_out = split_tokens(load(arguments.data, arguments.vocabulary), 0.3, seed=0)
     network = pgbn.zoo.pfa(arguments.topics)
     chain = network.chain({"x": seen}, seed=1).sweep(arguments.burn_in)
-    values, means = (HeldOut(network, "x", held_out) for _ in range(2))
+    values, means = (HeldOut(held_out, network["x"]) for _ in range(2))
     print(f"{machine()}\n{'samples':>10s}{'values':>10s}{'means':>10s}", flush=True)
     for number in range(1, arguments.samples + 1):
         chain.sweep(THIN)

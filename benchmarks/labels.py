@@ -38,7 +38,7 @@ class Line:
     def note(self, sweep, seconds, chain):
         self.cpu += seconds
         if sweep % self.every == 0:
-            meter = HeldOut(self.net, "x", self.held_out)
+            meter = HeldOut(self.held_out, self.net["x"])
             meter.add_chain(chain)
             self.points.append((self.cpu, meter.perplexity()))
 

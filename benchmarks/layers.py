@@ -39,7 +39,7 @@ from examples.paper.corpora import load_newsgroups, load_nips
 from pgbn.checks import WIDTHS
 from pgbn.corpus import count_terms
 from pgbn.docstrings import docstrings
-from pgbn.evaluation import HeldOutPerplexity, leading_words, split_tokens
+from pgbn.evaluation import HeldOut, leading_words, split_tokens
 from pgbn.evaluation.coherence import word_coherence
 from pgbn.evaluation.layer_quality import effective_width, twins_and_diversity, without_twins
 
@@ -121,7 +121,7 @@ def describe(leading, probable, X, effective):
 
 def ours(corpus, X, seen, held, max_width, settings, save=None):
     """A training by layers with some budgets."""
-    score, depth = HeldOutPerplexity(held, 1), settings["depth"]
+    score, depth = HeldOut(held, threads=1), settings["depth"]
 
     def collect(event):
         if event.depth == depth and event.phase == "collect" and event.sweep % THIN == 0:
@@ -174,7 +174,7 @@ def read_again(line, X, folder):
 
 def peer(corpus, name, X, seen, held, topics, sweeps):
     """One layer of another program."""
-    score, clock = HeldOutPerplexity(held, 1), time.process_time()
+    score, clock = HeldOut(held, threads=1), time.process_time()
     samples = one_layer.run(name, seen, topics, sweeps)
     seconds = time.process_time() - clock
     for phi, theta in samples:

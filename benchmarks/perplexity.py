@@ -15,7 +15,7 @@ import numpy as np
 import pgbn
 from benchmarks.networks import machine, plot, save
 from benchmarks.sweep import load
-from pgbn.evaluation import HeldOutPerplexity, split_tokens
+from pgbn.evaluation import HeldOut, split_tokens
 from pgbn.samplers.first_layer.tokens import expand
 
 THIN = 5
@@ -25,7 +25,7 @@ class Ours:
     def __init__(self, seen, held_out, topics, burn_in, samples, threads, depth):
         network = pgbn.zoo.pgbn([topics] * depth)
         self.chain = network.chain({"x": seen}, seed=1, threads=threads)
-        self.score = HeldOutPerplexity(held_out, threads)
+        self.score = HeldOut(held_out, threads=threads)
         self.burn_in, self.samples, self.path = burn_in, samples, []
 
     def turn(self):
@@ -48,7 +48,7 @@ class Tomotopy:
         for j in self.rows:
             words = tokens.word[tokens.row_start[j] : tokens.row_start[j + 1]]
             self.model.add_doc([str(w) for w in words])
-        self.score = HeldOutPerplexity(held_out, 1)
+        self.score = HeldOut(held_out, threads=1)
         self.burn_in, self.samples, self.sweeps = burn_in, samples, 0
         self.model.train(0)
 

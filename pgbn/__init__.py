@@ -30,7 +30,7 @@ _NAMES_OF = {
         "DataError MissingRuleError NetworkError PgbnError PgbnWarning StaleReadError StorageError"
     ),
     "pgbn.estimators": "PFA PGBN NetworkTransformer",
-    "pgbn.evaluation": "HeldOutPerplexity completion_perplexity generate_documents split_tokens",
+    "pgbn.evaluation": "HeldOut completion_perplexity generate_documents split_tokens",
     "pgbn.network.network": "Network",
     "pgbn.nodes": (
         "Bernoulli BernoulliPoisson Beta BetaOdds Categorical Categories Constant Dirichlet "
@@ -52,7 +52,7 @@ _NAMES_OF = {
     "pgbn.training.layerwise": "train_layerwise",
     "pgbn.training.merging": "merge_topics",
     "pgbn.training.minibatch.train": "MinibatchEvent train_minibatch",
-    "pgbn.training.new_rows": "HiddenUnits infer",
+    "pgbn.training.new_rows": "infer",
     "pgbn.training.streamed": "transform_to",
     "pgbn.training.surgery": "grow prune",
     "pgbn.training.trained": "Priors TrainedNetwork",

@@ -29,7 +29,7 @@ from pgbn.errors import StorageError as StorageError
 from pgbn.estimators import PFA as PFA
 from pgbn.estimators import PGBN as PGBN
 from pgbn.estimators import NetworkTransformer as NetworkTransformer
-from pgbn.evaluation import HeldOutPerplexity as HeldOutPerplexity
+from pgbn.evaluation import HeldOut as HeldOut
 from pgbn.evaluation import completion_perplexity as completion_perplexity
 from pgbn.evaluation import generate_documents as generate_documents
 from pgbn.evaluation import split_tokens as split_tokens
@@ -86,7 +86,6 @@ from pgbn.training.layerwise import train_layerwise as train_layerwise
 from pgbn.training.merging import merge_topics as merge_topics
 from pgbn.training.minibatch.train import MinibatchEvent as MinibatchEvent
 from pgbn.training.minibatch.train import train_minibatch as train_minibatch
-from pgbn.training.new_rows import HiddenUnits as HiddenUnits
 from pgbn.training.new_rows import infer as infer
 from pgbn.training.streamed import transform_to as transform_to
 from pgbn.training.surgery import grow as grow
@@ -116,9 +115,8 @@ __all__ = [
     "Evidence",
     "Gamma",
     "GrownNetwork",
-    "HeldOutPerplexity",
+    "HeldOut",
     "HiddenPoisson",
-    "HiddenUnits",
     "Index",
     "Latent",
     "LayerwiseTraining",

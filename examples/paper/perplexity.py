@@ -36,7 +36,7 @@ SCHEDULES = {
 class Samples:
     """A callback of the training: one sample in five of what is collected."""
 
-    def __init__(self, held: pgbn.HeldOutPerplexity) -> None:
+    def __init__(self, held: pgbn.HeldOut) -> None:
         self.held = held
 
     def __call__(self, progress: pgbn.Progress) -> None:
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         X = load_newsgroups(options.data, 2000, options.quick)["train"]
     for seed in options.seeds:
         train, held_out = pgbn.split_tokens(X, 0.3, seed)
-        held = pgbn.HeldOutPerplexity(held_out, options.threads)
+        held = pgbn.HeldOut(held_out, threads=options.threads)
         samples = Samples(held)
         # Saved beside the network, because nothing else of the samples is kept.
         measure = {"perplexity": held.perplexity, "last": held.last, "samples": samples.count}

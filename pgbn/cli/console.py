@@ -164,7 +164,7 @@ def _discard(stream: TextIO | None) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """A training says by itself how to go on after a signal; the exit code tells which."""
-    from pgbn.engine.run.stopping import Interrupted
+    from pgbn.storage.stopping import Interrupted
 
     try:
         yield

@@ -16,7 +16,7 @@ from pgbn.errors import DataError, PgbnError, notify
 
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
-    from pgbn.report import ReportData, RunData, Series
+    from pgbn.report import ReportData, Series
     from pgbn.storage.folders import Saved
 
 
@@ -81,7 +81,7 @@ def report_command(
     """
     from pgbn.cli.models import Model, read_for
     from pgbn.engine.run.draws import Draws
-    from pgbn.report import RunData, write_report
+    from pgbn.report import write_report
     from pgbn.storage.folders import open_saved
     from pgbn.training.grown import GrownNetwork
     from pgbn.training.trained import TrainedNetwork, unwrapped
@@ -91,7 +91,6 @@ def report_command(
         raise typer.BadParameter(f"--output {to}: the name must end in .html; pgbn topics and "
                                  "pgbn info write .csv files")  # fmt: skip
     saved = [open_saved(model) for model in models]
-    data: ReportData | RunData
     topics = all(isinstance(unwrapped(each.object), TrainedNetwork) for each in saved)
     if held_out is None and reading != Reading():
         raise DataError("--format, --column, --label, --encoding and --terms say how --held-out is "
@@ -99,14 +98,14 @@ def report_command(
     if held_out is not None and not topics:
         raise DataError(f"--held-out {held_out}: only for topic models; leave it out")
     if any(isinstance(each.object, Draws) for each in saved):
-        data = _run_of(models, title or "Posterior draws")
+        data = _run_of(models, title)
     elif any(isinstance(unwrapped(each.object), GrownNetwork) for each in saved):
         data = _grown_of(models, saved, title)
     else:
         opened = [Model(path, each) for path, each in zip(models, saved, strict=True)]
         others = None if held_out is None else read_for(opened[0], held_out, reading)[1]
         data = page_data(opened, title=title, held_out=others)
-    chains = data.series[0].values.shape[0] if isinstance(data, RunData) else len(models)
+    chains = data.series[0].values.shape[0] if data.series else len(models)
     page = write_report(data, to)
     facts = {
         "report": str(page),
@@ -125,11 +124,10 @@ def report_command(
     output.result(facts, text)
 
 
-def _run_of(folders: list[Path], title: str) -> RunData:
+def _run_of(folders: list[Path], title: str | None) -> ReportData:
     """What a report shows of the run in a folder."""
     from pgbn.cli.models import open_draws
-    from pgbn.plot import plot
-    from pgbn.report import run_data
+    from pgbn.report import report_data
 
     if len(folders) > 1:
         raise DataError(
@@ -137,13 +135,12 @@ def _run_of(folders: list[Path], title: str) -> RunData:
             "and a report is of one; give one folder"
         )
     draws, network = open_draws(folders[0])
-    return run_data(draws, network, title=title, picture=str(plot(network)))
+    return report_data(draws, network=network, title=title or "")
 
 
-def _grown_of(folders: list[Path], saved: list[Saved], title: str | None) -> RunData:
+def _grown_of(folders: list[Path], saved: list[Saved], title: str | None) -> ReportData:
     """What a report shows of a network that was grown of a family of its own."""
-    from pgbn.plot import plot
-    from pgbn.report import run_data_from_grown
+    from pgbn.report import report_data
     from pgbn.training.trained import unwrapped
 
     if len(folders) > 1:
@@ -154,7 +151,7 @@ def _grown_of(folders: list[Path], saved: list[Saved], title: str | None) -> Run
     grown = unwrapped(saved[0].object)
     settings = {key: str(value) for key, value in saved[0].record.get("arguments", {}).items()}
     name = title or f"{', '.join(grown.model.observed)}: a network of {grown.depth} layers"
-    return run_data_from_grown(grown, title=name, settings=settings, picture=str(plot(grown.model)))
+    return report_data(saved[0].object, title=name, settings=settings)
 
 
 def _judgement(series: Series) -> str:

@@ -161,9 +161,9 @@ def has_twins_to_merge(folder: Path) -> bool:
 
 def untwin(folder: Path, threads: int | None, executor: Executor | None = None) -> None:
     """Merge the twins of a model's upper layers, train on, and save it in its place."""
-    from pgbn.engine.run.stopping import stop_gently
     from pgbn.evaluation.layer_quality import SWEEPS, without_twins
     from pgbn.storage.folders import open_saved, save
+    from pgbn.storage.stopping import stop_gently
     from pgbn.storage.writing import writing
     from pgbn.training.growing import Progress
     from pgbn.training.layerwise import train_layerwise
@@ -302,7 +302,7 @@ def demo_command(
     from pgbn.evaluation import topics
     from pgbn.report import write_report
     from pgbn.storage.docstrings import docstrings
-    from pgbn.training.checkpoints.run import train
+    from pgbn.training.checkpoints import train
 
     if is_archive(to) and _command(to) != DEMO:
         raise StorageError(f"{to}: there is a model that is not of the demo; use another folder")
@@ -398,8 +398,7 @@ def fit_command(
 
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200 --ray 4
     """
-    from pgbn.training.checkpoints.format import KIND
-    from pgbn.training.checkpoints.run import train
+    from pgbn.training.checkpoints import KIND, train
     from pgbn.training.settings import Settings
     from pgbn.zoo.arguments import check_link
 
@@ -458,7 +457,7 @@ def resume_command(
     """
     from pgbn.cli.sampling import show_run
     from pgbn.engine.run.draws import Draws
-    from pgbn.training.checkpoints.run import resume
+    from pgbn.training.checkpoints import resume
 
     with wrong_usage():
         executor = spread_over(ray, threads)
@@ -509,8 +508,9 @@ def warm_command() -> None:
 
 def _command(folder: Path) -> str | None:
     """The command that began a model."""
-    content = read_manifest(folder)["content"]
-    for name in ("context", "record", "command"):  # a model has its record without a context
-        inner = content.get(name, content if name == "context" else None)
-        content = inner if isinstance(inner, dict) else {"": inner}
-    return str(content.get(""))
+    body = read_manifest(folder)
+    within = ("object", "context") if body["kind"] == "checkpoint" else ()
+    found: Any = body["content"]
+    for name in (*within, "record", "command"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return str(found)

@@ -21,8 +21,8 @@ from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.folders import open_saved, read_folder
 
 if TYPE_CHECKING:
+    from pgbn.engine.rows.new_rows import NewRows
     from pgbn.evaluation import Topic
-    from pgbn.training.new_rows import HiddenUnits
 
 
 _MODELS = ("training", "trained", "grown", "estimator", "transformer")
@@ -37,7 +37,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
     """
     from pgbn.engine.run.run_store import KIND as RUN
     from pgbn.engine.run.run_store import run_facts
-    from pgbn.training.checkpoints.format import KIND, checkpoint_facts
+    from pgbn.training.checkpoints import KIND, checkpoint_facts
     from pgbn.training.trained import unwrapped
 
     def read(body: Mapping[str, Any], files: Any) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
         if body["kind"] == KIND:
             found |= {**checkpoint_facts(content), "resume": f"pgbn resume {model}"}
         elif body["kind"] == RUN:
-            found |= {**run_facts(content["object"]), "resume": f"pgbn resume {model}"}
+            found |= {**run_facts(content), "resume": f"pgbn resume {model}"}
         elif body["kind"] == "draws":
             keys = ("shapes", "attributes", "interrupted")
             found |= {key: content["object"][key] for key in keys}
@@ -185,7 +185,7 @@ def transform_command(
                   lambda: print_table(features, names, corpus.labels, "document"))  # fmt: skip
 
 
-def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> HiddenUnits:
+def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> NewRows:
     """`pgbn.infer`; its note of empty documents counts rows from 0, ours says what they are called
     in the results."""
     from pgbn.training.new_rows import infer
@@ -226,7 +226,7 @@ def perplexity_command(
     opened = open_model(model)
     _, X = read_for(opened, data, reading)
     held = completion_perplexity(opened.network, X, fraction=fraction, **vars(sampling))
-    facts = {"perplexity": held.perplexity(), "tokens": int(held.counts.sum()),
+    facts = {"perplexity": held.perplexity(), "tokens": int(held.cells.values.sum()),
              "documents": X.shape[0], "fraction": fraction}  # fmt: skip
     if to is not None:
         return save_result(to, tuple(facts), [tuple(facts.values())], "row")

@@ -118,25 +118,15 @@ class DrawsMethods:
 
         return inference_data(self._draws, predict, log_likelihood, seed)
 
-    def report(
-        self,
-        path: str | Path,
-        *,
-        title: str = "Posterior draws",
-        coords: Mapping[str, Any] | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> Path:
+    def report(self, path: str | Path, **options: Any) -> Path:
         """Write one self-contained HTML page: the graph of the network, tables of all nodes and of
         every node whose vectors sum to one, traces and R-hat of what does not depend on the
-        numbering of units, the derivation, and the settings, with ``settings`` of your own.
-        ``coords`` names the places of dims, beside the names that the draws have."""
-        from pgbn.plot import plot
-        from pgbn.report import run_data, write_report
+        numbering of units, the derivation, and the settings. Draws of a belief network also show
+        its topics and documents. The options are those of `pgbn.report.report_data`, among them
+        ``title``, ``coords``, ``settings``, ``texts`` and ``titles``."""
+        from pgbn.report import write_report
 
-        draws = self._draws
-        picture = "" if draws.network is None else str(plot(draws.network))
-        data = run_data(draws, coords=coords, title=title, settings=settings, picture=picture)
-        return write_report(data, path)
+        return write_report(self._draws, path, **options)
 
     @property
     def _draws(self) -> Draws:

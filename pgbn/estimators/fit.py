@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgbn.checks import is_integral
-from pgbn.engine.run.stopping import Interrupted
 from pgbn.errors import DataError, notify, tell
 from pgbn.estimators.parameters import read_depth, read_link, read_seed
 from pgbn.evaluation import layer_quality, training_advice
+from pgbn.storage.stopping import Interrupted
 from pgbn.training.growing import why_start_is_full
 from pgbn.training.settings import Settings, budgets
 from pgbn.training.trained import TrainedNetwork

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -40,28 +41,6 @@ from pgbn.samplers.executor import Executor
 from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
 from pgbn.training.start_from import only_data_node
-
-# ---- kept draws ---------------------------------------------------------------------------------
-#
-# What `NetworkTransformer` hands over of the draws that it keeps.
-
-
-class KeptDraws:
-    """Estimators with a ``network_`` and the draws ``draws_`` of what all its rows share."""
-
-    network_: Any
-    draws_: Any
-    rows: str
-
-    def to_arviz(self) -> Any:
-        """``draws_`` as ArviZ takes them, with the names of the columns of X as coords (needs the
-        extra ``pgbn[arviz]``)."""
-        check_is_fitted(self)
-        axes, names = self.network_[self.network_.observed[0]].axes, {}
-        if hasattr(self, "feature_names_in_"):
-            names = {dim: list(self.feature_names_in_) for dim in axes if dim != self.rows}
-        return kept_tree(self.network_, self.draws_, names)
-
 
 # ---- values -------------------------------------------------------------------------------------
 #
@@ -129,7 +108,7 @@ def _at(
 # ---- network ------------------------------------------------------------------------------------
 
 
-class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
+class NetworkTransformer(TransformerMixin, BaseEstimator):
     """Any network with one matrix of data, as a transformer: rows in, posterior means out.
 
     Parameters
@@ -179,7 +158,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
         self.max_width = max_width
         self.depth = depth
         self.min_width = min_width
-        self.burn_in = burn_in
+        self.burn_in: Any = burn_in
         self.draws = draws
         self.thin = thin
         self.transform_burn_in = transform_burn_in
@@ -253,7 +232,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
         )  # fmt: skip
         draws = {name: found[name][0] for name in shared}
         means = {name: found.mean(name) for name in (*shared, *beside)}
-        self._keep(network, draws, means)
+        self._keep_draws(network, draws, means)
 
     def _grow(self, network: Network, cells: Cells, seed: int, executor: Executor) -> None:
         family: Any = self.network
@@ -270,7 +249,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
                 raise DataError(f"features={self.features!r}: {told}; give a smaller min_width")
             notify(told)
         beside = {name: grown.state[name] for name in self._beside(grown.network())}
-        self._keep(grown.network(), dict(grown.draws), {**grown.means, **beside})
+        self._keep_draws(grown.network(), dict(grown.draws), {**grown.means, **beside})
 
     def _beside(self, network: Network) -> list[str]:
         """What stands in the slots of the data beside the features, and belongs to rows."""
@@ -278,7 +257,7 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
         own = self._feature_node(network)
         return [name for name in names if self.rows in network[name].axes and name != own]
 
-    def _keep(
+    def _keep_draws(
         self,
         network: Network,
         draws: dict[str, NDArray[np.float64]],
@@ -381,6 +360,22 @@ class NetworkTransformer(KeptDraws, TransformerMixin, BaseEstimator):
         found = self._infer(cells, own)
         values = {each: found[each] if each in own else self.means_[each] for each in nodes}
         return mean_log_likelihood(network, name, cells, self.rows, values)
+
+    def to_arviz(self) -> Any:
+        """``draws_`` as ArviZ takes them, with the names of the columns of X as coords (needs the
+        extra ``pgbn[arviz]``)."""
+        check_is_fitted(self)
+        axes, names = self.network_[self.network_.observed[0]].axes, {}
+        if hasattr(self, "feature_names_in_"):
+            names = {dim: list(self.feature_names_in_) for dim in axes if dim != self.rows}
+        return kept_tree(self.network_, self.draws_, names)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # `inspect` would otherwise show the arguments of ``__new__``, if there is one.
+        own = inspect.signature(cls.__init__)
+        parameters = list(own.parameters.values())[1:]
+        cls.__signature__ = own.replace(parameters=parameters)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,24 +5,24 @@ Needs the extra ``pgbn[sklearn]``.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order
+from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order, is_integral, listed
 from pgbn.engine.run.progress import Silent, choose_meter, live
-from pgbn.engine.run.stopping import stop_gently
 from pgbn.errors import DataError, tell
 from pgbn.estimators.fit import Beginning, begin_fit, report_training, unchanged_on_failure
+from pgbn.estimators.network import NetworkTransformer
 from pgbn.estimators.parameters import (
     blaming,
     check_settings,
@@ -34,19 +34,37 @@ from pgbn.estimators.parameters import (
     renaming,
     validate_documents,
 )
-from pgbn.estimators.results import TopicResults
 from pgbn.evaluation import (
+    GroupShares,
     SyntheticDocuments,
+    Topic,
+    Twins,
+    all_topics_graph,
     completion_perplexity,
+    compose,
+    design_matrix,
+    find_topics,
     generate_documents,
+    group_shares,
     groups_for,
+    keyword_labels,
     project,
+    share_draws,
+    similar_topics,
+    time_bins,
+    to_pyldavis,
+    topic_similarity,
+    topic_stability,
+    topics,
 )
+from pgbn.evaluation.inference_data import kept_data
 from pgbn.evaluation.layer_quality import SWEEPS, without_twins
 from pgbn.evaluation.perplexity import mean_log_density
+from pgbn.evaluation.shares import check_row_order, interval_of, middle_and_ends, plain_list
 from pgbn.network.layers import layers_above
 from pgbn.samplers.executor import Executor
 from pgbn.storage.blocks import Corpus
+from pgbn.storage.stopping import stop_gently
 from pgbn.training.growing import Progress, family_of
 from pgbn.training.layerwise import train_settings, trained_so_far
 from pgbn.training.merging import merge_topics
@@ -59,81 +77,53 @@ from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining, Reportable
 from pgbn.zoo.links import get_link
 
-# ---- features -----------------------------------------------------------------------------------
+# ---- frames -------------------------------------------------------------------------------------
 #
-# The features that an estimator makes of documents: those of one layer, or of all layers.
+# Tables as data frames of pandas, which is imported when one is asked for.
+
+
+def data_frame(table: Any, columns: Any = None, index: Any = None) -> Any:
+    """A data frame of a matrix, of rows, or of columns by name.
+
+    Half characters of texts become question marks: where pyarrow is installed, pandas gives texts
+    to it, and it refuses them.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise DataError("data frames need pandas: pip install pandas") from None
+    if isinstance(table, Mapping):
+        table = {name: list(map(_whole, column)) for name, column in table.items()}
+    elif isinstance(table, list):
+        table = [tuple(map(_whole, row)) for row in table]
+    return pandas.DataFrame(table, columns=columns, index=index)
+
+
+def _whole(cell: Any) -> Any:
+    return cell.encode("utf-8", "replace").decode("utf-8") if isinstance(cell, str) else cell
+
+
+def long_frame(found: GroupShares, name: str) -> Any:
+    """A line for each group and topic."""
+    rows = [
+        (group, int(found.documents[g]), k, found.share[g, k], found.low[g, k], found.high[g, k])
+        for g, group in enumerate(found.groups)
+        for k in range(found.share.shape[1])
+    ]
+    return data_frame(rows, [name, "documents", "topic", "share", "low", "high"])
+
+
+def needed_beside(value: Any, call: str) -> Any:
+    """What is asked for beside the documents, or they themselves, refused if it is left out."""
+    if value is None:
+        raise DataError(f"{call}: give all of these; an estimator does not keep its documents X")
+    return value
+
+
+# ---- features -----------------------------------------------------------------------------------
 
 
 _KERNELS = 5  # that the first documents compile
-
-
-class LayerFeatures:
-    """The methods of an estimator that turn documents into features and back.
-
-    scikit-learn names the columns of what ``transform`` returns, but asks the estimator, which
-    does not know which layer was asked for. It does so only for a ``transform`` that the class
-    itself defines: so this one is inherited, and `_Columns` names the columns.
-    """
-
-    layer: int
-    output: str
-    widths_: tuple[int, ...]
-    training_: Any
-
-    def transform(self, X: Any, layer: int | None = None, output: str | None = None) -> Any:
-        """Posterior means of θ/θ_· for each document: of one layer, or output="concat" of all.
-        Without either the choice is that of the estimator; a ``layer`` given here wins over it.
-
-        A document gets the same features in any batch: its random stream is keyed by its content.
-        """
-        check_is_fitted(self)
-        columns = _Columns(self, *read_choice(self, layer, output))
-        columns.set_output(**getattr(self, "_sklearn_output_config", {}))
-        return columns.transform(X)
-
-    def get_feature_names_out(
-        self, input_features: Any = None, layer: int | None = None, output: str | None = None
-    ) -> NDArray[Any]:
-        """The names of the columns of `transform`: pgbn0, pgbn1, … for the first layer, pgbn2_0,
-        pgbn2_1, … for the second. ``input_features`` is there for scikit-learn and not used."""
-        check_is_fitted(self)
-        return _Columns(self, *read_choice(self, layer, output)).get_feature_names_out()
-
-    def inverse_transform(self, Z: Any, layer: int | None = None) -> NDArray[np.float64]:
-        """The term proportions Ψ^(t) θ^(t)/θ^(t)_· that features of a layer stand for; of features
-        of all layers side by side, those of ``layer``, or of the first, are taken."""
-        check_is_fitted(self)
-        chosen, _ = read_choice(self, layer, None)
-        others = [dim for dim in getattr(Z, "dims", ()) if dim != "doc"]
-        Z = in_order("Z", ("doc", *others) if len(others) == 1 else ("doc", "topic"), Z)
-        with blaming("Z"):
-            features = check_array(Z, dtype=np.float64, input_name="Z")
-        if self.output == "concat" and features.shape[1] == sum(self.widths_):
-            chosen = 1 if layer is None else chosen
-            start = sum(self.widths_[: chosen - 1])
-            features = features[:, start : start + self.widths_[chosen - 1]]
-        width = self.widths_[chosen - 1]
-        if features.shape[1] != width:
-            raise DataError(
-                f"Z: features have {features.shape[1]} columns; layer {chosen} has {width}"
-            )
-        return np.asarray(features @ project(self.training_.deepest, chosen))
-
-    def _chain(self) -> dict[str, Any]:
-        """How the hidden units of documents are sampled."""
-        settings: Any = self
-        return {
-            **read_sweeps(settings),
-            "seed": settings._seed,
-            "threads": read_executor(settings).workers,
-        }
-
-    def _rows(self) -> dict[str, Any]:
-        """The same where rows are all that is sampled: workers of another memory take part."""
-        settings: Any = self
-        chain = self._chain()
-        del chain["threads"]
-        return chain | read_workers(settings)
 
 
 class _Columns(TransformerMixin):
@@ -158,206 +148,6 @@ class _Columns(TransformerMixin):
                 number = "" if layer == 1 else f"{layer}_"
                 names += [f"{prefix}{number}{k}" for k in range(width)]
         return np.array(names, object)
-
-
-# ---- merging ------------------------------------------------------------------------------------
-#
-# Fewer topics, after an estimator was fitted: `merge` and `reduce`.
-
-
-class MergedTopics:
-    """The methods of an estimator that make several topics one."""
-
-    training_: LayerwiseTraining
-
-    def merge(self, X: Any, groups: Iterable[Any], layer: int = 1, sweeps: int = 50) -> Self:
-        """Make the topics of each group one, and train ``sweeps`` sweeps more on ``X``, the
-        documents of `fit`: ``model.merge(X, [(3, 7), (1, 4)], layer=2)``, or, of all twins,
-        ``model.merge(X, model.similar_topics(2), layer=2)``.
-
-        Only the deepest network is merged and kept. It is saved, and goes on with ``warm_start``,
-        as any other; see `pgbn.merge_topics` for what stays as it was. With ``sweeps=0`` the topics
-        are merged and nothing is trained; where there is nothing to merge, all stays as it is.
-        """
-        check_is_fitted(self)
-        sweeps = check_integer("sweeps", sweeps, 0)
-        with unchanged_on_failure(self):
-            X = validate_documents(self, X, reset=False)
-            merged = merge_topics(self.training_, groups, layer)
-            before, after = self.training_.widths, merged.widths
-            if before == after:
-                return self
-            trained = self._sweep(X, merged, sweeps) if sweeps else merged
-            told = f"{self.training_.stopped}; {before[layer - 1]} topics of layer {layer} were "
-            told += f"merged to {after[layer - 1]}"
-            estimator: Any = self
-            kept = LayerwiseTraining((trained,), told)
-            estimator._keep(kept, estimator.link_, estimator._seed, estimator._fixed)
-        return self
-
-    def reduce(self, X: Any, to: int, layer: int = 1, sweeps: int = 50) -> Self:
-        """Merge the topics of a layer that are most alike until ``to`` are left, see `merge`."""
-        check_is_fitted(self)
-        return self.merge(X, groups_for(self.training_, to, layer), layer, sweeps)
-
-    def _sweep(
-        self, X: Any, merged: TrainedNetwork, sweeps: int, before: Beginning | None = None
-    ) -> TrainedNetwork:
-        """Some sweeps more, which keep the widths; ``before`` is how `fit` began, if it is not
-        over yet."""
-        own: Any = self
-        seed, fixed = (own._seed, own._fixed) if before is None else before.kept[1:]
-        settings = Settings.of(
-            max(merged.widths), merged.depth, burn_in=1, collect=sweeps, link=merged.link,
-            seed=seed, layer1=own.layer1, min_width=own.min_width, start=merged,
-            keep_draws=min(own.keep_draws, sweeps),
-        )  # fmt: skip
-        trained: TrainedNetwork = own._train(X, Beginning(settings, fixed, (merged,))).deepest
-        return trained
-
-    def _without_twins(
-        self, training: LayerwiseTraining, X: Any, at: Beginning
-    ) -> LayerwiseTraining:
-        """With ``merge_twins``, and budgets of its own for each layer, a network without twins."""
-        own: Any = self
-        if not own.merge_twins or isinstance(at.settings.max_width, int):
-            return training
-        return without_twins(training, lambda merged: self._sweep(X, merged, SWEEPS, at))
-
-
-# ---- minibatch ----------------------------------------------------------------------------------
-#
-# Estimators that learn from some documents at a time: ``learning="minibatch"``, `partial_fit`.
-
-
-ROWS = "doc"
-
-
-class Minibatches:
-    """Adds the ways to learn that do not need all documents at once."""
-
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from documents that arrive later, beside all that were seen before: a step for
-        every ``batch_size`` of them. It goes on from `fit`; without one, the first documents are
-        sampled by Gibbs, and widths are those of ``max_width``."""
-        own: Any = self
-        with unchanged_on_failure(self):
-            check_settings(own)
-            fitted = hasattr(self, "training_")
-            X = sp.csr_array(validate_documents(own, X, reset=not fitted))
-            if not fitted:
-                self._begin_arriving(begin_fit(own, X, False))
-            elif getattr(self, "_arriving_from", None) is not own.training_:
-                self._arrive_after(own.training_.deepest, X)
-            network = self._arriving.learn(X)
-            seen = f"{self._arriving.seen} documents seen"
-            own._keep(LayerwiseTraining((network,), seen), *self._arriving_kept)
-            self._arriving_from = own.training_
-        return self
-
-    def _arrive_after(self, network: TrainedNetwork, X: Any) -> None:
-        """Go on from the last state of a chain, with steps as short as after so many sweeps."""
-        own: Any = self
-        at = begin_fit(own, X, False)
-        settings = replace(at.settings, eta=network.eta, depth=network.depth)
-        executor = read_executor(own)
-        learner = Learner(family_of(settings).network(network.widths), ROWS, own._seed,
-                          executor=executor)  # fmt: skip
-        names, state = learner.roles.shared, network.state
-        scores = layers_above(learner.network, learner.network.observed[0])[0].scores
-        if not {*names, scores} <= set(state):
-            raise DataError(
-                "partial_fit: the state of this model was not kept (a file of a training on "
-                "minibatches has none); begin with partial_fit, or fit anew"
-            )
-        learner.values = {name: np.array(state[name], order="C") for name in names}
-        learner.steps = network.sweeps
-        self._arriving = Arriving(learner, settings, int(own.batch_size), len(state[scores]))
-        self._arriving_kept = (own.link_, own._seed, own._fixed)
-
-    def _begin_arriving(self, at: Beginning, learner: Learner | None = None, seen: int = 0) -> None:
-        own: Any = self
-        if learner is None:
-            network = family_of(at.settings).network(_widths(at))
-            executor = read_executor(own)
-            learner = Learner(network, ROWS, at.settings.seed, executor=executor)
-        self._arriving = Arriving(learner, at.settings, int(own.batch_size), seen)
-        self._arriving_kept = at.kept
-
-    def _fit_minibatches(self, X: Any) -> None:
-        """Train on minibatches of a corpus, which may be larger than memory, or of a matrix."""
-        own: Any = self
-        if own.warm_start:
-            raise DataError("warm_start=True: for learning='gibbs'; partial_fit learns from more")
-        if isinstance(X, Corpus):
-            own.n_features_in_ = X.shape[1]
-        else:
-            X = validate_documents(own, X, reset=True)
-        at = begin_fit(own, X.block(0) if isinstance(X, Corpus) else X, False)
-        if len(set(at.settings.burn_in)) > 1 or len(set(at.settings.collect)) > 1:
-            raise DataError("burn_in, collect: one number of steps, as all layers learn together")
-        burn_in, collect = at.settings.burn_in[0], at.settings.collect[0]
-        last: list[MinibatchEvent] = []
-        network = train_minibatch(
-            X, _widths(at), eta=at.settings.eta, link=at.settings.link, priors=own.priors,
-            batch_size=own.batch_size, steps=burn_in + collect, collect=collect,
-            keep_draws=own.keep_draws, seed=at.settings.seed, threads=read_executor(own).workers,
-            progress=bool(own.verbose), callback=last.append,
-        )  # fmt: skip
-        training = LayerwiseTraining((network,), f"{burn_in + collect} minibatches")
-        own._keep(training, *at.kept)
-        self._begin_arriving(at, last[-1].learner, X.shape[0])
-        self._arriving_from = own.training_
-
-
-def _widths(at: Beginning) -> tuple[int, ...]:
-    """One width for all layers, or one for each."""
-    width, depth = at.settings.max_width, at.settings.depth
-    found = budgets("max_width", width, depth)
-    return (found,) * depth if isinstance(found, int) else tuple(found)
-
-
-# ---- scores -------------------------------------------------------------------------------------
-#
-# How well a fitted estimator predicts: perplexity by document completion, and `score`.
-
-
-class HeldOutScores:
-    """The scores of estimators that were trained layer by layer."""
-
-    training_: Any
-    link_: str
-    _chain: Any
-    _rows: Any
-
-    def perplexity(
-        self, X: Any, X_held: Any = None, fraction: float = 0.5, *, train: Any = None
-    ) -> float:
-        """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of
-        X given ``fraction`` of its tokens (document completion). With ``train``, the documents
-        that it was fitted on, Φ learns from the seen tokens too: the chain goes on over both, for
-        ``transform_burn_in`` and ``transform_samples`` sweeps. The estimator does not change."""
-        check_is_fitted(self)
-        X = validate_documents(self, X, reset=False)
-        settings = self._chain()
-        if train is not None:
-            settings["train"] = validate_documents(self, train, reset=False, name="train")
-        if X_held is not None:
-            settings["held_out"] = validate_documents(self, X_held, reset=False, name="X_held")
-        named = nullcontext() if X_held is None else renaming("held_out", "X_held")
-        with named:
-            held = completion_perplexity(self.training_.deepest, X, fraction=fraction, **settings)
-        return held.perplexity()
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Counts: −ln perplexity by document completion. Other links: the mean log density of a
-        document given the posterior means of its rates. Larger is better."""
-        check_is_fitted(self)
-        if get_link(self.link_).is_counts:
-            return -float(np.log(self.perplexity(X)))
-        X = validate_documents(self, X, reset=False)
-        model = self.training_.deepest
-        return mean_log_density(model, X, infer(model, X, layers=1, **self._rows()).units[1])
 
 
 # ---- verbose ------------------------------------------------------------------------------------
@@ -387,52 +177,20 @@ class Reporter:
             tell(line)
 
 
-# ---- other names --------------------------------------------------------------------------------
-#
-# What other packages call the number of topics: an error that says what it is called here.
-
-
-class PointsToMaxWidth:
-    """A class whose constructor, given ``n_components`` and the like, names its own argument.
-
-    ``__new__`` sees the arguments before ``__init__``, whose signature is left to scikit-learn.
-    """
-
-    _width_name = "max_width"
-
-    def __new__(cls, *arguments: Any, **named: Any) -> Any:
-        for other in OTHER_NAMES:
-            if other in named:
-                own = cls._width_name
-                many = f"; or {own}=(100, 30, 10), one for each layer" if own == "max_width" else ""
-                raise TypeError(
-                    f"{cls.__name__}() has no argument {other!r}: give the number of topics, at "
-                    f"most, as {own}={named[other]!r}{many}"
-                )
-        return super().__new__(cls)
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        # `inspect` would otherwise show the arguments of `__new__`.
-        own = inspect.signature(cls.__init__)
-        parameters = list(own.parameters.values())[1:]
-        cls.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-
-
 # ---- pgbn ---------------------------------------------------------------------------------------
 
 
-class PGBN(
-    Minibatches,
-    PointsToMaxWidth,
-    LayerFeatures,
-    HeldOutScores,
-    TopicResults,
-    MergedTopics,
-    TransformerMixin,
-    BaseEstimator,
-    Reportable,
-):
+ROWS = "doc"
+
+
+def _widths(at: Beginning) -> tuple[int, ...]:
+    """One width for all layers, or one for each."""
+    width, depth = at.settings.max_width, at.settings.depth
+    found = budgets("max_width", width, depth)
+    return (found,) * depth if isinstance(found, int) else tuple(found)
+
+
+class PGBN(NetworkTransformer):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters
@@ -470,6 +228,21 @@ class PGBN(
     widths_ : (K_1, …, K_T).
     networks_ : the trained networks of 1 … T layers; `TrainedNetwork` has the rest.
     """
+
+    _width_name = "max_width"
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        """Name the own argument where what other packages call the number of topics is given; the
+        signature of ``__init__`` is left to scikit-learn."""
+        for other in OTHER_NAMES:
+            if other in named:
+                own = cls._width_name
+                many = f"; or {own}=(100, 30, 10), one for each layer" if own == "max_width" else ""
+                raise TypeError(
+                    f"{cls.__name__}() has no argument {other!r}: give the number of topics, at "
+                    f"most, as {own}={named[other]!r}{many}"
+                )
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -520,7 +293,7 @@ class PGBN(
         self.batch_size = batch_size
         self.executor = executor
 
-    # ---- fitting ----------------------------------------------------------------------
+    # ---- fitting --------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on documents × terms, sparse or dense.
@@ -582,7 +355,216 @@ class PGBN(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "training_")
 
-    # ---- using ------------------------------------------------------------------------
+    # ---- some documents at a time ---------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from documents that arrive later, beside all that were seen before: a step for
+        every ``batch_size`` of them. It goes on from `fit`; without one, the first documents are
+        sampled by Gibbs, and widths are those of ``max_width``."""
+        with unchanged_on_failure(self):
+            check_settings(self)
+            fitted = hasattr(self, "training_")
+            X = sp.csr_array(validate_documents(self, X, reset=not fitted))
+            if not fitted:
+                self._begin_arriving(begin_fit(self, X, False))
+            elif getattr(self, "_arriving_from", None) is not self.training_:
+                self._arrive_after(self.training_.deepest, X)
+            network = self._arriving.learn(X)
+            seen = f"{self._arriving.seen} documents seen"
+            self._keep(LayerwiseTraining((network,), seen), *self._arriving_kept)
+            self._arriving_from = self.training_
+        return self
+
+    def _arrive_after(self, network: TrainedNetwork, X: Any) -> None:
+        """Go on from the last state of a chain, with steps as short as after so many sweeps."""
+        at = begin_fit(self, X, False)
+        settings = replace(at.settings, eta=network.eta, depth=network.depth)
+        executor = read_executor(self)
+        learner = Learner(family_of(settings).network(network.widths), ROWS, self._seed,
+                          executor=executor)  # fmt: skip
+        names, state = learner.roles.shared, network.state
+        scores = layers_above(learner.network, learner.network.observed[0])[0].scores
+        if not {*names, scores} <= set(state):
+            raise DataError(
+                "partial_fit: the state of this model was not kept (a file of a training on "
+                "minibatches has none); begin with partial_fit, or fit anew"
+            )
+        learner.values = {name: np.array(state[name], order="C") for name in names}
+        learner.steps = network.sweeps
+        self._arriving = Arriving(learner, settings, int(self.batch_size), len(state[scores]))
+        self._arriving_kept = (self.link_, self._seed, self._fixed)
+
+    def _begin_arriving(self, at: Beginning, learner: Learner | None = None, seen: int = 0) -> None:
+        if learner is None:
+            network = family_of(at.settings).network(_widths(at))
+            executor = read_executor(self)
+            learner = Learner(network, ROWS, at.settings.seed, executor=executor)
+        self._arriving = Arriving(learner, at.settings, int(self.batch_size), seen)
+        self._arriving_kept = at.kept
+
+    def _fit_minibatches(self, X: Any) -> None:
+        """Train on minibatches of a corpus, which may be larger than memory, or of a matrix."""
+        if self.warm_start:
+            raise DataError("warm_start=True: for learning='gibbs'; partial_fit learns from more")
+        if isinstance(X, Corpus):
+            self.n_features_in_ = X.shape[1]
+        else:
+            X = validate_documents(self, X, reset=True)
+        at = begin_fit(self, X.block(0) if isinstance(X, Corpus) else X, False)
+        if len(set(at.settings.burn_in)) > 1 or len(set(at.settings.collect)) > 1:
+            raise DataError("burn_in, collect: one number of steps, as all layers learn together")
+        burn_in, collect = at.settings.burn_in[0], at.settings.collect[0]
+        last: list[MinibatchEvent] = []
+        network = train_minibatch(
+            X, _widths(at), eta=at.settings.eta, link=at.settings.link, priors=self.priors,
+            batch_size=self.batch_size, steps=burn_in + collect, collect=collect,
+            keep_draws=self.keep_draws, seed=at.settings.seed, threads=read_executor(self).workers,
+            progress=bool(self.verbose), callback=last.append,
+        )  # fmt: skip
+        training = LayerwiseTraining((network,), f"{burn_in + collect} minibatches")
+        self._keep(training, *at.kept)
+        self._begin_arriving(at, last[-1].learner, X.shape[0])
+        self._arriving_from = self.training_
+
+    # ---- fewer topics ---------------------------------------------------------------
+
+    def merge(self, X: Any, groups: Iterable[Any], layer: int = 1, sweeps: int = 50) -> Self:
+        """Make the topics of each group one, and train ``sweeps`` sweeps more on ``X``, the
+        documents of `fit`: ``model.merge(X, [(3, 7), (1, 4)], layer=2)``, or, of all twins,
+        ``model.merge(X, model.similar_topics(2), layer=2)``.
+
+        Only the deepest network is merged and kept. It is saved, and goes on with ``warm_start``,
+        as any other; see `pgbn.merge_topics` for what stays as it was. With ``sweeps=0`` the topics
+        are merged and nothing is trained; where there is nothing to merge, all stays as it is.
+        """
+        check_is_fitted(self)
+        sweeps = check_integer("sweeps", sweeps, 0)
+        with unchanged_on_failure(self):
+            X = validate_documents(self, X, reset=False)
+            merged = merge_topics(self.training_, groups, layer)
+            before, after = self.training_.widths, merged.widths
+            if before == after:
+                return self
+            trained = self._sweep(X, merged, sweeps) if sweeps else merged
+            told = f"{self.training_.stopped}; {before[layer - 1]} topics of layer {layer} were "
+            told += f"merged to {after[layer - 1]}"
+            kept = LayerwiseTraining((trained,), told)
+            self._keep(kept, self.link_, self._seed, self._fixed)
+        return self
+
+    def reduce(self, X: Any, to: int, layer: int = 1, sweeps: int = 50) -> Self:
+        """Merge the topics of a layer that are most alike until ``to`` are left, see `merge`."""
+        check_is_fitted(self)
+        return self.merge(X, groups_for(self.training_, to, layer), layer, sweeps)
+
+    def _sweep(
+        self, X: Any, merged: TrainedNetwork, sweeps: int, before: Beginning | None = None
+    ) -> TrainedNetwork:
+        """Some sweeps more, which keep the widths; ``before`` is how `fit` began, if it is not
+        over yet."""
+        seed, fixed = (self._seed, self._fixed) if before is None else before.kept[1:]
+        settings = Settings.of(
+            max(merged.widths), merged.depth, burn_in=1, collect=sweeps, link=merged.link,
+            seed=seed, layer1=self.layer1, min_width=self.min_width, start=merged,
+            keep_draws=min(self.keep_draws, sweeps),
+        )  # fmt: skip
+        trained: TrainedNetwork = self._train(X, Beginning(settings, fixed, (merged,))).deepest
+        return trained
+
+    def _without_twins(
+        self, training: LayerwiseTraining, X: Any, at: Beginning
+    ) -> LayerwiseTraining:
+        """With ``merge_twins``, and budgets of its own for each layer, a network without twins."""
+        if not self.merge_twins or isinstance(at.settings.max_width, int):
+            return training
+        return without_twins(training, lambda merged: self._sweep(X, merged, SWEEPS, at))
+
+    # ---- features -------------------------------------------------------------------
+
+    def transform(self, X: Any, layer: int | None = None, output: str | None = None) -> Any:
+        """Posterior means of θ/θ_· for each document: of one layer, or output="concat" of all.
+        Without either the choice is that of the estimator; a ``layer`` given here wins over it.
+
+        A document gets the same features in any batch: its random stream is keyed by its content.
+        """
+        check_is_fitted(self)
+        columns = _Columns(self, *read_choice(self, layer, output))
+        columns.set_output(**getattr(self, "_sklearn_output_config", {}))
+        return columns.transform(X)
+
+    def get_feature_names_out(
+        self, input_features: Any = None, layer: int | None = None, output: str | None = None
+    ) -> NDArray[Any]:
+        """The names of the columns of `transform`: pgbn0, pgbn1, … for the first layer, pgbn2_0,
+        pgbn2_1, … for the second. ``input_features`` is there for scikit-learn and not used."""
+        check_is_fitted(self)
+        return _Columns(self, *read_choice(self, layer, output)).get_feature_names_out()
+
+    def inverse_transform(self, Z: Any, layer: int | None = None) -> NDArray[np.float64]:
+        """The term proportions Ψ^(t) θ^(t)/θ^(t)_· that features of a layer stand for; of features
+        of all layers side by side, those of ``layer``, or of the first, are taken."""
+        check_is_fitted(self)
+        chosen, _ = read_choice(self, layer, None)
+        others = [dim for dim in getattr(Z, "dims", ()) if dim != "doc"]
+        Z = in_order("Z", ("doc", *others) if len(others) == 1 else ("doc", "topic"), Z)
+        with blaming("Z"):
+            features = check_array(Z, dtype=np.float64, input_name="Z")
+        if self.output == "concat" and features.shape[1] == sum(self.widths_):
+            chosen = 1 if layer is None else chosen
+            start = sum(self.widths_[: chosen - 1])
+            features = features[:, start : start + self.widths_[chosen - 1]]
+        width = self.widths_[chosen - 1]
+        if features.shape[1] != width:
+            raise DataError(
+                f"Z: features have {features.shape[1]} columns; layer {chosen} has {width}"
+            )
+        return np.asarray(features @ project(self.training_.deepest, chosen))
+
+    def _chain(self) -> dict[str, Any]:
+        """How the hidden units of documents are sampled."""
+        return {
+            **read_sweeps(self),
+            "seed": self._seed,
+            "threads": read_executor(self).workers,
+        }
+
+    def _rows(self) -> dict[str, Any]:
+        """The same where rows are all that is sampled: workers of another memory take part."""
+        chain = self._chain()
+        del chain["threads"]
+        return chain | read_workers(self)
+
+    # ---- scores ---------------------------------------------------------------------
+
+    def perplexity(
+        self, X: Any, X_held: Any = None, fraction: float = 0.5, *, train: Any = None
+    ) -> float:
+        """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of
+        X given ``fraction`` of its tokens (document completion). With ``train``, the documents
+        that it was fitted on, Φ learns from the seen tokens too: the chain goes on over both, for
+        ``transform_burn_in`` and ``transform_samples`` sweeps. The estimator does not change."""
+        check_is_fitted(self)
+        X = validate_documents(self, X, reset=False)
+        settings = self._chain()
+        if train is not None:
+            settings["train"] = validate_documents(self, train, reset=False, name="train")
+        if X_held is not None:
+            settings["held_out"] = validate_documents(self, X_held, reset=False, name="X_held")
+        named = nullcontext() if X_held is None else renaming("held_out", "X_held")
+        with named:
+            held = completion_perplexity(self.training_.deepest, X, fraction=fraction, **settings)
+        return held.perplexity()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Counts: −ln perplexity by document completion. Other links: the mean log density of a
+        document given the posterior means of its rates. Larger is better."""
+        check_is_fitted(self)
+        if get_link(self.link_).is_counts:
+            return -float(np.log(self.perplexity(X)))
+        X = validate_documents(self, X, reset=False)
+        model = self.training_.deepest
+        found = infer(model, X, layers=1, **self._rows())
+        return mean_log_density(model, X, found[found.layers[1]])
 
     def sample_documents(
         self,
@@ -601,12 +583,280 @@ class PGBN(
         seed = self._seed if random_state is None else read_seed(random_state)
         return generate_documents(self.training_.deepest, n, length=length, c=c, seed=seed)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags
+    # ---- topics ---------------------------------------------------------------------
+
+    def topics(
+        self,
+        layer: int = 1,
+        top: int = 10,
+        vocabulary: Sequence[str] | None = None,
+        relevance: float | None = None,
+    ) -> list[Topic]:
+        """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
+        terms, else what the model was saved with, else the column names of a data frame.
+        ``relevance``: 1 ranks terms by probability, see `pgbn.evaluation.topics`."""
+        check_is_fitted(self)
+        return topics(self.training_.deepest, layer, top, vocabulary, relevance)
+
+    def topics_frame(
+        self,
+        layer: int | None = None,
+        top: int = 10,
+        vocabulary: Sequence[str] | None = None,
+        *,
+        X: Any = None,
+        draws: int = 20,
+        interval: float = 0.9,
+        relevance: float | None = None,
+    ) -> Any:
+        """The topics of a layer, or of all, the top layer first, as a data frame: layer, topic,
+        label, weight and words, by ``relevance`` as in `topics`. With documents ``X`` also the mean
+        share of each topic in them, with an interval: share, low and high."""
+        check_is_fitted(self)
+        layers = range(len(self.widths_), 0, -1) if layer is None else [layer]
+        rows: list[tuple[Any, ...]] = []
+        for t in layers:
+            found = self.topics(t, top, vocabulary, relevance)
+            more: dict[int, tuple[Any, ...]] = {}
+            if X is not None:
+                means = self._share_draws(X, t, draws, interval).mean(axis=1)
+                more = dict(enumerate(zip(*middle_and_ends(means, interval), strict=True)))
+            rows += [
+                (t, each.index, each.label, each.weight, *more.get(each.index, ()),
+                 " ".join(each.terms))
+                for each in found
+            ]  # fmt: skip
+        between = [] if X is None else ["share", "low", "high"]
+        return data_frame(rows, ["layer", "topic", "label", "weight", *between, "words"])
+
+    def similar_topics(
+        self, layer: int = 1, shared: int = 6, top: int = 10, relevance: float | None = None
+    ) -> list[Twins]:
+        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more, these by
+        ``relevance`` as in `topics`."""
+        check_is_fitted(self)
+        return similar_topics(self.training_.deepest, layer, shared, top, relevance)
+
+    def find_topics(
+        self,
+        words: str | Sequence[str],
+        layer: int = 1,
+        n: int = 5,
+        vocabulary: Sequence[str] | None = None,
+    ) -> list[tuple[Topic, float]]:
+        """The topics that have most of the occurrences of some words, with their shares of them."""
+        check_is_fitted(self)
+        return find_topics(self.training_.deepest, words, layer, n, vocabulary)
+
+    def similarity(self, layer: int = 1) -> NDArray[np.float64]:
+        """(K, K): the affinity Σ_v √(ψ_kv ψ_lv) of each two topics of a layer."""
+        check_is_fitted(self)
+        return topic_similarity(self.training_.deepest, layer)
+
+    def stability(self, X: Any, seeds: int = 2, layer: int = 1) -> NDArray[np.float64]:
+        """Fit ``seeds`` more estimators to ``X`` with other random states; (seeds, K): how alike
+        each topic is with its partner in each of them, see `pgbn.evaluation.topic_stability`."""
+        check_is_fitted(self)
+        others = [clone(self).set_params(random_state=self._seed % 10**6 + 1 + n, warm_start=False)
+                  for n in range(check_integer("seeds", seeds, 1))]  # fmt: skip
+        return topic_stability([self, *(other.fit(X) for other in others)], layer)
+
+    def set_labels(self, labels: Mapping[tuple[int, int], str]) -> Self:
+        """Name topics, ``{(1, 0): "weather"}``; an empty name takes a label away. They are saved,
+        and stand in all lists and in the report."""
+        check_is_fitted(self)
+        *below, deepest = self.training_.networks
+        labelled = replace(self.training_, networks=(*below, deepest.with_labels(labels)))
+        self.training_, self.networks_ = labelled, labelled.networks
+        return self
+
+    def label_by_keywords(
+        self,
+        keywords: Mapping[str, str | Sequence[str]],
+        layer: int = 1,
+        vocabulary: Sequence[str] | None = None,
+    ) -> Self:
+        """Name the topic that has most of some words: ``{"weather": ["rain", "sun"]}``."""
+        check_is_fitted(self)
+        return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer, vocabulary))
+
+    def to_networkx(
+        self, threshold: float = 0.05, top: int = 5, relevance: float | None = None
+    ) -> Any:
+        """All topics as a directed graph, see `pgbn.evaluation.all_topics_graph`."""
+        check_is_fitted(self)
+        return all_topics_graph(self.training_.deepest, threshold, top, relevance)
+
+    def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
+        """Write the HTML report, see `LayerwiseTraining.report`."""
+        training: Any = self
+        return Reportable.report(training, path, X, **options)
+
+    def to_arviz(self) -> Any:
+        """The draws that ``keep_draws`` asked for, as ArviZ takes them (needs ``pgbn[arviz]``)."""
+        return kept_data(self)
+
+    def to_pyldavis(self, X: Any, layer: int = 1) -> dict[str, Any]:
+        """The arguments of ``pyLDAvis.prepare(**…)``."""
+        X = self._documents(X)
+        return to_pyldavis(self.training_.deepest, X, layer, **self._chain())
+
+    # ---- documents ------------------------------------------------------------------
+
+    def document_topics_frame(
+        self,
+        X: Any,
+        layer: int = 1,
+        names: Sequence[Any] | None = None,
+        *,
+        interval: float | None = None,
+        draws: int = 20,
+    ) -> Any:
+        """Documents × topics: the posterior mean shares, as a data frame with the ``names`` of the
+        documents (or those of X, if it is a data frame of pandas) as its index. With an
+        ``interval``, such as 0.9, a line for each document and topic: document, topic, share, low
+        and high, all of the same posterior draws."""
+        index = getattr(X, "index", None)
+        index = None if callable(index) else index  # of a list, its method
+        if names is not None:
+            if getattr(names, "ndim", 1) != 1:
+                raise DataError(f"names={names!r:.60}: give one name for each document")
+            index = listed("names", names, "give one name for each document")
+        shares, *ends = self._shares(X, layer, interval, draws)
+        if index is not None and len(index) != len(shares):
+            raise DataError(f"names: {len(index)} of them for {len(shares)} documents")
+        if not ends:
+            columns = self.get_feature_names_out(layer=layer)
+            return data_frame(shares, columns=columns, index=index)
+        called = list(range(len(shares)) if index is None else index)
+        rows = [
+            (name, k, shares[j, k], *(end[j, k] for end in ends))
+            for j, name in enumerate(called)
+            for k in range(shares.shape[1])
+        ]
+        return data_frame(rows, ["document", "topic", "share", "low", "high"])
+
+    def top_documents(
+        self,
+        X: Any,
+        topic: int | Topic | None = None,
+        n: int = 5,
+        layer: int = 1,
+        texts: Sequence[str] | None = None,
+        *,
+        interval: float | None = None,
+        draws: int = 20,
+    ) -> Any:
+        """The ``n`` documents in which a topic has its largest shares, as a data frame: the number
+        of the document, the share, low and high if an ``interval`` such as 0.9 is asked for, and
+        its text where ``texts`` are given. ``topic`` is a number of ``layer``, or a `Topic`, which
+        has a layer of its self."""
+        topic = needed_beside(None if is_integral(X) else topic, "top_documents(X, topic)")
+        check_integer("n", n, 1)
+        if isinstance(topic, Topic):
+            if layer not in (1, topic.layer):
+                raise DataError(
+                    f"topic={topic.layer}/{topic.index}, but layer={layer!r}; leave layer out"
+                )
+            layer, topic = topic.layer, topic.index
+        shares, *ends = self._shares(X, layer, interval, draws)
+        if not is_integral(topic) or not 0 <= topic < shares.shape[1]:
+            raise DataError(
+                f"topic={topic!r:.60}: layer {layer} has topics 0 to {shares.shape[1] - 1}"
+            )
+        check_row_order(X, texts=texts)
+        every = None if texts is None else plain_list(texts, "texts")
+        if every is not None and len(every) != len(shares):
+            raise DataError(f"texts: {len(every)} of them for {len(shares)} documents")
+        order = np.argsort(-shares[:, topic], kind="stable")[:n]
+        table: dict[str, Any] = {"document": order, "share": shares[order, topic]}
+        table |= dict(zip(("low", "high"), (end[order, topic] for end in ends), strict=False))
+        if every is not None:
+            table["text"] = [every[j] for j in order]
+        return data_frame(table)
+
+    def _shares(
+        self, X: Any, layer: int, interval: float | None, draws: int
+    ) -> tuple[NDArray[np.float64], ...]:
+        """The mean share of each topic in each document and, with an interval, its two ends."""
+        if interval is None:
+            return (np.asarray(self.transform(X, layer=layer)),)
+        return middle_and_ends(self._share_draws(X, layer, draws, interval), interval)
+
+    # ---- groups of documents --------------------------------------------------------
+
+    def topics_per_class(
+        self,
+        X: Any,
+        y: Sequence[Any] | None = None,
+        layer: int = 1,
+        draws: int = 20,
+        interval: float = 0.9,
+    ) -> Any:
+        """The mean share of each topic in the documents of each class of ``y``, with an interval:
+        a data frame of class, documents, topic, share, low and high."""
+        y = needed_beside(y, "topics_per_class(X, y)")
+        check_row_order(X, y=y)
+        found = group_shares(self._share_draws(X, layer, draws, interval), y, interval)
+        return long_frame(found, "class")
+
+    def topics_over_time(
+        self,
+        X: Any,
+        dates: Sequence[Any] | None = None,
+        layer: int = 1,
+        bins: int | None = None,
+        draws: int = 20,
+        interval: float = 0.9,
+    ) -> Any:
+        """The same for periods of ``dates`` (years, datetimes, or texts such as "2019-03-01"), each
+        called by its beginning: those of the report or, with ``bins``, at most so many equally long
+        ones, see `pgbn.evaluation.time_bins`."""
+        check_row_order(X, dates=dates)
+        periods = time_bins(needed_beside(dates, "topics_over_time(X, dates)"), bins)
+        return long_frame(
+            group_shares(self._share_draws(X, layer, draws, interval), periods, interval), "time"
+        )
+
+    def effects(
+        self,
+        formula: str,
+        frame: Any,
+        X: Any = None,
+        layer: int = 1,
+        draws: int = 20,
+        interval: float = 0.9,
+    ) -> Any:
+        """How the shares of topics depend on columns of ``frame``, ``"~ treatment + year"``, by
+        the method of composition: a data frame of term, topic, effect, sd, low and high. See
+        `pgbn.evaluation.design_matrix` for the columns."""
+        X = needed_beside(X, "effects(formula, frame, X)")
+        check_row_order(X, frame=frame)
+        design, terms = design_matrix(formula, frame)
+        shares = self._share_draws(X, layer, draws, interval)
+        if len(design) != shares.shape[1]:
+            raise DataError(f"frame has {len(design)} rows, but X has {shares.shape[1]} documents")
+        found = compose(shares, design, terms, interval, self._seed)
+        rows = [
+            (term, k, found.mean[i, k], found.sd[i, k], found.low[i, k], found.high[i, k])
+            for i, term in enumerate(found.terms)
+            for k in range(found.mean.shape[1])
+        ]
+        return data_frame(rows, ["term", "topic", "effect", "sd", "low", "high"])
+
+    def _documents(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_documents(self, X, reset=False)
+
+    def _share_draws(self, X: Any, layer: int, draws: int, interval: float) -> NDArray[np.float64]:
+        interval_of(interval)  # refused before anything is drawn
+        return share_draws(self.training_.deepest, self._documents(X), layer, draws,
+                           seed=self._seed, threads=read_executor(self).workers)  # fmt: skip
+
+
+# scikit-learn has wrapped `transform`, to name its columns by what the estimator says, which does
+# not know which layer was asked for: `_Columns` names them.
+PGBN.transform = PGBN.transform.__wrapped__  # type: ignore[attr-defined,method-assign]
 
 
 class PFA(PGBN):

@@ -25,7 +25,7 @@ from pgbn.evaluation.layer_quality import (
     training_advice,
 )
 from pgbn.evaluation.periods import time_bins
-from pgbn.evaluation.perplexity import HeldOutPerplexity, completion_perplexity, split_tokens
+from pgbn.evaluation.perplexity import completion_perplexity, split_tokens
 from pgbn.evaluation.projection import (
     Topic,
     groups_for,
@@ -42,7 +42,6 @@ __all__ = [
     "Effects",
     "GroupShares",
     "HeldOut",
-    "HeldOutPerplexity",
     "LayerQuality",
     "SyntheticDocuments",
     "Topic",

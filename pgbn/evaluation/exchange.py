@@ -16,6 +16,7 @@ from pgbn.evaluation.projection import project, topics
 from pgbn.storage.blocks import Corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import trained_network
+from pgbn.zoo import layers
 from pgbn.zoo.links import REALS
 
 
@@ -118,9 +119,9 @@ def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any)
     for t in range(1, model.depth + 1):
         topics_of = np.zeros((len(genes), model.widths[t - 1]))
         topics_of[own] = project(model, t).T[[column[genes[v]] for v in own]]
-        data.obsm[f"X_pgbn{t}"] = found.proportions[t]
+        data.obsm[f"X_pgbn{t}"] = found.proportions[layers.theta(t)]
         data.varm[f"pgbn{t}"] = topics_of
-    data.obs["pgbn_size"] = found.units[1].sum(axis=1)
+    data.obs["pgbn_size"] = found[layers.theta(1)].sum(axis=1)
     return data
 
 

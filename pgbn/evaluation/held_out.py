@@ -40,14 +40,19 @@ from pgbn.engine.rows.new_rows import NewRows
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.replay import Replay
-from pgbn.errors import DataError, did_you_mean, notify
+from pgbn.errors import DataError, notify
 from pgbn.evaluation.row_likelihood import row_log_likelihood
+from pgbn.network.layers import Layer, layers_above
 from pgbn.network.network import Network
-from pgbn.nodes.base import Observed
+from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.rules.registry import find_link
+from pgbn.samplers.executor import executor_of
+from pgbn.samplers.thinning import product_rates
+from pgbn.zoo import layers
+from pgbn.zoo.links import COUNTS
 
 # ---- gamma mixture ------------------------------------------------------------------------------
 #
@@ -135,54 +140,56 @@ _TYPES = (Poisson, Multinomial, BernoulliPoisson)
 
 
 class HeldOut:
-    """An accumulator over samples: `add_chain` while a chain runs, or `add_draws`; then
+    """An accumulator over samples: `add_chain` while a chain runs, `add_draws`, or `add`; then
     `perplexity`.
 
-    ``held_out`` are the held-out tokens, an array as the data of the node, or for ``by="cells"`` a
-    masked array in which all cells but the held-out ones are masked, or for ``by="rows"`` the data
-    of new rows, along the first dim of the node: ``{"x": new, "author": numbers}`` where rows read
-    others by number.
+    ``held_out`` are the held-out tokens, an array as the data of ``node``, such as ``net["x"]``;
+    the counts of a belief network if left out. For ``by="cells"`` it is a masked array in which all
+    cells but the held-out ones are masked, for ``by="rows"`` the data of new rows, along the first
+    dim of the node: ``{"x": new, "author": numbers}`` where rows read others by number. Samples
+    from before and after a prune belong to different models: call `reset` in between.
     """
 
-    def __init__(self, network: Network, name: str, held_out: Any, by: str = "tokens") -> None:
-        if not isinstance(network, Network):
-            raise DataError(f"HeldOut: network={network!r:.60} is no pgbn.Network")
-        if not isinstance(name, str) or name not in network.observed:
-            raise DataError(
-                f"HeldOut: {name!r} is not an observed node.{did_you_mean(name, network.observed)}"
-            )
-        node = network.nodes[name]
-        assert isinstance(node, Observed)
-        if not isinstance(node, _TYPES) or not isinstance(by, str) or by not in _WAYS:
-            kinds = ", ".join(kind.__name__ for kind in _TYPES)
-            raise DataError(
-                f"HeldOut: {name!r} is a {type(node).__name__}, by={by!r:.60}: nodes of the types "
-                f"{kinds} are scored by='tokens', 'cells' or 'rows'"
-            )
-        if by == "tokens" and isinstance(node, BernoulliPoisson):
-            raise DataError(f"HeldOut: {name!r} is binary and has no tokens; give by='cells'")
-        if by == "cells" and isinstance(node, Multinomial):
-            raise DataError(f"HeldOut: {name!r} has a known total; give by='tokens'")
-        self.network, self.name, self.by, self.node = network, name, by, node
+    def __init__(
+        self,
+        held_out: Any,
+        node: Node | None = None,
+        by: str = "tokens",
+        threads: int | None = None,
+    ) -> None:
+        node = COUNTS.data_node(layers.DATA) if node is None else node
+        self.node, self.by, self.executor = _check_node(node, by), by, executor_of(threads)
+        self.name = node.name
         self._beside: dict[str, Any] = {}  # what else is known of new rows
         if by == "rows" and isinstance(held_out, Mapping):
-            if name not in held_out:
-                raise DataError(f"HeldOut: no {name!r} among the data {list(held_out)}")
-            self._beside = {each: data for each, data in held_out.items() if each != name}
-            held_out = held_out[name]
+            if self.name not in held_out:
+                raise DataError(f"HeldOut: no {self.name!r} among the data {list(held_out)}")
+            self._beside = {each: data for each, data in held_out.items() if each != self.name}
+            held_out = held_out[self.name]
         link = find_link(node)
         self.slot = link.slot if link is not None else node.slots()[0]
         self.cells = self._masked(held_out) if by == "cells" else self._read(held_out)
         if not (self.cells.rows if by == "rows" else self.cells.values.size):
-            raise DataError("HeldOut: nothing is held out; give at least one token, cell or row")
+            raise DataError(
+                "held_out has no counts: nothing is held out; give at least one token, cell or "
+                "row, of terms that the model knows"
+            )
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all samples."""
         self.samples = 0
-        self._rates = np.zeros(self.cells.values.size)
-        self._totals = np.zeros(self.cells.rows)
-        scores = self.cells.shape[0] if by == "rows" else self.cells.values.size
+        self._sizes: dict[str, int] = {}
+        cells = self.cells
+        self._rates, self._totals = np.zeros(cells.values.size), np.zeros(cells.rows)
+        self._last = self._rates, self._totals
+        scores = cells.shape[0] if self.by == "rows" else cells.values.size
         self._logs = np.full(scores, -np.inf)
 
     def _read(self, held_out: Any) -> Cells:
-        return read_array(self.node, held_out, imputed=False)
+        node: Any = self.node
+        named: Observed = node.model_copy(update={"name": "held_out"})  # as errors call it
+        return read_array(named, held_out, imputed=False)
 
     def _masked(self, held_out: Any) -> Cells:
         if not isinstance(held_out, np.ma.MaskedArray):
@@ -203,15 +210,62 @@ class HeldOut:
 
     # ---- samples ----------------------------------------------------------------------
 
+    def add(self, phi: Any, theta: Any) -> None:
+        """One sample of a first layer, by tokens: ``phi`` (K, V), whose rows sum to one, and
+        ``theta`` (rows, K)."""
+        phi, theta = _matrix("phi", phi), _matrix("theta", theta)
+        shape = self.cells.shape
+        if self.by != "tokens" or len(shape) != 2:
+            raise DataError("HeldOut: add(phi, theta) is for by='tokens' of a matrix")
+        if phi.shape[1] != shape[1] or theta.shape != (shape[0], phi.shape[0]):
+            raise DataError(
+                f"phi {phi.shape} and theta {theta.shape} do not fit held-out data {shape}; "
+                "give (topics, terms) and (documents, topics)"
+            )
+        totals = theta.sum(axis=1)
+        _check_sample(phi, theta, totals)
+        self._check_sizes({"topics": phi.shape[0]})
+        cells = self.cells.indptr, self.cells.indices
+        self._add_rates(product_rates(cells, theta, phi.T, self.executor), totals)
+
+    def _check_sizes(self, sizes: Mapping[str, int]) -> None:
+        """Reject a sample of a network of other widths."""
+        if not self.samples:
+            self._sizes = dict(sizes)
+        if self._sizes != sizes:
+            raise DataError(
+                f"HeldOut: a sample of {sizes} after {self.samples} of {self._sizes}: they belong "
+                "to different models (a prune in between?); call reset() first"
+            )
+
+    def _add_rates(self, rates: NDArray[np.float64], totals: NDArray[np.float64]) -> None:
+        self._last = rates, totals
+        self._rates = self._rates + rates
+        self._totals = self._totals + totals
+        self.samples += 1
+
     def add_chain(self, chain: Chain, means: bool = False) -> None:
         """The current sample of a chain; ``means``: given its counts, not its sampled values."""
         if self.by == "rows":
             raise DataError("HeldOut: by='rows' takes draws; give add_draws(net.sample(...))")
-        if chain.network.nodes.keys() != self.network.nodes.keys():
-            raise DataError("HeldOut: the chain is one of another network")
+        if not isinstance(chain, Chain):
+            raise DataError(f"chain is {type(chain).__name__}; give a Chain, or add(phi, theta)")
+        other = chain.network.nodes.get(self.name)
+        if type(other) is not type(self.node) or other.axes != self.node.axes:
+            raise DataError(
+                f"HeldOut: the chain is one of another network: it has no {self.name!r} that is a "
+                f"{type(self.node).__name__} with the dims {self.node.axes}"
+            )
         program = chain.program
+        self._check_shape(program.cells[self.name].shape)
         same_labels("HeldOut: held_out", self.cells.labels, program.cells[self.name].labels,
                     "the chain's data")  # fmt: skip
+        layer = None if means or self.by == "cells" else _plain_layer(chain.network, self.name)
+        if layer is not None:
+            values = chain.select([layer.loadings, layer.scores])
+            self.add(values[layer.loadings], values[layer.scores])
+            return
+        self._check_sizes(chain.network.sizes)
         if not means:
             chain.refresh(chain.network.graph.predecessors(self.name))
             self._add(program)
@@ -261,16 +315,15 @@ class HeldOut:
 
     def _add(self, program: Program) -> None:
         by_cell = ByCell(program, self.name)
-        if by_cell.shape != self.cells.shape:
-            raise DataError(
-                f"HeldOut: held-out data {self.cells.shape}, but the chain has {by_cell.shape}"
-            )
+        self._check_shape(by_cell.shape)
         if self.by == "cells":
             self._add_logs(by_cell.log_density(self.cells))
             return
-        self._rates += by_cell.slot(self.slot, self.cells)
-        self._totals += self._row_totals(program)
-        self.samples += 1
+        self._add_rates(by_cell.slot(self.slot, self.cells), self._row_totals(program))
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        if shape != self.cells.shape:
+            raise DataError(f"HeldOut: held-out data {self.cells.shape}, but the chain has {shape}")
 
     def _row_totals(self, program: Program) -> NDArray[np.float64]:
         """Σ_v λ_v of every row."""
@@ -312,6 +365,11 @@ class HeldOut:
         logs, weight = self._scores()
         return float(np.exp(-(weight * logs).sum() / weight.sum()))
 
+    def last(self) -> float:
+        """The perplexity of held-out tokens with the last sample alone."""
+        logs, weight = self._scores(*self._last)
+        return float(np.exp(-(weight * logs).sum() / weight.sum()))
+
     def per_row(self) -> NDArray[np.float64]:
         """The perplexity of each row; NaN where nothing is held out."""
         logs, weight = self._scores()
@@ -322,18 +380,73 @@ class HeldOut:
             mean = np.bincount(rows, weight * logs, number) / np.bincount(rows, weight, number)
         return np.asarray(np.exp(-mean))
 
-    def _scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _scores(
+        self, rates: NDArray[np.float64] | None = None, totals: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if not self.samples:
-            raise DataError("HeldOut: no samples yet: call add_chain() or add_draws() first")
+            raise DataError("HeldOut: no samples yet: call add_chain(), add_draws() or add() first")
         if self.by == "rows":
             logs = (self._logs - np.log(self.samples)) / prod(self.cells.shape[1:])
             return logs, np.ones(logs.size)
         if self.by == "cells":
             logs = self._logs - np.log(self.samples)
             return np.maximum(logs, np.log(_FLOOR)), np.ones(logs.size)
-        totals = np.repeat(self._totals, np.diff(self.cells.indptr))
-        share = self._rates / np.maximum(totals, _FLOOR)
+        rates = self._rates if rates is None else rates
+        totals = np.repeat(self._totals if totals is None else totals, np.diff(self.cells.indptr))
+        share = rates / np.maximum(totals, _FLOOR)
         low = int((share < _FLOOR).sum())
         if low:
             notify(f"{low} held-out cells have probability 0; they are counted as {_FLOOR:.0e}")
         return np.log(np.maximum(share, _FLOOR)), self.cells.values.astype(np.float64)
+
+
+def _check_node(node: Any, by: Any) -> Observed:
+    """A node that can be scored this way."""
+    if not isinstance(node, Observed):
+        raise DataError(f"HeldOut: node={node!r:.60} is not an observed node; give net['x']")
+    if not isinstance(node, _TYPES) or not isinstance(by, str) or by not in _WAYS:
+        kinds = ", ".join(kind.__name__ for kind in _TYPES)
+        raise DataError(
+            f"HeldOut: {node.name!r} is a {type(node).__name__}, by={by!r:.60}: nodes of the types "
+            f"{kinds} are scored by='tokens', 'cells' or 'rows'"
+        )
+    if by == "tokens" and isinstance(node, BernoulliPoisson):
+        raise DataError(f"HeldOut: {node.name!r} is binary and has no tokens; give by='cells'")
+    if by == "cells" and isinstance(node, Multinomial):
+        raise DataError(f"HeldOut: {node.name!r} has a known total; give by='tokens'")
+    return node
+
+
+def _plain_layer(network: Network, name: str) -> Layer | None:
+    """The first layer, if it is a product of two matrices, of which a kernel takes the few cells
+    that are held out."""
+    layer, axes = next(iter(layers_above(network, name)), None), network[name].axes
+    if layer is None or len(axes) != 2:
+        return None
+    scores, loadings = network[layer.scores], network[layer.loadings]
+    plain = scores.axes == (axes[0], layer.dim) and loadings.axes == (layer.dim, axes[1])
+    return layer if plain and loadings.simplex == axes[1] else None
+
+
+def _matrix(name: str, value: Any) -> NDArray[np.float64]:
+    """A matrix of floats; one that is such already is not copied."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of unequal length
+        array = np.empty(0, object)
+    masked = isinstance(value, np.ma.MaskedArray)
+    if array.ndim != 2 or not array.size or array.dtype.kind not in "iuf" or masked:
+        raise DataError(
+            f"{name} is {type(value).__name__} of {array.ndim} dims; give a dense matrix of numbers"
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def _check_sample(
+    phi: NDArray[np.float64], theta: NDArray[np.float64], totals: NDArray[np.float64]
+) -> None:
+    """A NaN or an infinite number fails the comparisons too."""
+    if not (np.abs(phi.sum(axis=1) - 1.0) < 1e-4).all() or phi.min() < 0:
+        raise DataError("phi: the rows, one for each topic, must be probabilities that sum to one")
+    if not theta.min() >= 0 or not np.isfinite(totals).all():
+        raise DataError("theta: the units of documents must be finite and at least 0")

@@ -1,10 +1,4 @@
-"""Held-out perplexity.
-
-    f_vj = Σ_s Σ_k φ^s_vk θ^s_kj / Σ_s Σ_k θ^s_kj,      perplexity = exp(−Σ_vj y_vj ln f_vj / y_··)
-
-over posterior samples s, y the held-out counts: a ratio of sums over samples, not a mean of ratios
-(Zhou & Carin 2015, eq. 34). Only the cells with y_vj > 0 are ever computed.
-"""
+"""Document completion: held-out perplexity of new documents, of which a part is seen."""
 
 from __future__ import annotations
 
@@ -20,12 +14,11 @@ from pgbn.checks import check_integer, check_seed, is_finite_number
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.coords import same_labels
 from pgbn.engine.data.nonzero import Cells
-from pgbn.engine.run.chain import Chain
-from pgbn.errors import DataError, PgbnWarning, notify
+from pgbn.errors import DataError, PgbnWarning
+from pgbn.evaluation.held_out import HeldOut
 from pgbn.samplers.documents.sweeps import hash_documents
 from pgbn.samplers.executor import SERIAL, Executor, executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
-from pgbn.samplers.thinning import product_rates
 from pgbn.storage.read_limits import check_bytes
 from pgbn.training.kept_draws import each_draw, sweeps_each
 from pgbn.training.new_rows import infer, read_new_documents
@@ -91,9 +84,6 @@ def joint_samples(
 # ---- perplexity ---------------------------------------------------------------------------------
 
 
-_FLOOR = np.finfo(np.float64).tiny
-
-
 def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, sp.csr_array]:
     """Split the tokens of every document at random: (``fraction`` of them, the rest).
 
@@ -139,130 +129,6 @@ def _scramble(key: NDArray[np.uint64], number: NDArray[np.int64]) -> NDArray[np.
     return np.asarray(mix(mix(word)))
 
 
-class HeldOutPerplexity:
-    """An accumulator over samples: `add` during training, then read `perplexity`.
-
-    Samples from before and after a prune belong to different models: call `reset` in between.
-    """
-
-    def __init__(self, held_out: Any, threads: int | None = None) -> None:
-        cells = read_array(COUNTS.data_node("held_out"), held_out, imputed=False)
-        self.indptr, self.indices, self.counts = cells.indptr, cells.indices, cells.values
-        self.shape, self.executor = (cells.rows, cells.columns), executor_of(threads)
-        self._labels = cells.labels
-        if not self.counts.size:
-            raise DataError(
-                "held_out has no counts; give documents with terms that the model knows, and hold "
-                "out at least one token"
-            )
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all samples."""
-        self.samples, self._topics = 0, 0
-        self._rates = np.zeros(self.counts.size)
-        self._totals = np.zeros(self.shape[0])
-        self._last_rates = np.zeros(self.counts.size)
-        self._last_totals = np.zeros(self.shape[0])
-
-    def add(self, phi: NDArray[np.float64], theta: NDArray[np.float64]) -> None:
-        """One sample: ``phi`` (K, V), rows sum to one, and ``theta`` (documents, K)."""
-        phi, theta = _matrix("phi", phi), _matrix("theta", theta)
-        if phi.shape[1] != self.shape[1] or theta.shape != (self.shape[0], phi.shape[0]):
-            raise DataError(
-                f"phi {phi.shape} and theta {theta.shape} do not fit held-out data {self.shape}; "
-                "give (topics, terms) and (documents, topics)"
-            )
-        if self.samples and phi.shape[0] != self._topics:
-            raise DataError(
-                f"a sample of {phi.shape[0]} topics after {self.samples} of {self._topics}: they "
-                "belong to different models (a prune in between?); call reset() first"
-            )
-        totals = theta.sum(axis=1)
-        _check_sample(phi, theta, totals)
-        self._topics = phi.shape[0]
-        self._last_rates = product_rates((self.indptr, self.indices), theta, phi.T, self.executor)
-        self._last_totals = totals
-        self._rates += self._last_rates
-        self._totals += self._last_totals
-        self.samples += 1
-
-    def add_chain(
-        self, chain: Chain, phi: str = layers.phi(1), theta: str = layers.theta(1)
-    ) -> None:
-        """The current sample of a chain; ``phi`` and ``theta`` are the names of its nodes."""
-        if not isinstance(chain, Chain):
-            raise DataError(
-                f"chain is {type(chain).__name__}; give a Chain, or arrays to add(phi, theta)"
-            )
-        latent = chain.network.latent
-        for argument, name in (("phi", phi), ("theta", theta)):
-            if not isinstance(name, str) or name not in latent:
-                raise DataError(
-                    f"{argument}={name!r:.60}: the chain has no such latent node, but "
-                    f"{', '.join(latent)}; name its topics × terms and documents × topics, such as "
-                    'add_chain(chain, phi="phi", theta="theta")'
-                )
-        for cells in chain.program.cells.values():
-            if cells.shape == self.shape:
-                same_labels("held_out", self._labels, cells.labels, "the chain's data")
-        values = chain.select([phi, theta])
-        self.add(values[phi], values[theta])
-
-    def perplexity(self) -> float:
-        """With all samples."""
-        return self._per_token(self._rates, self._totals)
-
-    def last(self) -> float:
-        """With the last sample alone."""
-        return self._per_token(self._last_rates, self._last_totals)
-
-    def per_document(self) -> NDArray[np.float64]:
-        """The perplexity of each document; NaN where nothing is held out."""
-        logs = self.counts * self._logs(self._rates, self._totals)
-        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
-        tokens = np.bincount(rows, self.counts, self.shape[0])
-        sums = np.bincount(rows, logs, self.shape[0])
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.exp(-sums / tokens))
-
-    def _per_token(self, rates: NDArray[np.float64], totals: NDArray[np.float64]) -> float:
-        return float(np.exp(-(self.counts * self._logs(rates, totals)).sum() / self.counts.sum()))
-
-    def _logs(self, rates: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not self.samples:
-            raise DataError("no samples yet: call add() or add_chain() first")
-        share = rates / np.maximum(np.repeat(totals, np.diff(self.indptr)), _FLOOR)
-        low = int((share < _FLOOR).sum())
-        if low:
-            notify(f"{low} held-out cells have probability 0; they are counted as {_FLOOR:.0e}")
-        return np.asarray(np.log(np.maximum(share, _FLOOR)))
-
-
-def _matrix(name: str, value: Any) -> NDArray[np.float64]:
-    """A matrix of floats; one that is such already is not copied."""
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of unequal length
-        array = np.empty(0, object)
-    masked = isinstance(value, np.ma.MaskedArray)
-    if array.ndim != 2 or not array.size or array.dtype.kind not in "iuf" or masked:
-        raise DataError(
-            f"{name} is {type(value).__name__} of {array.ndim} dims; give a dense matrix of numbers"
-        )
-    return array.astype(np.float64, copy=False)
-
-
-def _check_sample(
-    phi: NDArray[np.float64], theta: NDArray[np.float64], totals: NDArray[np.float64]
-) -> None:
-    """A NaN or an infinite number fails the comparisons too."""
-    if not (np.abs(phi.sum(axis=1) - 1.0) < 1e-4).all() or phi.min() < 0:
-        raise DataError("phi: the rows, one for each topic, must be probabilities that sum to one")
-    if not theta.min() >= 0 or not np.isfinite(totals).all():
-        raise DataError("theta: the units of documents must be finite and at least 0")
-
-
 def completion_perplexity(
     model: TrainedNetwork,
     X: Any,
@@ -274,7 +140,7 @@ def completion_perplexity(
     seed: int = 0,
     threads: int | None = None,
     train: Any | None = None,
-) -> HeldOutPerplexity:
+) -> HeldOut:
     """Document completion: θ from one part of each new document, perplexity of the other part.
 
     Without ``held_out``, ``fraction`` of the tokens of X are seen and the rest is held out. In
@@ -295,11 +161,12 @@ def completion_perplexity(
     seen: Any = read_new_documents(model, X)[0]
     if held_out is None:
         seen, rest = split_tokens(seen, fraction, seed)
-        out = HeldOutPerplexity(rest, threads)
+        out = HeldOut(rest, threads=threads)
     else:
-        out = HeldOutPerplexity(read_new_documents(model, held_out, name="held_out")[0], threads)
-        if out.shape[0] != seen.rows:
-            raise DataError(f"held_out has {out.shape[0]} documents, but X has {seen.rows}")
+        known = read_new_documents(model, held_out, name="held_out")[0]
+        out = HeldOut(known, threads=threads)
+        if known.rows != seen.rows:
+            raise DataError(f"held_out has {known.rows} documents, but X has {seen.rows}")
     burn_in = check_integer("burn_in", burn_in, 0)
     samples = check_integer("samples", samples, 1)
     if before is not None:
@@ -314,7 +181,7 @@ def completion_perplexity(
         for number, network in enumerate(networks):
             found = infer(network, seen, layers=1, burn_in=burn_in_each, samples=samples_each,
                           seed=(seed + number) % 2**64, threads=threads)  # fmt: skip
-            out.add(network.phi[0], found.units[1])
+            out.add(network.phi[0], found[layers.theta(1)])
     return out
 
 

@@ -30,6 +30,7 @@ from pgbn.storage.read_limits import check_bytes
 from pgbn.training.kept_draws import each_draw
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import check_layer, trained_network
+from pgbn.zoo import layers
 
 # ---- entries ------------------------------------------------------------------------------------
 #
@@ -93,7 +94,8 @@ def share_draws(
             found = infer(networks[number % len(networks)], X, layers=layer, burn_in=burn_in,
                           samples=1, seed=(seed + number) % 2**64, threads=threads,
                           units=False)  # fmt: skip
-        mean, sd = found.proportions[layer], found.proportions_sd[layer]
+        name = layers.theta(layer)
+        mean, sd = found.proportions[name], found.proportions_sd[name]
         if not number:
             check_bytes(f"draws={draws}", 8 * mean.size * draws, "ask for fewer draws")
         out.append(_from_moments(mean, sd, np.random.default_rng([seed, number])))

@@ -10,12 +10,11 @@ from pgbn.explain.brief import brief_blocks
 from pgbn.explain.document import Block, Heading, Paragraph, code
 from pgbn.explain.first_layer import token_section
 from pgbn.explain.graph import augmented
-from pgbn.explain.lemmas import Lemmas
+from pgbn.explain.lemmas import Lemmas, references
 from pgbn.explain.model import generative, notation_section
 from pgbn.explain.notation import Notation
-from pgbn.explain.references import references
 from pgbn.explain.render import FORMATS, Explanation
-from pgbn.explain.sampler import Way, way_of, way_of_chain
+from pgbn.explain.sampler import ExplainedSampler, sampler_of, sampler_of_chain
 from pgbn.explain.sweep import sweep
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def explain(
 def explain_chain(chain: Chain, format: str = "text", brief: bool = False) -> Explanation:
     """The same for the sampler and the data of a chain."""
     _check_format(format)
-    return Explanation(_derive(chain.network, way_of_chain(chain), brief), format)
+    return Explanation(_derive(chain.network, sampler_of_chain(chain), brief), format)
 
 
 def _check_format(format: str) -> None:
@@ -48,19 +47,21 @@ def _check_format(format: str) -> None:
 
 def derivation(network: Network, layer1: str = "auto", brief: bool = False) -> list[Block]:
     """The explanation in blocks, before it takes a format."""
-    return _derive(network, way_of(network, layer1), brief)
+    return _derive(network, sampler_of(network, layer1), brief)
 
 
-def _derive(network: Network, way: Way, brief: bool) -> list[Block]:
+def _derive(network: Network, sampler: ExplainedSampler, brief: bool) -> list[Block]:
     notation, lemmas = Notation(network), Lemmas()
     title = Heading(1, "A network and its Gibbs sampler")
     if brief:
-        return [title, *brief_blocks(notation, way)]
+        return [title, *brief_blocks(notation, sampler)]
     # these two cite the lemmas, and so decide which are stated, and in which order
-    upward, steps = augmentation(notation, lemmas), sweep(notation, lemmas, way)
+    upward, steps = augmentation(notation, lemmas), sweep(notation, lemmas, sampler)
     observed = ", ".join(map(code, network.observed))
     how = (
-        "" if not way.patterns else f" The first layer is drawn by the sampler {code(way.layer1)}."
+        ""
+        if not sampler.patterns
+        else f" The first layer is drawn by the sampler {code(sampler.layer1)}."
     )
     return [
         title,
@@ -75,7 +76,7 @@ def _derive(network: Network, way: Way, brief: bool) -> list[Block]:
         *([Heading(2, "The lemmas")] if lemmas.used else []),
         *lemmas.blocks(),
         *upward,
-        *token_section(notation, way),
+        *token_section(notation, sampler),
         *steps,
         *references(notation, lemmas.references()),
     ]

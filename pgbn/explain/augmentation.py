@@ -6,7 +6,7 @@ from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
 from pgbn.explain.lemmas import Lemmas, chain_lemma, lemmas_of_rule
 from pgbn.explain.names import clean_math
-from pgbn.explain.notation import Notation
+from pgbn.explain.notation import At, Notation, Phase, added, where
 from pgbn.explain.steps import (
     generic_lines,
     has_tables,
@@ -17,8 +17,6 @@ from pgbn.explain.steps import (
     tables_lines,
     where_lines,
 )
-from pgbn.explain.symbols import At, Phase, in_phase
-from pgbn.network.terms import Term
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
@@ -39,8 +37,8 @@ def exposures(notation: Notation) -> list[Block]:
         if draw.constant_over_simplex and node.name not in notation.wiring.completed:
             continue
         lines.append(exposure_line(notation, node))
-        for slot in node.slots():
-            traced = notation.traced(node, slot) if notation.has_lag(node, slot) else None
+        for slot in notation.lagged_slots(node):
+            traced = notation.traced(node, slot)
             if traced is not None:
                 lines.append(rf"{notation.passed(node, slot).latex} &= {traced.latex}")
                 lines += beyond_lines(notation, node)
@@ -53,18 +51,16 @@ def exposures(notation: Notation) -> list[Block]:
 def count_line(notation: Notation, node: Node) -> str:
     """m = …, added up over all that a node hears."""
     total = notation.received_count(node.name)
-    for slot in node.slots():
-        if notation.has_lag(node, slot):
-            total = total + notation.passed_back_count(node, slot, notation.index)
+    for slot in notation.lagged_slots(node):
+        total = total + notation.passed_back_count(node, slot, notation.index)
     return rf"{notation.count(node.name).latex} &= {total.latex}"
 
 
 def exposure_line(notation: Notation, node: Node) -> str:
     """q = …, added up over all that a node hears."""
     total = notation.received_exposure(node.name)
-    for slot in node.slots():
-        if notation.has_lag(node, slot):
-            total = total + notation.passed_back_exposure(node, slot, notation.index)
+    for slot in notation.lagged_slots(node):
+        total = total + notation.passed_back_exposure(node, slot, notation.index)
     return rf"{notation.exposure_symbol(node.name).latex} &= {total.latex}"
 
 
@@ -74,10 +70,9 @@ def beyond_lines(notation: Notation, node: Node) -> list[str]:
     size, several = notation.size[row], notation.lags(node)[-1] > 1
     at = {**notation.index, row: notation.index[row] if several else f"{size}+1"}
     tail = rf",\quad {notation.index[row]} > {size}" if several else ""
-    for slot in node.slots():
-        if notation.has_lag(node, slot):
-            lines.append(rf"{notation.drawn(node, slot, at).latex} &= 0{tail}")
-            lines.append(rf"{notation.passed(node, slot, at).latex} &= 0{tail}")
+    for slot in notation.lagged_slots(node):
+        lines.append(rf"{notation.drawn(node, slot, at).latex} &= 0{tail}")
+        lines.append(rf"{notation.passed(node, slot, at).latex} &= 0{tail}")
     return lines
 
 
@@ -177,21 +172,19 @@ def _split(
     """``ℓ = Σ ℓ_k, ℓ_k ~ Pois(q λ_k)`` for every term of a slot."""
     if not notation.is_split(node, slot, phase):
         return []
-    terms = [t for t in notation.wiring.polynomials[node.name, slot].terms if in_phase(t, phase)]
+    terms = notation.terms(node, slot, phase)
     if len(terms) == 1 and not terms[0].contracted:  # an operation shares its counts out itself
         return []
-    total, lines = numeral(0.0), []
+    wholes, lines = [], []
     for term in terms:
-        part = _part(notation, node, slot, term, at)
-        whole = part
+        part = whole = notation.split(node, slot, term, {**notation.index, **at})
         for dim in reversed(term.contracted):
             whole = Formula.sum_over(notation.index[dim], whole)
-        total = total + whole
-        rate = exposure * notation.term(node, term, at, unsummed=True)
+        wholes.append(whole)
+        mean = notation.term(node, term, at, unsummed=True)
         if exposure.latex != "0":
-            lines.append(_poisson(part, rate, notation.term(node, term, at, unsummed=True),
-                                  _is_law(notation, node, slot)))  # fmt: skip
-    return [rf"{notation.drawn(node, slot, at).latex} &= {total.latex}", *lines]
+            lines.append(_poisson(part, exposure * mean, mean, _is_law(notation, node, slot)))
+    return [rf"{notation.drawn(node, slot, at).latex} &= {added(wholes).latex}", *lines]
 
 
 def _is_law(notation: Notation, node: Node, slot: str) -> bool:
@@ -207,10 +200,6 @@ def _poisson(count: Formula, rate: Formula, mean: Formula, law: bool) -> str:
     return (
         rf"p(- \mid {mean.latex}) &\propto \mathrm{{Pois}}\bigl({count.latex};\ {rate.latex}\bigr)"
     )
-
-
-def _part(notation: Notation, node: Node, slot: str, term: Term, at: At) -> Formula:
-    return notation.split(node, slot, term, {**notation.index, **at})
 
 
 # ---- hidden nodes -----------------------------------------------------------------------
@@ -284,7 +273,7 @@ def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[B
     lines: list[str] = []
     split = False
     for at, phase, condition in reversed(notation.rows(node)):
-        tail = rf",\quad {condition}" if condition else ""
+        tail = where(condition)
         lines += _table_rows(notation, node, slot, at, phase, tail)
         if phase is None or phase > 0 or notation.is_split(node, slot, 0):
             passed = notation.passed(node, slot, at)

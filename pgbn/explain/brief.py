@@ -8,12 +8,12 @@ from pgbn.explain.augmentation import count_line, exposures
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code, join
 from pgbn.explain.model import generative
 from pgbn.explain.notation import Notation
-from pgbn.explain.sampler import Way
+from pgbn.explain.sampler import ExplainedSampler
 from pgbn.explain.sweep import step_lines
 from pgbn.network.steps import Step
 
 
-def brief_blocks(notation: Notation, way: Way) -> list[Block]:
+def brief_blocks(notation: Notation, sampler: ExplainedSampler) -> list[Block]:
     """Model and sweep on about two pages, without proofs."""
     blocks: list[Block] = [
         Paragraph(
@@ -27,9 +27,9 @@ def brief_blocks(notation: Notation, way: Way) -> list[Block]:
         *(block for block in exposures(notation) if not isinstance(block, Heading)),
         Heading(2, "One sweep"),
     ]  # fmt: skip
-    numbered = list(enumerate(way.schedule, 1))
+    numbered = list(enumerate(sampler.schedule, 1))
     for _, like in groupby(numbered, key=lambda pair: _kind(notation, pair[1])):
-        blocks += _group(notation, way, list(like))
+        blocks += _group(notation, sampler, list(like))
     return blocks
 
 
@@ -46,11 +46,13 @@ def _kind(notation: Notation, step: Step) -> tuple[object, ...]:
     return (step.upward, type(node), step.method, step.on_demand)
 
 
-def _group(notation: Notation, way: Way, like: list[tuple[int, Step]]) -> list[Block]:
+def _group(
+    notation: Notation, sampler: ExplainedSampler, like: list[tuple[int, Step]]
+) -> list[Block]:
     lines: list[str] = []
     labels: list[str] = []
     for number, step in like:
-        lines += step_lines(notation, way, step)
+        lines += step_lines(notation, sampler, step)
         labels += [f"step {number} {step.name}"] * (len(lines) - len(labels))
     first, last = like[0][0], like[-1][0]
     between = "and" if last == first + 1 else "to"

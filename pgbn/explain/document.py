@@ -7,11 +7,12 @@ one ``&`` at which the lines are aligned.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 # the alignment mark; an escaped ampersand is part of a name
 _ALIGN = re.compile(r"(?<!\\)&")
+_Show = Callable[[str], str]
 _MARKED = re.compile(r"(\$[^$]*\$|`[^`]*`)")
 
 
@@ -60,15 +61,17 @@ def align_parts(line: str) -> tuple[str, str]:
     return (parts[0], parts[1]) if len(parts) == 2 else ("", line)
 
 
-def prose_pieces(text: str) -> Iterator[tuple[str, str]]:
-    """(kind, content) of the pieces of a prose line: "math", "code" or "prose"."""
+def rendered(text: str, math: _Show, code: _Show, words: _Show) -> str:
+    """A line of prose: what each function makes of formulas, of names and of the rest."""
+    out = ""
     for piece in _MARKED.split(text):
-        if piece.startswith("$") and piece.endswith("$") and len(piece) > 1:
-            yield "math", piece[1:-1]
-        elif piece.startswith("`") and piece.endswith("`") and len(piece) > 1:
-            yield "code", piece[1:-1].replace("＄", "$")
-        elif piece:
-            yield "prose", piece
+        if len(piece) > 1 and piece[0] == piece[-1] == "$":
+            out += math(piece[1:-1])
+        elif len(piece) > 1 and piece[0] == piece[-1] == "`":
+            out += code(piece[1:-1].replace("＄", "$"))
+        else:
+            out += words(piece)
+    return out
 
 
 def code(name: str) -> str:

@@ -10,9 +10,8 @@ from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
 from pgbn.explain.names import Symbol
-from pgbn.explain.notation import Notation, over
-from pgbn.explain.sampler import Way
-from pgbn.explain.symbols import DOT
+from pgbn.explain.notation import DOT, Notation, over
+from pgbn.explain.sampler import ExplainedSampler
 from pgbn.network.steps import Step
 from pgbn.network.sumproduct import SumProduct, operand_of
 from pgbn.network.terms import Term
@@ -177,9 +176,9 @@ class TokenLayer:
         return _Token(label, term.at(place), " ".join(place), number)
 
 
-def token_lines(notation: Notation, way: Way, step: Step) -> list[str]:
+def token_lines(notation: Notation, sampler: ExplainedSampler, step: Step) -> list[str]:
     """P(z = k | −), that of the further terms, and the counts of the labels."""
-    layer = token_layer(notation, way, step)
+    layer = token_layer(notation, sampler, step)
     topic = notation.index[layer.pattern.topic]
     weight = layer.others.within(2)
     weight = "" if weight == "1" else rf"{weight}\, "
@@ -198,10 +197,10 @@ def token_lines(notation: Notation, way: Way, step: Step) -> list[str]:
     return [*lines, *_count_lines(layer, topic), *_shared_lines(layer)]
 
 
-def token_layer(notation: Notation, way: Way, step: Step) -> TokenLayer:
-    pattern = way.labels(step)
+def token_layer(notation: Notation, sampler: ExplainedSampler, step: Step) -> TokenLayer:
+    pattern = sampler.labels(step)
     assert pattern is not None
-    return TokenLayer(notation, pattern, way.patterns)
+    return TokenLayer(notation, pattern, sampler.patterns)
 
 
 def further_name(layer: TokenLayer, term: Term) -> str:
@@ -249,15 +248,17 @@ def _shared_lines(layer: TokenLayer) -> list[str]:
 # ---- first layer --------------------------------------------------------------------------------
 
 
-def token_section(notation: Notation, way: Way) -> list[Block]:
+def token_section(notation: Notation, sampler: ExplainedSampler) -> list[Block]:
     """The derivation: the joint probability of the labels, and the ratio for one of them."""
-    steps = [step for step in way.schedule if way.labels(step)]
+    steps = [step for step in sampler.schedule if sampler.labels(step)]
     several = len(steps) > 1
-    return [block for step in steps for block in _section(notation, way, step, several)]
+    return [block for step in steps for block in _section(notation, sampler, step, several)]
 
 
-def _section(notation: Notation, way: Way, step: Step, several: bool) -> list[Block]:
-    layer = token_layer(notation, way, step)
+def _section(
+    notation: Notation, sampler: ExplainedSampler, step: Step, several: bool
+) -> list[Block]:
+    layer = token_layer(notation, sampler, step)
     token = layer.token
     out = layer.loadings.name in step.marginalises
     phi, theta = (notation.bare(name) for name in (layer.loadings.name, layer.scores.name))
@@ -279,7 +280,7 @@ def _section(notation: Notation, way: Way, step: Step, several: bool) -> list[Bl
     if layer.further:
         lines.append(_rest(layer))
         labels.append(f"{own} others")
-    weights = [line for line in token_lines(notation, way, step) if line.startswith("P(")]
+    weights = [line for line in token_lines(notation, sampler, step) if line.startswith("P(")]
     blocks: list[Block] = [
         Heading(2, f"The first layer{of} with {gone} integrated out"),
         Paragraph(intro),
@@ -290,7 +291,9 @@ def _section(notation: Notation, way: Way, step: Step, several: bool) -> list[Bl
         Equations(tuple(weights), (f"{own} one",) * len(weights)),
     ]  # fmt: skip
     if out:
-        read = any(read.name == layer.scores.name for each in way.schedule for read in each.reads)
+        read = any(
+            read.name == layer.scores.name for each in sampler.schedule for read in each.reads
+        )
         blocks.append(Paragraph(
             f"Neither ${phi}$ nor ${theta}$ is read by any step: they are drawn when somebody "
             "looks at them, given the labels." if not read else

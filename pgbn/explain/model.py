@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from pgbn.explain.algebra import Formula
 from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, code
 from pgbn.explain.names import clean_math
-from pgbn.explain.notation import Notation
+from pgbn.explain.notation import Notation, where
 from pgbn.nodes.base import Node
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.rules.registry import find_link
@@ -80,7 +80,7 @@ def generative(notation: Notation) -> list[Block]:
         for at, phase, condition in notation.rows(node):
             slots = {slot: notation.slot(node, slot, at, phase) for slot in node.slots()}
             line = rf"{notation.own_symbol(node, at)} {distribution(notation, node, slots)}"
-            lines.append(line + (rf",\quad {condition}" if condition else ""))
+            lines.append(line + where(condition))
         lines += odds_lines(notation, node)
         labels += [f"model {node.name}"] * (len(lines) - len(labels))
     chains = [node for node in notation.network if notation.along(node) is not None]

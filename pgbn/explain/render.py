@@ -16,7 +16,7 @@ from pgbn.explain.document import (
     Items,
     Paragraph,
     align_parts,
-    prose_pieces,
+    rendered,
 )
 from pgbn.explain.formulas import NAMES, aligned_mathml, fold, inline_mathml, to_unicode
 from pgbn.explain.names import clean_math, escape_character
@@ -38,7 +38,8 @@ p, ul, .formulas { overflow-x: auto; overflow-y: hidden; }
 def to_html(blocks: Iterable[Block]) -> str:
     """A complete page that asks for nothing else."""
     every = list(blocks)
-    title = next((_unmarked(b.text) for b in every if isinstance(b, Heading) and b.level == 1), "")
+    titles = (b.text for b in every if isinstance(b, Heading) and b.level == 1)
+    title = rendered(next(titles, ""), str, str, str)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -66,19 +67,7 @@ def _block(block: Block, headings: Sequence[str]) -> str:
 
 
 def _prose(text: str) -> str:
-    out = ""
-    for kind, piece in prose_pieces(text):
-        if kind == "math":
-            out += inline_mathml(piece)
-        elif kind == "code":
-            out += f"<code>{escape(piece)}</code>"
-        else:
-            out += escape(piece)
-    return out
-
-
-def _unmarked(text: str) -> str:
-    return "".join(piece for _, piece in prose_pieces(text))
+    return rendered(text, inline_mathml, lambda name: f"<code>{escape(name)}</code>", escape)
 
 
 # ---- latex --------------------------------------------------------------------------------------
@@ -94,27 +83,18 @@ _TEXT |= {sign: rf"$\{name}$" for sign, name in NAMES.items()} | {"…": r"\ldot
 
 
 def _escape(text: str) -> str:
-    out = ""
-    for character in unicodedata.normalize("NFC", text):
-        if character in _TEXT:
-            out += _TEXT[character]
-        elif character.isascii():
-            out += character
-        else:
-            out += escape_character(character)
-    return out
+    return "".join(
+        _TEXT.get(character) or (character if character.isascii() else escape_character(character))
+        for character in unicodedata.normalize("NFC", text)
+    )
 
 
 def _latex(text: str) -> str:
-    out = ""
-    for kind, piece in prose_pieces(text):
-        if kind == "math":
-            out += f"${piece}$"
-        elif kind == "code":
-            out += rf"\texttt{{{_escape(piece)}}}"
-        else:
-            out += _escape(piece)
-    return out
+    return rendered(text, _dollars, lambda name: rf"\texttt{{{_escape(name)}}}", _escape)
+
+
+def _dollars(latex: str) -> str:
+    return f"${latex}$"
 
 
 _PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
@@ -203,15 +183,8 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    out = ""
-    for kind, piece in prose_pieces(text):
-        if kind == "math":
-            out += f"${piece}$"
-        elif kind == "code":
-            out += f"`{piece}`"
-        else:
-            out += re.sub(r"([\\*_<>\[\]$])", r"\\\1", piece)
-    return out
+    return rendered(text, _dollars, lambda name: f"`{name}`",
+                    lambda words: re.sub(r"([\\*_<>\[\]$])", r"\\\1", words))  # fmt: skip
 
 
 def to_markdown(blocks: Iterable[Block]) -> str:
@@ -240,9 +213,7 @@ _WIDTH = 92
 
 
 def _plain(text: str) -> str:
-    return "".join(
-        to_unicode(piece) if kind == "math" else piece for kind, piece in prose_pieces(text)
-    )
+    return rendered(text, to_unicode, str, str)
 
 
 def _plain_equations(lines: Iterable[str]) -> str:

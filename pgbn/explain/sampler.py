@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Way:
+class ExplainedSampler:
     """How a network is sampled: the name of the first layer's sampler ("composed" if it has
     none of its own), the schedule that goes with it, the first layers, and the observed nodes
     that have missing cells."""
@@ -42,8 +42,8 @@ class Way:
         return None
 
 
-def way_of(network: Network, layer1: str = "auto") -> Way:
-    """The way that `Network.chain` goes for ordinary counts, or by the sampler ``layer1``."""
+def sampler_of(network: Network, layer1: str = "auto") -> ExplainedSampler:
+    """The sampler that `Network.chain` takes for ordinary counts, or the one named ``layer1``."""
     known = ("auto", *sampler_names(), "composed")
     if layer1 not in known:
         allowed, hint = ", ".join(map(repr, known)), did_you_mean(str(layer1), known)
@@ -66,13 +66,13 @@ def way_of(network: Network, layer1: str = "auto") -> Way:
     return _composed(network, layer1, reason)
 
 
-def _composed(network: Network, layer1: str, reason: str) -> Way:
+def _composed(network: Network, layer1: str, reason: str) -> ExplainedSampler:
     if layer1 not in ("auto", "blocked", "composed"):
         raise NetworkError(
             f"explain(layer1={layer1!r}): this sampler is not available: {reason}; use "
             "layer1='auto' or 'blocked'"
         )
-    return Way("composed", network.schedule)
+    return ExplainedSampler("composed", network.schedule)
 
 
 def _by_sampler(
@@ -81,23 +81,23 @@ def _by_sampler(
     schedule: Schedule,
     patterns: tuple[Pattern, ...],
     missing: frozenset[str] = frozenset(),
-) -> Way:
+) -> ExplainedSampler:
     """A sampler that gives labels to tokens, or the one of a plain first layer. What others draw of
     a wider one is what the general rules say, and these are explained."""
-    way = Way(layer1, schedule, patterns, missing)
-    if any(way.labels(step) for step in schedule):
-        return way
+    sampler = ExplainedSampler(layer1, schedule, patterns, missing)
+    if any(sampler.labels(step) for step in schedule):
+        return sampler
     if not isinstance(plain_pattern(network.wiring), str):
-        return way
-    return Way("composed", network.schedule, (), missing)
+        return sampler
+    return ExplainedSampler("composed", network.schedule, (), missing)
 
 
-def way_of_chain(chain: Chain) -> Way:
-    """The way of a chain, with the data that it has."""
+def sampler_of_chain(chain: Chain) -> ExplainedSampler:
+    """The sampler of a chain, and which of its data have missing cells."""
     missing = frozenset(
         name for name, cells in chain.program.cells.items() if cells.missing is not None
     )
     patterns = find_patterns(chain.network.wiring)
     if chain.sampler is None or isinstance(patterns, str):
-        return Way(chain.layer1, chain.schedule, (), missing)
+        return ExplainedSampler(chain.layer1, chain.schedule, (), missing)
     return _by_sampler(chain.network, chain.layer1, chain.schedule, patterns, missing)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 
-from pgbn.explain.algebra import Formula, call, numeral
+from pgbn.explain.algebra import Formula, call
 from pgbn.explain.formulas import to_unicode
 from pgbn.explain.lemmas import lemmas_of_rule
 from pgbn.explain.model import distribution, odds_lines
 from pgbn.explain.names import Symbol, clean_math, escape_math
-from pgbn.explain.notation import Notation, operation_value
-from pgbn.explain.symbols import At, Phase, in_phase
+from pgbn.explain.notation import At, Notation, Phase, added, operation_value, where
 from pgbn.network.connections import Source, joint_dims
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Term
@@ -54,7 +53,7 @@ def where_lines(
 def _read(notation: Notation, node: Node, name: str, at: At | None, phase: Phase) -> Formula:
     """A quantity; what a chain that is held hears has what later rows pass back beside it."""
     found = notation.quantity(node, name, at, phase)
-    slot = next((slot for slot in node.slots() if notation.has_lag(node, slot)), None)
+    slot = next(iter(notation.lagged_slots(node)), None)
     if slot is None or node.name in notation.passing or name not in ("count", "exposure"):
         return found
     back = notation.passed_back_count if name == "count" else notation.passed_back_exposure
@@ -110,10 +109,9 @@ def predictor_lines(notation: Notation, node: Node) -> list[str]:
     if joint:
         symbol = rf"({symbol})_{{{', '.join(notation.index[dim] for dim in joint)}}}"
     again = {dim: notation.index[dim] + "'" for dim in joint}
-    matrix, vector = numeral(0.0), numeral(0.0)
-    for (child, slot), own in _by_predictor(sources).items():
-        a, b = _form(notation, notation.network.nodes[child], slot, own, again)
-        matrix, vector = matrix + a, vector + b
+    forms = [_form(notation, notation.network.nodes[child], slot, own, again)
+             for (child, slot), own in _by_predictor(sources).items()]  # fmt: skip
+    matrix, vector = added(a for a, _ in forms), added(b for _, b in forms)
     here = " ".join(notation.index[dim] for dim in joint)
     there = " ".join(again.values())
     below = rf"_{{{here}\, {there}}}" if joint else ""
@@ -144,10 +142,8 @@ def _form(
     within = {id(source.term) for source in sources}
     terms = notation.wiring.polynomials[child.name, slot].terms
     taken = [*first.values(), *again.values()]
-    rest = numeral(0.0)
-    for term in terms:
-        if id(term) not in within:
-            rest = rest + notation.term(child, term, first, avoid=taken)
+    rest = added(notation.term(child, term, first, avoid=taken)
+                 for term in terms if id(term) not in within)  # fmt: skip
     g, h = (_weight(notation, sources, at) for at in (first, second))
     same = [f"{first[d]} = {again[n]}" for d, n in own.items() if n in again and d in child.axes]
     square = g * h if again else _square(g)
@@ -167,14 +163,12 @@ def _square(g: Formula) -> Formula:
 
 def _weight(notation: Notation, sources: list[Source], at: At) -> Formula:
     """g: what a node is multiplied by in a predictor."""
-    total = numeral(0.0)
+    products = []
     for source in sources:
         others = [operand_of(f) for f in source.term.factors if f is not source.factor]
         over = [dim for dim in source.term.contracted if dim not in source.factor.dims]
-        total = total + notation.product(
-            reduce_product(source.term.coefficient, others, over), at, at.values()
-        )
-    return total
+        products.append(reduce_product(source.term.coefficient, others, over))
+    return added(notation.product(product, at, at.values()) for product in products)
 
 
 # ---- kernels ------------------------------------------------------------------------------------
@@ -189,7 +183,7 @@ def kernel_lines(notation: Notation, node: Node) -> list[str]:
     if rule.receives:
         lines = []
         for at, phase, condition in notation.rows(node):
-            tail = rf",\quad {condition}" if condition else ""
+            tail = where(condition)
             lines.append(rf"({notation.own_symbol(node, at)} \mid -) &\sim {stated}{tail}")
             lines += [line + tail for line in where_lines(notation, node, rule.reads, at, phase)]
         return lines
@@ -304,7 +298,7 @@ def count_lines(notation: Notation, node: Node, missing: bool = False) -> list[s
         for at, phase, condition in reversed(notation.rows(node)):
             rows = tables_lines(notation, node, slot, at, phase)
             rows += split_lines(notation, node, slot, at, phase)
-            lines += [row + (rf",\quad {condition}" if condition else "") for row in rows]
+            lines += [row + where(condition) for row in rows]
     if not lines and isinstance(node, Observed):
         lines.append(rf"{notation.cells(node).latex} &\text{{: the data themselves}}")
     return lines
@@ -331,26 +325,21 @@ def split_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase)
     """The multinomial draw that shares counts between the terms of a slot."""
     if not notation.is_split(node, slot, phase):
         return []
-    polynomial = notation.wiring.polynomials[node.name, slot]
-    terms = [term for term in polynomial.terms if in_phase(term, phase)]
+    terms = notation.terms(node, slot, phase)
     whole = notation.drawn(node, slot, at).latex
     lines = _operation_lines(notation, node, slot, at, terms)
     if len(terms) == 1 and not terms[0].contracted:
         return lines
-    if len(terms) == 1:
-        term = terms[0]
-        part = notation.split(node, slot, term, {**notation.index, **at}).latex
-        indices = ", ".join(notation.index[dim] for dim in term.contracted)
-        weight = notation.term(node, term, at, unsummed=True).latex
-        own = [notation.index[dim] for dim in term.contracted]
-        total = notation.term(node, term, at, avoid=own).latex
-        return [rf"\bigl({part}\bigr)_{{{indices}}} &\sim \mathrm{{Mult}}\left({whole};\ "
-                rf"\frac{{{weight}}}{{{total}}}\right)", *lines]  # fmt: skip
     parts, weights = [], []
     for term in terms:
-        indices = ", ".join(notation.index[dim] for dim in term.contracted)
+        own = [notation.index[dim] for dim in term.contracted]
+        indices = ", ".join(own)
         part = notation.split(node, slot, term, {**notation.index, **at}).latex
         weight = notation.term(node, term, at, unsummed=True).latex
+        if len(terms) == 1:
+            total = notation.term(node, term, at, avoid=own).latex
+            return [rf"\bigl({part}\bigr)_{{{indices}}} &\sim \mathrm{{Mult}}\left({whole};\ "
+                    rf"\frac{{{weight}}}{{{total}}}\right)", *lines]  # fmt: skip
         parts.append(f"({part})_{{{indices}}}" if indices else part)
         weights.append(f"({weight})_{{{indices}}}" if indices else weight)
     shares, odds = rf"\bigl({', '.join(parts)}\bigr)", ", ".join(weights)
@@ -402,15 +391,12 @@ def _total(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> F
     """A slot summed over the node's simplex, in the rows of a phase."""
     if notation.along(node) is None:
         return notation.total(node, slot, node.sums_over)
-    found = numeral(0.0)
-    for term in notation.wiring.polynomials[node.name, slot].terms:
-        if in_phase(term, phase):
-            operands = [operand_of(factor, node) for factor in term.factors]
-            product = reduce_product(
-                term.coefficient, operands, (*node.sums_over, *term.contracted)
-            )
-            found = found + notation.product(product, at)
-    return found
+    products = []
+    for term in notation.terms(node, slot, phase):
+        operands = [operand_of(factor, node) for factor in term.factors]
+        summed = (*node.sums_over, *term.contracted)
+        products.append(reduce_product(term.coefficient, operands, summed))
+    return added(notation.product(product, at) for product in products)
 
 
 def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> str:
@@ -441,7 +427,7 @@ def draw_lines(notation: Notation, node: Node) -> list[str]:
         if completed:
             arguments["count"] = arguments["count"] + _pseudo(notation, node)
         updated = call(rule.posterior, **arguments)
-        tail = rf",\quad {condition}" if condition else ""
+        tail = where(condition)
         symbol = notation.own_symbol(node, at)
         if isinstance(updated, dict) and set(updated) <= set(node.slots()):
             slots: dict[str, Formula] = {

@@ -8,7 +8,7 @@ from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, c
 from pgbn.explain.first_layer import token_lines
 from pgbn.explain.lemmas import Lemmas, chain_lemma, lemma_of_draw, lemmas_of_rule
 from pgbn.explain.notation import Notation
-from pgbn.explain.sampler import Way
+from pgbn.explain.sampler import ExplainedSampler
 from pgbn.explain.steps import count_lines, draw_lines, kernel_reason, link_lemma, random_slots
 from pgbn.network.reads import CountsRead, Read
 from pgbn.network.schedule import Freshness
@@ -21,17 +21,17 @@ from pgbn.nodes.rules.registry import find_link
 # Why the order of a sweep is valid: the argument, and how it goes for this network.
 
 
-def validity(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
-    """The theorem with its proof, and for every value that goes stale its way through the sweep."""
-    steps = way.schedule.steps
-    if way.schedule.faults:
-        return _faults(notation, way)
+def validity(notation: Notation, lemmas: Lemmas, sampler: ExplainedSampler) -> list[Block]:
+    """The theorem with its proof, and the path of every value that goes stale."""
+    steps = sampler.schedule.steps
+    if sampler.schedule.faults:
+        return _faults(notation, sampler)
     items = [
         _life(notation, lemmas, steps, node.name)
         for node in notation.network
         if any(node.name in step.marginalises for step in steps)
     ]
-    by_token = any(way.labels(step) for step in steps)
+    by_token = any(sampler.labels(step) for step in steps)
     completed = any(step.node in notation.wiring.completed for step in steps)
     by_kernel = any(rule.reads_value for rule in notation.wiring.draws.values())
     ways = ["token by token"] * by_token + ["by pseudo-counts that are forgotten"] * completed
@@ -69,12 +69,12 @@ def validity(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
     return blocks
 
 
-def _faults(notation: Notation, way: Way) -> list[Block]:
+def _faults(notation: Notation, sampler: ExplainedSampler) -> list[Block]:
     """What an order that was not checked does wrong."""
     items = [
-        f"step {way.schedule.names.index(step) + 1} ({code(step)}) reads {code(read)}, which "
+        f"step {sampler.schedule.names.index(step) + 1} ({code(step)}) reads {code(read)}, which "
         f"{code(culprit)} has integrated out"
-        for step, read, culprit in way.schedule.faults
+        for step, read, culprit in sampler.schedule.faults
     ]
     return [
         Heading(3, "Why the order is not valid"),
@@ -153,13 +153,13 @@ def _exempt(notation: Notation, lemmas: Lemmas, readers: Sequence[tuple[int, Rea
 # ---- sweep --------------------------------------------------------------------------------------
 
 
-def sweep(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
+def sweep(notation: Notation, lemmas: Lemmas, sampler: ExplainedSampler) -> list[Block]:
     """One sweep, step by step."""
     network = notation.network
-    steps = list(way.schedule)
+    steps = list(sampler.schedule)
     whose = (
         "The order below was not checked."
-        if way.schedule.faults
+        if sampler.schedule.faults
         else "The order below was given by the user; it has passed the same check as a derived one."
         if network.order is not None
         else "The order below was derived from the graph and checked."
@@ -175,41 +175,41 @@ def sweep(notation: Notation, lemmas: Lemmas, way: Way) -> list[Block]:
         ),
     ]
     freshness = Freshness()
-    if way.schedule.faults:  # begin as after such a sweep
+    if sampler.schedule.faults:  # begin as after such a sweep
         for step in steps:
             freshness.run(step)
     for number, step in enumerate(steps, 1):
-        blocks += _step(notation, lemmas, way, number, step, freshness)
+        blocks += _step(notation, lemmas, sampler, number, step, freshness)
         freshness.run(step)
-    return [*blocks, *validity(notation, lemmas, way)]
+    return [*blocks, *validity(notation, lemmas, sampler)]
 
 
-def step_lines(notation: Notation, way: Way, step: Step) -> list[str]:
+def step_lines(notation: Notation, sampler: ExplainedSampler, step: Step) -> list[str]:
     """The equations of a step as this sampler draws it."""
     node = notation.network.nodes[step.node]
     if not step.upward:
         members = [notation.network.nodes[name] for name in step.draws]
         return [line for member in members for line in draw_lines(notation, member)]
-    if way.labels(step):
-        return token_lines(notation, way, step)
-    return count_lines(notation, node, step.node in way.missing)
+    if sampler.labels(step):
+        return token_lines(notation, sampler, step)
+    return count_lines(notation, node, step.node in sampler.missing)
 
 
 def _step(
     notation: Notation,
     lemmas: Lemmas,
-    way: Way,
+    sampler: ExplainedSampler,
     number: int,
     step: Step,
     freshness: Freshness,
 ) -> list[Block]:
-    node, steps = notation.network.nodes[step.node], way.schedule.steps
-    lines = step_lines(notation, way, step)
+    node, steps = notation.network.nodes[step.node], sampler.schedule.steps
+    lines = step_lines(notation, sampler, step)
     reason = (
-        "By the derivation of the first layer above." if way.labels(step)
+        "By the derivation of the first layer above." if sampler.labels(step)
         else _reason(notation, lemmas, step, node)
     )  # fmt: skip
-    if step.upward and step.node in way.missing:
+    if step.upward and step.node in sampler.missing:
         reason += (
             " A missing cell is one more unknown: its conditional given the values is its own "
             "distribution, and once it is drawn the rest of the sweep is as with full data."

@@ -181,6 +181,7 @@ class NetworkMethods:
         threads: int | None = None,
         executor: Executor | None = None,
         kernels: bool = True,
+        proportions: bool = False,
     ) -> NewRows:
         """The posterior of everything that belongs to new rows of the plate ``rows`` (the first
         dim of the first data node if left out), given the nodes without it.
@@ -198,7 +199,8 @@ class NetworkMethods:
         of bounded memory, and sparse data stay sparse.
 
         The result has means and standard deviations of ``nodes`` (all with the plate if left out),
-        ``quantiles`` of these levels, and with ``keep="draws"`` all draws. Where the rows are a
+        ``quantiles`` of these levels, and with ``keep="draws"`` all draws; with ``proportions``
+        also the moments of each row divided by its sum, θ_j / θ_·j. Where the rows are a
         chain of gamma layers above Dirichlet loadings, and moments of layers are all that is asked
         for (``nodes=["theta"]``), kernels made for it do the work; ``kernels=False`` leaves it to
         the general rules, to compare.
@@ -206,7 +208,7 @@ class NetworkMethods:
         from pgbn.engine.rows.infer import infer_rows
 
         return infer_rows(self._network, data, given, rows, burn_in, samples, seed, nodes,
-                          quantiles, keep, threads, executor, kernels)  # fmt: skip
+                          quantiles, keep, threads, executor, kernels, proportions)  # fmt: skip
 
     def forecast(self, draws: Mapping[str, Any] | Draws, steps: int, seed: int = 0) -> Draws:
         """The next ``steps`` rows of a network in time, one future for each posterior draw:

@@ -26,7 +26,7 @@ from pgbn.errors import DataError
 from pgbn.explain.document import join
 from pgbn.explain.formulas import aligned_mathml
 from pgbn.explain.notation import Notation
-from pgbn.explain.sampler import way_of_chain
+from pgbn.explain.sampler import sampler_of_chain
 from pgbn.explain.sweep import step_lines
 from pgbn.network.schedule import reorder
 from pgbn.plot.layout import find_plate, make_boxes
@@ -155,7 +155,7 @@ def animate(
 
 
 def _events(chain: Chain) -> Iterable[dict[str, Any]]:
-    notation, way = Notation(chain.network), way_of_chain(chain)
+    notation, sampler = Notation(chain.network), sampler_of_chain(chain)
     for event in chain.trace():
         step = event.step
         yield {
@@ -167,7 +167,7 @@ def _events(chain: Chain) -> Iterable[dict[str, Any]]:
             "told": sorted(event.counts),
             "stale": sorted(event.stale),
             "faults": sorted(event.faults),
-            "equation": aligned_mathml(step_lines(notation, way, step)),
+            "equation": aligned_mathml(step_lines(notation, sampler, step)),
             "numbers": _numbers(chain, event),
             "words": _words(event),
             "why": _why(chain, event),

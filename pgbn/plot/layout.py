@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from pgbn.explain.formulas import to_unicode
-from pgbn.explain.symbols import Symbols
+from pgbn.explain.notation import Notation
 from pgbn.network.terms import FIRST
 from pgbn.nodes.base import Node, Observed
 
@@ -79,7 +79,7 @@ def find_plate(network: Network) -> str | None:
 
 
 def make_boxes(network: Network, plate: str | None) -> dict[str, Box]:
-    symbols = Symbols(network)
+    symbols = Notation(network)
     boxes = {}
     for layer, names in enumerate(nx.topological_generations(network.graph.reverse())):
         for name in sorted(names, key=list(network.nodes).index):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from pgbn.checks import check_path
 from pgbn.errors import PgbnError
-from pgbn.explain.symbols import Symbols
+from pgbn.explain.notation import Notation
 from pgbn.plot.layout import (
     HEIGHT,
     MARGIN,
@@ -81,16 +82,31 @@ def draw(
         labels.append(_edge_label(edge, taken))
     parts += [_node(network, box) for box in boxes.values()]
     title = f"Network of {len(network)} nodes; observed: {', '.join(network.observed)}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(title)}>\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n"
+    tip = (
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
         'markerHeight="8" orient="auto" markerUnits="userSpaceOnUse">'
-        '<path d="M 0 0 L 8 4 L 0 8 z" fill="#7b8494"/></marker></defs>\n'
-        + "\n".join([*parts, *labels])
+        '<path d="M 0 0 L 8 4 L 0 8 z" fill="#7b8494"/></marker></defs>'
+    )
+    return svg(width, height, title, _STYLE, [tip, *parts, *labels])
+
+
+def svg(
+    width: float, height: float, title: str, style: str, parts: Sequence[str], spoken: str = ""
+) -> str:
+    """A picture as text; screen readers say what is ``spoken``, or its title."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f"aria-label={quoteattr(spoken or title)}>\n"
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n"
+        + "\n".join(parts)
         + "\n</svg>\n"
     )
+
+
+def white(width: float, height: float) -> str:
+    """The ground of a picture."""
+    return f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>'
 
 
 def _plates(
@@ -143,7 +159,7 @@ def _frame(network: Network, dim: str, area: Area, right: bool) -> tuple[str, st
 def _chain(network: Network, box: Box, taken: list[Area]) -> tuple[str, str]:
     """The arrow from a chain to itself, and what it means."""
     assert box.node is not None
-    text = f"previous {Symbols(network).along(box.node)}"
+    text = f"previous {Notation(network).along(box.node)}"
     x, y = box.x + box.width / 2, box.y + HEIGHT / 2
     loop = (
         f'<path class="edge" marker-end="url(#tip)" d="M {x:.1f} {y - 12:.1f} '

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from pgbn.plot.picture import Picture
+from pgbn.plot.picture import Picture, svg, white
 
 _WIDE, _HIGH, _COLUMNS = 210.0, 128.0, 4
 
@@ -25,15 +25,8 @@ def rank_histograms(
         left, top = 10 + _WIDE * (number % _COLUMNS), 10 + _HIGH * (number // _COLUMNS)
         parts.append(_histogram(name, counts, shares[name], left, top))
     title = "Ranks of the true values among posterior draws"
-    return Picture(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(title)}>\n'
-        f"<title>{title}</title>\n<style>text {{ font: 12px 'DejaVu Sans', Helvetica, sans-serif; "
-        "fill: #1d2733; }}</style>\n"
-        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>\n'
-        + "\n".join(parts)
-        + "\n</svg>\n"
-    )
+    style = "text { font: 12px 'DejaVu Sans', Helvetica, sans-serif; fill: #1d2733; }"
+    return Picture(svg(width, height, title, style, [white(width, height), *parts]))
 
 
 def _histogram(

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 from pgbn.explain.formulas import to_unicode
 from pgbn.explain.names import symbols_of
 from pgbn.network.schedule import Freshness
 from pgbn.network.steps import Step
-from pgbn.plot.picture import Picture
+from pgbn.plot.picture import Picture, svg, white
 
 if TYPE_CHECKING:
     from pgbn.network.schedule import Schedule
@@ -34,6 +34,13 @@ text { font-family: 'DejaVu Sans', 'Segoe UI', Helvetica, Arial, sans-serif; fil
 .read { fill: #1f5fa8; } .drawn { fill: #9a4f00; } .out { fill: #8d1f18; } .wrong { fill: #ffffff; }
 .fault { fill: #b3261e; stroke: #7d1a14; }
 """
+
+
+_HATCH = (
+    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><rect width="6" height="6" fill="#fff"/><line x1="0" y1="0" '
+    'x2="0" y2="6" stroke="#c9d1da" stroke-width="3"/></pattern></defs>'
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,11 @@ def plot_schedule(schedule: Schedule) -> Picture:
             f'<text class="row" x="{left - 12:.1f}" y="{y:.1f}">{escape(symbols[name])}</text>'
         )
     parts.append(_legend(table, left, height))
-    return Picture(_svg(parts, width, height, table, steps))
+    title = "Which values are current, step by step"
+    spoken = "; ".join(_spoken(name, cells, steps) for name, cells in table.items())
+    head = [_HATCH, white(width, height)]
+    return Picture(svg(width, height, title, _STYLE, [*head, *parts],
+                       f"{title}: {spoken}" if spoken else ""))  # fmt: skip
 
 
 def _cell(cell: Cell, x: float, y: float, wide: float) -> str:
@@ -120,29 +131,6 @@ def _legend(table: dict[str, list[Cell]], left: float, height: float) -> str:
     else:
         text = "green: current · hatched: stale · out: integrated out · Σ: only a sum is read"
     return f'<text x="{left:.0f}" y="{height - 14:.0f}" font-size="12">{text}</text>'
-
-
-def _svg(
-    parts: list[str],
-    width: float,
-    height: float,
-    table: dict[str, list[Cell]],
-    steps: Sequence[Step],
-) -> str:
-    title = "Which values are current, step by step"
-    spoken = "; ".join(_spoken(name, cells, steps) for name, cells in table.items())
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
-        f"aria-label={quoteattr(f'{title}: {spoken}' if spoken else title)}>\n"
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n"
-        '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
-        'patternTransform="rotate(45)"><rect width="6" height="6" fill="#fff"/><line x1="0" y1="0" '
-        'x2="0" y2="6" stroke="#c9d1da" stroke-width="3"/></pattern></defs>\n'
-        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>\n'
-        + "\n".join(parts)
-        + "\n</svg>\n"
-    )
 
 
 def _spoken(name: str, cells: list[Cell], steps: Sequence[Step]) -> str:

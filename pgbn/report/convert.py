@@ -1,33 +1,57 @@
-"""From a trained network or a layer-wise training, of one chain or several, to ReportData."""
+"""From draws, trained networks or estimators to ReportData."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import platform
+from ast import literal_eval
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_mapping, check_text, is_integral, listed, term_names
+from pgbn.checks import (
+    check_integer,
+    check_mapping,
+    check_names,
+    check_text,
+    is_integral,
+    listed,
+    term_names,
+)
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError
 from pgbn.evaluation import completion_perplexity, topic_weights
-from pgbn.evaluation.projection import token_count, usual_length
+from pgbn.evaluation.periods import check_dates
+from pgbn.evaluation.projection import relevance_of, token_count, usual_length
 from pgbn.evaluation.shares import check_row_order
 from pgbn.explain import derivation
 from pgbn.report.data import Matrix, ReportData, Series, proportions
-from pgbn.report.text import code_to_repeat, trained_facts, used_versions
+from pgbn.report.summaries import (
+    Coords,
+    Summary,
+    blocks_of,
+    chains_and_draws,
+    label_free_traces,
+    node_row,
+    simplexes,
+    summaries,
+)
+from pgbn.report.text import several
 from pgbn.storage.stop_words import TOKEN
 from pgbn.training.averages import BEFORE_MERGING
-from pgbn.training.trained import TrainedNetwork, observed_node, trained_network
+from pgbn.training.grown import GrownNetwork
+from pgbn.training.trained import TrainedNetwork, observed_node, trained_network, unwrapped
+from pgbn.versions import __version__
 from pgbn.zoo import layers
+from pgbn.zoo.links import get_link
 
 if TYPE_CHECKING:
-    from pgbn.engine.run.draws import Draws
     from pgbn.network.network import Network
 
 
@@ -38,6 +62,8 @@ def report_data(
     model: Any,
     X: Any = None,
     *,
+    network: Network | None = None,
+    coords: Coords | None = None,
     vocabulary: Sequence[str] | None = None,
     texts: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
@@ -52,71 +78,291 @@ def report_data(
     title: str = "",
     seed: int = 0,
     relevance: float | None = None,
-    documents: Sequence[str] | None = None,
 ) -> ReportData:
     """What a report shows of ``model``.
 
-    ``model`` is the result of `train_layerwise`, a trained network, a fitted estimator, or a list
-    of such: chains with different seeds on the same documents. Topics are those of the first
-    chain, traces are of all. The documents are those of the training where the state was kept;
-    with ``X`` (documents × terms) and no state they are inferred, with ``seed``. Of them may be
-    given: ``texts``, ``titles``, ``dates`` (years, datetimes, or texts such as "2019-03-01") and
-    ``classes``; ``columns`` says what these two are called, {"date": "published"}, and
-    ``token_pattern`` what a term of the texts looks like. ``held_out`` are other documents × terms,
-    whose perplexity by the number of layers is shown. ``max_width`` is the width that the first
-    layer was given, or that of each layer; ``settings`` and ``repeat`` (code) are shown so that a
-    reader can repeat the run; the code is made from the settings if these have the arguments
-    max_width, depth and seed. Words are ranked by ``relevance`` as in `pgbn.evaluation.topics`; the
-    slider of the page, in tenths, begins there. ``documents`` is the old name of ``texts``.
+    Parameters
+    ----------
+    model
+        Draws of any network, a trained network, the result of `train_layerwise`, a fitted
+        estimator, or a list of trained ones: chains with different seeds on the same data. Topics
+        are those of the first chain, traces are of all.
+    network, coords
+        The network of draws that do not know it, and names of the places of dims. Draws of
+        `Network.sample` have both.
+    settings, repeat, title
+        What the page lists under its settings, the code that repeats the run, and the heading. The
+        code is made from the settings if these have the arguments max_width, depth and seed.
+
+    The following are for networks whose layers are topics of documents.
+
+    X
+        Documents × terms. A trained network shows the documents of its training if it has kept
+        their state; others are inferred, with ``seed``.
+    vocabulary, titles, texts, dates, classes
+        Names of the terms, and what is known of the documents. Dates are years, datetimes, or
+        texts such as "2019-03-01".
+    columns, token_pattern
+        How the dates and classes are called, {"date": "published"}, and the pattern of a term in
+        the texts.
+    held_out, max_width
+        Other documents × terms, whose perplexity by the number of layers is shown; and the width
+        that the first layer was given, or that of each layer. Both are for trained networks.
+    relevance
+        Ranks words as in `pgbn.evaluation.topics`; the slider of the page starts there.
     """
     if isinstance(model, ReportData):
         return model
-    if documents is not None:
-        warn("documents= is called texts= now", DeprecationWarning, stacklevel=2)
-        texts = documents if texts is None else texts
     check_row_order(X, texts=texts, titles=titles, dates=dates, classes=classes)
-    models = list(model) if isinstance(model, (list, tuple)) else [model]
-    chains = _chains(models)
-    trained = chains[0][-1]
-    vocabulary = trained.vocabulary if vocabulary is None else vocabulary
-    given = getattr(models[0], "max_width", None) if max_width is None else max_width
-    cells = None if X is None else read_array(observed_node(trained.link), X, imputed=False)
-    facts = trained_facts(trained, cells) | check_mapping("settings", settings)
-    stopped = getattr(getattr(models[0], "training_", models[0]), "stopped", None)
-    if stopped:
-        facts.setdefault("training stopped", stopped)
-    if len(chains) > 1:
-        facts.setdefault("chains", len(chains))
+    relevance_of(1, relevance)
+    given, pattern = check_mapping("settings", settings), check_text("token_pattern", token_pattern)
+    if isinstance(model, Draws) or network is not None:
+        run = _run_of_draws(model, network)
+        trained_only = {"X": X, "held_out": held_out, "max_width": max_width}
+        _reject("only for trained networks", trained_only)
+    else:
+        run = _run_of_fitted(model, X, held_out, max_width, seed)
+    names = {**run.draws.coords, **check_mapping("coords", coords)}
+    of_documents: dict[str, Any] = {
+        "titles": titles, "texts": texts, "dates": dates, "classes": classes,
+    }  # fmt: skip
+    as_topics = {layers.phi(t) for t, _ in enumerate(run.topics.get("phi", ()), 1)}
+    if run.topics:
+        of_documents = _checked_documents(run, names, vocabulary, of_documents)
+    else:
+        why = "only for networks whose layers are topics of documents"
+        _reject(why, {"vocabulary": vocabulary, **of_documents})
+    facts = {**run.settings, **_used_versions(), **given}
     return ReportData(
-        phi=trained.phi,
-        weights=tuple(topic_weights(trained, t) for t in range(1, trained.depth + 1)),
-        active=tuple(_has_counts(phi) for phi in trained.phi),
-        budget=_budgets(given, trained.widths),
-        vocabulary=term_names(vocabulary, trained.vocabulary_size),
-        theta=_documents(trained, cells, seed),
-        titles=titles,
-        texts=texts,
-        dates=dates,
-        classes=classes,
-        columns=check_mapping("columns", columns),
-        token_pattern=check_text("token_pattern", token_pattern) or TOKEN,
-        held_out=_held_out(chains[0], held_out, seed),
-        series=_series(chains),
-        stages=_borders(chains[0]),
-        derivation=derivation(trained.network()),
+        title=check_text("title", title) or run.title,
+        nodes=tuple(node_row(run.network, run.found, name) for name in run.network.nodes),
+        simplexes=tuple(
+            each for each in simplexes(run.draws, run.found, names) if each.name not in as_topics
+        ),
+        picture=str(run.network.plot()),
+        series=run.series,
+        stages=run.stages,
+        derivation=derivation(run.network),
         settings=facts,
-        repeat=check_text("repeat", repeat) or code_to_repeat(facts),
-        title=title,
+        repeat=check_text("repeat", repeat) or _code_to_repeat(facts),
+        columns=check_mapping("columns", columns),
+        token_pattern=pattern or TOKEN,
         seed=seed,
-        labels=trained.labels,
-        length=usual_length(trained),
-        tokens=token_count(trained),
         relevance=relevance,
+        **run.topics,
+        **of_documents,
     )
 
 
+@dataclass
+class _Run:
+    """What draws and fitted networks give to a report. ``topics`` are fields of `ReportData`, empty
+    if the layers are not topics of documents."""
+
+    network: Network
+    draws: Draws
+    found: Mapping[str, Summary]
+    series: tuple[Series, ...]
+    settings: dict[str, Any]
+    topics: dict[str, Any]
+    title: str
+    stages: tuple[tuple[float, str], ...] = ()
+
+
+def _reject(why: str, given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise DataError(f"{name}: {why}; leave it out. coords= names the places of dims")
+
+
+def _checked_documents(
+    run: _Run, names: Coords, vocabulary: Any, given: dict[str, Any]
+) -> dict[str, Any]:
+    """The names of the terms, and what is known of the documents."""
+    phi, theta = run.topics["phi"], run.topics["theta"]
+    if vocabulary is None:
+        vocabulary = names.get(layers.TERM)
+    if given["titles"] is None and theta:
+        given["titles"] = names.get(layers.DOCUMENT)
+    size = len(theta[0]) if theta else None
+    for name in ("titles", "texts"):
+        if given[name] is not None and theta:
+            given[name] = check_names(name, given[name], size)
+    for name in ("dates", "classes"):
+        if given[name] is not None:
+            _check_entries(name, given[name], size)
+    if given["dates"] is not None:
+        check_dates(given["dates"])
+    return {"vocabulary": term_names(vocabulary, phi[0].shape[1]), **given}
+
+
+def _check_entries(name: str, entries: Any, size: int | None) -> None:
+    """One date or class for each document."""
+    odd = isinstance(entries, (str, bytes, Mapping, Set, type))
+    odd = odd or not hasattr(entries, "__len__") or getattr(entries, "ndim", 1) != 1
+    if odd or any(isinstance(entry, (list, tuple)) for entry in entries):
+        raise DataError(f"{name}={entries!r:.60}: give one entry for each document")
+    if size is not None and len(entries) != size:
+        raise DataError(f"{name}: {len(entries)} entries, but {size} documents")
+
+
+# ---- draws ----------------------------------------------------------------------------------
+
+
+def _run_of_draws(draws: Draws, network: Network | None) -> _Run:
+    if not hasattr(draws, "attributes") or not (network is None or hasattr(network, "nodes")):
+        raise DataError("give draws that Network.sample returned, and their pgbn.Network or None")
+    network = draws.network if network is None else network
+    if network is None:
+        raise DataError(
+            "draws: they do not tell which network they are of; give network=, or draw them with "
+            "net.sample, whose draws know it, in files too"
+        )
+    chains, number = chains_and_draws(draws)
+    settings = {"chains": chains, "draws of each": number, **_data_sizes(draws)}
+    settings |= {name: value for name, value in draws.attributes.items() if value is not None}
+    if draws.interrupted:
+        settings["unfinished"] = "the run was stopped or still goes on; these are the draws so far"
+    found = summaries(network, draws)
+    topics = _topics_of_draws(draws, found)
+    title = _title(topics) if topics else "Posterior draws"
+    return _Run(network, draws, found, label_free_traces(draws, found), settings, topics, title)
+
+
+def _data_sizes(draws: Draws) -> dict[str, str]:
+    return {
+        f"data {name}": " × ".join(f"{n} {d}" for d, n in zip(cells.dims, cells.shape, strict=True))
+        for name, cells in draws.data.items()
+    }
+
+
+def _topics_of_draws(draws: Draws, found: Mapping[str, Summary]) -> dict[str, Any]:
+    """Topics as means over the draws of the first chain, if nodes and dims are named as those of
+    the belief networks of `pgbn.zoo`."""
+    phi, theta = [], []
+    for t in range(1, len(draws.values) + 1):
+        loadings, units = layers.phi(t), layers.theta(t)
+        of_topic = (layers.topic(t), layers.topic(t - 1))
+        of_document = (layers.DOCUMENT, layers.topic(t))
+        if not {loadings, units} <= found.keys():
+            break
+        if {*draws.dims[loadings][2:]} != {*of_topic} or {*draws.dims[units][2:]} != {*of_document}:
+            break
+        mean = found[loadings].first
+        phi.append(mean if draws.dims[loadings][2:] == of_topic else mean.T)
+        theta.append(_mean_shares(draws, units, draws.dims[units][2:] != of_document))
+    if not phi:
+        return {}
+    weights = tuple(shares.mean(axis=0) for shares in theta)
+    return {
+        "phi": tuple(phi),
+        "theta": tuple(theta),
+        "weights": weights,
+        "active": tuple(weight > 1e-3 for weight in weights),
+        "active_means": "topics with more than 0.1 % of the weight of their layer",
+        "budget": tuple(map(len, phi)),
+    }
+
+
+def _mean_shares(draws: Draws, name: str, topics_first: bool) -> Matrix:
+    """The mean of θ_kj / θ_·j over the draws of the first chain, read block by block."""
+    total, number = 0.0, 0
+    for chain, _, rows in blocks_of(draws, name):
+        if chain:
+            break
+        total = total + proportions(rows.swapaxes(1, 2) if topics_first else rows).sum(axis=0)
+        number += len(rows)
+    return np.asarray(total / number)
+
+
+def _title(topics: Mapping[str, Any]) -> str:
+    theta, depth = topics["theta"], len(topics["phi"])
+    return f"Topics of {several(len(theta[0]), 'document') if theta else several(depth, 'layer')}"
+
+
+# ---- fitted networks ------------------------------------------------------------------------
+
+
+def _run_of_fitted(model: Any, X: Any, held_out: Any, max_width: Any, seed: int) -> _Run:
+    models = list(model) if isinstance(model, (list, tuple)) else [model]
+    chains = _chains(models)
+    fitted = chains[0][-1]
+    network = fitted.network()
+    settings = {
+        "layer widths": " – ".join(map(str, fitted.widths)),
+        "sweeps in all": fitted.sweeps,
+    }
+    if isinstance(fitted, TrainedNetwork):
+        given = getattr(models[0], "max_width", None) if max_width is None else max_width
+        cells = None if X is None else read_array(observed_node(fitted.link), X, imputed=False)
+        settings |= _belief_facts(fitted, cells)
+        topics = _topics_of_belief(fitted, cells, seed)
+        topics["budget"] = _budgets(given, fitted.widths)
+        topics["held_out"] = _held_out(chains[0], held_out, seed)
+        title = _title(topics)
+    else:
+        only = "only for networks whose layers are topics of documents"
+        _reject(only, {"X": X, "held_out": held_out, "max_width": max_width})
+        topics, title = {}, "A network grown layer by layer"
+    stopped = getattr(getattr(models[0], "training_", models[0]), "stopped", None)
+    if stopped:
+        settings["training stopped"] = stopped
+    if len(chains) > 1:
+        settings["chains"] = len(chains)
+    draws = _kept(fitted, network)
+    return _Run(network, draws, summaries(network, draws), _series(chains), settings, topics, title,
+                _borders(chains[0]))  # fmt: skip
+
+
+def _chains(models: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The networks of each chain, which must be of the same data."""
+    if not models:
+        raise DataError("model is an empty list; give at least one trained network")
+    chains = [_stages(each) for each in models]
+    sizes = {getattr(stages[-1], "vocabulary_size", 0) for stages in chains}
+    if len(sizes) > 1:
+        raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
+    return chains
+
+
+def _stages(model: Any) -> tuple[Any, ...]:
+    """The networks of depth 1, 2, … of one chain, or the one that there is."""
+    deepest = unwrapped(model)
+    if not isinstance(deepest, GrownNetwork):
+        deepest = trained_network(model)
+    return tuple(getattr(getattr(model, "training_", model), "networks", (deepest,)))
+
+
+def _kept(fitted: Any, network: Network) -> Draws:
+    """What training kept of the nodes that all rows share, as one chain: draws, or else means."""
+    means = fitted.means if isinstance(fitted, GrownNetwork) else _means_of_belief(fitted)
+    kept = fitted.draws or {name: value[None] for name, value in means.items()}
+    dims = {name: ("chain", "draw", *network[name].axes) for name in kept}
+    terms = getattr(fitted, "vocabulary", None)
+    coords = {} if terms is None else {layers.TERM: list(terms)}
+    values = {name: value[None] for name, value in kept.items()}
+    return Draws(values, dims, network=network, coords=coords)
+
+
+def _means_of_belief(trained: TrainedNetwork) -> dict[str, Matrix]:
+    phi = {layers.phi(t): phi for t, phi in enumerate(trained.phi, 1)}
+    return {**phi, layers.TOP_SHAPE: trained.r}
+
+
+def _topics_of_belief(trained: TrainedNetwork, cells: Cells | None, seed: int) -> dict[str, Any]:
+    return {
+        "phi": trained.phi,
+        "theta": _shares_of_documents(trained, cells, seed),
+        "weights": tuple(topic_weights(trained, t) for t in range(1, trained.depth + 1)),
+        "active": tuple(_has_counts(phi) for phi in trained.phi),
+        "labels": trained.labels,
+        "length": usual_length(trained),
+        "tokens": token_count(trained),
+    }
+
+
 def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> tuple[int, ...]:
-    """The width that each layer was given: its own budget, and no more than the layer below has."""
+    """The width that each layer was given: its own, and no more than the layer below has."""
     given = [max_width or 0] if max_width is None or is_integral(max_width) else max_width
     each = [
         check_integer("max_width", number, 0)
@@ -128,26 +374,6 @@ def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> 
     return tuple(map(min, (*each, *below[len(each) :]), below))
 
 
-# ---- parts of a trained network ---------------------------------------------------------
-
-
-def _chains(models: Sequence[Any]) -> list[tuple[TrainedNetwork, ...]]:
-    """The networks of each chain, which must be of the same data."""
-    if not models:
-        raise DataError("model is an empty list; give at least one trained network")
-    chains = [_stages(each) for each in models]
-    sizes = {stages[-1].vocabulary_size for stages in chains}
-    if len(sizes) > 1:
-        raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
-    return chains
-
-
-def _stages(model: Any) -> tuple[TrainedNetwork, ...]:
-    """The networks of depth 1, 2, … of one chain, or the one that there is."""
-    deepest = trained_network(model)
-    return tuple(getattr(getattr(model, "training_", model), "networks", (deepest,)))
-
-
 def _has_counts(phi: Matrix) -> NDArray[np.bool_]:
     """E φ_k = (η + x) / Σ(η + x) is flat exactly where the topic has no counts."""
     if phi.shape[1] == 1:
@@ -155,7 +381,10 @@ def _has_counts(phi: Matrix) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(phi, axis=1) > 1e-12)
 
 
-def _documents(trained: TrainedNetwork, cells: Cells | None, seed: int) -> tuple[Matrix, ...]:
+def _shares_of_documents(
+    trained: TrainedNetwork, cells: Cells | None, seed: int
+) -> tuple[Matrix, ...]:
+    """θ_kj / θ_·j of every layer; empty if neither the state nor data are given."""
     names = [layers.theta(t) for t in range(1, trained.depth + 1)]
     if all(name in trained.state for name in names):
         theta = tuple(proportions(np.asarray(trained.state[name])) for name in names)
@@ -182,14 +411,14 @@ def _held_out(stages: Sequence[TrainedNetwork], X: Any, seed: int) -> tuple[tupl
 # ---- traces -----------------------------------------------------------------------------
 
 
-def _borders(stages: Sequence[TrainedNetwork]) -> tuple[tuple[float, str], ...]:
-    """Where each further layer was put on top."""
+def _borders(stages: Sequence[Any]) -> tuple[tuple[float, str], ...]:
+    """Where training added each further layer."""
     return tuple((float(below.sweeps), f"layer {above.depth}") for below, above in pairwise(stages))
 
 
-def _series(chains: Sequence[Sequence[TrainedNetwork]]) -> tuple[Series, ...]:
-    """The traces of all stages, end to end, at the sweeps that all chains noted; the second half
-    of the last stage has settled, or what of it is not from before topics were merged."""
+def _series(chains: Sequence[Sequence[Any]]) -> tuple[Series, ...]:
+    """The traces of all stages, end to end, at the sweeps that all chains noted. The second half
+    of the last stage has settled, or the part of it after topics were merged."""
     names = [name for name in chains[0][-1].traces if name not in ("sweep", BEFORE_MERGING)]
     out = []
     for name in names:
@@ -229,7 +458,7 @@ def _first(sweeps: Matrix, trace: Mapping[str, Any], name: str, merged: bool) ->
     return float(np.append(sweeps, np.inf)[min(place, sweeps.size)])
 
 
-def _joined(stages: Sequence[TrainedNetwork], name: str) -> tuple[Matrix, Matrix]:
+def _joined(stages: Sequence[Any], name: str) -> tuple[Matrix, Matrix]:
     sweeps, values, done = [np.zeros(0)], [np.zeros(0)], 0.0
     for stage in stages:
         if name in stage.traces:
@@ -239,84 +468,53 @@ def _joined(stages: Sequence[TrainedNetwork], name: str) -> tuple[Matrix, Matrix
     return np.concatenate(sweeps), np.concatenate(values)
 
 
-# ---- from draws ---------------------------------------------------------------------------------
+# ---- facts --------------------------------------------------------------------------------------
 #
-# From draws of several chains to ReportData.
+# The settings that the page lists, and the code that repeats a run.
 
 
-def report_data_from_draws(
-    network: Network,
-    draws: Draws,
-    *,
-    vocabulary: Sequence[str] | None = None,
-    texts: Sequence[str] | None = None,
-    titles: Sequence[str] | None = None,
-    dates: Sequence[Any] | None = None,
-    classes: Sequence[Any] | None = None,
-    settings: Mapping[str, Any] | None = None,
-    repeat: str = "",
-    title: str = "",
-) -> ReportData:
-    """What a report shows of draws of a network whose layers are named as those of `pgbn.zoo`.
-
-    Topics are means over the draws of the first chain. The traces are the scalar nodes, the total
-    of r and the mean total of every θ, for all chains.
-    """
-    if not hasattr(draws, "attributes") or not hasattr(network, "nodes"):
-        raise DataError("give a pgbn.Network, and draws of it that Network.sample returned")
-    depth = sum(layers.phi(t) in draws.values for t in range(1, len(draws.values) + 1))
-    if not depth or any(layers.theta(t) not in draws.values for t in range(1, depth + 1)):
-        names = f"{layers.phi(1)}, {layers.theta(1)}, {layers.phi(2)}, …"
-        raise DataError(f"draws: the report needs the nodes {names}: see keep=")
-    phi, theta = [], []
-    for t in range(1, depth + 1):
-        loadings, units = draws[layers.phi(t)][0], draws[layers.theta(t)][0]
-        if draws.dims[layers.phi(t)][2] != layers.topic(t):
-            loadings = loadings.swapaxes(1, 2)
-        if draws.dims[layers.theta(t)][2] == layers.topic(t):
-            units = units.swapaxes(1, 2)
-        phi.append(np.asarray(loadings.mean(axis=0)))
-        theta.append(np.asarray(proportions(units).mean(axis=0)))
-    weights = tuple(units.mean(axis=0) for units in theta)
-    kept = {name: value for name, value in draws.attributes.items() if value is not None}
-    shape = draws[layers.phi(1)].shape
-    return ReportData(
-        phi=tuple(phi),
-        weights=weights,
-        active=tuple(weight > 1e-3 for weight in weights),
-        budget=tuple(matrix.shape[0] for matrix in phi),
-        vocabulary=term_names(vocabulary, phi[0].shape[1]),
-        theta=tuple(theta),
-        titles=titles,
-        texts=texts,
-        dates=dates,
-        classes=classes,
-        series=_scalars(draws),
-        derivation=derivation(network),
-        settings={
-            "chains": shape[0],
-            "draws": shape[1],
-            **kept,
-            **used_versions(),
-            **check_mapping("settings", settings),
-        },
-        repeat=repeat,
-        title=title,
-        active_means="topics with more than 0.1 % of the weight of their layer",
-    )
+_ARGUMENTS = (
+    "max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "layer1", "average",
+    "min_width", "min_count", "trace_every",
+)  # fmt: skip
 
 
-def _scalars(draws: Draws) -> tuple[Series, ...]:
-    sweeps = np.arange(1.0, next(iter(draws.values.values())).shape[1] + 1)
-    sweeps = draws.attributes.get("burn_in", 0) + sweeps * draws.attributes.get("thin", 1)
-    out = []
-    for name, value in draws.values.items():
-        dims = draws.dims[name][2:]
-        if not dims:
-            out.append(Series(name, sweeps, value))
-        elif name == layers.TOP_SHAPE:
-            out.append(Series("total of r", sweeps, value.sum(axis=-1)))
-        elif name.startswith("theta") and len(dims) == 2:
-            totals = value.sum(axis=(2, 3)) / value.shape[2 if dims[0] == "doc" else 3]
-            out.append(Series(f"mean total of {name}", sweeps, totals))
-    return tuple(out)
+def _belief_facts(trained: TrainedNetwork, cells: Cells | None) -> dict[str, Any]:
+    """Sizes, link and priors of a belief network, by readable names."""
+    facts: dict[str, Any] = {"terms": trained.vocabulary_size}
+    if cells is not None:
+        facts |= {"documents": cells.rows, "tokens": int(cells.values.sum())}
+    facts["link"] = trained.link
+    if trained.eta:
+        facts["eta, by layer"] = ", ".join(f"{eta:g}" for eta in trained.eta)
+    for name in type(trained.priors).__annotations__:
+        if name != "noise" or get_link(trained.link).noise:
+            first, second = getattr(trained.priors, name)
+            facts[f"prior of {name}"] = f"({first:g}, {second:g})"
+    return facts
+
+
+def _code_to_repeat(settings: Mapping[str, Any]) -> str:
+    """The call of `train_layerwise` with these settings, where enough of them are known; and what
+    was done after it."""
+    if not {"max_width", "depth", "seed"} <= settings.keys():
+        return ""
+    given = {name: settings[name] for name in _ARGUMENTS if name in settings}
+    rows = [f"    {name}={_literal(value)}," for name, value in given.items()]
+    merged = "twins were merged" in str(settings.get("training stopped", ""))
+    after = ["# then twins were merged, as pgbn fit", "# and pgbn.PGBN do by themselves"]
+    return "\n".join(["import pgbn", "", "model = pgbn.train_layerwise(", "    X,", *rows, ")",
+                      *(after if merged else [])])  # fmt: skip
+
+
+def _literal(value: Any) -> str:
+    """A value as Python code; text that is code already, such as "[1, 2]", stays."""
+    try:
+        return repr(literal_eval(value) if isinstance(value, str) else value)
+    except (ValueError, SyntaxError):
+        return repr(value)
+
+
+def _used_versions() -> dict[str, str]:
+    """What the numbers were made with."""
+    return {"pgbn": __version__, "numpy": np.__version__, "python": platform.python_version()}

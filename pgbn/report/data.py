@@ -1,27 +1,25 @@
-"""ReportData: everything that the report and the figures show, as plain arrays."""
+"""ReportData: everything that the report and the figures show of a network, as plain arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_names, check_text, is_integral
+from pgbn.checks import is_integral
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
-from pgbn.evaluation.periods import check_dates
 from pgbn.evaluation.projection import rank_words, relevance_of
 from pgbn.explain.document import Block
-from pgbn.report.text import several
 from pgbn.storage.stop_words import TOKEN
 
 Matrix = NDArray[np.float64]
 
-# R-hat below this, with so many independent draws of each chain, 50 of each half, below which
-# R-hat itself is noise (Vehtari et al. 2021, see `pgbn.diagnostics`).
+# A chain has mixed if R-hat is below the first and each chain has as many independent draws as the
+# second, 50 in each half: with fewer, R-hat itself is noise (Vehtari et al. 2021).
 _GOOD_RHAT, _LEAST_ESS = 1.01, 100
 
 
@@ -43,13 +41,6 @@ class Series:
     values: Matrix
     settled: int = 0
 
-    def __post_init__(self) -> None:
-        if self.values.ndim != 2 or self.values.shape[1:] != self.sweeps.shape:
-            raise DataError(
-                f"Series {self.name!r}: values {self.values.shape} and sweeps {self.sweeps.shape}; "
-                "give (chains, n) and (n,)"
-            )
-
     @property
     def ess(self) -> float:
         """Bulk effective sample size of all chains together."""
@@ -70,29 +61,58 @@ class Series:
 
 
 @dataclass(frozen=True)
-class ReportData:
-    """A network of T layers, its topics and documents, and how it came about.
+class Simplex:
+    """The posterior mean of a node whose vectors sum to one: ``mean`` is (vectors, categories),
+    with a name for each of both."""
 
-    ``phi[t-1]`` is (K_t, K_{t-1}), rows are topics and sum to one, K_0 = V. ``weights[t-1]`` is the
-    share of each topic in its layer; ``active[t-1]`` marks the topics that are in use, by the
-    criterion told in ``active_means``; ``budget[t-1]`` is the width that the layer was given, 0 if
-    unknown. ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. Of the
-    documents, ``texts``, ``titles``, ``dates`` (see `pgbn.evaluation.periods`) and ``classes`` may
-    be known; ``columns`` says what the last two are called ({"date": "published"}), and
-    ``token_pattern`` what a term in a text looks like. ``held_out`` has pairs of a depth and the
-    perplexity of held-out documents with so many layers. ``seed`` is that of the map. ``stages``
-    are (sweep, label) where another layer was put on top; ``derivation`` holds the blocks
-    of `pgbn.explain.derivation`. ``labels`` are names that somebody gave to topics (layer, number);
-    ``length`` is the usual one of a document, and ``tokens`` the number in all, 0 if not known;
-    ``folder`` is where the model is saved, if it is. Words stand by ``relevance`` as in
-    `pgbn.evaluation.topics`.
+    name: str
+    over: str
+    mean: Matrix
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """What `pgbn.report.report_data` gathers: each section of the page shows a part of it, and is
+    missing where its part is empty.
+
+    Every network has ``nodes`` (name, law, dims, posterior), ``simplexes``, a ``picture`` (SVG), a
+    ``derivation`` (the blocks of `pgbn.explain.derivation`), ``series``, ``settings`` and
+    ``repeat``, the code that repeats the run. ``stages`` are (sweep, label) where training added a
+    layer.
+
+    A network whose T layers are topics of documents also has the following.
+
+    - ``phi[t-1]`` is (K_t, K_{t-1}), rows are topics and sum to one, K_0 = V. ``vocabulary`` names
+      the V terms. ``weights[t-1]`` is the share of each topic in its layer.
+    - ``active[t-1]`` marks the topics in use, as ``active_means`` explains. ``budget[t-1]`` is the
+      width that the layer was given, 0 if unknown.
+    - ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. ``texts``,
+      ``titles``, ``dates`` (see `pgbn.evaluation.periods`) and ``classes`` are of the documents;
+      ``columns`` says how the last two are called ({"date": "published"}), ``token_pattern`` what
+      a term in a text looks like, ``seed`` is that of the map.
+    - ``held_out`` has pairs of a depth and the perplexity of held-out documents.
+    - ``labels`` are names of topics (layer, number) that a reader has given. ``length`` is the
+      usual one of a document, ``tokens`` the number in all, 0 if unknown. ``folder`` is where the
+      model is saved, if it is. ``relevance`` ranks words as in `pgbn.evaluation.topics`.
     """
 
-    phi: tuple[Matrix, ...]
-    weights: tuple[Matrix, ...]
-    active: tuple[NDArray[np.bool_], ...]
-    budget: tuple[int, ...]
-    vocabulary: Sequence[str]
+    title: str = ""
+    nodes: tuple[tuple[str, str, str, str], ...] = ()
+    simplexes: tuple[Simplex, ...] = ()
+    picture: str = ""
+    series: tuple[Series, ...] = ()
+    stages: tuple[tuple[float, str], ...] = ()
+    derivation: Sequence[Block] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    repeat: str = ""
+    phi: tuple[Matrix, ...] = ()
+    weights: tuple[Matrix, ...] = ()
+    active: tuple[NDArray[np.bool_], ...] = ()
+    active_means: str = "topics that hold at least one count"
+    budget: tuple[int, ...] = ()
+    vocabulary: Sequence[str] = ()
     theta: tuple[Matrix, ...] = ()
     titles: Sequence[str] | None = None
     texts: Sequence[str] | None = None
@@ -101,69 +121,16 @@ class ReportData:
     columns: Mapping[str, str] = field(default_factory=dict)
     token_pattern: str = TOKEN
     held_out: tuple[tuple[int, float], ...] = ()
-    series: tuple[Series, ...] = ()
-    stages: tuple[tuple[float, str], ...] = ()
-    derivation: Sequence[Block] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    repeat: str = ""
-    title: str = ""
     seed: int = 0
-    active_means: str = "topics that hold at least one count"
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     length: float = 0.0
     tokens: float = 0.0
     folder: str = ""
     relevance: float | None = None
 
-    def __post_init__(self) -> None:
-        if not self.phi:
-            raise DataError("ReportData: phi is empty; give one matrix for each layer")
-        below = self.phi[0].shape[-1]
-        self._check_names("vocabulary", below)
-        for t, phi in enumerate(self.phi, 1):
-            if phi.ndim != 2 or phi.shape[1] != below:
-                raise DataError(f"ReportData: phi[{t - 1}] has shape {phi.shape}, not (K, {below})")
-            below = phi.shape[0]
-            for name, value in (("weights", self.weights), ("active", self.active)):
-                if len(value) != self.depth or value[t - 1].shape != (below,):
-                    raise DataError(f"ReportData: {name}[{t - 1}] must have the shape ({below},)")
-            if self.theta and (
-                len(self.theta) != self.depth or self.theta[t - 1].shape != (self.size, below)
-            ):
-                raise DataError(
-                    f"ReportData: theta[{t - 1}] must have the shape (documents, {below})"
-                )
-        if len(self.budget) != self.depth:
-            raise DataError(f"ReportData: budget={self.budget!r}: give one width for each layer")
-        for name in ("titles", "texts"):
-            if getattr(self, name) is not None and self.theta:
-                self._check_names(name, self.size)
-        for name in ("title", "repeat", "token_pattern", "folder"):
-            check_text(name, getattr(self, name))
-        for name in ("dates", "classes"):
-            entries = getattr(self, name)
-            if entries is None:
-                continue
-            odd = isinstance(entries, (str, bytes, Mapping, Set, type))
-            odd = odd or not hasattr(entries, "__len__") or getattr(entries, "ndim", 1) != 1
-            if odd or any(isinstance(entry, (list, tuple)) for entry in entries):
-                raise DataError(f"{name}={entries!r:.60}: give one entry for each document")
-            if self.theta and len(entries) != self.size:
-                raise DataError(f"{name}: {len(entries)} entries, but {self.size} documents")
-        if self.dates is not None:
-            check_dates(self.dates)
-        relevance_of(1, self.relevance)
-        if not self.title:
-            size = several(self.size, "document") if self.theta else several(self.depth, "layer")
-            object.__setattr__(self, "title", f"Topics of {size}")
-
-    def _check_names(self, name: str, size: int) -> None:
-        """Keep names as a list in the order of what they name, also where a dict was given."""
-        object.__setattr__(self, name, check_names(name, getattr(self, name), size))
-
     @property
     def depth(self) -> int:
-        """The number of layers T."""
+        """The number of layers of topics T; 0 if the network has none."""
         return len(self.phi)
 
     @property
@@ -173,7 +140,7 @@ class ReportData:
 
     @property
     def size(self) -> int:
-        """The number of documents; 0 if they are not known."""
+        """The number of documents; 0 if they are unknown."""
         return self.theta[0].shape[0] if self.theta else 0
 
     def project(self, layer: int) -> Matrix:
@@ -188,18 +155,18 @@ class ReportData:
 
     @property
     def common(self) -> Matrix:
-        """The share of every term in the corpus, as the first layer has it."""
-        return np.asarray(self.weights[0] @ self.phi[0])
+        """The share of every term in the corpus, by the first layer."""
+        return np.asarray(self.weights[0] @ self.phi[0]) if self.phi else np.zeros(0)
 
-    def held(self, layer: int) -> Matrix | None:
-        """The tokens that each topic of a layer holds, if their number is known."""
+    def tokens_of(self, layer: int) -> Matrix | None:
+        """The tokens of each topic of a layer, if their number is known."""
         return self.tokens * self.weights[layer - 1] if self.tokens else None
 
     def ranked(self, layer: int, top: int) -> NDArray[np.int64]:
         """(K, top): the columns of the terms that stand for each topic of a layer, by relevance."""
-        held = self.held(layer)
+        tokens = self.tokens_of(layer)
         psi, lam = self.project(layer), relevance_of(layer, self.relevance)
-        return rank_words(psi, self.common, lam, top, self.length, held)
+        return rank_words(psi, self.common, lam, top, self.length, tokens)
 
     def words(self, layer: int, topic: int, top: int = 10) -> list[str]:
         """The terms that stand for a topic; equal ones in the order of the vocabulary."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
+import base64
+import hashlib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,9 @@ from pgbn.evaluation.projection import (
 )
 from pgbn.report.convert import report_data
 from pgbn.report.data import Matrix, ReportData
-from pgbn.report.run_data import RunData, run_data_from_grown
-from pgbn.report.run_page import html_page, run_html
-from pgbn.report.sections import SECTIONS, papers_payload
-from pgbn.report.text import clean_text, script_json, several, short_number
+from pgbn.report.sections import SECTIONS, documents_payload
+from pgbn.report.text import clean_text, html_text, script_json, several, short_number
 from pgbn.storage.atomic_files import new_file
-from pgbn.training.grown import GrownNetwork
-from pgbn.training.trained import unwrapped
 
 # ---- payload ------------------------------------------------------------------------------------
 #
@@ -39,7 +36,7 @@ from pgbn.training.trained import unwrapped
 
 
 _MOST = 730_000  # bytes of the data of a page, where the topics leave room for it
-_LEAST_PAPERS, _MOST_PAPERS = 100_000, 480_000  # bytes of these for records of documents
+_LEAST_RECORDS, _MOST_RECORDS = 100_000, 480_000  # bytes of these for records of documents
 _WORDS = 15  # words shown for a topic
 _RELEVANCE = (1.0, UPPER_RELEVANCE, 0.0)  # candidates for the slider of the page
 
@@ -48,9 +45,7 @@ def payload(data: ReportData) -> dict[str, Any]:
     """Everything that the page draws, as JSON values: the topics, and what the sections add."""
     words = _Numbering()
     common = data.common
-    floor = with_floor(
-        common, data.length
-    )  # what the page divides by, to rank words as `rank_words` does
+    floor = with_floor(common, data.length)  # the page divides by it, as `rank_words` does
     layers = [_layer(data, t, words, common) for t in range(1, data.depth + 1)]
     out: dict[str, Any] = {
         "title": clean_text(data.title),
@@ -62,10 +57,13 @@ def payload(data: ReportData) -> dict[str, Any]:
         "common": [short_number(floor[v]) for v in words.numbers],
     }
     for section in SECTIONS:
-        out |= section.payload(data)
-    # Documents take what is left, so that the page stays small.
+        if section.applies(data):
+            out |= section.payload(data)
+    if not data.theta:
+        return out
+    # Documents take the bytes that remain, so that the page stays small.
     room = _MOST - len(script_json(out).encode())
-    return out | papers_payload(data, min(max(room, _LEAST_PAPERS), _MOST_PAPERS))
+    return out | documents_payload(data, min(max(room, _LEAST_RECORDS), _MOST_RECORDS))
 
 
 class _Numbering:
@@ -88,7 +86,9 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
         "active": [int(flag) for flag in data.active[t - 1]],
         "budget": data.budget[t - 1],
         "relevance": relevance_of(t, data.relevance),
-        "draw": [short_number(draw) for draw in np.broadcast_to(draw_of(data.held(t)), len(found))],
+        "draw": [
+            short_number(draw) for draw in np.broadcast_to(draw_of(data.tokens_of(t)), len(found))
+        ],
         "topics": topics,
         "documents": [],
     }
@@ -109,9 +109,9 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
 def _candidates(data: ReportData, t: int, common: Matrix) -> list[NDArray[np.int64]]:
     """Of each topic, the words that are in the first places for some relevance that the page can
     show."""
-    psi, held = data.project(t), data.held(t)
+    psi, tokens = data.project(t), data.tokens_of(t)
     each = {*_RELEVANCE, relevance_of(t, data.relevance)}
-    ranked = [rank_words(psi, common, lam, _WORDS, data.length, held) for lam in each]
+    ranked = [rank_words(psi, common, lam, _WORDS, data.length, tokens) for lam in each]
     every = [np.unique(row) for row in np.concatenate(ranked, axis=1)]
     return [
         words[np.argsort(-row[words], kind="stable")] for row, words in zip(psi, every, strict=True)
@@ -124,7 +124,7 @@ def _candidates(data: ReportData, t: int, common: Matrix) -> list[NDArray[np.int
 def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) -> Path:
     """Write the report of ``model`` to ``path``; the options are those of `report_data`.
 
-    The file is written whole or not at all.
+    The file is replaced only when the page is complete.
     """
     target = check_path("path", path)
     if not target.name:
@@ -141,28 +141,58 @@ def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) ->
 
 
 def report_html(model: Any, X: Any = None, **options: Any) -> str:
-    """The report of ``model`` (see `report_data`, or `run_data` for any network) as one
-    self-contained page."""
-    if isinstance(model, RunData):
-        return run_html(model)
-    grown = unwrapped(model)
-    if isinstance(grown, GrownNetwork):
-        return run_html(run_data_from_grown(grown, **options))
+    """The report of ``model`` as one self-contained page; the options are those of
+    `report_data`. A section is missing if there is nothing to show in it."""
     data = report_data(model, X, **options)
-    shown = [(each.name, each.title, each.html(data)) for each in SECTIONS if each.shown(data)]
-    return html_page(
-        data.title,
-        _lead(data),
-        shown,
-        before='<a class="skip" href="#topics">Skip to the table of topics</a>\n',
-        aside='<aside id="detail" aria-label="The chosen topic or document" tabindex="-1"></aside>',
-        payload=script_json(payload(data)),
-        script=_script(),
+    shown = [section for section in SECTIONS if section.applies(data)]
+    links = "".join(f'<a href="#{each.name}">{each.title}</a>' for each in shown)
+    body = "\n".join(
+        f'<section id="{each.name}" aria-labelledby="{each.name}-title">\n'
+        f'<h2 id="{each.name}-title">{each.title}</h2>\n{each.html(data)}\n</section>'
+        for each in shown
     )
+    style, script, title = _asset("report.css"), _script(), html_text(data.title)
+    skip = '<a class="skip" href="#topics">Skip to the table of topics</a>\n'
+    chosen = '<aside id="detail" aria-label="The chosen topic or document" tabindex="-1"></aside>'
+    # Only these two texts may run or style the page, and nothing may be fetched.
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="pgbn">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+{skip if data.phi else ""}<header><h1 dir="auto">{title}</h1>
+<p class="lead">{_lead(data)}</p></header>
+<nav aria-label="Sections"><div>{links}</div></nav>
+<div class="layout{"" if data.phi else " plain"}">
+<main>
+<noscript><p class="warn">This page draws itself with a script; scripts are off.</p></noscript>
+{body}
+</main>
+{chosen if data.phi else ""}
+</div>
+<div id="live" class="hidden" aria-live="polite"></div>
+<script type="application/json" id="data">{script_json(payload(data))}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
 
 
 def _lead(data: ReportData) -> str:
-    """The size of the model in a line: how many topics each layer has, and effectively."""
+    """The size of the network in a line; of topics, how many each layer has, and effectively."""
+    if not data.phi:
+        return f"{several(len(data.nodes), 'node')} · {several(len(data.series), 'trace')}"
     widths = " – ".join(map(str, data.widths))
     effective = " – ".join(f"{effective_width(weight):.0f}" for weight in data.weights)
     parts = [f"{several(data.depth, 'layer')} of {widths} topics, effectively {effective}"]
@@ -172,12 +202,20 @@ def _lead(data: ReportData) -> str:
     return " · ".join(parts)
 
 
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")
+
+
+def _asset(name: str) -> str:
+    return (files("pgbn.report") / "assets" / name).read_text(encoding="utf-8")
+
+
 def _script() -> str:
     """All scripts in the order of their names."""
-    folder = files("pgbn.report") / "assets"
-    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".js"))
-    scripts = [(folder / name).read_text(encoding="utf-8") for name in names]
-    return '"use strict";\n(async () => {\n' + "\n".join(scripts) + "})();\n"
+    every = (files("pgbn.report") / "assets").iterdir()
+    names = sorted(item.name for item in every if item.name.endswith(".js"))
+    return '"use strict";\n(async () => {\n' + "\n".join(map(_asset, names)) + "})();\n"
 
 
 # ---- summary ------------------------------------------------------------------------------------
@@ -189,31 +227,24 @@ _CELL = "text-align:start;vertical-align:top;padding:2px 12px 2px 0"
 
 
 def summary_html(model: Any, topics: int = 5, words: int = 8, **options: Any) -> str:
-    """The heaviest topics of every layer, the top layer first, for `_repr_html_`.
+    """The size of a network and the heaviest topics of every layer, the top layer first.
 
     ``model`` and the options are those of `report_data`.
     """
     topics, words = check_integer("topics", topics, 1), check_integer("words", words, 1)
     data = report_data(model, **options)
-    widths = " – ".join(map(str, data.widths))
-    terms = f"{len(data.vocabulary)} terms" + (f", {data.size} documents" if data.size else "")
     layers = "".join(_summary_of_layer(data, t, topics, words) for t in range(data.depth, 0, -1))
-    return (
-        f"<div><strong>{escape(clean_text(data.title))}</strong>: {widths} topics, {terms}"
-        f"{layers}</div>"
-    )
+    return f"<div><strong>{html_text(data.title)}</strong>: {_lead(data)}{layers}</div>"
 
 
 def _summary_of_layer(data: ReportData, t: int, topics: int, words: int) -> str:
     weight, ranked = data.weights[t - 1], data.ranked(t, words)
     rows = []
     for k in np.argsort(-weight, kind="stable")[:topics]:
-        named = " ".join(
-            f"<bdi>{escape(clean_text(data.vocabulary[v]))}</bdi>" for v in ranked[k].tolist()
-        )
+        named = " ".join(f"<bdi>{html_text(data.vocabulary[v])}</bdi>" for v in ranked[k].tolist())
         label = data.labels.get((t, int(k)))
         if label:
-            named = f"<strong><bdi>{escape(clean_text(label))}</bdi></strong> {named}"
+            named = f"<strong><bdi>{html_text(label)}</bdi></strong> {named}"
         rows.append(
             f'<tr><td style="{_CELL}">{t}/{k}</td><td style="{_CELL}">{weight[k]:.1%}</td>'
             f'<td style="{_CELL}">{named}</td></tr>'

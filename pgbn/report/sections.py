@@ -1,7 +1,7 @@
-"""The sections of the page: a new one is a file in `pgbn.report.parts` and a line in `SECTIONS`.
+"""The sections of the page. A new one is a function that returns its HTML and a row in `SECTIONS`.
 
-A script that draws in it, if any, is another file in the folder ``assets``: all of them run, in
-the order of their names.
+A section that draws by script has a file in the folder ``assets``. All scripts are in every page,
+in the order of their names; each ends at once if the page does not have its section.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -27,9 +27,8 @@ from pgbn.evaluation.layer_quality import (
     twins_and_diversity,
 )
 from pgbn.evaluation.periods import periods_of
-from pgbn.explain.document import Block
 from pgbn.explain.render import html_body
-from pgbn.report.data import ReportData
+from pgbn.report.data import ReportData, Series, Simplex
 from pgbn.report.embedding import by_neighbours, document_positions, even_choice, explained
 from pgbn.report.text import (
     base64_array,
@@ -40,26 +39,6 @@ from pgbn.report.text import (
     several,
     short_number,
 )
-from pgbn.report.traces import traces_html, traces_payload
-
-# ---- derivation ---------------------------------------------------------------------------------
-#
-# The derivation of the sampler, as `pgbn.explain` writes it.
-
-
-_HEADINGS = ("h3", "h3", "h4")  # below that of the section
-
-
-def derivation_html(derivation: Sequence[Block]) -> str:
-    """The whole derivation, folded."""
-    body = html_body(derivation, _HEADINGS) if derivation else "<p>Not given.</p>"
-    return (
-        '<p class="note">Made from the network itself: the equations are written by the rules that '
-        "the sampler runs.</p>"
-        "<details><summary>Show the derivation</summary>"
-        f'<div class="derivation">{clean_text(body)}</div></details>'
-    )
-
 
 # ---- graph --------------------------------------------------------------------------------------
 #
@@ -153,6 +132,11 @@ def overview_html(data: ReportData) -> str:
     return f"""<p class="plain">{_sentences(data)}</p>
 <p class="note">{_what_is_listed(data, layer, len(themes), taken)}</p>
 <ol class="themes">{items}</ol>"""
+
+
+def overview_payload(data: ReportData) -> dict[str, Any]:
+    """The layer of the themes, which other sections start with."""
+    return {"themes": theme_layer(data)}
 
 
 def examples(data: ReportData) -> dict[int, int]:
@@ -252,7 +236,7 @@ def _example(data: ReportData, layer: int, k: int, number: int) -> str:
     share = _percent(float(data.theta[layer - 1][number, k]))
     said = html_text(clean_text(data.name_of(number)[:90]))
     return (
-        f'<p class="example">For example <button type="button" data-paper="{number}" '
+        f'<p class="example">For example <button type="button" data-open="{number}" '
         f'aria-label="Read {said}"><bdi>{title}</bdi></button> <span class="whole">({share})</span>'
         f"{text}</p>"
     )
@@ -322,7 +306,7 @@ def marked_text(
     return "".join([*pieces, text[last:]]), coloured
 
 
-# ---- papers -------------------------------------------------------------------------------------
+# ---- documents ----------------------------------------------------------------------------------
 #
 # The documents themselves: search, text with words coloured by topic, topics of every layer.
 #
@@ -337,20 +321,20 @@ _FLUSH = 16  # records after which the size is looked at
 _END = 16  # bytes that end the compressed stream
 
 
-def papers_html(data: ReportData) -> str:
+def documents_html(data: ReportData) -> str:
     """The search, and the list of what it finds; a document opens beside."""
     texts = ", and their texts" if data.texts is not None else ""
     return f"""<p class="note">Search the titles{texts}. A document opens with
 its topics in every layer{"" if data.texts is None else " and its words coloured by their topics"}.
-<span id="papers-left"></span></p>
+<span id="documents-left"></span></p>
 <div class="tools" role="search"><label class="grow">Search
-<input type="search" id="paper-search" placeholder="words" autocomplete="off"></label>
-<span id="papers-found" role="status"></span></div>
-<ol class="papers" id="papers-list" aria-label="Documents that were found"></ol>
-<p><button type="button" class="button" id="papers-more" hidden></button></p>"""
+<input type="search" id="document-search" placeholder="words" autocomplete="off"></label>
+<span id="documents-found" role="status"></span></div>
+<ol class="documents" id="documents-list" aria-label="Documents that were found"></ol>
+<p><button type="button" class="button" id="documents-more" hidden></button></p>"""
 
 
-def papers_payload(data: ReportData, room: int) -> dict[str, Any]:
+def documents_payload(data: ReportData, room: int) -> dict[str, Any]:
     """Records of documents in at most ``room`` bytes of base64, and how many there are."""
     if not data.theta:
         return {}
@@ -375,7 +359,7 @@ def papers_payload(data: ReportData, room: int) -> dict[str, Any]:
                 break
             packer, packed, kept, pending = longer, packed + piece, done, []
     packed += packer.flush()
-    return {"papers": {"data": base64.b64encode(packed).decode("ascii"), "kept": kept,
+    return {"documents": {"data": base64.b64encode(packed).decode("ascii"), "kept": kept,
                        "length": length, "texts": data.texts is not None}}  # fmt: skip
 
 
@@ -416,21 +400,6 @@ def _space(found: re.Match[str]) -> str:
     return "\n\n" if found[0].count("\n") > 1 else found[0]
 
 
-# ---- settings -----------------------------------------------------------------------------------
-#
-# The settings of the run, and the code that repeats it.
-
-
-def settings_html(settings: Mapping[str, Any], repeat: str = "") -> str:
-    """Names and values, as they were given, and the code that repeats the run."""
-    rows = [[html_text(name), html_text(value)] for name, value in settings.items()]
-    code = ""
-    if repeat:
-        code = f'<h3>To repeat this run</h3><pre tabindex="0">{html_text(repeat)}</pre>'
-    table = html_table([("Setting", ""), ("Value", "")], rows, "Settings of this run")
-    return f'<div class="settings">{table}{code}</div>'
-
-
 # ---- topics -------------------------------------------------------------------------------------
 #
 # The table of topics, which can be searched and sorted.
@@ -466,6 +435,11 @@ def topics_html(data: ReportData) -> str:
 <button class="button">Name it</button><span id="name-said" role="status"></span></form>
 <div id="kept-names" hidden><p class="note">Names that you give are lost when the page is closed.
 This command keeps them in the model:</p><pre id="name-command"></pre></div>"""
+
+
+def topics_payload(data: ReportData) -> dict[str, Any]:
+    """The folder of the model, for the command that keeps names."""
+    return {"folder": clean_text(data.folder)}
 
 
 def layer_options(data: ReportData, chosen: int) -> str:
@@ -518,8 +492,6 @@ def groups_html(data: ReportData) -> str:
 
 def groups_payload(data: ReportData) -> dict[str, Any]:
     """For both kinds of groups: their labels, sizes, and shares in thousandths by layer."""
-    if not has_groups(data):
-        return {}
     out = {}
     if data.dates is not None:
         periods = periods_of(data.dates)
@@ -602,8 +574,6 @@ arrow keys go from one to the next, Enter opens one"></canvas>
 
 def map_payload(data: ReportData) -> dict[str, Any]:
     """Places of the documents as 16-bit numbers, the topics that lead in them, their titles."""
-    if not data.theta:
-        return {}
     chosen = even_choice(data.size, _POINTS)
     position = document_positions(data.theta[0][chosen], data.seed)
     low, high = position.min(axis=0), position.max(axis=0)
@@ -681,34 +651,212 @@ def _reading(leading: NDArray[np.int64]) -> list[str]:
     return [str(twins), f"{diversity:.2f}"]
 
 
+# ---- network ------------------------------------------------------------------------------------
+
+
+_VECTORS, _CATEGORIES = 200, 10  # of a simplex node that are shown
+
+
+def network_html(data: ReportData) -> str:
+    """The graph, and every node with its law and its posterior."""
+    text = base64.b64encode(data.picture.encode()).decode("ascii")
+    alt = "The graph of the network; its nodes are in the table below."
+    source = f"data:image/svg+xml;base64,{text}"
+    heads = [("Node", ""), ("Law", ""), ("Dims", ""), ("Posterior", "")]
+    rows = [[html_text(cell) for cell in row] for row in data.nodes]
+    table = html_table(heads, rows, "The nodes of the network")
+    return f'<div class="scroll"><img alt="{alt}" src="{source}"></div>{table}'
+
+
+def proportions_html(data: ReportData) -> str:
+    """The leading categories of every node whose vectors sum to one."""
+    note = "Posterior means of the first chain, the largest entries first."
+    return f'<p class="note">{note}</p>' + "".join(map(_simplex, data.simplexes))
+
+
+def _simplex(simplex: Simplex) -> str:
+    top = np.argsort(-simplex.mean, axis=1, kind="stable")[:, :_CATEGORIES]
+    rows = [
+        [
+            html_text(name),
+            " ".join(f"<bdi>{html_text(simplex.columns[v])}</bdi>" for v in top[i].tolist()),
+            f"{simplex.mean[i, top[i, 0]]:.3f}",
+        ]
+        for i, name in enumerate(simplex.rows[:_VECTORS])
+    ]
+    cut = ""
+    if len(simplex.rows) > _VECTORS:
+        count = f"The first {_VECTORS} of {len(simplex.rows)} vectors are shown."
+        cut = f'<p class="note">{count}</p>'
+    name, over = html_text(simplex.name), html_text(simplex.over)
+    heads = [("Vector", ""), (over, ""), ("Largest", "figure")]
+    return f"<h3>{name}</h3>{cut}{html_table(heads, rows, f'Vectors of {name}')}"
+
+
+# ---- traces -------------------------------------------------------------------------------------
+#
+# Convergence: traces of quantities that do not depend on the numbering of units.
+
+
+_TRACE_POINTS = 500  # points of a trace
+_FALLS = (
+    "The log likelihood is that of the documents that the model was trained on. It may fall where "
+    "a layer is put on top: the new layer ties the topics of a document to those of similar "
+    "documents, so that they follow the very words of that document less closely. For the same "
+    "reason other documents are often predicted better, which held-out perplexity tells."
+)
+_MEANS = {
+    "run longer": (
+        "“Run longer”: the chain was still on its way, and other sweeps would give other figures. "
+        "A first look at what is in the data is possible all the same; for figures to rely on, "
+        "give it more sweeps, and compare several seeds."
+    ),
+    "too few draws": (
+        "“Too few draws”: an effective sample size below 100 for each chain cannot tell whether "
+        "the chain has settled, whatever R-hat is; give it more sweeps."
+    ),
+}
+
+
+def traces_html(data: ReportData) -> str:
+    """The table, the place of the traces, and what they do not tell."""
+    topics = f'<p class="note">{_FALLS}</p>' if data.depth > 1 else ""
+    topics += _held_out(data) if data.phi else ""
+    return f'{diagnosis_html(data.series)}{topics}<div id="trace-place"></div>'
+
+
+def _held_out(data: ReportData) -> str:
+    """The perplexity of documents that were held out, for each number of layers."""
+    if not data.held_out:
+        return (
+            '<p class="note">Held-out perplexity is not known here; <code>pgbn report model '
+            "--held-out FILE</code>, or <code>held_out=</code> in Python, shows it for other "
+            "documents.</p>"
+        )
+    shown = ", ".join(
+        f"{perplexity:.4g} with {several(depth, 'layer')}" for depth, perplexity in data.held_out
+    )
+    return (
+        f'<p id="held-out"><strong>Held-out perplexity</strong> (lower is better): {shown}. One '
+        "half of the words of other documents was predicted from the other half.</p>"
+    )
+
+
+def diagnosis_html(traces: Sequence[Series]) -> str:
+    """A table of mean, spread, ESS and R-hat of the sweeps that the charts shade."""
+    chains = traces[0].values.shape[0]
+    many = chains > 1
+    heads = [("Quantity", ""), ("Mean", "figure"), ("Spread", "figure"), ("ESS", "figure"),
+             ("R-hat", "figure"), ("", "")]  # fmt: skip
+    note = (
+        f"{chains} chains with seeds of their own. "
+        if many
+        else "One chain: R-hat compares its halves; several chains with different seeds tell more. "
+    ) + (
+        "Only quantities that do not depend on the numbering of topics are shown. ESS (bulk "
+        "effective sample size) and R-hat (rank-normalised, split) are of the shaded sweeps."
+    )
+    table = html_table(heads, map(_diagnosis, traces), "Convergence of label-free quantities")
+    found = {series.verdict for series in traces}
+    meant = "".join(f'<p class="note">{_MEANS[each]}</p>' for each in _MEANS if each in found)
+    return f'<p class="note">{note}</p>{table}{meant}'
+
+
+def _diagnosis(series: Series) -> list[str]:
+    values = series.values[:, series.settled :]
+    ess, rhat, verdict = series.ess, series.rhat, series.verdict
+    if verdict == "run longer":
+        verdict = f'<span class="warn">{verdict}</span>'
+    return [
+        html_text(series.name),
+        _number(float(values.mean()), 5) if values.size else "–",
+        _number(float(values.std()), 3) if values.size else "–",
+        f"{ess:.0f}" if np.isfinite(ess) else "–",
+        f"{rhat:.3f}".replace("inf", "∞") if not np.isnan(rhat) else "–",
+        verdict,
+    ]
+
+
+def _number(value: float, digits: int) -> str:
+    return grouped(round(value)) if 1e3 <= abs(value) < 1e12 else f"{value:.{digits}g}"
+
+
+def traces_payload(data: ReportData) -> dict[str, Any]:
+    """The traces, and where training added layers."""
+    return {
+        "series": [_trace(series) for series in data.series],
+        "stages": [[sweep, clean_text(label)] for sweep, label in data.stages],
+    }
+
+
+def _trace(series: Series) -> dict[str, Any]:
+    chosen = even_choice(series.sweeps.size, _TRACE_POINTS)
+    return {
+        "name": clean_text(series.name),
+        "sweeps": [short_number(value, 8) for value in series.sweeps[chosen]],
+        "values": [[short_number(value, 7) for value in row[chosen]] for row in series.values],
+        "settled": short_number(series.sweeps[min(series.settled, series.sweeps.size - 1)], 8),
+    }
+
+
+# ---- derivation and settings --------------------------------------------------------------------
+
+
+def derivation_html(data: ReportData) -> str:
+    """The derivation of the sampler as `pgbn.explain` writes it, folded."""
+    body = html_body(data.derivation, ("h3", "h3", "h4"))  # headings below that of the section
+    return (
+        '<p class="note">Made from the network itself: the equations are written by the rules that '
+        "the sampler runs.</p>"
+        "<details><summary>Show the derivation</summary>"
+        f'<div class="derivation">{clean_text(body)}</div></details>'
+    )
+
+
+def settings_html(data: ReportData) -> str:
+    """Names and values as they were given, and the code that repeats the run."""
+    rows = [[html_text(name), html_text(value)] for name, value in data.settings.items()]
+    code = ""
+    if data.repeat:
+        code = f'<h3>To repeat this run</h3><pre tabindex="0">{html_text(data.repeat)}</pre>'
+    table = html_table([("Setting", ""), ("Value", "")], rows, "Settings of this run")
+    return f'<div class="settings">{table}{code}</div>'
+
+
 # ---- sections -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section: its id, its title, its HTML, what its script reads, and when it is shown."""
+    """A section: its id, its title, when it applies, its HTML, and what its script reads."""
 
     name: str
     title: str
+    applies: Callable[[ReportData], bool]
     html: Callable[[ReportData], str]
     payload: Callable[[ReportData], dict[str, Any]] = lambda data: {}
-    shown: Callable[[ReportData], bool] = lambda data: True
+
+
+def _has_topics(data: ReportData) -> bool:
+    return bool(data.phi)
+
+
+def _has_documents(data: ReportData) -> bool:
+    return bool(data.theta)
 
 
 SECTIONS = (
-    Section("overview", "What is in this corpus", overview_html,
-            lambda data: {"themes": theme_layer(data)}),
-    Section("hierarchy", "Themes and topics", tree_html, shown=lambda data: data.depth > 1),
-    Section("graph", "Topic graph", graph_html, graph_payload),
-    Section("papers", "Documents", papers_html, shown=lambda data: bool(data.theta)),
-    Section("map", "Map", map_html, map_payload, lambda data: bool(data.theta)),
-    Section("groups", "Time and class", groups_html, groups_payload, has_groups),
-    Section("topics", "Table of topics", topics_html,
-            lambda data: {"folder": clean_text(data.folder)}),
-    Section("widths", "Layer widths", widths_html),
-    Section("traces", "Convergence", traces_html, traces_payload, lambda data: bool(data.series)),
-    Section("derivation", "Derivation",
-            lambda data: derivation_html(data.derivation)),
-    Section("settings", "Settings",
-            lambda data: settings_html(data.settings, data.repeat)),
-)  # fmt: skip
+    Section("overview", "What is in this corpus", _has_topics, overview_html, overview_payload),
+    Section("hierarchy", "Themes and topics", lambda data: data.depth > 1, tree_html),
+    Section("graph", "Topic graph", _has_topics, graph_html, graph_payload),
+    Section("documents", "Documents", _has_documents, documents_html),
+    Section("map", "Map", _has_documents, map_html, map_payload),
+    Section("groups", "Time and class", has_groups, groups_html, groups_payload),
+    Section("topics", "Table of topics", _has_topics, topics_html, topics_payload),
+    Section("widths", "Layer widths", _has_topics, widths_html),
+    Section("network", "The network", lambda data: bool(data.nodes), network_html),
+    Section("proportions", "Proportions", lambda data: bool(data.simplexes), proportions_html),
+    Section("traces", "Convergence", lambda data: bool(data.series), traces_html, traces_payload),
+    Section("derivation", "Derivation", lambda data: bool(data.derivation), derivation_html),
+    Section("settings", "Settings", lambda data: bool(data.settings), settings_html),
+)

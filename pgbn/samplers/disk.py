@@ -109,7 +109,8 @@ class Disk:
                 "folder"
             ) from None
         self._maps.add(pages)
-        return np.frombuffer(pages, kind).reshape(shape)
+        # not a view of another array: a pool counts who refers to this very one
+        return np.ndarray(shape, kind, buffer=pages)
 
     def release(self) -> None:
         """Let all pages go; what was written is kept by the system, and written to the disk."""

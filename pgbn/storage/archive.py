@@ -30,6 +30,7 @@ from pydantic import TypeAdapter, ValidationError
 from pgbn.checks import check_path, is_integral
 from pgbn.errors import PgbnError, StorageError
 from pgbn.storage.arrays import InParts, file_digest, join_parts, parts_are_named, read_npz
+from pgbn.storage.old_folders import converted
 from pgbn.storage.read_limits import check_bytes, check_regular
 
 FORMAT, MANIFEST = "pgbn-model", "model.json"
@@ -99,7 +100,7 @@ def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
         raise StorageError(f"{path}: damaged (its checksum is wrong); use a copy or save anew")
     assert isinstance(body, dict)
     _check_body(path, body)
-    return body
+    return converted(body)
 
 
 def _check_body(path: Path, body: Mapping[str, Any]) -> None:

@@ -90,22 +90,22 @@ def sync_folder(folder: Path) -> None:
 # none. Where the system or the disk knows no such lock, there is none.
 
 
-_FOLDER = (
-    "another process is writing there (a training, or a save); wait until it is done, end it, or "
-    "use another folder"
-)
-_FILE = "another call is writing it; wait until it is done, end it, or give another path"
+def busy(folder: Path) -> str:
+    """What is said to whoever wants to write where somebody else does."""
+    return (
+        f"{folder}: another process is writing there (a training, or a save); wait until it is "
+        "done, end it, or use another folder"
+    )
 
 
 class _Lock:
-    """The lock of one folder or file. Its handle is known before it locks anything, and is let go
-    with the object: whenever Ctrl-C comes, a notebook does not hold the folder until its end."""
+    """The lock of one folder. Its handle is known before it locks anything, and is let go with the
+    object: whenever Ctrl-C comes, a notebook does not hold the folder until its end."""
 
     handle = -1  # none
 
-    def __init__(self, place: Path, shown: Path, flags: int, busy: str) -> None:
-        """Errors name the path ``shown``, and say ``busy`` where somebody else has the lock."""
-        self.place, self.shown, self.flags, self.busy = place, shown, flags, busy
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def take(self) -> None:
         """Hold it; where there are no locks, nothing is held."""
@@ -114,21 +114,21 @@ class _Lock:
         except ImportError:  # not a POSIX system
             return
         try:
-            self.handle = os.open(self.place, self.flags, 0o666)
+            self.handle = os.open(self.folder, os.O_RDONLY)
         except OSError as error:  # not ours to read, or too many files are open
-            raise StorageError(f"{self.shown}: could not be written ({error.strerror})") from error
+            raise StorageError(f"{self.folder}: could not be written ({error.strerror})") from error
         try:
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self.release()
-            raise StorageError(f"{self.shown}: {self.busy}") from None
+            raise StorageError(busy(self.folder)) from None
         except OSError:  # some disks of other machines
             self.release()
 
     def keep(self) -> None:
-        """Still hold it, though the folder or file may have been removed and made again."""
+        """Still hold it, though the folder may have been removed and made again."""
         with suppress(OSError):
-            if self.handle >= 0 and os.path.samestat(os.fstat(self.handle), os.stat(self.place)):
+            if self.handle >= 0 and os.path.samestat(os.fstat(self.handle), os.stat(self.folder)):
                 return
         self.release()
         self.take()
@@ -166,7 +166,7 @@ def locked(folder: Path) -> Iterator[None]:
         held[place].keep()
         yield
         return
-    lock, before = _Lock(place, place, os.O_RDONLY, _FOLDER), None
+    lock, before = _Lock(place), None
     try:
         _all.add(lock)
         lock.take()
@@ -175,21 +175,6 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         if before is not None:
             _held.reset(before)
-        lock.release()
-
-
-@contextmanager
-def locked_file(file: Path, target: Path) -> Iterator[None]:
-    """Nobody else, not even this thread again, writes to a file that will become ``target``. It is
-    made if it is not there, and a link in its place is rejected."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-    lock = _Lock(file, target, flags, _FILE)
-    try:
-        _all.add(lock)
-        lock.take()
-        lock.keep()  # another call may have finished, and renamed the file, before it was locked
-        yield
-    finally:
         lock.release()
 
 

@@ -31,14 +31,14 @@ from pgbn.checks import (
     is_integral,
 )
 from pgbn.errors import DataError, StorageError
-from pgbn.storage.archive import Group, is_archive, read_arrays, read_manifest
+from pgbn.storage.archive import Group, read_arrays, read_manifest
 from pgbn.storage.blocks import BLOCK_ROWS, Corpus, FolderCorpus, name_arrays, read_names
 from pgbn.storage.corpus import check_distinct
 from pgbn.storage.folders import saying_where
+from pgbn.storage.runner import Runner
 from pgbn.storage.sources import Batch, DocumentSource, FileReading, source_of
 from pgbn.storage.sparse import check_sum, row_arrays
 from pgbn.storage.stop_words import TOKEN, with_stop_words
-from pgbn.storage.writing import write, writing
 
 # ---- build settings -----------------------------------------------------------------------------
 #
@@ -67,7 +67,7 @@ def is_sound(found: Any, fresh: Mapping[str, Any]) -> bool:
     sizes += [] if found["columns"] is None else [found["columns"]]
     return (
         all(is_integral(size) and 0 <= size < 2**62 for size in sizes)
-        and all(isinstance(found[key], dict) for key in ("settings", "options"))
+        and isinstance(found["options"], dict)
         and all(isinstance(found[key], bool) for key in ("complete", "named"))
         and is_finite_number(found["total"])
     )
@@ -198,6 +198,7 @@ def read_run(part: Group) -> list[Row]:
 # ---- build --------------------------------------------------------------------------------------
 
 
+KIND = "corpus"
 COMMIT_BYTES, COMMIT_ROWS = 2**25, 2**18  # what a killed build may have to do again, at most
 
 Report = Callable[[str, int], None]  # what is being done, and the documents that are done
@@ -245,10 +246,10 @@ def build_corpus(
         "block_rows": int(block_rows),
         "vocabulary": None if names is None else digest(names),
     }
-    with writing(folder, "corpus"):
-        build = _Build(folder, as_plain(settings), overwrite, progress)
+    with Runner(folder, KIND, as_plain(settings)) as runner:
+        build = _Build(runner, overwrite, progress)
         if not build.content["complete"]:
-            with found.prepared(build.folder):
+            with found.prepared(runner.path):
                 build.run(found, names, chosen)
     return Corpus.open(folder)
 
@@ -260,39 +261,36 @@ class _Build:
     the first pass counted in the first ``content["read"]``.
     """
 
-    def __init__(
-        self, folder: Path, settings: Mapping[str, Any], overwrite: bool, progress: Report | None
-    ) -> None:
-        self.folder, self.progress = folder, progress or (lambda what, documents: None)
+    def __init__(self, runner: Runner, overwrite: bool, progress: Report | None) -> None:
+        self.runner, self.folder, self.settings = runner, runner.path, runner.settings or {}
+        self.progress = progress or (lambda what, documents: None)
         self.pending: dict[str, Group] = {}
-        self.groups: dict[str, str] = {}
         self.content: dict[str, Any] = {
-            "complete": False, "settings": settings, "options": settings["options"], "named": False,
-            "block_rows": settings["block_rows"], "rows": 0, "columns": None, "entries": 0,
+            "complete": False, "options": self.settings["options"], "named": False,
+            "block_rows": self.settings["block_rows"], "rows": 0, "columns": None, "entries": 0,
             "total": 0, "read": 0, "runs": [],
         }  # fmt: skip
-        if is_archive(folder) and not overwrite:
-            self._go_on()
+        if runner.body is not None and not overwrite:
+            self._go_on(runner.body)
 
-    def _go_on(self) -> None:
+    def _go_on(self, body: Mapping[str, Any]) -> None:
         """Take over what a build with the same settings has done."""
-        body = read_manifest(self.folder)
-        if body["kind"] != "corpus":
+        if not self.runner.committed:
             raise StorageError(
                 f"{self.folder}: holds a saved {body['kind']}; name another folder, or give "
                 "overwrite=True"
             )
-        content, new = body["content"].get("object"), self.content["settings"]
-        if not is_sound(content, self.content):
+        old, new = body["content"].get("settings"), self.settings
+        sound = is_sound(body["content"].get("object"), self.content)
+        if not isinstance(old, dict) or not old or not sound:
             raise StorageError(f"{self.folder}: damaged; give overwrite=True to build it anew")
-        old = content["settings"]
-        if old != new:
-            other = next((key for key in new if old.get(key) != new[key]), "setting")
+        if (other := self.runner.other_setting()) is not None:
             raise DataError(
-                f"{self.folder}: a corpus with another {other}: {old.get(other)!r:.100}, not "
-                f"{new.get(other)!r:.100}; name another folder, or give overwrite=True"
+                f"{self.folder}: a corpus with another {other or 'setting'}: "
+                f"{old.get(other)!r:.100}, not {new.get(other)!r:.100}; name another folder, or "
+                "give overwrite=True"
             )
-        self.content, self.groups = dict(content), dict(body["groups"])
+        self.content = self.runner.resume()
 
     # ---- the two passes -----------------------------------------------------------------
 
@@ -329,7 +327,8 @@ class _Build:
             self._commit_terms(counts, read)
         names = chosen_terms(self._runs(), read, options)
         self.content["runs"] = []
-        self.groups = {n: file for n, file in self.groups.items() if not n.startswith("runs/")}
+        kept = {n: file for n, file in self.runner.groups.items() if not n.startswith("runs/")}
+        self.runner.groups = kept
         return names
 
     def _commit_terms(self, counts: TermCounts, read: int) -> None:
@@ -368,7 +367,7 @@ class _Build:
             self._add_block(names, sp.csr_array(sp.vstack(parts, format="csr")))
         if not content["rows"]:
             raise DataError(f"{source.called}: no documents in it")
-        if as_plain({"source": source.description()})["source"] != content["settings"]["source"]:
+        if as_plain({"source": source.description()})["source"] != self.settings["source"]:
             raise DataError(
                 f"{source.called}: changed while it was read; give overwrite=True to build it anew"
             )
@@ -407,8 +406,7 @@ class _Build:
 
     def _commit(self) -> None:
         """From here on, a build that is killed goes on after what is done now."""
-        content = {"object": self.content, "vocabulary": None, "labels": None, "record": {}}
-        self.groups = write(self.folder, "corpus", content, self.pending, self.groups)
+        self.runner.commit(self.content, self.pending)
         self.pending = {}
 
 

@@ -189,13 +189,13 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
         content = check_content(body["content"])
         documents = read_rows(files("documents")) if "documents" in body["groups"] else None
         return Saved(
-            decode(body["kind"], content["object"], files, threads, content["vocabulary"]),
+            decode(body["kind"], content["object"], files, threads, content.get("vocabulary")),
             body["kind"],
             str(body["package"]),
             str(body["written"]),
-            content["vocabulary"],
-            content["labels"],
-            dict(content["record"]),
+            content.get("vocabulary"),
+            content.get("labels"),
+            dict(content.get("record", {})),
             documents,
             read_kept(files("columns")) if "columns" in body["groups"] else {},
         )
@@ -206,11 +206,11 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
 def check_content(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Names are lists of texts, and the record is an object, before anybody uses them."""
     for name in ("vocabulary", "labels"):
-        names = content[name]
+        names = content.get(name)
         listed = isinstance(names, list) and all(isinstance(each, str) for each in names)
         if names is not None and not listed:
             raise StorageError(f"damaged: {name} is {type(names).__name__}, not a list of texts")
-    record = content["record"]
+    record = content.get("record", {})
     for name, value in (("object", content["object"]), ("record", record), *(
         (f"record[{key!r}]", record[key]) for key in ("arguments", "vectorizer")
         if isinstance(record, dict) and key in record

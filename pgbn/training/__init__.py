@@ -1,12 +1,12 @@
 """How a network is learnt: layer by layer, with checkpoints; and new rows of a trained one."""
 
 from pgbn.training import training_files as training_files
-from pgbn.training.checkpoints.format import Checkpoint
+from pgbn.training.checkpoints import Checkpoint
 from pgbn.training.growing import Progress
 from pgbn.training.grown import GrownNetwork
 from pgbn.training.layerwise import train_layerwise
 from pgbn.training.merging import merge_topics
-from pgbn.training.new_rows import HiddenUnits, infer
+from pgbn.training.new_rows import infer
 from pgbn.training.surgery import grow, prune
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining
@@ -14,7 +14,6 @@ from pgbn.training.training_result import LayerwiseTraining
 __all__ = [
     "Checkpoint",
     "GrownNetwork",
-    "HiddenUnits",
     "LayerwiseTraining",
     "Priors",
     "Progress",

@@ -64,6 +64,14 @@ def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
     )
 
 
+def given_stacks(model: TrainedNetwork) -> dict[str, NDArray[np.float64]]:
+    """Φ, r and the noise as new rows are given them: the draws that were kept, else the single
+    values, each with the draw as the first axis."""
+    single = {layers.phi(t): phi for t, phi in enumerate(model.phi, 1)}
+    single |= {layers.TOP_SHAPE: model.r, layers.NOISE: np.array(model.noise)}
+    return {name: model.draws.get(name, value[None]) for name, value in single.items()}
+
+
 def check_draws_fit(
     network: Network, names: Sequence[str], sizes: Mapping[str, int], draws: int
 ) -> None:

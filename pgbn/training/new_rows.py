@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,54 +23,22 @@ from pgbn.checks import (
     check_integer,
     check_names,
     check_seed,
-    is_integral,
     labels_of_columns,
 )
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.nonzero import Cells
-from pgbn.engine.rows.gamma_chain import GammaChain
+from pgbn.engine.rows.gamma_chain import CountLaw
+from pgbn.engine.rows.independent import row_network
+from pgbn.engine.rows.infer import GivenBlocks, Wanted, sample_rows
+from pgbn.engine.rows.new_rows import NewRows
 from pgbn.errors import DataError, notify
-from pgbn.samplers.documents.scratch import Sweeps
-from pgbn.samplers.documents.sweeps import Moments
 from pgbn.samplers.executor import Executor, executor_of
-from pgbn.training.kept_draws import each_draw, sweeps_each
+from pgbn.training.kept_draws import given_stacks, sweeps_each
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
+from pgbn.zoo import layers as layers_of_zoo
 from pgbn.zoo.links import REALS, get_link
 
 Names = Sequence[str] | Mapping[str, int]
-Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True, repr=False)
-class HiddenUnits:
-    """Posterior means and standard deviations, (documents, K_t) for each layer t asked for.
-
-    ``proportions`` are of θ^(t)_j / θ^(t)_·j, ``units`` of θ^(t)_j. ``unknown_terms`` columns with
-    ``unknown_tokens`` counts in all were not in the vocabulary or in no topic; the documents
-    ``empty`` (row numbers) have no known term, and what they get is the prior.
-    """
-
-    layers: tuple[int, ...]
-    proportions: dict[int, Matrix]
-    proportions_sd: dict[int, Matrix]
-    units: dict[int, Matrix]
-    units_sd: dict[int, Matrix]
-    empty: NDArray[np.int64]
-    unknown_terms: int = 0
-    unknown_tokens: float = 0
-
-    def __repr__(self) -> str:
-        widths = ", ".join(f"layer {t}: {self.proportions[t].shape[1]}" for t in self.layers)
-        rows = len(self.proportions[self.layers[0]])
-        empty = f", {self.empty.size} of them empty" if self.empty.size else ""
-        return f"HiddenUnits({rows} documents{empty}; topics of {widths})"
-
-    def features(self, layer: int | None = None) -> Matrix:
-        """The mean proportions of one layer, or those of all layers side by side."""
-        if layer is not None and (not is_integral(layer) or layer not in self.layers):
-            raise DataError(f"layer={layer!r} was not inferred; layers: {self.layers}")
-        chosen = self.layers if layer is None else (layer,)
-        return np.concatenate([self.proportions[t] for t in chosen], axis=1)
 
 
 def infer(
@@ -86,15 +54,17 @@ def infer(
     vocabulary: Names | None = None,
     units: bool = True,
     executor: Executor | None = None,
-) -> HiddenUnits:
-    """The hidden units of the documents ``X`` (documents × terms, sparse or dense).
+) -> NewRows:
+    """The hidden units of the documents ``X`` (documents × terms, sparse or dense): `Network.infer`
+    given Φ and r, with ``proportions``.
 
     ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator.
     ``layers`` are numbered from 1; all if left out. Columns of X beyond the vocabulary, and terms
     that no topic has, are dropped; with ``terms``, the names of X's columns, and ``vocabulary``,
     those of the model's (if left out, those that it was saved with), columns are matched by name;
     both are lists, or dicts from names to columns. A data frame, or an ``xarray.DataArray`` with
-    labels along term, brings its ``terms`` with it, where the model's are known.
+    labels along term, brings its ``terms`` with it, where the model's are known. The result's
+    ``attributes`` say how many ``unknown_terms`` there were, with how many ``unknown_tokens``.
     ``units=False`` leaves out θ itself, keeping θ/θ_· only. An ``executor``, such as `pgbn.Ray`,
     takes the place of ``threads``.
     Where the model kept draws (``keep_draws`` of training), each of them runs its own chain, with
@@ -106,50 +76,20 @@ def infer(
     check_integer("samples", samples, 1)
     if max(burn_in, samples) >= 2**63:
         raise DataError("burn_in, samples: give numbers below 2^63")
-    chosen, with_units = _layers(model, layers), check_flag("units", units)
+    names = tuple(layers_of_zoo.theta(t) for t in _layers(model, layers))
+    wanted = Wanted(names, proportions=True, values=check_flag("units", units))
     cells, unknown_terms, unknown_tokens = read_new_documents(model, X, terms, vocabulary)
-    rows = cells.rows
-    column, places = np.full(model.depth, -1, np.int64), 0
-    for t in chosen:
-        column[t - 1], places = places, places + model.widths[t - 1]
-    share = [np.zeros((rows, places)) for _ in range(2)]
-    unit = [np.zeros((rows, places if with_units else 0)) for _ in range(2)]
-    moments = Moments(column, share[0], share[1], unit[0], unit[1])
-    networks = each_draw(model)
-    sweeps = Sweeps(*sweeps_each(int(burn_in), int(samples), len(networks)))
-    worker = executor_of(threads, executor)
-    for number, network in enumerate(networks):
-        gamma_chain(network).run(cells, sweeps, moments, check_seed(seed), worker, number)
-    for sums in (*share, *unit):
-        sums /= len(networks)
-    empty = np.flatnonzero(np.diff(cells.indptr) == 0)
-    _report_empty(empty, rows)
-
-    def split(matrix: Matrix) -> dict[int, Matrix]:
-        where = {t: int(column[t - 1]) for t in chosen}
-        return {t: matrix[:, at : at + model.widths[t - 1]] for t, at in where.items()}
-
-    def spread(mean: Matrix, square: Matrix) -> Matrix:
-        return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
-
-    return HiddenUnits(
-        layers=chosen,
-        proportions=split(share[0]),
-        proportions_sd=split(spread(*share)),
-        units=split(unit[0]) if units else {},
-        units_sd=split(spread(*unit)) if units else {},
-        empty=empty,
-        unknown_terms=unknown_terms,
-        unknown_tokens=unknown_tokens,
-    )
-
-
-def gamma_chain(model: TrainedNetwork) -> GammaChain:
-    """What the rows of a trained network depend on."""
-    link, priors = get_link(model.link), model.priors
-    return GammaChain(
-        model.phi, model.r, (*priors.p, *priors.c), link.latent, float(model.noise), link.whole
-    )
+    network, link = row_network(model.network(), layers_of_zoo.DOCUMENT), get_link(model.link)
+    given = {name: stack for name, stack in given_stacks(model).items() if name in network.held}
+    burn_in_each, _ = sweeps_each(int(burn_in), 1, len(given[layers_of_zoo.TOP_SHAPE]))
+    held = GivenBlocks(given, burn_in_each, int(samples), burn_in_each)
+    found = sample_rows(
+        network, layers_of_zoo.DOCUMENT, {layers_of_zoo.DATA: cells}, held, wanted,
+        check_seed(seed), executor_of(threads, executor), CountLaw(link.latent, link.whole),
+    )  # fmt: skip
+    _report_empty(found.empty, cells.rows)
+    unknown = {"unknown_terms": unknown_terms, "unknown_tokens": unknown_tokens}
+    return replace(found, attributes=unknown)
 
 
 def _layers(model: TrainedNetwork, layers: int | Iterable[int] | None) -> tuple[int, ...]:

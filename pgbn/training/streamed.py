@@ -2,20 +2,19 @@
 
     features = pgbn.transform_to(model, corpus, "features.npy")     # an array that is on the disk
 
-Rows are written beside the target and take its name when all are there. What is done is noted after
-each block: a run that is stopped or killed goes on when it is called again, with the same bits,
-since a document's features depend on its counts and the seed alone. The rows have a fixed name, so
-that they are found again, and a lock, so that one call at a time writes them.
+Rows are written in a hidden folder next to the target and take its name when all are there. What
+is done is committed after each block: a run that is stopped or killed goes on when it is called
+again, with the same bits, since a document's features depend on its counts and the seed alone.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
-import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,15 @@ from pgbn.checks import check_choice, check_integer, check_place, check_seed
 from pgbn.errors import DataError, PgbnWarning, StorageError
 from pgbn.samplers.disk import reserve
 from pgbn.samplers.executor import Executor
-from pgbn.storage.atomic_files import locked_file, new_file, sync_folder
+from pgbn.storage.archive import MANIFEST, is_archive, read_manifest
+from pgbn.storage.atomic_files import sync_folder
+from pgbn.storage.old_folders import old_features
+from pgbn.storage.runner import Runner
 from pgbn.training.minibatch.train import as_corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 
+KIND = "features"
 TYPES = ("float32", "float64")
 
 
@@ -68,8 +71,11 @@ def transform_to(
     corpus = as_corpus(X, trained.link)
     widths = trained.widths if chosen is None else (trained.widths[chosen - 1],)
     terms = corpus.vocabulary if trained.vocabulary is not None else None
-    settings = [_of_model(trained), *corpus.shape, _of(repr(terms).encode()), layer, burn_in,
-                samples, check_seed(seed), dtype]  # fmt: skip
+    settings = {
+        "model": _of_model(trained), "rows": corpus.shape[0], "columns": corpus.shape[1],
+        "terms": _of(repr(terms).encode()), "layer": layer, "burn_in": burn_in, "samples": samples,
+        "seed": check_seed(seed), "dtype": dtype,
+    }  # fmt: skip
 
     def features(documents: Any) -> NDArray[np.float64]:
         with warnings.catch_warnings():  # empty documents get the prior; one note a block is noise
@@ -79,9 +85,8 @@ def transform_to(
                           terms=terms, units=False)  # fmt: skip
         return found.features(chosen)
 
-    part = target.with_name(f".{target.name}.rows")
-    with locked_file(part, target):
-        file = _Rows(target, part, (corpus.shape[0], sum(widths)), dtype, settings, corpus)
+    file = _Rows(target, (corpus.shape[0], sum(widths)), dtype, settings)
+    with file.opened(corpus):
         for number in range(file.blocks, corpus.block_count):
             documents = corpus.block(number)
             file.write(documents, number * corpus.block_rows, features(documents))
@@ -113,74 +118,96 @@ def _of_documents(before: str, block: Any) -> str:
 
 
 class _Rows:
-    """A file of rows that grows, ``part``, whose lock the caller has.
+    """Rows of features in a hidden folder next to the target.
 
-    Invariant: the rows of the first ``blocks`` blocks are on the disk, and the note beside them
-    says so, with the digest of their ``documents``: those of others are written anew.
+    Invariant: those of the first ``blocks`` blocks are on the disk, and the last commit says so,
+    with the digest of their ``documents``: those of others are written anew.
     """
 
     def __init__(
-        self,
-        target: Path,
-        part: Path,
-        shape: tuple[int, int],
-        dtype: str,
-        settings: Sequence[Any],
-        corpus: Any,
+        self, target: Path, shape: tuple[int, int], dtype: str, settings: Mapping[str, Any]
     ) -> None:
-        self.target, self.part, self.settings = target, part, json.loads(json.dumps(list(settings)))
-        self.shape, self.dtype = shape, np.dtype(dtype)
-        self.note = target.with_name(f".{target.name}.json")
-        with self._written():
-            self.blocks, self.documents = self._done(corpus)
-            if not self.blocks:
-                # the note goes first: an old one would take the empty rows for written ones
-                self.note.unlink(missing_ok=True)
-                open_memmap(self.part, "w+", self.dtype, shape)
-            self.rows = open_memmap(self.part, "r+")
-            with self.part.open("r+b") as file:
-                reserve(file.fileno(), self.part.stat().st_size)
+        self.target, self.shape, self.dtype = target, shape, np.dtype(dtype)
+        self.runner = Runner(target.with_name(f".{target.name}.work"), KIND, settings)
+        self.file = self.runner.path / "rows"
+
+    @contextmanager
+    def opened(self, corpus: Any) -> Iterator[None]:
+        """Rows that can be written, after those that are there."""
+        with ExitStack() as stack:
+            with self._written():
+                self._check_place()
+                self._begin(stack.enter_context(self.runner), corpus)
+            yield
 
     @contextmanager
     def _written(self) -> Iterator[None]:
-        """Failures of the disk in words."""
+        """Failures of the disk in words, which name the target."""
         try:
             yield
         except OSError as error:
             reason = error.strerror or error
             raise StorageError(f"{self.target}: could not be written ({reason})") from error
+        except StorageError as error:
+            words = str(error).replace(str(self.runner.path), str(self.target))
+            raise StorageError(words) from error
+
+    def _check_place(self) -> None:
+        folder = self.runner.path
+        if folder.is_symlink() or not self.target.parent.is_dir():
+            reason = errno.ELOOP if folder.is_symlink() else errno.ENOENT
+            raise OSError(reason, os.strerror(reason))
+        if is_archive(folder):
+            try:
+                read_manifest(folder)
+            except StorageError:  # what is damaged is done anew
+                (folder / MANIFEST).unlink(missing_ok=True)
+
+    def _begin(self, runner: Runner, corpus: Any) -> None:
+        if runner.body is None:
+            runner.body = old_features(self.target, self.file)
+        self.blocks, self.documents = self._done(corpus)
+        if not self.blocks:
+            self._commit()  # first: an old one would take the empty rows for written ones
+            self.file.unlink(missing_ok=True)
+            open_memmap(self.file, "w+", self.dtype, self.shape)
+        self.rows = open_memmap(self.file, "r+")
+        with self.file.open("r+b") as file:
+            reserve(file.fileno(), self.file.stat().st_size)
 
     def _done(self, corpus: Any) -> tuple[int, str]:
         """The blocks that an earlier call has written, with the same settings and documents."""
+        if not self.runner.committed or self.runner.other_setting() is not None:
+            return 0, ""
         try:
-            note = json.loads(self.note.read_text("utf-8"))
-            rows = open_memmap(self.part, "r")
-            same = note["settings"] == self.settings
-            same = same and (rows.shape, rows.dtype) == (self.shape, self.dtype)
-            blocks = check_integer("blocks", note["blocks"], 0) if same else 0
+            place, rows = self.runner.resume(), open_memmap(self.file, "r")
+            same = (rows.shape, rows.dtype) == (self.shape, self.dtype)
+            blocks = check_integer("blocks", place["blocks"], 0) if same else 0
             documents = ""
             for number in range(min(blocks, corpus.block_count)):
                 documents = _of_documents(documents, corpus.block(number))
-            same = documents == note["documents"] and blocks <= corpus.block_count
+            same = documents == place["documents"] and blocks <= corpus.block_count
             return (blocks, documents) if same else (0, "")
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return 0, ""
 
+    def _commit(self) -> None:
+        self.runner.commit({"blocks": self.blocks, "documents": self.documents}, {})
+
     def write(self, documents: Any, start: int, features: NDArray[np.float64]) -> None:
-        """The rows of one block; when they are on the disk, the note says so."""
+        """The rows of one block; when they are on the disk, the commit says so."""
         self.blocks, self.documents = self.blocks + 1, _of_documents(self.documents, documents)
-        note = {"settings": self.settings, "blocks": self.blocks, "documents": self.documents}
         with self._written():
             self.rows[start : start + len(features)] = features
             self.rows.flush()
-            with new_file(self.note) as file:
-                file.write(json.dumps(note).encode())
+            self._commit()
 
     def finish(self) -> NDArray[Any]:
-        """The file takes its name."""
+        """The file takes its name, and the folder goes."""
         del self.rows
         with self._written():
-            os.replace(self.part, self.target)
-            self.note.unlink(missing_ok=True)
+            os.replace(self.file, self.target)
             sync_folder(self.target.parent)
+            (self.runner.path / MANIFEST).unlink()
+            self.runner.path.rmdir()
             return np.asanyarray(np.load(self.target, mmap_mode="r", allow_pickle=False))

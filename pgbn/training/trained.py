@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -256,6 +257,7 @@ def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     return numbers(f"TrainedNetwork: {name}", value).astype(np.float64, copy=False)
 
 
+@lru_cache(maxsize=32)
 def make_network(
     widths: tuple[int, ...], eta: float | tuple[float, ...], link: str, priors: Priors
 ) -> Network:

@@ -30,16 +30,9 @@ class Reportable:
     def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
         """Write the HTML report; with documents ``X`` it has a map of them. The options are
         those of `pgbn.report.report_data`, among them ``vocabulary``, ``titles``, ``texts``,
-        ``dates``, ``classes``, ``held_out`` and ``relevance``; of a network of a family of its own,
-        those of `pgbn.report.run_data_from_grown`."""
-        from pgbn.plot import plot
+        ``dates``, ``classes``, ``held_out``, ``relevance`` and ``coords``."""
         from pgbn.report import write_report
-        from pgbn.training.grown import GrownNetwork
-        from pgbn.training.trained import unwrapped
 
-        network = unwrapped(self)
-        if isinstance(network, GrownNetwork):
-            options.setdefault("picture", str(plot(network.network())))
         return write_report(self, path, X, **options)
 
     def to_arviz(self) -> Any:

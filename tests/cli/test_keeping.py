@@ -55,7 +55,7 @@ def test_columns_reach_the_page(
     assert held is not None
     data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])  # type: ignore[index]
     assert data["groups"]["class"]["labels"] == ["sea", "law"]
-    packed = zlib.decompress(base64.b64decode(data["papers"]["data"])).decode()
+    packed = zlib.decompress(base64.b64decode(data["documents"]["data"])).decode()
     assert "harbour" in packed
     assert run([*words, "--overwrite", "--column", "body"]) == 0
     assert open_saved(model).columns == {}, "texts are kept only when they are asked for"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 import pgbn
 from pgbn.cli import run_command as run
-from pgbn.report import report_data, run_data
+from pgbn.report import report_data
 from pgbn.storage import open_saved
 from tests.helpers.commands import FAST, ask
 
@@ -71,10 +72,10 @@ def test_report_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     draws.save(tmp_path / "draws")
     found = ask(capsys, "report", tmp_path / "draws", "-o", tmp_path / "r.html")
     assert (found["chains"], found["bytes"]) == (2, (tmp_path / "r.html").stat().st_size)
-    assert [q["name"] for q in found["quantities"]] == [s.name for s in run_data(draws).series]
+    assert [q["name"] for q in found["quantities"]] == [s.name for s in report_data(draws).series]
     page = (tmp_path / "r.html").read_text("utf-8")
-    assert '<h1 dir="auto">Posterior draws</h1>' in page
-    assert "<bdi>a</bdi>" in page
+    assert '<h1 dir="auto">Topics of 6 documents</h1>' in page
+    assert set(json.loads(re.search(r'"words":(\[.*?\])', page)[1])) == set("abc")
     assert "data:image/svg+xml;base64," in page
     words = ["report", str(tmp_path / "draws"), "-o", str(tmp_path / "r.html")]
     assert run([*words, "--title", "Mine"]) == 0

@@ -34,6 +34,7 @@ def renamed_chain() -> pg.Network:
     return pg.Network(pg.Poisson("x", WEIGHTS @ th.rename(d="z"), dims=("t", "d")))
 
 
+@pytest.mark.parametrize("replicates", [4_000, pytest.param(20_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("build", "sizes"),
     [
@@ -45,11 +46,12 @@ def renamed_chain() -> pg.Network:
     ids=["simplex", "above", "transposed"],
 )  # fmt: skip
 def test_an_exposure_that_varies_over_a_simplex_is_completed(
-    build: Callable[[], pg.Network], sizes: dict[str, int]
+    build: Callable[[], pg.Network], sizes: dict[str, int], replicates: int
 ) -> None:
-    assert geweke(build(), sizes, 10_000, 5, seed=3).worst < 4
+    assert geweke(build(), sizes, replicates, 5, seed=3).worst < 4
 
 
+@pytest.mark.parametrize("replicates", [4_000, pytest.param(20_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("build", "sizes"),
     [
@@ -60,9 +62,9 @@ def test_an_exposure_that_varies_over_a_simplex_is_completed(
     ids=["shape", "chain", "transposed"],
 )
 def test_renamed_dims_have_the_right_posterior(
-    build: Callable[[], pg.Network], sizes: dict[str, int]
+    build: Callable[[], pg.Network], sizes: dict[str, int], replicates: int
 ) -> None:
     network = build()
-    assert geweke(network, sizes, 10_000, 5, seed=3).worst < 4
+    assert geweke(network, sizes, replicates, 5, seed=3).worst < 4
     assert check_conjugacy(network, sizes, seed=0).worst < 1e-9
     assert "The generative model" in network.explain()

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
-from pgbn.estimators.results import data_frame
+from pgbn.estimators.pgbn import data_frame
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.engine.run.stopping import Interrupted
+from pgbn.storage.stopping import Interrupted
 
 
 def counts() -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 import pgbn
 from pgbn.errors import PgbnWarning
-from pgbn.evaluation import HeldOutPerplexity, completion_perplexity, split_tokens
+from pgbn.evaluation import HeldOut, completion_perplexity, split_tokens
 from pgbn.training.trained import TrainedNetwork
 from tests.helpers.trained import X, model_of
 
@@ -15,8 +15,8 @@ from tests.helpers.trained import X, model_of
 def test_completion_is_split_and_infer_with_the_arguments_given() -> None:
     model, sweeps = model_of(), {"burn_in": 2, "samples": 5, "threads": 1}
     seen, rest = split_tokens(X, 0.3, seed=7)
-    expected = HeldOutPerplexity(rest)
-    expected.add(model.phi[0], pgbn.infer(model, seen, layers=1, seed=7, **sweeps).units[1])
+    expected = HeldOut(rest)
+    expected.add(model.phi[0], pgbn.infer(model, seen, layers=1, seed=7, **sweeps)["theta1"])
     found = completion_perplexity(model, X, fraction=0.3, seed=7, **sweeps)
     assert found.perplexity() == expected.perplexity()
 
@@ -30,7 +30,7 @@ def test_documents_are_not_all_split_at_the_same_places() -> None:
 
 
 def test_small_probabilities_count_as_they_are() -> None:
-    accumulator = HeldOutPerplexity(np.array([[1, 0]]))
+    accumulator = HeldOut(np.array([[1, 0]]))
     accumulator.add(np.array([[1e-30, 1.0]]), np.ones((1, 1)))
     assert accumulator.perplexity() == pytest.approx(1e30)
 

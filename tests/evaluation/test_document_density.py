@@ -21,7 +21,7 @@ def test_score_by_blocks_is_the_mean_log_density(link, monkeypatch):
     data = (X > 0).astype(int) if link == "bernoulli" else X * 0.3
     fitted = PFA(3, link=link, random_state=0, **FAST).fit(data)
     network = fitted.training_.deepest
-    units = pgbn.infer(network, data, layers=1, **fitted._chain()).units[1]
+    units = pgbn.infer(network, data, layers=1, **fitted._chain())["theta1"]
     slots = {"noise": network.noise} if link == "gamma" else {}
     rate = units @ network.phi[0]
     density = observed_node(link).log_density(data.toarray(), rate=rate, **slots)

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 from scipy.stats import nbinom, poisson
 
 import pgbn as pg
-from pgbn.evaluation import HeldOut, HeldOutPerplexity, split_tokens
+from pgbn.evaluation import HeldOut, split_tokens
 from pgbn.evaluation.held_out import log_negative_binomials
 from tests.helpers.refusals import check_refused
 
@@ -18,29 +18,31 @@ SEEN, HELD = split_tokens(COUNTS, 0.7)
 
 
 @pytest.mark.parametrize("layer1", ["collapsed", "blocked", "composed"])
-def test_tokens_by_values_are_those_of_the_belief_network(layer1: str) -> None:
+def test_tokens_by_values_are_the_ratio_of_sums(layer1: str) -> None:
     net = pg.zoo.pgbn([5, 3])
     chain = net.chain({"x": SEEN}, layer1=layer1).sweep(5)
-    old, new = HeldOutPerplexity(HELD), HeldOut(net, "x", HELD)
+    score, rates, y = HeldOut(HELD, net["x"]), 0.0, HELD.toarray()
     for _ in range(5):
-        chain.sweep()
-        old.add_chain(chain)
-        new.add_chain(chain)
-    assert new.perplexity() == pytest.approx(old.perplexity(), rel=1e-12)
-    np.testing.assert_allclose(new.per_row(), old.per_document(), rtol=1e-12)
+        score.add_chain(chain.sweep())
+        rates = rates + chain.values["theta1"] @ chain.values["phi1"]
+    logs = y * np.log(rates / rates.sum(axis=1, keepdims=True))
+    assert score.perplexity() == pytest.approx(np.exp(-logs.sum() / y.sum()), rel=1e-9)
+    with np.errstate(invalid="ignore"):
+        expected = np.exp(-logs.sum(axis=1) / y.sum(axis=1))
+    np.testing.assert_allclose(score.per_row(), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("layer1", ["collapsed", "composed"])
 def test_means_are_those_given_the_counts(layer1: str) -> None:
     net = pg.zoo.pgbn([5, 3])
     chain = net.chain({"x": SEEN}, layer1=layer1).sweep(5)
-    score = HeldOut(net, "x", HELD)
+    score = HeldOut(HELD, net["x"])
     score.add_chain(chain, means=True)
     counts, values = chain.counts, chain.values
     phi = (0.05 + counts["phi1"]) / (0.05 + counts["phi1"]).sum(axis=1, keepdims=True)
     shape = values["theta2"] @ values["phi2"] + counts["theta1"]
     theta = shape / (1.0 + values["p2"][:, None])
-    expected = HeldOutPerplexity(HELD)
+    expected = HeldOut(HELD)
     expected.add(phi, theta)
     assert score.perplexity() == pytest.approx(expected.perplexity(), rel=1e-9)
     after = chain.values  # the chain has its own values again
@@ -51,7 +53,7 @@ def test_means_are_those_given_the_counts(layer1: str) -> None:
 def test_values_and_means_have_one_limit() -> None:
     net = pg.zoo.pfa(4, p_prior=(2.0, 2.0))
     chain = net.chain({"x": SEEN}, layer1="collapsed").sweep(30)
-    values, means, few = (HeldOut(net, "x", HELD) for _ in range(3))
+    values, means, few = (HeldOut(HELD, net["x"]) for _ in range(3))
     for number in range(400):
         chain.sweep()
         values.add_chain(chain)
@@ -69,7 +71,7 @@ def test_cells_by_means_are_the_mean_over_gammas(link: str) -> None:
     data = (COUNTS > 0).astype(int) if link == "bernoulli" else np.minimum(COUNTS, 6)
     mask = np.random.default_rng(1).random(data.shape) < 0.2
     chain = net.chain({"x": np.ma.masked_array(data, mask)}, seed=2).sweep(20)
-    score = HeldOut(net, "x", np.ma.masked_array(data, ~mask), by="cells")
+    score = HeldOut(np.ma.masked_array(data, ~mask), net["x"], by="cells")
     score.add_chain(chain, means=True)
     counts, values = chain.counts, chain.values
     shape, rate = values["r"] + counts["theta1"], 1.0 + values["p2"][:, None, None]
@@ -105,7 +107,7 @@ def test_sum_of_negative_binomials() -> None:
 def test_multinomial_tokens_from_chain_and_draws() -> None:
     net = pg.zoo.lda(3)
     draws = net.sample({"x": SEEN}, burn_in=5, draws=4, progress=False)
-    by_draws, by_hand = HeldOut(net, "x", HELD), HeldOutPerplexity(HELD)
+    by_draws, by_hand = HeldOut(HELD, net["x"]), HeldOut(HELD)
     by_draws.add_draws(draws)
     for draw in range(4):
         by_hand.add(draws["phi"][0, draw], draws["theta"][0, draw])
@@ -120,7 +122,7 @@ def test_a_network_of_ones_own_with_a_background() -> None:
     base = pg.Gamma("base", 1.0, 1.0, dims="term")
     net = pg.Network(pg.Poisson("x", phi @ theta + base, dims=("doc", "term")), sizes={"topic": 2})
     chain = net.chain({"x": SEEN}).sweep(3)
-    score = HeldOut(net, "x", HELD)
+    score = HeldOut(HELD, net["x"])
     score.add_chain(chain)
     values = chain.values
     rate = values["theta"] @ values["phi"] + values["base"]
@@ -141,7 +143,7 @@ def test_cells_by_means_beside_a_background() -> None:
     data = np.minimum(COUNTS, 6)
     mask = np.random.default_rng(1).random(data.shape) < 0.2
     chain = net.chain({"x": np.ma.masked_array(data, mask)}, layer1="composed", seed=2).sweep(10)
-    score = HeldOut(net, "x", np.ma.masked_array(data, ~mask), by="cells")
+    score = HeldOut(np.ma.masked_array(data, ~mask), net["x"], by="cells")
     score.add_chain(chain, means=True)
     values, shape = chain.values, 1.0 + chain.counts["theta"]
     many = np.random.default_rng(3).gamma(shape, size=(4000, *shape.shape)) / 3.0
@@ -155,7 +157,7 @@ def test_tokens_of_new_rows_given_draws_of_the_rest() -> None:
     net = pg.zoo.pfa(3, 0.5)
     past = net.sample({"x": COUNTS[:20]}, burn_in=5, draws=20, keep=["phi1", "r"], progress=False)
     rows = net.infer({"x": SEEN[20:]}, past, "doc", burn_in=20, samples=40, keep="draws")
-    score, by_hand = HeldOut(net, "x", HELD[20:]), HeldOutPerplexity(HELD[20:])
+    score, by_hand = HeldOut(HELD[20:], net["x"]), HeldOut(HELD[20:])
     score.add_draws(rows)
     for number, theta in enumerate(rows.draws["theta1"]):
         by_hand.add(past["phi1"][0, number // 2], theta)
@@ -166,38 +168,38 @@ def test_tokens_of_new_rows_given_draws_of_the_rest() -> None:
 def test_whole_rows_that_no_chain_has_seen() -> None:
     net = pg.zoo.pfa(2, 1.0, (2.0, 3.0), (4.0, 2.0), (2.0, 2.0))
     past = net.sample({"x": COUNTS[:20]}, burn_in=5, draws=3, keep=["phi1", "r"], progress=False)
-    score = HeldOut(net, "x", COUNTS[20:], by="rows")
+    score = HeldOut(COUNTS[20:], net["x"], by="rows")
     score.add_draws(past, particles=5)
     logs = past.log_likelihood("x", by="row", particles=5, data={"x": COUNTS[20:]})[0]
     each = (logsumexp(logs, axis=0) - np.log(3)) / 15
     np.testing.assert_allclose(score.per_row(), np.exp(-each))
     assert score.perplexity() == pytest.approx(np.exp(-each.mean()))
-    empty = HeldOut(net, "x", np.zeros((2, 15), int), by="rows")  # no tokens, and still rows
+    empty = HeldOut(np.zeros((2, 15), int), net["x"], by="rows")  # no tokens, and still rows
     empty.add_draws(past)
     assert 1 < empty.perplexity() < score.perplexity()
 
 
 NET = pg.zoo.pfa(2)
 REFUSED = {
-    "name": (lambda: HeldOut(NET, "y", HELD), ["'y' is not an observed node"]),
-    "by": (lambda: HeldOut(NET, "x", HELD, by="pages"), ["by='pages'", "tokens", "rows"]),
+    "name": (lambda: HeldOut(HELD, NET["r"]), ["is not an observed node"]),
+    "by": (lambda: HeldOut(HELD, NET["x"], by="pages"), ["by='pages'", "tokens", "rows"]),
     "binary": (
-        lambda: HeldOut(pg.zoo.pgbn([2], link="bernoulli"), "x", HELD),
+        lambda: HeldOut(HELD, pg.zoo.pgbn([2], link="bernoulli")["x"]),
         ["binary", "by='cells'"],
     ),
-    "no mask": (lambda: HeldOut(NET, "x", COUNTS, by="cells"), ["masked_array"]),
-    "nothing": (lambda: HeldOut(NET, "x", COUNTS * 0), ["nothing is held out"]),
-    "no samples": (lambda: HeldOut(NET, "x", HELD).perplexity(), ["no samples", "add_chain"]),
+    "no mask": (lambda: HeldOut(COUNTS, NET["x"], by="cells"), ["masked_array"]),
+    "nothing": (lambda: HeldOut(COUNTS * 0, NET["x"]), ["nothing is held out"]),
+    "no samples": (lambda: HeldOut(HELD, NET["x"]).perplexity(), ["no samples", "add_chain"]),
     "shape": (
-        lambda: HeldOut(NET, "x", HELD).add_chain(NET.chain({"x": COUNTS[:4]})),
+        lambda: HeldOut(HELD, NET["x"]).add_chain(NET.chain({"x": COUNTS[:4]})),
         ["(30, 15)", "(4, 15)"],
     ),
     "rows of a chain": (
-        lambda: HeldOut(NET, "x", COUNTS, by="rows").add_chain(NET.chain({"x": COUNTS})),
+        lambda: HeldOut(COUNTS, NET["x"], by="rows").add_chain(NET.chain({"x": COUNTS})),
         ["by='rows'", "add_draws"],
     ),
     "gamma": (
-        lambda: HeldOut(pg.zoo.pgbn([2], link="gamma"), "x", HELD),
+        lambda: HeldOut(HELD, pg.zoo.pgbn([2], link="gamma")["x"]),
         ["PoissonGamma", "Multinomial"],
     ),
 }
@@ -216,7 +218,7 @@ def test_the_current_topics_are_scored_though_nobody_looked_at_them(layer1: str)
     chain = net.chain({"x": X}, layer1=layer1, threads=1).sweep(5)
     found = []
     for _ in range(2):
-        held_out = HeldOut(net, "x", X)
+        held_out = HeldOut(X, net["x"])
         held_out.add_chain(chain)
         found.append(held_out.perplexity())
         chain.select(["phi1"])  # looking changes nothing
@@ -232,9 +234,9 @@ def test_new_rows_that_read_an_author() -> None:
     draws = net.sample(data, burn_in=5, draws=20, seed=1, progress=False, threads=1)
     found = []
     for numbers in ([0, 1], [1, 0]):
-        held_out = HeldOut(net, "x", {"x": [[9, 0], [0, 8]], "author": numbers}, by="rows")
+        held_out = HeldOut({"x": [[9, 0], [0, 8]], "author": numbers}, net["x"], by="rows")
         held_out.add_draws(draws)
         found.append(held_out.perplexity())
     assert found[0] < 0.5 * found[1]
     with pytest.raises(pg.DataError, match="no 'x' among"):
-        HeldOut(net, "x", {"author": [0]}, by="rows")
+        HeldOut({"author": [0]}, net["x"], by="rows")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.evaluation import HeldOutPerplexity, completion_perplexity, split_tokens
+from pgbn.evaluation import HeldOut, completion_perplexity, split_tokens
 
 
 def test_with_the_training_documents_the_chain_of_the_training_goes_on() -> None:
@@ -18,7 +18,7 @@ def test_with_the_training_documents_the_chain_of_the_training_goes_on() -> None
     trained = model.training_.deepest
     chain = trained.network().chain({"x": x[:12]}, model._seed, trained.sweeps, trained.state)
     chain = chain.append({"x": seen}, sweeps=10).sweep(2)
-    expected = HeldOutPerplexity(rest)
+    expected = HeldOut(rest)
     for _ in range(2):
         values = chain.sweep(5).values
         expected.add(values["phi1"], values["theta1"][12:])

@@ -22,7 +22,7 @@ from pgbn.training import LayerwiseTraining
 from tests.helpers.trained import X, model_of
 
 FUNCTIONS = {
-    "infer": lambda model: pgbn.infer(model, X, burn_in=1, samples=1).units[2],
+    "infer": lambda model: pgbn.infer(model, X, burn_in=1, samples=1)["theta2"],
     "completion_perplexity": lambda model: completion_perplexity(
         model, X, burn_in=1, samples=1
     ).perplexity(),

@@ -8,7 +8,7 @@ import pytest
 from pgbn.errors import DataError
 from pgbn.evaluation import (
     generate_documents,
-    generation,
+    overdispersion,
     predicted_overdispersion,
     variance_to_mean,
 )
@@ -29,7 +29,7 @@ def test_depth_multiplies_the_variance_to_mean_ratio(depth):
     p = 0.6
     predicted = predicted_overdispersion(identity_model(depth, p))
     np.testing.assert_allclose(predicted, (1 + (depth - 1) * p) / (1 - p))
-    assert generation(depth, p) == pytest.approx(predicted[0])
+    assert overdispersion(depth, p) == pytest.approx(predicted[0])
 
 
 @pytest.mark.parametrize("depth", [1, 3])
@@ -50,14 +50,14 @@ def test_the_ratio_of_a_general_network():
 
 def test_overdispersion_checks():
     with pytest.raises(DataError, match="p=1"):
-        generation(2, 1.0)
+        overdispersion(2, 1.0)
     with pytest.raises(DataError, match="2 rates for 1 layers"):
         predicted_overdispersion(identity_model(1, 0.5), [1.0, 1.0])
     for arguments, message in (((1.5, 0.5), "depth=1.5"), ((math.nan, 0.5), "depth=nan"),
                                (("2", 0.5), "depth='2'"), ((2, "a"), "p='a'"),
                                ((2, math.nan), "p=nan"), ((2, -0.1), "p=-0.1")):  # fmt: skip
         with pytest.raises(DataError, match=message):
-            generation(*arguments)
+            overdispersion(*arguments)
     for c in ([-1, 1], [0, 1], [math.nan, 1], [math.inf, 1], "ab", ["a", "b"]):
         with pytest.raises(DataError, match="c"):
             predicted_overdispersion(identity_model(2, 0.5), c)

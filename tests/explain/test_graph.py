@@ -8,8 +8,8 @@ import networkx as nx
 import pytest
 
 import pgbn as pg
+from tests.explain.test_contents import SHAPE
 from tests.helpers.compositions import COMPOSITIONS
-from tests.helpers.derivations import SHAPE
 
 
 @pytest.fixture(scope="module", params=COMPOSITIONS)

@@ -1,72 +1,39 @@
-"""The sweep: every step in its order, and why what it reads is current."""
+"""The sweep: which sampler is explained, every step in its order, and why that order is valid."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import pgbn as pg
 from pgbn.explain.render import FORMATS
+from pgbn.explain.sampler import sampler_of, sampler_of_chain
+from pgbn.testing import mutants
 from tests.helpers.compositions import COMPOSITIONS
-from tests.helpers.derivations import SHAPE, section, two_layers
+from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 
 
-@pytest.fixture(scope="module", params=COMPOSITIONS)
-def network(request: pytest.FixtureRequest) -> pg.Network:
-    return COMPOSITIONS[request.param]()
+def plain(text: str) -> str:
+    return " ".join(text.split())
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_every_step_occurs_in_order(network: pg.Network, format: str) -> None:
+@pytest.mark.parametrize("name", COMPOSITIONS)
+def test_every_step_occurs_in_order(name: str) -> None:
     """The headings of the steps follow the schedule, whatever it is."""
-    text = network.explain(format)
-    places = [text.index(f"Step {number}: ") for number in range(1, len(network.schedule) + 1)]
-    assert places == sorted(places)
-    assert f"Step {len(network.schedule) + 1}: " not in text
-    if format == "text":
-        for place, step in zip(places, network.schedule, strict=True):
-            heading = text[place : text.index("\n", place)]
-            assert step.node.replace("`", "'") in heading
-
-
-@pytest.mark.parametrize(
-    ("step", "line"),
-    [
-        # Corollary 2 of the paper
-        (
-            "counts(x)",
-            r"\bigl(x_{v j k_1}\bigr)_{k_1} &\sim \mathrm{Mult}\left(x_{v j};\ "
-            r"\frac{\phi^{(1)}_{v k_1}\, \theta^{(1)}_{k_1 j}}"
-            r"{\sum_{k_1'} \phi^{(1)}_{v k_1'}\, \theta^{(1)}_{k_1' j}}\right)",
-        ),
-        (
-            "counts(theta1)",
-            r"\ell^{(1)}_{k_1 j} &\sim \mathrm{CRT}\bigl(m^{(1)}_{k_1 j},\ " + SHAPE + r"\bigr)",
-        ),
-        ("counts(r)", r"\mathrm{CRT}\bigl(m^{(r)}_{k_2},\ \gamma_{0} / 2\bigr)"),
-        # the updates
-        ("phi1", r"\mathrm{Dir}((0.05 + x_{v \cdot k_1})_{v})"),
-        ("phi2", r"\mathrm{Dir}((0.05 + \ell^{(1)}_{k_1 \cdot k_2})_{k_1})"),
-        ("c0", r"\mathrm{Gam}(1 + \gamma_{0},\ 1 + r_{\cdot})"),
-        ("c3", r"\mathrm{Gam}(1 + r_{\cdot},\ 1 + \theta^{(2)}_{\cdot j})"),
-        (
-            "p2",
-            r"(p^{(2)}_{j} \mid -) &\sim "
-            r"\mathrm{Beta}(0.01 + m^{(1)}_{\cdot j},\ 0.01 + \theta^{(2)}_{\cdot j})",
-        ),
-        ("gamma0", r"\mathrm{Gam}(0.01 + \ell^{(r)}_{\cdot},\ 0.01 + \ln(1 + q^{(r)} / c_{0}))"),
-        ("r", r"\mathrm{Gam}(\gamma_{0} / 2 + m^{(r)}_{k_2},\ c_{0} + q^{(r)})"),
-        ("theta2", r"\mathrm{Gam}(r_{k_2} + m^{(2)}_{k_2 j},\ c^{(3)}_{j} + q^{(2)}_{j})"),
-        ("theta1", rf"\mathrm{{Gam}}({SHAPE} + m^{{(1)}}_{{k_1 j}},\ c^{{(2)}}_{{j}} + q^{{(1)}})"),
-    ],
-)
-def test_the_conditionals(step: str, line: str) -> None:
-    number = pg.zoo.pgbn([3, 2]).schedule.names.index(step) + 1
-    end = rf"\subsection*{{Step {number + 1}: " if number < 13 else "Why the order is valid"
-    assert line in section(two_layers(), rf"\subsection*{{Step {number}: \texttt{{{step}", end)
+    network = COMPOSITIONS[name]()
+    for format in FORMATS:
+        text = network.explain(format)
+        places = [text.index(f"Step {number}: ") for number in range(1, len(network.schedule) + 1)]
+        assert places == sorted(places)
+        assert f"Step {len(network.schedule) + 1}: " not in text
+        if format == "text":
+            for place, step in zip(places, network.schedule, strict=True):
+                heading = text[place : text.index("\n", place)]
+                assert step.node.replace("`", "'") in heading
 
 
 def test_what_is_marginalised_and_when_it_is_redrawn() -> None:
-    text = " ".join(pg.zoo.pgbn([3, 2]).explain().split())
+    text = plain(pg.zoo.pgbn([3, 2]).explain())
     assert (
         "It integrates out r, θ⁽²⁾ and θ⁽¹⁾: they are stale until drawn anew in steps 11, 12"
         in text
@@ -80,11 +47,108 @@ def test_a_users_order_is_explained_with_the_sum_exemption() -> None:
              "phi1", "phi2", "phi3", "p2", "c3", "c4", "c0", "gamma0", "r",
              "theta3", "theta2", "theta1"]  # fmt: skip
     network = pg.zoo.pgbn([4, 3, 2])
-    text = " ".join(network.with_order(order).explain().split())
+    text = plain(network.with_order(order).explain())
     assert "The order below was given by the user" in text
     exempt = "theta2 is stale since step 8, but only its sum over k₂ is read"
     assert exempt in text
     assert "Sums stay current" in text
-    derived = " ".join(network.explain().split())
+    derived = plain(network.explain())
     assert "was derived from the graph" in derived
     assert exempt not in derived
+
+
+def test_the_life_of_every_value_that_goes_stale() -> None:
+    text = plain(pg.zoo.pgbn([3, 2]).explain(layer1="blocked"))
+    assert (
+        "theta1 is stale from step 6 (phi2) on, once more after steps 9, 10, 11 and 12, until "
+        "step 13 draws it. Steps 7 to 12 do not read it." in text
+    )
+    assert "theta2 is stale from step 10 (gamma0) on, once more after step 11" in text
+    assert "Step 11 does not read it." in text
+    assert "r is stale from step 10 (gamma0) on, until step 11 draws it. No step comes" in text
+
+
+def test_sums_are_exempt_and_their_algebra_is_stated() -> None:
+    text = plain(pg.zoo.pgbn([4, 3, 2], order="paper").explain())
+    assert "theta2 is stale from step 6 (phi3) on" in text
+    assert "read its sum over k₂ alone, which Lemma" in text
+    assert "the Jacobian of (s, u)" in text
+
+
+def test_draws_token_by_token_leave_the_conditional_invariant() -> None:
+    network = pg.zoo.pgbn([3, 2])
+    assert "token by token, leaves it invariant" in plain(network.explain())
+    assert "invariant" not in plain(network.explain(layer1="blocked"))
+
+
+def test_an_order_that_was_not_checked_is_not_praised() -> None:
+    network = pg.zoo.pgbn([3, 2])
+    chain = network.chain({"x": np.ones((3, 4), int)}, layer1="composed", threads=1)
+    mutants(network)["stale order"](chain)
+    text = plain(chain.explain())
+    assert "The order below was not checked." in text
+    assert "This order is not valid" in text
+    assert "(c3) reads theta2, which gamma0 has integrated out" in text or (
+        "(c3) reads theta2, which r has integrated out" in text
+    )
+    assert "of which θ⁽²⁾ summed over k₂ is stale: a mistake." in text
+
+
+# ---- which sampler ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", small_zoo())
+def test_by_default_it_is_the_one_that_a_chain_takes(name: str) -> None:
+    network = small_zoo()[name]
+    chain = network.chain(data_for(network, SMALL_SIZES), threads=1)
+    sampler = sampler_of(network)
+    explained = (
+        chain.layer1 if sampler.patterns else "composed"
+    )  # what the rules say, "blocked" draws
+    assert chain.layer1 in (explained, "blocked")
+    assert sampler_of(network).layer1 == sampler_of_chain(chain).layer1 == explained
+    assert sampler_of(network).schedule.names == chain.schedule.names
+    assert str(chain.explain()) == str(network.explain())
+
+
+def test_a_user_order_that_needs_more_values_is_explained_with_them() -> None:
+    """The rates read theta after the counts are drawn, so that theta must be held."""
+    c = pg.Gamma("c", 1, 1, dims="doc")
+    theta = pg.Gamma("theta", 1, c, dims=("doc", "topic"))
+    phi = pg.Dirichlet("phi", 0.1, over="term", dims="topic")
+    network = pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
+    assert sampler_of(network).layer1 == "collapsed"
+    assert sampler_of(network.with_order(["counts(x)", "phi", "c", "theta"])).layer1 == "blocked"
+
+
+@pytest.mark.parametrize(
+    ("network", "layer1", "words"),
+    [
+        (pg.zoo.pgbn([3]), "colapsed", r"layer1='colapsed'.*'auto'.*Did you mean 'collapsed'"),
+        (pg.zoo.pgbn([3]), None, "layer1=None"),
+        (pg.zoo.pgbn([3], link="bernoulli"), "collapsed", "are not counts; use layer1='auto'"),
+    ],
+)
+def test_samplers_that_do_not_exist(network: pg.Network, layer1: str, words: str) -> None:
+    with pytest.raises(pg.NetworkError, match=words):
+        network.explain(layer1=layer1)
+
+
+def test_missing_cells_are_known_to_a_chain() -> None:
+    data = np.ma.masked_array(np.ones((3, 4), int), np.eye(3, 4, dtype=bool))
+    chain = pg.zoo.pgbn([2]).chain({"x": data}, threads=1)
+    assert sampler_of_chain(chain).missing == {"x"}
+    line = "(x[v j] | -) ∼ Pois(Σ_k₁ φ⁽¹⁾[v k₁] θ⁽¹⁾[k₁ j]) where the cell is missing"
+    assert line in chain.explain()
+    assert line not in pg.zoo.pgbn([2]).explain()
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_given_loadings_are_not_integrated_out(above: bool) -> None:
+    network = pg.zoo.pgbn([3, 2]).holding("phi1", above=above)
+    assert sampler_of(network).layer1 == "partial"
+    with pytest.raises(pg.StaleReadError, match="integrates phi1 out, but phi1 is given"):
+        sampler_of(network, "collapsed")
+    phi, data = np.full((3, 5), 0.2), {"x": np.ones((4, 5), int)}
+    with pytest.raises(pg.StaleReadError, match="integrates phi1 out, but phi1 is given"):
+        network.chain(data, given={"phi1": phi}, layer1="collapsed")

@@ -153,14 +153,15 @@ def continued(folder: Path, threads: int) -> str:
         return digest([value.transform(x), value.score(x)])
     model = getattr(value, "deepest", value)
     x = documents(model.link) if saved.data is None else saved.data
-    units = pg.infer(model, x, burn_in=2, samples=3, seed=1, threads=threads)
+    found = pg.infer(model, x, burn_in=2, samples=3, seed=1, threads=threads)
+    units = {t: found[name] for t, name in found.layers.items()}
     further = None
     if model.state:
         further = trained(pg.train_layerwise(
             x, model.widths[0], model.depth + 1, burn_in=3, collect=2, link=model.link, min_width=1, seed=2,
             threads=threads, progress=False, start_from=value,
         ))  # fmt: skip
-    return digest([units.features(), units.units, further])
+    return digest([found.features(), units, further])
 
 
 def resumed(folder: Path, threads: int) -> dict[str, Any]:

@@ -56,8 +56,8 @@ def calibration(model, joint, found):
         theta = joint[f"theta{t}"]
         share = theta / np.maximum(theta.sum(axis=1, keepdims=True), 1e-300)
         for true, mean, deviation in (
-            (theta, found.units[t], found.units_sd[t]),
-            (share, found.proportions[t], found.proportions_sd[t]),
+            (theta, found[f"theta{t}"], found.sd[f"theta{t}"]),
+            (share, found.proportions[f"theta{t}"], found.proportions_sd[f"theta{t}"]),
         ):
             error = true - mean
             columns = [error * weight[:, None] for weight in weights] + [error**2 - deviation**2]

@@ -25,7 +25,7 @@ import numpy as np
 
 import pgbn
 from pgbn.storage.archive import is_archive, read_manifest
-from tests.helpers.killed_trainer import die_in_call, forked
+from tests.helpers.killed import die_in_call, forked
 from tests.helpers.killed_verbs import VERBS, prepare
 
 NEVER = 1e9  # seconds

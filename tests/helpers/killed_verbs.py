@@ -9,6 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.io
 from scipy import sparse
 
@@ -20,12 +21,11 @@ from pgbn.cli.train import has_twins_to_merge, to_merge, untwin
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.run_plan import RunPlan
 from pgbn.engine.run.sampling import resume_sampling, sample_saved
-from pgbn.engine.run.stopping import Timing
 from pgbn.evaluation import layer_quality
 from pgbn.report.page import write_report
 from pgbn.storage import build
 from pgbn.storage.archive import is_archive, read_manifest
-from tests.helpers.killed_trainer import data
+from pgbn.storage.runner import Timing
 
 __all__ = ["VERBS", "prepare"]
 
@@ -34,6 +34,12 @@ NETWORK = zoo.pgbn([6, 4])
 TRAINING = {"burn_in": 6, "collect": 4, "seed": 5, "min_width": 1}
 build.COMMIT_ROWS = 8
 layer_quality.LEAST_TERMS, layer_quality.SWEEPS = 10, 4
+
+
+def data() -> np.ndarray:
+    random_state = np.random.default_rng(0)
+    topics = random_state.dirichlet([0.1] * 60, 5)
+    return random_state.poisson(random_state.gamma(0.3, 1, (40, 5)) @ topics * 10)
 
 
 # ---- folders --------------------------------------------------------------------------------

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn import Node
-from pgbn.nodes.rules.registry import find_draw
 from pgbn.samplers.random import Stream
 
-__all__ = ["density", "draws", "posterior"]
+__all__ = ["density", "draws"]
 
 
 def density(node: Node, value: float, **slots: float) -> float:
@@ -23,8 +22,3 @@ def density(node: Node, value: float, **slots: float) -> float:
 def draws(node: Node, number: int = 20_000, **slots: Any) -> NDArray[Any]:
     """Independent draws, given the slots."""
     return node.generate(Stream(7, (1, 1, 1, number)), **slots).reshape(-1)
-
-
-def posterior(node: Node, kind: str = "poisson", **received: Any) -> dict[str, Any]:
-    """The new slots of a node that has heard evidence of a kind."""
-    return dict(find_draw(node, kind).posterior(**received))

@@ -34,9 +34,9 @@ def counts_under(shape: pgbn.Latent | pgbn.Product) -> pgbn.Poisson:
 
 
 def log_linear() -> Network:
-    """Shapes whose logarithm is a linear predictor with noise."""
-    w = pgbn.Normal("w", 0.0, pgbn.Gamma("spread", 4, 4), dims=("topic", "feature"))
-    noise = pgbn.Gamma("tau", 8, 4)
+    """Shapes whose logarithm is a linear predictor with noise; wider priors draw shapes of 10⁹."""
+    w = pgbn.Normal("w", 0.0, pgbn.Gamma("spread", 16, 4), dims=("topic", "feature"))
+    noise = pgbn.Gamma("tau", 16, 4)
     shape = pgbn.LogNormal("a", features() @ w, noise, dims=("doc", "topic"))
     sizes = {dim: SIZES[dim] for dim in ("doc", "topic", "feature", "term")}
     return Network(counts_under(shape), sizes=sizes)

@@ -14,11 +14,11 @@ import numpy as np
 from scipy.special import expit
 
 from pgbn import Chain
-from pgbn.engine.run.bound_steps import Turn
+from pgbn.engine.run.bound_steps import BoundStep
 from pgbn.engine.run.generate import to_axes
 from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
-from tests.helpers.printed_counts import check_counts
+from tests.helpers.printed_counts import check_counts, check_tokens
 from tests.helpers.printed_forms import check_bits, check_normal, check_polya
 from tests.helpers.printed_formulas import Reader
 from tests.helpers.printed_hidden import (
@@ -29,8 +29,7 @@ from tests.helpers.printed_hidden import (
 )
 from tests.helpers.printed_kernels import check_density, choices, sequential
 from tests.helpers.printed_laws import LIMIT, close, compare, laws, recorded, rows, unvector, used
-from tests.helpers.printed_text import split_top, unfolded
-from tests.helpers.printed_tokens import check_tokens
+from tests.helpers.printed_parser import split_top, unfolded
 
 __all__ = ["check_printed", "printed_steps"]
 
@@ -69,7 +68,7 @@ def check_printed(chain: Chain, draws: int = 300) -> list[str]:
     return list(steps)
 
 
-def _check_of(turn: Turn, lines: list[str]) -> Callable[..., None]:
+def _check_of(turn: BoundStep, lines: list[str]) -> Callable[..., None]:
     """The check of a step, by the law that is printed for it."""
     for sign, check in CHECKS.items():
         if any(sign in line for line in lines):
@@ -81,7 +80,9 @@ def _check_of(turn: Turn, lines: list[str]) -> Callable[..., None]:
     return check_counts if turn.step.upward else _check_draw
 
 
-def _check_draw(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def _check_draw(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     node = chain.network[turn.step.node]
     in_time = chain.program.is_in_time(node.name)
     family, printed = _parameters(reader, node, lines)
@@ -101,7 +102,9 @@ def _check_draw(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draw
         _check_mean(chain, node, turn, family, printed, draws)
 
 
-def _check_in_turn(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def _check_in_turn(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     gammas = [inside for family, inside, _ in laws(lines) if family == "Gam"]
     node = chain.network[turn.step.node]
     reader.hearing = node.name
@@ -125,7 +128,9 @@ def _heard_often(reader: Reader, node: Node, shape: str) -> str:
     return shape
 
 
-def _check_choices(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def _check_choices(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     draws = 2 * draws
     (line,) = [line.split(r"\propto ", 1)[1] for line in lines if line.startswith("p(")]
     seen, expected = choices(chain, reader, turn, line, draws)
@@ -149,7 +154,7 @@ def _parameters(reader: Reader, node: Node, lines: list[str]) -> tuple[str, dict
 
 
 def _check_mean(
-    chain: Chain, node: Node, turn: Turn, family: str, printed: Any, draws: int
+    chain: Chain, node: Node, turn: BoundStep, family: str, printed: Any, draws: int
 ) -> None:
     """The mean of what a kernel draws."""
     samples = []

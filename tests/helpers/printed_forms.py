@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from pgbn import Chain
-from pgbn.engine.run.bound_steps import Turn
+from pgbn.engine.run.bound_steps import BoundStep
 from pgbn.engine.run.generate import to_axes
 from pgbn.network.connections import joint_dims
 from pgbn.nodes import bernoulli, logit_bernoulli, normal
@@ -34,7 +34,9 @@ _BITS = re.compile(r"\\mathrm\{Bern\}\\Bigl\((.*)\\Bigr\)\\text\{ for one \} d")
 _POLYA = re.compile(r"\\omega \\sim \\mathrm\{PG\}\((.*?), \\psi\),\\quad \\kappa = (.*)$")
 
 
-def _as_drawn(chain: Chain, turn: Turn, owner: Any, name: str, stub: Callable[..., Any]) -> Any:
+def _as_drawn(
+    chain: Chain, turn: BoundStep, owner: Any, name: str, stub: Callable[..., Any]
+) -> Any:
     """The value that a step writes if a primitive returns what ``stub`` does; it is put back."""
     node, values = turn.step.node, chain.program.values
     before = values[node].copy()
@@ -54,7 +56,9 @@ def _cell(reader: Reader, node: Node, at: At) -> tuple[int, ...]:
     return tuple(at[reader.notation.index[dim]] for dim in node.axes)
 
 
-def check_normal(chain: Chain, reader: Reader, turn: Turn, lines: list[str], _draws: int) -> None:
+def check_normal(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], _draws: int
+) -> None:
     """Mean and covariance of a vector that is drawn jointly."""
     node = chain.network[turn.step.node]
     match, known = _NORMAL.search(lines[0]), wheres(lines)
@@ -90,7 +94,7 @@ def check_normal(chain: Chain, reader: Reader, turn: Turn, lines: list[str], _dr
                 close(f"{node.name}{cell}: covariance", covariance[number, column], value[cell])
 
 
-def check_bits(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def check_bits(chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int) -> None:
     """The log odds of every bit given the present ones; and many draws of one after another."""
     node, values = chain.network[turn.step.node], chain.program.values
     match, known = _BITS.search(lines[0]), wheres(lines)
@@ -136,7 +140,9 @@ def check_bits(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws
         compare(f"{node.name}{cell}", np.array(each), 0.0)
 
 
-def check_polya(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def check_polya(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     """ω ~ PG(b, ψ) has the mean b tanh(ψ/2) / (2ψ); ψ and κ are compared themselves."""
     node = chain.network[turn.step.node]
     match, known = _POLYA.search(lines[0]), wheres(lines)

@@ -20,8 +20,7 @@ from pgbn.explain.notation import Notation
 from pgbn.network.terms import FIRST, PREVIOUS
 from pgbn.nodes.base import Observed
 from pgbn.testing.conjugacy import _stack
-from tests.helpers.printed_parser import LOOKUP, At, Parser
-from tests.helpers.printed_text import indices_of, unfolded
+from tests.helpers.printed_parser import LOOKUP, At, Parser, indices_of, unfolded
 
 __all__ = ["Reader"]
 

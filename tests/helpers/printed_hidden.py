@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from pgbn import Chain
-from pgbn.engine.run.bound_steps import Turn
+from pgbn.engine.run.bound_steps import BoundStep
 from pgbn.nodes.base import Node
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import stream_key
@@ -71,7 +71,9 @@ def _by_phase(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
             yield ("> 1" if later else ""), [re.sub(r",\\quad \w+ > 1$", "", line) for line in own]
 
 
-def check_bessel(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def check_bessel(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     """h ~ Bessel_ν(α): the order and the argument; then what every parent is told."""
     node = chain.network[turn.step.node]
     with _calls("hidden_count") as calls:
@@ -89,7 +91,9 @@ def check_bessel(chain: Chain, reader: Reader, turn: Turn, lines: list[str], dra
     check_counts(chain, reader, turn, lines, draws)
 
 
-def check_hidden(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def check_hidden(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     """A gamma with a hidden count: p(h) at several h, the gamma given h, and the mean of h."""
     node, apart = chain.network[turn.step.node], dict[Any, list[float]]()
     for number in range(draws // 5):
@@ -130,7 +134,9 @@ def _with(reader: Reader, letter: str, number: float, law: Value, at: At) -> flo
     return law(at)
 
 
-def check_log_normal(chain: Chain, reader: Reader, turn: Turn, lines: list[str], _: int) -> None:
+def check_log_normal(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], _: int
+) -> None:
     """The printed density beside the one by which the kernel accepts, as functions of ln a."""
     node = chain.network[turn.step.node]
     law = reader.parse(inlined(lines[0].split(r"p(a) \propto ")[1], wheres(lines)))
@@ -155,7 +161,9 @@ def check_log_normal(chain: Chain, reader: Reader, turn: Turn, lines: list[str],
     reader.letters.clear()
 
 
-def check_completed(chain: Chain, reader: Reader, turn: Turn, lines: list[str], draws: int) -> None:
+def check_completed(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
+) -> None:
     """The rates of the pseudo-counts, and the proportions given them."""
     node = chain.network[turn.step.node]
     (line,) = [line for line in lines if line.startswith("y^")]

@@ -15,7 +15,7 @@ from scipy.stats import bernoulli, beta, gamma, poisson
 
 from pgbn import Chain
 from pgbn.engine.compile.density import ConditionalDensity
-from pgbn.engine.run.bound_steps import Turn
+from pgbn.engine.run.bound_steps import BoundStep
 from pgbn.engine.run.generate import to_axes
 from pgbn.nodes.base import Node
 from pgbn.samplers.random import stream_key
@@ -45,7 +45,7 @@ def _cells(reader: Reader, node: Node, fixed: dict[str, int] | None = None) -> I
 
 
 def sequential(
-    chain: Chain, reader: Reader, turn: Turn, laws: list[list[str]], draws: int
+    chain: Chain, reader: Reader, turn: BoundStep, laws: list[list[str]], draws: int
 ) -> dict[Any, list[float]]:
     """How far each entry is from its printed mean, given the new entries before it and the old
     ones after it; ``laws`` are (shape, rate) of the members of the step."""
@@ -74,7 +74,7 @@ def sequential(
 
 
 def choices(
-    chain: Chain, reader: Reader, turn: Turn, line: str, draws: int
+    chain: Chain, reader: Reader, turn: BoundStep, line: str, draws: int
 ) -> tuple[dict[Any, float], dict[Any, float]]:
     """How often each choice was made, and its printed probability, by the sum over all choices."""
     node, values = chain.network[turn.step.node], chain.program.values
@@ -123,7 +123,9 @@ def _log_factor(reader: Reader, node: Node, factor: re.Match[str]) -> float:
     return total
 
 
-def check_density(chain: Chain, reader: Reader, turn: Turn, lines: list[str], _draws: int) -> None:
+def check_density(
+    chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], _draws: int
+) -> None:
     """ln p(value | −), up to a constant, at points where the kernel evaluated it."""
     name, values = turn.step.node, chain.program.values
     (line,) = [line.split(r"\propto ", 1)[1] for line in lines if line.startswith("p(")]

@@ -16,8 +16,7 @@ from pgbn.engine.run.generate import to_axes
 from pgbn.nodes.base import Node
 from pgbn.testing.conjugacy import along_axis
 from tests.helpers.printed_formulas import Reader
-from tests.helpers.printed_parser import At
-from tests.helpers.printed_text import split_top
+from tests.helpers.printed_parser import At, split_top
 
 __all__ = [
     "LIMIT",

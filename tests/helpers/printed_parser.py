@@ -14,8 +14,6 @@ from scipy.special import expit, logit
 if TYPE_CHECKING:
     from tests.helpers.printed_formulas import Reader
 
-__all__ = ["LOOKUP", "At", "Parser", "Value"]
-
 At = dict[str, int]
 Value = Callable[[At], float]
 _SPACE = re.compile(r"(?:\s|\\[,;: ]|\\quad|\\bigl|\\bigr|\\Bigl|\\Bigr|\\left|\\right)+")
@@ -249,3 +247,26 @@ def _times(a: Value, b: Value) -> Value:
 
 def _over(a: Value, b: Value) -> Value:
     return lambda at: a(at) / b(at)
+
+
+# ---- texts: lines, parts and indices ------------------------------------------------------------
+
+
+def unfolded(text: str) -> str:
+    """Equations that were too long for one line, in one line."""
+    return re.sub(r" \\notag \\\\\n&\\qquad \{\} ?", " ", text)
+
+
+def split_top(text: str, separators: str = ",") -> list[str]:
+    """Split where no bracket or brace is open."""
+    parts, depth, last = [], 0, 0
+    for place, sign in enumerate(text):
+        depth += (sign in "({[") - (sign in ")}]")
+        if depth == 0 and sign in separators and text[place - 1] != "\\":
+            parts.append(text[last:place])
+            last = place + 1
+    return [part.strip() for part in (*parts, text[last:])]
+
+
+def indices_of(below: str) -> list[str]:
+    return split_top(below.replace(", ", " ").replace(r"\cdot", "·"), " ") if below else []

@@ -14,7 +14,7 @@ import pgbn as pg
 from pgbn.nodes.rules import registry
 from pgbn.samplers import vectorised
 from pgbn.storage import read_limits
-from pgbn.testing import check_conjugacy, geweke
+from pgbn.testing import geweke
 from pgbn.zoo.links import Link, register_link
 
 SIZES = {"doc": 2, "term": 3}
@@ -106,21 +106,6 @@ def network(kind: str = "unseen") -> pg.Network:
     data = Unseen("x", rate, 0.6, dims=("doc", "term")) if kind == "unseen" else Flipped(
         "x", rate, dims=("doc", "term"))  # fmt: skip
     return pg.Network(data, sizes={"topic": 2})
-
-
-@pytest.mark.parametrize("kind", ["unseen", "flipped"])
-def test_it_is_right(kind: str) -> None:
-    net = network(kind)
-    assert not check_conjugacy(net, SIZES).failures
-    result = geweke(net, SIZES, replicates=3_000, sweeps=5)
-    assert result.worst < 4, str(result)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["unseen", "flipped"])
-def test_it_is_right_at_length(kind: str) -> None:
-    result = geweke(network(kind), SIZES, replicates=30_000, sweeps=8)
-    assert result.worst < 4, str(result)
 
 
 @pytest.mark.parametrize(("kind", "node"), [("unseen", Unseen), ("flipped", Flipped)])

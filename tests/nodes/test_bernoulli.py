@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import Bernoulli, Beta, Gamma, Network, Poisson
-from pgbn.nodes.rules.registry import find_draw, find_evidence
+from pgbn import Bernoulli, Gamma, Network, Poisson
+from pgbn.nodes.rules.registry import find_draw
 from tests.helpers.node_laws import density, draws
 
 
@@ -26,23 +26,10 @@ def test_draws() -> None:
     assert found.mean() == pytest.approx(0.3, abs=0.02)
 
 
-def test_a_probability_hears_h_and_1_minus_h() -> None:
-    rule = find_evidence(Bernoulli("h", 0.5), "probability", Beta("p", 1, 1))
-    assert rule.count == "value"
-    assert callable(rule.exposure)
-    assert rule.exposure(np.array([0.0, 1.0])).tolist() == [1.0, 0.0]
-
-
 def test_values_that_are_no_gate() -> None:
     gate = Bernoulli("h", 0.5)
     assert gate.refuses(np.array([0.0, 1.0])) is None
     assert gate.refuses(np.array([0.0, 0.5])) == "has the value 0.5; a gate is 0 or 1"
-
-
-def test_a_gate_that_heard_a_count_is_open() -> None:
-    rule = find_draw(Bernoulli("h", 0.5))
-    found = rule.posterior(np.array([1, 7]), 3.0, np.array([0.01, 0.5]))["probability"]
-    assert found.tolist() == [1.0, 1.0]
 
 
 def test_a_gate_of_probability_1_stays_open() -> None:

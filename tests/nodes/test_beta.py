@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pgbn import Bernoulli, Beta, BetaOdds, Gamma, Network, Poisson
-from tests.helpers.node_laws import density, draws, posterior
+from tests.helpers.node_laws import density, draws
 
 A, B = 2.0, 3.0
 
@@ -28,13 +28,6 @@ def test_draws() -> None:
     assert stats.kstest(draws(Beta("p", 2, 3), a=A, b=B), stats.beta(A, B).cdf).pvalue > 1e-4
     odds = draws(BetaOdds("p", 2, 3), a=A, b=B)
     assert stats.kstest(1 / (1 + odds), stats.beta(A, B).cdf).pvalue > 1e-4
-
-
-@pytest.mark.parametrize(("kind", "node"), [("probability", Beta), ("odds", BetaOdds)])
-def test_posterior(kind: str, node: type[Beta] | type[BetaOdds]) -> None:
-    """p^m (1 − p)^n: Beta(a + m, b + n)."""
-    found = posterior(node("p", 2, 3), kind, count=4, exposure=0.5, a=A, b=B)
-    assert found == {"a": 6.0, "b": 3.5}
 
 
 def test_values_that_are_no_probability() -> None:

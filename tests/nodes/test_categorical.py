@@ -49,21 +49,6 @@ def test_probabilities_of_a_mixture() -> None:
     assert np.abs(found - exact).max() < 4.5 * np.sqrt(0.25 / 2000)
 
 
-@pytest.mark.parametrize("name", STATES)
-def test_joint_distribution(name: str) -> None:
-    net = STATES[name]()
-    result = geweke(net, states_of(net), 1500, 5, seed=3)
-    assert result.worst < 4, result
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", STATES)
-def test_joint_distribution_long(name: str) -> None:
-    net = STATES[name]()
-    result = geweke(net, states_of(net), 25_000, 8, seed=2)
-    assert result.worst < 4, result
-
-
 def without_prior(stream: Stream, log_conditional: Any) -> Array:
     logs = [log_conditional.likelihood(c) for c in choices(stream.shape, stream.simplex)]
     return vectorised.categorical(stream, np.concatenate(logs, axis=3), 3)
@@ -114,12 +99,6 @@ def test_a_choice_in_brackets_is_a_sum_over_choices() -> None:
     one, two = (n.sample(data, burn_in=2, draws=3, progress=False) for n in (mixed, chosen))
     assert np.array_equal(one["z"], two["z"])
     assert np.array_equal(one["rate"], two["rate"])
-
-
-@pytest.mark.parametrize("replicates", [2000, pytest.param(25_000, marks=pytest.mark.long)])
-def test_choices_in_brackets_pass_the_joint_distribution_test(replicates: int) -> None:
-    result = geweke(chosen_rates(), replicates=replicates, sweeps=6)
-    assert result.worst < 4, result
 
 
 def test_brackets_say_what_they_take() -> None:

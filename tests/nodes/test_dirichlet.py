@@ -9,13 +9,11 @@ import pytest
 from scipy import stats
 
 import pgbn as pg
-from pgbn import Dirichlet, Evidence, Gamma
-from pgbn.nodes.rules.registry import find_draw, find_evidence
+from pgbn import Dirichlet
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 from pgbn.testing import check_conjugacy, geweke
-from tests.helpers.node_laws import posterior
-from tests.helpers.several_dims import NETWORKS, exposed, filters, table
+from tests.helpers.several_dims import NETWORKS, exposed, table
 
 NODE = Dirichlet("phi", 1, over="term", dims="topic")
 
@@ -46,33 +44,9 @@ def test_draws_sum_to_one_along_their_axis(axis: int) -> None:
     np.testing.assert_allclose(mean, np.array([0.5, 1.0, 2.0]) / 3.5, atol=0.01)
 
 
-def test_posterior() -> None:
-    found = posterior(NODE, count=np.array([3, 0]), concentration=0.5)
-    assert found["concentration"].tolist() == [3.5, 0.5]
-    assert find_draw(NODE).constant_over_simplex
-
-
-def test_the_concentration_hears_tables_and_a_random_exposure() -> None:
-    """ℓ ~ CRT(n, a) and q = −ln s, s ~ Beta(a_·, n_·): E ℓ = Σ_i a/(a + i − 1), one q a vector."""
-    rule = find_evidence(NODE, "concentration", Gamma("g", 1, 1))
-    assert rule.drawn is not None
-    assert rule.drawn(NODE) == ("topic",)
-    assert callable(rule.count)
-    stream = Stream(3, (1, 1, 20_000, 2))
-    count = np.broadcast_to(np.array([3, 0]), stream.shape).copy()
-    evidence = rule.count(stream, count, np.array([0.5, 0.7]).reshape(1, 1, 1, 2))
-    assert isinstance(evidence, Evidence)
-    assert evidence.exposure.shape == (1, 1, 20_000, 1)
-    mean = evidence.count.mean(axis=2).reshape(-1)
-    assert mean == pytest.approx([0.5 / 0.5 + 0.5 / 1.5 + 0.5 / 2.5, 0.0], abs=0.02)
-    s = np.exp(-evidence.exposure.reshape(-1))
-    assert stats.kstest(s, stats.beta(1.2, 3).cdf).pvalue > 1e-4
-
-
 # ---- over several dims --------------------------------------------------------------------
 
 TABLE = Dirichlet("pi", 1, over=("row", "column"), dims="k")
-LONG = pytest.mark.long
 
 
 def test_the_cells_of_several_dims_sum_to_one() -> None:
@@ -92,16 +66,6 @@ def test_several_dims_are_one_vector_of_their_cells() -> None:
     assert np.all(np.abs(drawn.mean(axis=0) - law.mean().reshape(2, 3)) < 4.5 * spread)
     found = TABLE.log_density(drawn[0], concentration=concentration, axis=(0, 1)).sum()
     assert found == pytest.approx(law.logpdf(drawn[0].reshape(-1)), rel=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("make", "replicates"),
-    [(filters, 3000), (table, 3000), (exposed, 3000)]
-    + [pytest.param(make, 30_000, marks=LONG) for make in NETWORKS],
-)
-def test_several_dims_pass_the_joint_distribution_test(make: Any, replicates: int) -> None:
-    result = geweke(make(), replicates=replicates, sweeps=6)
-    assert result.worst < 4, result
 
 
 def test_exposures_of_one_dim_only_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn import BetaOdds, Gamma
-from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
-from pgbn.nodes.rules.registry import find_draw, find_evidence
-from pgbn.samplers.random import Stream
-from tests.helpers.node_laws import density, draws, posterior
+from pgbn import Gamma
+from tests.helpers.node_laws import density, draws
 
 NODE = Gamma("g", 1, 1)
 
@@ -44,33 +41,6 @@ def test_draws() -> None:
     found = draws(NODE, shape=2.0, rate=4.0)
     assert stats.kstest(found, stats.gamma(2, scale=1 / 4).cdf).pvalue > 1e-4
     assert not draws(NODE, 10, shape=0.0, rate=4.0).any()
-
-
-def test_posterior() -> None:
-    """Gam(a + m, c + q)."""
-    assert find_draw(NODE).posterior is posterior_of_gamma
-    found = posterior(NODE, count=3, exposure=0.5, shape=2.0, rate=1.0)
-    assert found == {"shape": 5.0, "rate": 1.5}
-
-
-def test_the_shape_hears_tables() -> None:
-    """(CRT(m, a), ln(1 + q/c)) with θ integrated out."""
-    rule = find_evidence(NODE, "shape", Gamma("r", 1, 1))
-    assert rule.relation == "collapsed"
-    assert rule.count is tables_of_gamma
-    assert callable(rule.exposure)
-    assert rule.exposure(exposure=3.0, rate=2.0) == pytest.approx(np.log(2.5))
-    stream = Stream(1, (1, 1, 1, 20_000))
-    tables = tables_of_gamma(stream, np.full(stream.shape, 3), np.full((1, 1, 1, 1), 0.5))
-    assert tables.mean() == pytest.approx(1 + 0.5 / 1.5 + 0.5 / 2.5, abs=0.02)
-
-
-def test_the_rate_hears_the_shape_and_the_value_or_odds() -> None:
-    held = find_evidence(NODE, "rate", Gamma("c", 1, 1))
-    assert (held.relation, held.count, held.exposure) == ("held", "shape", "value")
-    odds = find_evidence(NODE, "rate", BetaOdds("p", 1, 1))
-    assert (odds.relation, odds.count, odds.exposure) == ("collapsed", "count", "shape")
-    assert odds.unit_exposure
 
 
 def test_chains_begin_within_bounds_and_what_is_switched_off_stays() -> None:

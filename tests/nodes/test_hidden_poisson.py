@@ -40,19 +40,6 @@ NETWORKS: dict[str, Callable[[], Network]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_joint_distribution(name: str) -> None:
-    result = geweke(NETWORKS[name](), SIZES, 2000, 8, seed=2)
-    assert result.worst < 4, result
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", NETWORKS)
-def test_joint_distribution_at_length(name: str) -> None:
-    result = geweke(NETWORKS[name](), SIZES, 30_000, 8, seed=2)
-    assert result.worst < 4, result
-
-
 @pytest.mark.parametrize("update", ["", "slice"])
 def test_the_conditional_is_a_bessel_law(update: str) -> None:
     """P(h | θ) ∝ (λcθ)^h / (h! Γ(a0 + h)) with λ = 3, c = 2, a0 = 0.5, θ given."""

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from pgbn import Constant, Dirichlet, Multinomial, Network, PgbnError, zoo
-from pgbn.nodes.rules.registry import find_evidence
 from pgbn.samplers.random import Stream
 from tests.helpers.refusals import Case, check_refused
 
@@ -64,10 +63,3 @@ def test_draws_have_their_total() -> None:
     found = node.generate(stream, total=6.0, probability=PROBABILITY.reshape(1, 1, 1, 3))
     assert (found.sum(axis=3) == 6).all()
     np.testing.assert_allclose(found.mean(axis=(0, 1, 2)), 6 * PROBABILITY, atol=0.08)
-
-
-def test_the_probability_hears_the_counts_and_no_exposure() -> None:
-    rule = find_evidence(
-        Multinomial("x", 0.5, over="k"), "probability", Dirichlet("p", 1, over="k")
-    )
-    assert (rule.count, rule.exposure, rule.normalised) == ("count", 0.0, True)

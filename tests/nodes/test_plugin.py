@@ -90,11 +90,11 @@ from pgbn.nodes.rules.registry import find_draw
 from pgbn.testing import geweke
 
 sizes = {"doc": 3, "term": 3, "tag": 2}
-right = geweke(net, sizes, replicates=20_000, sweeps=8, seed=1)
+right = geweke(net, sizes, replicates=5_000, sweeps=6, seed=1)
 rule = find_draw(regime)
 object.__setattr__(rule, "posterior", lambda count, exposure, probability, low, high:
                    switching_counts._posterior(count + 1, exposure, probability, low, high))
-wrong = geweke(net, sizes, replicates=20_000, sweeps=8, seed=1)
+wrong = geweke(net, sizes, replicates=5_000, sweeps=6, seed=1)
 print(json.dumps([right.worst, wrong.worst, str(right)]))
 """
     )
@@ -123,7 +123,7 @@ cases = {
     "switch in a rate": pgbn.Poisson("x", pgbn.Gamma("t", 2, switch(), dims="doc"), dims=cells),
 }
 worst = {
-    name: geweke(pgbn.Network(x), {"doc": 2, "term": 2}, replicates=20_000, sweeps=6).worst
+    name: geweke(pgbn.Network(x), {"doc": 2, "term": 2}, replicates=5_000, sweeps=5).worst
     for name, x in cases.items()
 }
 print(json.dumps(worst))

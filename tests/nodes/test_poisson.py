@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn import Gamma, PgbnWarning, Poisson
+from pgbn import PgbnWarning, Poisson
 from pgbn.nodes.poisson import LARGEST_RATE, check_counts
-from pgbn.nodes.rules.registry import find_evidence, find_link
 from tests.helpers.node_laws import density, draws
 
 NODE = Poisson("x", 1.0)
@@ -29,13 +28,6 @@ def test_draws() -> None:
 def test_rates_too_large_for_counts_are_reported() -> None:
     with pytest.warns(PgbnWarning, match="x: a rate of 1e.16 was drawn"):
         draws(NODE, 2, rate=np.full((1, 1, 1, 1), 10 * LARGEST_RATE))
-
-
-def test_the_data_are_the_counts_and_the_exposure_is_1() -> None:
-    link, rule = find_link(NODE), find_evidence(NODE, "rate", Gamma("g", 1, 1))
-    assert link is not None
-    assert (link.slot, link.counts) == ("rate", None)
-    assert (rule.count, rule.exposure) == ("count", 1.0)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,7 @@ import pytest
 from scipy.special import i1, ive
 
 import pgbn
-from pgbn import Gamma, PoissonGamma
-from pgbn.nodes import log_pmf
-from pgbn.nodes.rules.registry import find_evidence, find_link
-from pgbn.samplers.random import Stream
+from pgbn import PoissonGamma
 from tests.helpers.node_laws import density, draws
 
 NODE = PoissonGamma("y", 1.0, 1.0)
@@ -36,24 +33,6 @@ def test_draws() -> None:
     found = draws(NODE, rate=1.5, noise=3.0)
     assert (found == 0).mean() == pytest.approx(math.exp(-1.5), abs=0.02)
     assert found.mean() == pytest.approx(1.5 / 3.0, abs=0.02)
-
-
-def test_the_counts_behind_a_number() -> None:
-    """n | y > 0 is Bessel: P(n) of (2√(noise · y · λ))."""
-    link = find_link(NODE)
-    assert link is not None
-    assert callable(link.counts)
-    y, rate, noise = (np.full((1, 1, 1, 1), number) for number in (2.0, 1.5, 3.0))
-    counts = link.counts(Stream(1, (1, 1, 1, 20_000)), y, rate, noise).reshape(-1)
-    share = np.bincount(counts, minlength=9)[1:9] / counts.size
-    exact = np.exp(log_pmf.bessel_log_pmf(np.arange(1, 9), 2 * math.sqrt(2.0 * 1.5 * 3.0)))
-    np.testing.assert_allclose(share, exact, atol=0.015)
-
-
-def test_rate_and_noise_hear_the_same_counts() -> None:
-    rate, noise = (find_evidence(NODE, slot, Gamma("g", 1, 1)) for slot in ("rate", "noise"))
-    assert (rate.count, rate.exposure) == ("count", 1.0)
-    assert (noise.count, noise.exposure) == ("count", "value")
 
 
 @pytest.mark.parametrize(

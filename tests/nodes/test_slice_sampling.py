@@ -56,26 +56,11 @@ def test_zero_stays() -> None:
     assert moved[0, 0, 0, 1] != 1.0
 
 
-@pytest.mark.parametrize("name", SLICED)
-def test_joint_distribution(name: str) -> None:
-    net = SLICED[name]()
-    result = geweke(net, sizes_of(net), 1000, 4, seed=1)
-    assert result.worst < 4, result
-
-
 def test_gammas_whose_density_is_read_are_drawn_in_double_precision() -> None:
     """Cut off at 1e-38, small gammas drew their shape towards 0, by |z| = 10."""
     net = SLICED["beside_conjugate"]()
     program = pgbn.Chain.replicated(net, sizes_of(net), 2, 0, "blocked", 1).program
     assert layer_draw(program, net["theta"]) is None
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", SLICED)
-def test_joint_distribution_long(name: str) -> None:
-    net = SLICED[name]()
-    result = geweke(net, sizes_of(net), 25_000, 8, seed=2)
-    assert result.worst < 4, result
 
 
 def without_jacobian(stream: Stream, value: Array, log_conditional: Any) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pgbn as pg
+from pgbn.plot.animate import drift_chart, running_means
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 
 COUNTS = {"x": np.array([[3, 0, 1], [0, 2, 2]])}
@@ -80,3 +81,23 @@ def test_what_is_refused_and_what_a_notebook_shows(tmp_path: Path) -> None:
     assert page._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE')
     page.save(tmp_path / "sweep.html")
     assert (tmp_path / "sweep.html").read_text("utf-8") == str(page)
+
+
+# ---- running means ------------------------------------------------------------------------------
+
+
+def test_running_means_of_the_values() -> None:
+    network = pg.zoo.pfa(2)
+    data = {"x": np.ones((2, 3), int)}
+    means = running_means([network.chain(data, seed=seed, threads=1) for seed in (0, 1)], 4)
+    chain = network.chain(data, seed=1, threads=1)
+    kept = [float(np.log1p(chain.sweep().values["c0"])) for _ in range(4)]
+    assert np.allclose(means["c0"][1], np.cumsum(kept) / np.arange(1, 5))
+    assert "phi1" not in means  # its mean is known
+
+
+def test_the_chart() -> None:
+    chains = [pg.zoo.pfa(2).chain({"x": np.ones((2, 3), int)}, seed=s, threads=1) for s in (0, 1)]
+    chart = drift_chart(chains, ["a <b>", "c"], 5)
+    assert chart.count("<polyline") == 2
+    assert "a &lt;b&gt;: " in chart

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pgbn as pg
 from pgbn.plot import Picture
+from pgbn.plot.ranks import rank_histograms
 from tests.helpers.compositions import COMPOSITIONS
 
 SPACE = "{http://www.w3.org/2000/svg}"
@@ -90,3 +93,47 @@ def test_kinds_of_data_side_by_side_have_a_plate_each() -> None:
     frames = [r for r in root.iter(f"{SPACE}rect") if "plate" in (r.get("class") or "")]
     names = {(r.findtext(f"{SPACE}title") or "").split()[-1] for r in frames}
     assert names >= {"doc", "term", "pixel", "label"}
+
+
+def test_bars_outside_of_the_band_are_red() -> None:
+    share = np.full(4, 0.25)
+    counts = {"good <a>": np.array([26, 25, 24, 25]), "bad": np.array([70, 10, 10, 10])}
+    picture = str(rank_histograms(counts, dict.fromkeys(counts, share)))
+    ElementTree.fromstring(picture)
+    assert picture.count("#b3261e") == 4
+    assert "good &lt;a&gt;: 26, 25, 24, 25" in picture
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+def test_picture_shows_in_jupyter_and_saves(tmp_path: Path) -> None:
+    picture = pg.zoo.pgbn([3, 2]).plot()
+    assert picture._repr_svg_() == str(picture)
+    target = tmp_path / "net.svg"
+    target.write_text("old")
+    picture.save(target)
+    assert target.read_text(encoding="utf-8") == str(picture)
+    assert list(tmp_path.iterdir()) == [target]  # no temporary file is left
+
+
+@pytest.mark.parametrize("path", ["", "."])
+def test_a_picture_needs_the_name_of_a_file(path: str) -> None:
+    with pytest.raises(pg.PgbnError, match=r"path=.*: give the name of a file for the picture"):
+        pg.zoo.pgbn([3]).plot().save(path)
+
+
+def test_a_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "net.svg"
+    target.write_text("old")
+
+    def refuse(self: Path, other: Path) -> None:
+        raise OSError("disk is full")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(pg.PgbnError, match=r"net.svg: could not be written .disk is full"):
+        pg.zoo.pgbn([3]).plot().save(target)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+    with pytest.raises(pg.PgbnError, match=r"nowhere.net.svg: could not be written"):
+        pg.zoo.pgbn([3]).plot().save(tmp_path / "nowhere" / "net.svg")

@@ -44,9 +44,9 @@ def test_the_first_screen_says_what_there_is(page, data) -> None:
     click(page, ".theme .chips button")
     assert content(page, "#detail h2")[0].startswith("Layer 1, topic")
     number = int(
-        page.find_element(By.CSS_SELECTOR, ".theme [data-paper]").get_attribute("data-paper")
+        page.find_element(By.CSS_SELECTOR, ".theme [data-open]").get_attribute("data-open")
     )
-    click(page, ".theme [data-paper]")
+    click(page, ".theme [data-open]")
     assert content(page, "#detail h2") == [titles()[number]]
 
 
@@ -139,19 +139,19 @@ def test_the_tree_by_keyboard_and_by_word(page, data) -> None:
 
 
 def test_a_document_is_found_and_read(page, data) -> None:
-    assert content(page, "#papers-found") == ["80 of 80 documents"]
-    page.find_element(By.ID, "paper-search").send_keys("57")
-    assert content(page, "#papers-list bdi") == [titles()[57]]
-    click(page, "#papers-list button")
+    assert content(page, "#documents-found") == ["80 of 80 documents"]
+    page.find_element(By.ID, "document-search").send_keys("57")
+    assert content(page, "#documents-list bdi") == [titles()[57]]
+    click(page, "#documents-list button")
     assert content(page, "#detail h2") == [titles()[57]]
-    text = content(page, "#paper-text")[0]
+    text = content(page, "#document-text")[0]
     assert text.startswith("Text 57 </script> lorem")
-    words = content(page, "#paper-text mark")
+    words = content(page, "#document-text mark")
     assert words == ["word17", "Word7", "word12"]
     columns = [data.vocabulary.index(word.lower()) for word in words]
     topics = (data.phi[0][:, columns] * data.theta[0][57][:, None]).argmax(axis=0)
     slots = page.execute_script(
-        "return [...document.querySelectorAll('#paper-text mark')].map((e) => Number(e.dataset.slot))"
+        "return [...document.querySelectorAll('#document-text mark')].map((e) => Number(e.dataset.slot))"
     )
     assert len(set(zip(slots, topics.tolist(), strict=True))) == len(set(slots)) == len(set(topics))
     for layer in (1, 2, 3):
@@ -164,16 +164,16 @@ def test_a_document_is_found_and_read(page, data) -> None:
     picture(page, "document")
     click(page, "#detail .near button")
     assert content(page, "#detail h2")[0].startswith("Layer 3, topic")
-    click(page, "#detail .papers button")
-    assert page.find_elements(By.ID, "paper-text")
-    click(page, "#paper-back")
+    click(page, "#detail .documents button")
+    assert page.find_elements(By.ID, "document-text")
+    click(page, "#document-back")
     assert content(page, "#detail h2")[0].startswith("Layer 3, topic")
     page.switch_to.active_element.send_keys(Keys.ESCAPE)
     assert content(page, "#detail h2") == ["No topic chosen"]
 
 
 def test_topics_and_colours_stand_above_the_text(page) -> None:
-    click(page, ".theme [data-paper]")
+    click(page, ".theme [data-open]")
     script = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
     topics, key, text = (
         page.execute_script(script, f"#detail {name}") for name in (".near", ".legend", ".text")
@@ -250,7 +250,7 @@ def test_the_shadow_of_a_wide_table_is_soft(page, scheme) -> None:
 
 def test_a_document_on_a_phone(page) -> None:
     look(page, 390, 844)
-    click(page, ".theme [data-paper]")
+    click(page, ".theme [data-open]")
     place = page.find_element(By.ID, "detail")
     assert place.rect["width"] == 390
     assert place.rect["height"] <= 0.53 * 844
@@ -264,5 +264,5 @@ def test_a_document_on_a_phone(page) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_coloured_words_can_be_read(page, scheme) -> None:
     look(page, 1280, 900, scheme)
-    click(page, ".theme [data-paper]")
+    click(page, ".theme [data-open]")
     assert page.execute_script(CONTRAST.replace("'h1,h2", "'mark,.spark bdi,h1,h2")) == []

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import pgbn
 from pgbn.evaluation.projection import with_floor
 from tests.helpers.browser import (
     CONTRAST,
@@ -17,6 +18,7 @@ from tests.helpers.browser import (
     content,
     look,
     needs_browser,
+    open_page,
     picture,
     readable,
 )  # fmt: skip
@@ -29,7 +31,7 @@ def test_no_request_and_no_error(page) -> None:
     page.get_log("performance")
     look(page, 1280, 900)
     click(page, '.node[data-topic="3/0"]')
-    click(page, ".theme [data-paper]")
+    click(page, ".theme [data-open]")
     events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
     asked = [
         e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
@@ -49,7 +51,7 @@ def test_a_click_shows_the_words_and_documents_of_the_model(page, data, layer, t
     expected = 100 * data.project(layer)[topic][data.ranked(layer, 15)[topic]]
     np.testing.assert_allclose(shown, expected, atol=0.51)
     leading = np.argsort(-data.theta[layer - 1][:, topic], kind="stable")[:6]
-    assert content(page, "#detail .papers .row bdi") == [titles()[j] for j in leading]
+    assert content(page, "#detail .documents .row bdi") == [titles()[j] for j in leading]
     assert page.execute_script("return document.querySelectorAll('.node.chosen').length") == 1
 
 
@@ -172,7 +174,12 @@ def test_everything_has_a_name_for_a_screen_reader(page) -> None:
 
 def test_texts_stay_texts(page, data) -> None:
     assert page.execute_script("return document.querySelectorAll('script').length") == 2
-    assert page.execute_script("return document.querySelectorAll('img, b').length") == 0
+    assert (
+        page.execute_script(
+            "return document.querySelectorAll('b, img:not([alt^=\"The graph\"])').length"
+        )
+        == 0
+    )
     assert content(page, "h1") == ["A <b>report</b> & more"]
     assert "# <&>" in content(page, "#settings pre")[0]
 
@@ -257,3 +264,19 @@ def test_small_screens(page, width) -> None:
     picture(page, f"phone-{width}-topic")
     click(page, ".close")
     assert not page.find_element(By.ID, "detail").is_displayed()
+
+
+def test_a_page_of_a_network_without_topics(page, tmp_path) -> None:
+    """Its traces are drawn, also constant ones and gaps; no script looks for topics."""
+    draws = pgbn.zoo.lda(2).sample({"x": np.ones((3, 3), int)}, 0, 5, chains=2, progress=False)
+    draws.values["phi"][:] = 1 / 3
+    draws.values["theta"][0, 2] = np.nan
+    open_page(page, draws.report(tmp_path / "run.html").as_uri())
+    paths = page.execute_script(
+        "return [...document.querySelectorAll('#trace-place .trace')].map((p) => p.getAttribute('d'))"
+    )
+    assert sorted(path.count("M") for path in paths) == [1, 1, 1, 2]
+    assert not any("NaN" in path for path in paths)
+    assert page.find_element(By.CSS_SELECTOR, "#network img").size["height"] > 50
+    assert len(content(page, "#network tbody tr")) == 3
+    picture(page, "network")

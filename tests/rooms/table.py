@@ -86,8 +86,13 @@ FOUNDATION = ("errors", "checks", "versions", "diagnostics")
 TOP = ("__init__", "__main__", "checkpoint", "corpus", "docstrings", "reference",
        "reference_arrays", "reference_run")  # fmt: skip
 
-# In each room at most this file offers verbs of the rooms above it, by lazy imports.
-VERBS = "verbs"
+# Files with methods that belong to a folder above: they import what they need when called.
+UPWARD = (
+    "nodes/rules/registry.py",
+    "network/network_methods.py",
+    "engine/draw_methods.py",
+    "training/training_result.py",
+)
 
 
 def contributing_table() -> str:

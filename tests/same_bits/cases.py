@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import chains, draws, evaluating, stopping, texts, training
+from . import chains, draws, evaluating, stopping, training
 from .registry import CASES, Case
 
 __all__ = ["CASES", "MODULES", "Case"]
 
-MODULES = (chains, draws, training, evaluating, stopping, texts)
+MODULES = (chains, draws, training, evaluating, stopping)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import pgbn as pg
 from pgbn.testing import check_conjugacy, geweke
+from tests.helpers.wider_models import wider_models
 
 from .networks import LARGE_SIZES, SMALL_SIZES, data_for, large_zoo, small_zoo, topical
 from .own_networks import OWN, OWN_SIZES
@@ -79,6 +80,19 @@ def _own() -> None:
             return network, data_for(network, OWN_SIZES)
 
         _add(f"own {name}", both, 4)
+
+
+def _wider() -> None:
+    """Normal and log-normal nodes, gates, categories, hidden counts, pairs and lookups."""
+    for name, (network, sizes) in wider_models().items():
+
+        def both(
+            n: pg.Network = network, s: dict[str, int] = sizes
+        ) -> tuple[pg.Network, Mapping[str, Any]]:
+            drawn = n.generate(5, {dim: size for dim, size in s.items() if dim not in n.sizes})
+            return n, {name: drawn[name] for name in n.observed}
+
+        _add(f"wider {name}", both, 6, ("auto",))
 
 
 def _sizes() -> None:
@@ -182,6 +196,7 @@ def _replicates() -> None:
 
 _zoo()
 _own()
+_wider()
 _sizes()
 _missing()
 _beginnings()

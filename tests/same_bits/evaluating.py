@@ -1,4 +1,4 @@
-"""Generated documents, perplexity, topics and other numbers about a trained network; the report."""
+"""Generated documents, perplexity, topics and other numbers about a trained network."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ import numpy as np
 import pgbn as pg
 from pgbn import diagnostics, evaluation
 from pgbn.corpus import count_terms
-from pgbn.report import report_data_from_draws, report_html, summary_html
 
-from .networks import topical
 from .registry import case
 from .training import documents, trained
 
 __all__: list[str] = []
 
 NAMES = [f"word{v}" for v in range(80)]
-NO_VERSIONS = {"pgbn": "", "numpy": "", "python": ""}
 
 
 def _generated(link: str = "poisson", **options: Any) -> object:
@@ -45,12 +42,12 @@ def _perplexity(threads: int) -> object:
     new, settings = documents(rows=30, seed=2), {"burn_in": 4, "samples": 5, "threads": threads}
     split = pg.completion_perplexity(trained(), new, fraction=0.7, seed=3, **settings)
     given = pg.completion_perplexity(trained(), new, documents(rows=30, seed=3), **settings)
-    return [[each.perplexity(), each.per_document(), each.last()] for each in (split, given)]
+    return [[each.perplexity(), each.per_row(), each.last()] for each in (split, given)]
 
 
 def _held_out(threads: int) -> object:
     seen, rest = pg.split_tokens(documents(), 0.8, seed=4)
-    out = pg.HeldOutPerplexity(rest, threads)
+    out = pg.HeldOut(rest, threads=threads)
     chain = pg.zoo.pgbn([10, 5]).chain({"x": seen}, seed=1, threads=threads)
     path = []
     for _ in range(3):
@@ -58,7 +55,7 @@ def _held_out(threads: int) -> object:
         path.append([out.last(), out.perplexity()])
     values = chain.values
     out.add(values["phi1"], values["theta1"])
-    return [path, out.perplexity(), out.per_document()]
+    return [path, out.perplexity(), out.per_row()]
 
 
 def _topics(threads: int) -> object:
@@ -94,23 +91,6 @@ def _corpus(threads: int) -> object:
     return [found.counts, found.vocabulary, found.labels]
 
 
-def _reports(threads: int) -> object:
-    model, X = trained(), documents()
-    titles = [f"title {j}" for j in range(len(X))]
-    page = report_html(model, X, vocabulary=NAMES, titles=titles, max_width=15,
-                       settings=NO_VERSIONS)  # fmt: skip
-    small = model.deepest.without_state()
-    inferred = report_html(small, X, vocabulary=NAMES, settings=NO_VERSIONS)
-    return [page, inferred, summary_html(model, vocabulary=NAMES)]
-
-
-def _report_of_draws(threads: int) -> object:
-    network = pg.zoo.pgbn([5, 3])
-    draws = network.sample({"x": topical(20, 30)}, 3, 8, chains=2, seed=1, progress=False,
-                           threads=threads)  # fmt: skip
-    return report_html(report_data_from_draws(network, draws, settings=NO_VERSIONS))
-
-
 _add_generated()
 case("evaluate/completion perplexity", _perplexity)
 case("evaluate/held-out perplexity", _held_out)
@@ -118,5 +98,3 @@ case("evaluate/split tokens", lambda threads: pg.split_tokens(documents(), 0.3, 
 case("evaluate/topics", _topics, (1,))
 case("evaluate/diagnostics", _diagnostics, (1,))
 case("corpus/count terms", _corpus, (1,))
-case("report/page", _reports, (1,))
-case("report/page of draws", _report_of_draws)

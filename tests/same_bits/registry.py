@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from .digest import digest
 
-__all__ = ["CASES", "Case", "case", "text"]
+__all__ = ["CASES", "Case", "case"]
 
 
 @dataclass(frozen=True)
 class Case:
     """A value to be hashed. ``run`` takes the number of threads, one after another of
-    ``threads``, which must not change the value; texts are the same on every machine."""
+    ``threads``, which must not change the value."""
 
     name: str
     run: Callable[[int], object]
@@ -34,15 +34,6 @@ _LOCAL = ("estimator/", "evaluate/", "report/", "saved estimator/", "testing/")
 def case(name: str, run: Callable[[int], object], threads: tuple[int, ...] = (1, 2)) -> None:
     """Register a value; what is drawn has the same bits on every x86-64 machine."""
     everywhere = not name.startswith(_LOCAL) and platform.machine() in ("x86_64", "AMD64")
-    _add(Case(name, run, threads, everywhere))
-
-
-def text(name: str, run: Callable[[], str]) -> None:
-    """Register a text that is the same on every machine."""
-    _add(Case(name, lambda threads: str(run()), (1,), everywhere=True))
-
-
-def _add(new: Case) -> None:
-    if new.name in CASES:
-        raise ValueError(f"two cases are called {new.name!r}")
-    CASES[new.name] = new
+    if name in CASES:
+        raise ValueError(f"two cases are called {name!r}")
+    CASES[name] = Case(name, run, threads, everywhere)

@@ -17,7 +17,6 @@ EVERYWHERE = [name for name, case in CASES.items() if case.everywhere]
 # few kernels to compile: every variate, and a network by its composed rules
 FEW = ["vectorised/gamma", "vectorised/crt", "vectorised/dirichlet", "vectorised/bessel"]
 TRAINED = ["train/poisson"]
-KERNELS = [name for name in EVERYWHERE if name.split("/")[0] not in ("explain", "plot", "str")]
 
 x86 = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64"), reason="these processors are x86-64's"
@@ -57,6 +56,6 @@ def test_networks_by_plain_numba(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("machine", MACHINES)
 def test_everything(machine: str, tmp_path: Path) -> None:
-    found = hashes_on(machine, KERNELS, tmp_path)
-    assert set(KERNELS) <= set(found)
+    found = hashes_on(machine, EVERYWHERE, tmp_path)
+    assert set(EVERYWHERE) <= set(found)
     assert {name for name in found if found[name] != RECORD[name]} == set()

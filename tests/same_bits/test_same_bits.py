@@ -7,6 +7,7 @@ import pytest
 
 from .cases import CASES
 from .digest import digest
+from .kept import KEPT
 from .machine import differences
 from .record import read
 
@@ -17,6 +18,10 @@ ELSEWHERE = differences(RECORD["machine"])
 def test_every_case_is_recorded() -> None:
     """If not: python -m tests.same_bits.record NAME."""
     assert set(CASES) == set(RECORD["hashes"])
+
+
+def test_the_kept_cases_exist() -> None:
+    assert set(KEPT) <= set(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -160,9 +160,12 @@ def _add_estimators() -> None:
     case("estimator/warm start", warm)
 
 
-def _units(found: pg.HiddenUnits) -> object:
-    return [found.layers, found.proportions, found.proportions_sd, found.units, found.units_sd,
-            found.empty, found.unknown_terms, found.unknown_tokens, found.features()]  # fmt: skip
+def _units(found: pg.NewRows) -> object:
+    parts = (found.proportions, found.proportions_sd, found.values, found.sd)
+    by_layer = [{t: part[name] for t, name in found.layers.items() if name in part}
+                for part in parts]  # fmt: skip
+    unknown = (found.attributes[f"unknown_{what}"] for what in ("terms", "tokens"))
+    return [tuple(found.layers), *by_layer, found.empty, *unknown, found.features()]
 
 
 def _infer(threads: int, X: Any, link: str = "poisson", depth: int = 2, **options: Any) -> object:

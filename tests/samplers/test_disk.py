@@ -22,6 +22,7 @@ from pgbn.samplers.executor import Threads, cut_rows, rows_array
 X = np.random.default_rng(0).poisson(0.5, (600, 70))
 MODELS = {
     "pgbn": zoo.pgbn([30, 20, 10]),
+    "layers of one width": zoo.pgbn([20, 20]),
     "bernoulli": zoo.pgbn([30, 20], link="bernoulli"),
     "lda": zoo.lda(30, 0.1, 0.1),
 }
@@ -144,6 +145,7 @@ def test_no_more_is_resident_than_was_asked_for(name: str, layer1: str, tmp_path
         ("pgbn", "partial"),
         ("pgbn", "blocked"),
         ("pgbn", "collapsed"),
+        ("layers of one width", "partial"),  # arrays of one shape: the scores of both were one
         ("bernoulli", "auto"),
         ("lda", "auto"),
     ],

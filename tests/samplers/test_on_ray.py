@@ -379,7 +379,7 @@ def test_new_rows_are_inferred_by_the_workers(executor: pgbn.Ray, hands: on_ray.
                                    progress=False).deepest  # fmt: skip
     here = pgbn.infer(trained, X[:50], burn_in=2, samples=2, threads=1)
     there = pgbn.infer(trained, X[:50], burn_in=2, samples=2, executor=executor)
-    assert all(np.array_equal(here.units[t], there.units[t]) for t in here.layers)
+    assert all(np.array_equal(here[f"theta{t}"], there[f"theta{t}"]) for t in here.layers)
     given = {"phi1": trained.phi[0], "phi2": trained.phi[1], "r": trained.r}
     sides = [
         trained.network().infer({"x": X[:50]}, given, burn_in=2, samples=2, keep="draws", **side)

@@ -3,6 +3,7 @@
 Covers `samplers.rows`, `samplers.stream` and `variates.dirichlet` as well.
 """
 
+import inspect
 from typing import Any
 
 import numpy as np

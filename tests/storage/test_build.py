@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 import pgbn
 from pgbn.corpus import read_corpus
 from pgbn.errors import DataError, StorageError
-from pgbn.storage import build, sources
+from pgbn.storage import build, runner, sources
 from tests.helpers.saved import forge
 
 WORDS = [f"w{number:03d}" for number in range(60)]
@@ -165,7 +166,7 @@ def test_parquet_needs_pyarrow_or_reads_its_batches(tmp_path, monkeypatch) -> No
 def test_a_finished_build_is_opened_and_another_is_refused(lines, tmp_path, monkeypatch) -> None:
     built = pgbn.Corpus.build(lines, tmp_path / "corpus")
     with monkeypatch.context() as patched:
-        patched.setattr(build, "write", None)  # nothing is written
+        patched.setattr(runner, "write", None)  # nothing is written
         assert_same(pgbn.Corpus.build(lines, tmp_path / "corpus"), built)
     with pytest.raises(DataError, match=r"another options: \{\}, not \{'min_df': 9\}"):
         pgbn.Corpus.build(lines, tmp_path / "corpus", min_df=9)
@@ -208,7 +209,7 @@ def test_a_build_that_stops_goes_on(lines, tmp_path, monkeypatch) -> None:
 
 KILLED = """
 import os, sys
-from pgbn.storage import build, sources
+from pgbn.storage import build, runner, sources
 import pgbn
 build.COMMIT_ROWS = 32
 commit, left = build._Build._commit, [int(sys.argv[3])]
@@ -238,13 +239,19 @@ def test_a_killed_build_goes_on(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("change", [
-    {"settings": None}, {"rows": "abc"}, {"runs": [10**400]}, {"total": float("nan")}, {"more": 1},
-    {"columns": -1}, {"named": 1}, {"settings": {}},
+    {"rows": "abc"}, {"runs": [10**400]}, {"total": float("nan")}, {"more": 1}, {"columns": -1},
+    {"named": 1}, {"settings": None}, {"settings": {}}, {"settings": {"source": 3}},
 ])  # fmt: skip
 def test_a_forged_build_does_not_go_on(tmp_path, change) -> None:
     folder = tmp_path / "corpus"
     pgbn.Corpus.build(counts(), folder, block_rows=100)
-    forge(folder, lambda body: body["content"]["object"].update({"complete": False, **change}))
+
+    def forged(body: Any) -> None:
+        place = body["content"] if "settings" in change else body["content"]["object"]
+        body["content"]["object"]["complete"] = False
+        place.update(change)
+
+    forge(folder, forged)
     with pytest.raises(pgbn.PgbnError, match=r"corpus: (damaged|a corpus with another source)"):
         pgbn.Corpus.build(counts(), folder, block_rows=100)
     pgbn.Corpus.build(counts(), folder, block_rows=100, overwrite=True)

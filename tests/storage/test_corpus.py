@@ -137,7 +137,7 @@ def test_a_folder_larger_than_the_memory(tmp_path: Path, monkeypatch: pytest.Mon
     for n in range(3):
         (tmp_path / f"{n}.txt").write_text("sea ship " * 1000)
     (tmp_path / "x.csv").write_text("text\n" + "sea\n" * 1000)  # small texts take room too
-    for module in ("memory", "corpus"):
+    for module in ("read_limits", "corpus"):
         monkeypatch.setattr(f"pgbn.storage.{module}.memory", lambda: 60_000)
     for path in (tmp_path, tmp_path / "x.csv"):
         with pytest.raises(DataError, match="its documents would need"):

@@ -17,7 +17,7 @@ from tests.helpers.forgery import Corpora, Models, campaign_of
 
 @pytest.mark.parametrize("kind", [Corpora, Models, Folders])
 def test_a_few_seconds_of_cases(kind: type, tmp_path: Path) -> None:
-    done, found = campaign_of(kind(tmp_path), range(400), seconds=5.0)
+    done, found = campaign_of(kind(tmp_path), range(400), seconds=2.0)
     assert found == []
     assert done > 0
 

@@ -56,7 +56,7 @@ def test_tables_of_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path = tmp_path / "numbers.csv.gz"
     path.write_bytes(gzip.compress(1000 * (b",".join([b"12"] * 50) + b"\n")))
     assert read_numbers(path).values.shape == (1000, 50)
-    for module in ("memory", "number_files"):
+    for module in ("read_limits", "tables"):
         monkeypatch.setattr(f"pgbn.storage.{module}.memory", lambda: 10**6)
     with pytest.raises(DataError, match=r"numbers\.csv\.gz: its numbers would need"):
         read_numbers(path)

@@ -76,13 +76,13 @@ def test_tables_of_a_gamma_off_by_one(monkeypatch, record_property):
     rule = replace(registry._evidence[Gamma, "shape", "poisson"], count=tables_off_by_one)
     monkeypatch.setitem(registry._evidence, (Gamma, "shape", "poisson"), rule)
     network = pgbn(1)
-    result = geweke(network, sizes_of(network), 10_000, 6, 1, "composed")
+    result = geweke(network, sizes_of(network), 2_000, 6, 1, "composed")
     seen(result, record_property)
 
 
 def test_tables_of_a_dirichlet_off_by_one(monkeypatch, record_property):
     network = zoo.hdp_lda(2, MILD, MILD, 0.5, total=[2, 0, 5])
-    right = geweke(network, sizes_of(network), 10_000, 6, 1, "composed")
+    right = geweke(network, sizes_of(network), 4_000, 6, 1, "composed")
     assert right.worst < 4, right
     rule = registry._evidence[Dirichlet, "concentration", "poisson"]
 
@@ -93,7 +93,7 @@ def test_tables_of_a_dirichlet_off_by_one(monkeypatch, record_property):
     broken = replace(rule, count=count)
     monkeypatch.setitem(registry._evidence, (Dirichlet, "concentration", "poisson"), broken)
     network = network.with_sizes()  # built anew, with the broken rule
-    result = geweke(network, sizes_of(network), 10_000, 6, 1, "composed")
+    result = geweke(network, sizes_of(network), 2_000, 6, 1, "composed")
     seen(result, record_property)
 
 
@@ -111,7 +111,7 @@ def test_rate_used_as_scale(node, record_property):
         chain._turns[at] = replace(chain._turns[at], run=step)
 
     network = pgbn(2)
-    result = geweke(network, sizes_of(network), 10_000, 4, 1, broken=broken)
+    result = geweke(network, sizes_of(network), 2_000, 4, 1, broken=broken)
     seen(result, record_property)
 
 
@@ -129,7 +129,7 @@ def test_a_node_that_is_never_drawn():
 def test_tokens_redrawn_in_topic_order(layer1, record_property):
     network = zoo.pgbn([3, 2], 0.5, (8, 4), MILD, MILD, (8, 4))  # several tokens in a cell
     sizes = {"doc": 2, "term": 2}
-    right = geweke(network, sizes, 20_000, 6, 1, layer1)
+    right = geweke(network, sizes, 6_000, 6, 1, layer1)
     assert right.worst < 4, right
     result = geweke(
         network, sizes, 12_000, 6, 1, layer1, broken=mutants(network)["tokens in topic order"]

@@ -11,35 +11,13 @@ import pytest
 from pgbn.engine.run.chain import Chain
 from pgbn.testing import geweke
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
-from tests.helpers.first_layers import samplers_of_network
 
 LONG = pytest.mark.long
-
-CASES = [
-    pytest.param(name, layer1, id=f"{name}, {layer1}")
-    for name, build in VARIANTS.items()
-    for layer1 in samplers_of_network(build())
-    if layer1 != "composed"
-]
 
 
 def sizes_of(name: str) -> dict[str, int]:
     dims = VARIANTS[name]().dims
     return {dim: size for dim, size in VARIANT_SIZES.items() if dim in dims}
-
-
-@pytest.mark.parametrize(("name", "layer1"), CASES)
-def test_quick(name: str, layer1: str) -> None:
-    result = geweke(VARIANTS[name](), sizes_of(name), 2000, 4, seed=1, layer1=layer1)
-    assert result.worst < 4, result
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "layer1"), CASES)
-def test_long(name: str, layer1: str, record_property: Callable[[str, Any], None]) -> None:
-    result = geweke(VARIANTS[name](), sizes_of(name), 40_000, 10, seed=2, layer1=layer1)
-    record_property("geweke", f"{result.worst:.2f} of {len(result.z)}")
-    assert result.worst < 4, result
 
 
 # ---- what is done wrong must be seen ------------------------------------------------------------

@@ -30,7 +30,7 @@ def training() -> pgbn.LayerwiseTraining:
 
 def test_new_documents_go_by_name(training: pgbn.LayerwiseTraining) -> None:
     assert [network.vocabulary for network in training] == [NAMES] * 2
-    first, *others = (pgbn.infer(training, X, burn_in=2, samples=2).proportions[1]
+    first, *others = (pgbn.infer(training, X, burn_in=2, samples=2).proportions["theta1"]
                       for X in (FRAME, TURNED, COUNTS))  # fmt: skip
     for other in others:
         np.testing.assert_array_equal(first, other)
@@ -51,7 +51,7 @@ def test_numbers_and_names_that_come_twice_are_no_names(names: list[Any]) -> Non
 
 
 def test_the_same_documents_in_another_order_are_refused(training: Any) -> None:
-    deepest, held = training.deepest, pgbn.HeldOutPerplexity(TURNED)
+    deepest, held = training.deepest, pgbn.HeldOut(TURNED)
     for call, name in (
         (lambda: pgbn.train_layerwise(TURNED, (3, 2), 2, start_from=training, **FEW), "X"),
         (lambda: pgbn.completion_perplexity(deepest, FRAME, train=TURNED), "train"),

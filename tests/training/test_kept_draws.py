@@ -72,13 +72,13 @@ def test_each_draw_is_a_network_and_infer_averages_over_them() -> None:
     np.testing.assert_array_equal(networks[1].phi[1], model.draws["phi2"][1])
     both = pgbn.infer(model, X[:5], burn_in=300, samples=4000, threads=1)
     each = [pgbn.infer(n, X[:5], burn_in=150, samples=2000, seed=9, threads=1) for n in networks]
-    mean = (each[0].units[1] + each[1].units[1]) / 2
-    np.testing.assert_allclose(both.units[1], mean, atol=0.15 * mean.max())
-    square = sum(e.units_sd[1] ** 2 + e.units[1] ** 2 for e in each) / 2
-    np.testing.assert_allclose(both.units_sd[1] ** 2 + both.units[1] ** 2, square,
+    mean = (each[0]["theta1"] + each[1]["theta1"]) / 2
+    np.testing.assert_allclose(both["theta1"], mean, atol=0.15 * mean.max())
+    square = sum(e.sd["theta1"] ** 2 + e["theta1"] ** 2 for e in each) / 2
+    np.testing.assert_allclose(both.sd["theta1"] ** 2 + both["theta1"] ** 2, square,
                                atol=0.2 * square.max())  # fmt: skip
     alone = pgbn.infer(model, X[:1], burn_in=300, samples=4000, threads=1)
-    np.testing.assert_array_equal(alone.units[1], both.units[1][:1])  # whatever the batch
+    np.testing.assert_array_equal(alone["theta1"], both["theta1"][:1])  # whatever the batch
 
 
 def test_draws_predict_better_than_one() -> None:

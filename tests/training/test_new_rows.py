@@ -33,22 +33,23 @@ def test_no_batch_order_or_thread_changes_a_document(link):
     shuffled = quiet(model, x[order], threads=2, **settings)
     single = [quiet(model, x[[row]].toarray(), **settings) for row in range(5)]
     for t in (1, 2, 3):
-        for name in ("proportions", "units", "proportions_sd", "units_sd"):
-            expected = getattr(whole, name)[t]
-            np.testing.assert_array_equal(getattr(threaded, name)[t], expected)
-            np.testing.assert_array_equal(getattr(shuffled, name)[t], expected[order])
+        for name in ("proportions", "values", "proportions_sd", "sd"):
+            theta = f"theta{t}"
+            expected = getattr(whole, name)[theta]
+            np.testing.assert_array_equal(getattr(threaded, name)[theta], expected)
+            np.testing.assert_array_equal(getattr(shuffled, name)[theta], expected[order])
             for row, one in enumerate(single):
-                np.testing.assert_array_equal(getattr(one, name)[t][0], expected[row])
+                np.testing.assert_array_equal(getattr(one, name)[theta][0], expected[row])
 
 
 def test_seed_and_counts_matter_and_equal_documents_agree():
     model = model_of()
     x = np.array([[1, 2, 0, 0, 3, 0, 0, 1], [1, 2, 0, 0, 3, 0, 0, 1], [2, 1, 0, 0, 3, 0, 0, 1]])
     found = infer(model, x, burn_in=5, samples=5)
-    np.testing.assert_array_equal(found.units[1][0], found.units[1][1])
-    assert (found.units[1][0] != found.units[1][2]).any()
+    np.testing.assert_array_equal(found["theta1"][0], found["theta1"][1])
+    assert (found["theta1"][0] != found["theta1"][2]).any()
     other = infer(model, x, burn_in=5, samples=5, seed=1)
-    assert (found.units[1] != other.units[1]).any()
+    assert (found["theta1"] != other["theta1"]).any()
 
 
 def test_layers_can_be_chosen():
@@ -56,12 +57,12 @@ def test_layers_can_be_chosen():
     x = documents(5)
     all_layers = quiet(model, x, burn_in=3, samples=3)
     second = quiet(model, x, layers=2, burn_in=3, samples=3, units=False)
-    assert second.layers == (2,)
-    np.testing.assert_array_equal(second.proportions[2], all_layers.proportions[2])
-    assert second.units == {}
+    assert second.layers == {2: "theta2"}
+    np.testing.assert_array_equal(second.proportions["theta2"], all_layers.proportions["theta2"])
+    assert second.values == {}
     assert all_layers.features().shape == (5, 9)
-    np.testing.assert_array_equal(all_layers.features(3), all_layers.proportions[3])
-    np.testing.assert_allclose(all_layers.proportions[1].sum(axis=1), 1.0)
+    np.testing.assert_array_equal(all_layers.features(3), all_layers.proportions["theta3"])
+    np.testing.assert_allclose(all_layers.proportions["theta1"].sum(axis=1), 1.0)
 
 
 # ---- edges ----------------------------------------------------------------------------
@@ -76,9 +77,9 @@ def test_an_empty_document_gets_the_prior_and_one_warning():
     assert len(caught) == 1
     assert found.empty.tolist() == [0, 2]
     top = model.r / model.r.sum()
-    np.testing.assert_allclose(found.proportions[2][0], top, atol=0.02)
-    np.testing.assert_allclose(found.proportions[1][0], top @ model.phi[1], atol=0.02)
-    np.testing.assert_array_equal(found.proportions[1][0], found.proportions[1][2])
+    np.testing.assert_allclose(found.proportions["theta2"][0], top, atol=0.02)
+    np.testing.assert_allclose(found.proportions["theta1"][0], top @ model.phi[1], atol=0.02)
+    np.testing.assert_array_equal(found.proportions["theta1"][0], found.proportions["theta1"][2])
 
 
 def test_small_priors_of_the_paper_give_finite_numbers():
@@ -86,9 +87,9 @@ def test_small_priors_of_the_paper_give_finite_numbers():
     x = np.zeros((3, TERMS), int)
     x[1, 2], x[2] = 1, 1000
     found = quiet(model, x, burn_in=50, samples=50)
-    for values in (found.units, found.units_sd, found.proportions, found.proportions_sd):
+    for values in (found.values, found.sd, found.proportions, found.proportions_sd):
         assert all(np.isfinite(value).all() for value in values.values())
-    np.testing.assert_allclose(found.proportions[1].sum(axis=1), 1.0)
+    np.testing.assert_allclose(found.proportions["theta1"].sum(axis=1), 1.0)
 
 
 def test_terms_that_are_rare_in_every_topic_are_labelled_by_ratios():
@@ -99,7 +100,7 @@ def test_terms_that_are_rare_in_every_topic_are_labelled_by_ratios():
         phi[:, 1] += 1.0 - phi.sum(axis=1)
         model = TrainedNetwork((phi, np.array([[0.7, 0.3], [0.2, 0.8]])), np.ones(2), np.ones(2))
         result = infer(model, np.array([[6, 2, 1]]), burn_in=500, samples=20_000)
-        found.append(result.proportions[1])
+        found.append(result.proportions["theta1"])
     np.testing.assert_allclose(found[0], found[1], atol=0.01)
     assert found[0][0, 1] > 0.7
 
@@ -110,8 +111,8 @@ def test_columns_beyond_the_vocabulary_are_dropped_and_reported():
     wider = np.hstack([x, np.array([[1, 0, 2]] * 6)])
     with pytest.warns(PgbnWarning, match="2 unknown terms with 18 counts"):
         found = infer(model, wider, burn_in=3, samples=3)
-    assert (found.unknown_terms, found.unknown_tokens) == (2, 18)
-    np.testing.assert_array_equal(found.units[1], infer(model, x, burn_in=3, samples=3).units[1])
+    assert (found.attributes["unknown_terms"], found.attributes["unknown_tokens"]) == (2, 18)
+    np.testing.assert_array_equal(found["theta1"], infer(model, x, burn_in=3, samples=3)["theta1"])
 
 
 def test_columns_are_matched_by_name():
@@ -123,16 +124,16 @@ def test_columns_are_matched_by_name():
     terms = [*(names[v] for v in order), "never seen"]
     with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
         found = infer(model, shuffled, burn_in=3, samples=3, terms=terms, vocabulary=names)
-    np.testing.assert_array_equal(found.units[1], infer(model, x, burn_in=3, samples=3).units[1])
+    np.testing.assert_array_equal(found["theta1"], infer(model, x, burn_in=3, samples=3)["theta1"])
     columns = [{name: v for v, name in sorted(enumerate(given))[::-1]} for given in (terms, names)]
     with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
         again = infer(model, shuffled, burn_in=3, samples=3, terms=columns[0],
                       vocabulary=columns[1])  # fmt: skip
-    np.testing.assert_array_equal(again.units[1], found.units[1])
+    np.testing.assert_array_equal(again["theta1"], found["theta1"])
     named = replace(model, vocabulary=names)
     with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
         again = infer(named, shuffled, burn_in=3, samples=3, terms=terms)
-    np.testing.assert_array_equal(again.units[1], found.units[1])
+    np.testing.assert_array_equal(again["theta1"], found["theta1"])
     aligned, _, _ = align_terms(shuffled, TERMS, terms, names)
     np.testing.assert_array_equal(aligned.toarray(), x)
 
@@ -183,7 +184,7 @@ def test_masked_arrays_are_advised_only_where_they_work():
 
 def test_features_of_a_layer_that_was_not_inferred():
     found = quiet(model_of(widths=(4, 3)), documents(3), layers=[2.0], burn_in=1, samples=1)
-    assert found.layers == (2,)
+    assert found.layers == {2: "theta2"}
     for layer in (1, "2", [2]):
         with pytest.raises(DataError, match="was not inferred"):
             found.features(layer)
@@ -229,14 +230,14 @@ def test_terms_that_no_topic_has_are_unknown(link):
         found = infer(model, x, burn_in=3, samples=3)
     message = "X: 2 unknown terms with 3 counts were dropped: no topic of the model has column 2, …"
     assert [str(each.message) for each in caught][:1] == [message]
-    assert (found.unknown_terms, found.unknown_tokens) == (2, 3)
+    assert (found.attributes["unknown_terms"], found.attributes["unknown_tokens"]) == (2, 3)
     assert found.empty.tolist() == [1]
     with pytest.warns(PgbnWarning, match="no known term"):
         expected = infer(model, known, burn_in=3, samples=3)
-    np.testing.assert_array_equal(found.units[1], expected.units[1])
+    np.testing.assert_array_equal(found["theta1"], expected["theta1"])
     with pytest.warns(PgbnWarning):  # one beyond the vocabulary as well
         wider = infer(model, np.hstack([x, x[:, :1]]), burn_in=3, samples=3)
-    assert (wider.unknown_terms, wider.unknown_tokens) == (3, 4)
+    assert (wider.attributes["unknown_terms"], wider.attributes["unknown_tokens"]) == (3, 4)
 
 
 def test_totals_of_unknown_terms_are_not_cut_off():
@@ -244,7 +245,7 @@ def test_totals_of_unknown_terms_are_not_cut_off():
     for value, text in ((0.4, "a total of 0.4 were"), (0.1, "a total of 0.1 were")):
         with pytest.warns(PgbnWarning, match=f"1 unknown terms with {text}"):
             found = infer(model, [[1.5, value]], burn_in=1, samples=1)
-        assert found.unknown_tokens == value
+        assert found.attributes["unknown_tokens"] == value
     tenths = np.full((320, 2), 0.1)
     assert align_terms(tenths, 1)[2] == pytest.approx(32.0)
     whole = align_terms(np.full((32, 2), 1.0), 1)[2]
@@ -253,6 +254,7 @@ def test_totals_of_unknown_terms_are_not_cut_off():
 
 def test_a_line_says_what_was_inferred():
     found = quiet(model_of(widths=(4, 3)), documents(9), burn_in=2, samples=2, threads=1)
-    assert repr(found) == "HiddenUnits(9 documents; topics of layer 1: 4, layer 2: 3)"
+    lines = ["NewRows", "  theta1['doc', 'topic1'] (9, 4)", "  theta2['doc', 'topic2'] (9, 3)"]
+    assert repr(found).splitlines()[:3] == lines
     nothing = quiet(model_of(widths=(4, 3)), documents(9) * 0, burn_in=2, samples=2, threads=1)
-    assert "9 documents, 9 of them empty;" in repr(nothing)
+    assert "without data above 0: 9 rows" in repr(nothing)

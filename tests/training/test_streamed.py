@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 import pgbn
 from pgbn.errors import DataError, StorageError
 from pgbn.training import streamed
+from tests.helpers.saved import forge
 
 RNG = np.random.default_rng(0)
 X = RNG.poisson(0.5, (50, 12))
@@ -64,27 +64,6 @@ def test_a_stopped_run_goes_on(tmp_path) -> None:
     np.testing.assert_array_equal(found, at_once)
 
 
-def test_a_second_call_with_the_same_target_is_rejected(tmp_path) -> None:
-    """From another thread, or from this one; the file of the first has its own rows alone."""
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
-    path, rejected = tmp_path / "f.npy", []
-
-    def second() -> None:
-        with pytest.raises(StorageError, match=r"f\.npy: another .* is writing.*another path"):
-            pgbn.transform_to(MODEL, corpus, path, burn_in=1, samples=1, seed=6)
-        rejected.append(1)
-
-    def begin(done: int, total: int) -> None:
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(second).result()
-        second()
-
-    found = pgbn.transform_to(MODEL, corpus, path, progress=begin, **SWEEPS)
-    assert len(rejected) == 14
-    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["corpus", "f.npy", "g.npy"]
-
-
 KILLED = """
 import os, signal, sys
 import pgbn
@@ -107,14 +86,6 @@ def test_a_killed_process_holds_no_lock_and_its_rows_are_continued(tmp_path) -> 
     np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
 
 
-def test_a_link_in_the_place_of_the_rows_is_not_followed(tmp_path) -> None:
-    (tmp_path / "mine").write_text("mine")
-    (tmp_path / ".f.npy.rows").symlink_to(tmp_path / "mine")
-    with pytest.raises(StorageError, match="could not be written"):
-        pgbn.transform_to(MODEL, X, tmp_path / "f.npy", **SWEEPS)
-    assert (tmp_path / "mine").read_text() == "mine"
-
-
 def test_stopped_at_its_end_and_again_at_its_beginning(tmp_path, monkeypatch) -> None:
     """The note of the first call must not speak of rows that the second has only made room for."""
     corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
@@ -126,21 +97,14 @@ def test_stopped_at_its_end_and_again_at_its_beginning(tmp_path, monkeypatch) ->
     with monkeypatch.context() as patched:
         patched.setattr(streamed, "sync_folder", stop)
         with pytest.raises(Stopped):
-            pgbn.transform_to(MODEL, corpus, path, progress=_copy_note(path), **SWEEPS)
-    path.with_name("note").rename(path.with_name(".f.npy.json"))  # it was about to be removed
+            pgbn.transform_to(MODEL, corpus, path, **SWEEPS)
+    assert [each.name for each in (tmp_path / ".f.npy.work").iterdir()] == ["model.json"]
     with monkeypatch.context() as patched:
         patched.setattr(streamed, "infer", stop)
         with pytest.raises(Stopped):
             pgbn.transform_to(MODEL, corpus, path, **SWEEPS)
     found = pgbn.transform_to(MODEL, corpus, path, **SWEEPS)
     np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
-
-
-def _copy_note(path: Path) -> Callable[[int, int], None]:
-    def copy(done: int, total: int) -> None:
-        shutil.copy(path.with_name(f".{path.name}.json"), path.with_name("note"))
-
-    return copy
 
 
 def test_other_settings_begin_anew(tmp_path) -> None:
@@ -174,14 +138,17 @@ def test_other_documents_begin_anew(tmp_path, other) -> None:
     np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, Y, tmp_path / "g.npy", **SWEEPS))
 
 
+def forged(**change: object) -> Callable[[Path], None]:
+    """A commit that says something else, with a checksum that is right."""
+    return lambda folder: forge(folder, lambda body: body["content"]["object"].update(change))
+
+
 @pytest.mark.parametrize("damage", [
-    lambda rows, note: rows.write_bytes(rows.read_bytes()[:200]),
-    lambda rows, note: rows.write_bytes(b""),
-    lambda rows, note: np.save(rows.open("wb"), np.zeros((3, 2))),
-    lambda rows, note: note.write_text(note.read_text().replace('"blocks": 1', '"blocks": Infinity')),
-    lambda rows, note: note.write_text(note.read_text().replace('"blocks": 1', '"blocks": -2')),
-    lambda rows, note: note.write_text(note.read_text().replace('"blocks": 1', '"blocks": 99')),
-    lambda rows, note: note.write_text(note.read_text().replace('"documents"', '"total"')),
+    lambda folder: (folder / "rows").write_bytes((folder / "rows").read_bytes()[:200]),
+    lambda folder: (folder / "rows").write_bytes(b""),
+    lambda folder: np.save((folder / "rows").open("wb"), np.zeros((3, 2))),
+    lambda folder: (folder / "model.json").write_text("{}"),
+    forged(blocks=float("inf")), forged(blocks=-2), forged(blocks=99), forged(documents=None),
 ])  # fmt: skip
 def test_what_is_not_as_it_was_left_is_done_anew(tmp_path, damage) -> None:
     corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
@@ -191,12 +158,41 @@ def test_what_is_not_as_it_was_left_is_done_anew(tmp_path, damage) -> None:
 
     with pytest.raises(Stopped):
         pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", progress=stop, **SWEEPS)
-    damage(tmp_path / ".f.npy.rows", tmp_path / ".f.npy.json")
+    damage(tmp_path / ".f.npy.work")
     seen: list[int] = []
     found = pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", **SWEEPS,
                               progress=lambda done, total: seen.append(done))  # fmt: skip
     assert seen[0] == 8
     assert np.array_equal(found, pgbn.transform_to(MODEL, corpus, tmp_path / "g.npy", **SWEEPS))
+
+
+def test_a_link_in_the_place_of_the_folder_is_not_followed(tmp_path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / ".f.npy.work").symlink_to(tmp_path / "mine")
+    with pytest.raises(StorageError, match=r"f\.npy: could not be written"):
+        pgbn.transform_to(MODEL, X, tmp_path / "f.npy", **SWEEPS)
+    assert not list((tmp_path / "mine").iterdir())
+
+
+def test_a_second_call_with_the_same_target_is_rejected(tmp_path) -> None:
+    """From another thread, or from this one; the file of the first has its own rows alone."""
+    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+    path, rejected = tmp_path / "f.npy", []
+
+    def second() -> None:
+        with pytest.raises(StorageError, match=r"/f\.npy: another .* is writing.*another folder"):
+            pgbn.transform_to(MODEL, corpus, path, burn_in=1, samples=1, seed=6)
+        rejected.append(1)
+
+    def begin(done: int, total: int) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(second).result()
+        second()
+
+    found = pgbn.transform_to(MODEL, corpus, path, progress=begin, **SWEEPS)
+    assert len(rejected) == 14
+    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["corpus", "f.npy", "g.npy"]
 
 
 def test_a_full_disk_is_an_error_before_any_work(tmp_path, monkeypatch) -> None:

@@ -133,13 +133,13 @@ def check_held_out(network: Network, name: str, data: Any, draws: Draws) -> None
     kind = type(network[name]).__name__
     if kind == "PoissonGamma":
         with pytest.raises(pgbn.DataError, match="PoissonGamma"):
-            HeldOut(network, name, data)
+            HeldOut(data, network[name])
         return
     if kind == "BernoulliPoisson":
         chosen = np.ma.masked_array(data, np.indices(data.shape).sum(axis=0) % 2 == 0)
-        score = HeldOut(network, name, chosen, by="cells")
+        score = HeldOut(chosen, network[name], by="cells")
     else:
-        score = HeldOut(network, name, data + 1)
+        score = HeldOut(data + 1, network[name])
     score.add_draws(draws)
     assert 1.0 <= score.perplexity() < np.inf
 

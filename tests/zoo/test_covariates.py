@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from pgbn import Network, NetworkError, zoo
-from pgbn.testing import geweke
 from tests.helpers.recovery import covered
 
 FEATURES = np.array([[0.5, 1.0], [-1.5, 0.0], [1.0, 1.0], [0.2, 0.0]])
@@ -20,18 +19,6 @@ def mild(features: Any = FEATURES) -> Network:
 
 
 SIZES = {"doc": 4, "term": 3}
-
-
-def test_joint_distribution() -> None:
-    result = geweke(mild(), SIZES, 1500, 5, seed=1)
-    assert result.worst < 4, result
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked", "composed"])
-def test_joint_distribution_at_length(layer1: str) -> None:
-    result = geweke(mild(), SIZES, 30_000, 8, seed=2, layer1=layer1)
-    assert result.worst < 4, result
 
 
 @pytest.mark.long

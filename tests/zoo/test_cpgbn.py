@@ -48,17 +48,6 @@ def test_the_rate_is_a_convolution() -> None:
         np.testing.assert_allclose(rate[first : first + len(inside)], inside, rtol=1e-12)
 
 
-def test_joint_distribution() -> None:
-    result = geweke(network(), SIZES, 3000, 6, seed=3)
-    assert result.worst < 4, result
-
-
-@pytest.mark.long
-def test_joint_distribution_at_length() -> None:
-    result = geweke(network(), SIZES, 30_000, 8, seed=1)
-    assert result.worst < 4, result
-
-
 def test_counts_given_to_the_wrong_place_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each count goes to the place before its own."""
     right = View.counts

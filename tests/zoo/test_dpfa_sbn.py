@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgbn import Bernoulli, LogitBernoulli, Network, NetworkError, StaleReadError, zoo
-from pgbn.testing import geweke
+from pgbn import Bernoulli, LogitBernoulli, Network, NetworkError, zoo
 from tests.helpers.recovery import covered
 
 MILD = (4.0, 4.0)
@@ -27,30 +26,9 @@ def test_layers() -> None:
         zoo.dpfa_sbn([3, 0])
 
 
-@pytest.mark.parametrize("widths", [(2, 2), (2, 2, 2)])
-def test_joint_distribution(widths: tuple[int, ...]) -> None:
-    result = geweke(mild(*widths), SIZES, 1500, 5, seed=1)
-    assert result.worst < 4, result
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("widths", [(2, 2), (2, 2, 2)])
-@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked", "composed"])
-def test_joint_distribution_at_length(widths: tuple[int, ...], layer1: str) -> None:
-    result = geweke(mild(*widths), SIZES, 30_000, 8, seed=2, layer1=layer1)
-    assert result.worst < 4, result
-
-
 @pytest.mark.long
 def test_intervals_cover_the_rates() -> None:
     assert 80 <= covered(mild(2, 2), {"doc": 12, "term": 4}) <= 97
-
-
-def test_weights_after_new_gates_are_refused() -> None:
-    names = mild(2, 2).schedule.names
-    late = [*(name for name in names if name != "w1"), "w1"]
-    with pytest.raises(StaleReadError, match=r"w1 conditions on counts\(h1\)"):
-        mild(2, 2).with_order(late)
 
 
 def test_new_documents() -> None:

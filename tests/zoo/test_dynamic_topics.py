@@ -1,16 +1,15 @@
-"""Dynamic topics: their law, stale orders, wrong tables, and the times of documents."""
+"""Dynamic topics: the network, wrong tables, and the times of documents."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from pgbn import NetworkError, StaleReadError, zoo
+from pgbn import NetworkError, zoo
 from pgbn.testing import geweke, mutants
 
 NETWORK = zoo.dynamic_topics(2, 1.0, (8, 2), (8, 8), (6, 4), period=[0, 1, 1, 2])
 SIZES = {"term": 3, "time": 3}
-STALE = ["counts(x)", "counts(theta)", "counts(phi)", "phi", "kappa", "r", "p", "theta"]
 
 
 def test_the_network() -> None:
@@ -27,16 +26,6 @@ def test_the_network() -> None:
     assert "s^(φ)[k t] ∼ Beta(κₖ, m^(φ)[· k t]), t > 1" in text
 
 
-def test_joint_distribution() -> None:
-    result = geweke(NETWORK, SIZES, 2000, 8, seed=3)
-    assert result.worst < 4, result
-
-
-def test_topics_before_their_concentration() -> None:
-    with pytest.raises(StaleReadError, match="kappa was drawn with phi integrated out"):
-        NETWORK.with_order(STALE)
-
-
 def test_tables_off_by_one_are_seen() -> None:
     mutant = mutants(NETWORK)["CRT off by one"]
     wrong = geweke(NETWORK, SIZES, 2000, 6, seed=1, layer1=mutant.layer1, broken=mutant)
@@ -48,9 +37,3 @@ def test_documents_bring_their_times() -> None:
     chain = zoo.dynamic_topics(2).chain({"x": x, "period": [0, 0, 1, 1, 2, 2]}, seed=0).sweep(3)
     assert chain.values["phi"].shape == (3, 2, 5)
     np.testing.assert_allclose(chain.values["phi"].sum(axis=2), 1.0)
-
-
-@pytest.mark.long
-def test_joint_distribution_at_length() -> None:
-    result = geweke(NETWORK, SIZES, 30_000, 8, seed=3)
-    assert result.worst < 4, result

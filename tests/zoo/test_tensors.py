@@ -2,47 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from pgbn import Network, NetworkError, zoo
-from pgbn.testing import geweke
+from pgbn import NetworkError, zoo
 from tests.helpers.refusals import Case, check_refused
 
 MILD = (4.0, 4.0)
-MODELS: dict[str, tuple[Callable[[], Network], dict[str, int]]] = {
-    "bptf": (
-        lambda: zoo.bptf(2, ("a", "b", "c", "d"), 1.5, MILD), {"a": 2, "b": 2, "c": 2, "d": 2}
-    ),
-    "tucker": (
-        lambda: zoo.tucker({"a": 2, "b": 2, "c": 2}, 1.5, MILD, MILD), {"a": 2, "b": 3, "c": 2}
-    ),
-    "author_topic": (
-        lambda: zoo.author_topic(2, 0.8, 0.8, MILD).with_indexes(author=[0, 2, 0]),
-        {"writer": 3, "term": 3},
-    ),
-    "hpf": (lambda: zoo.hpf(2, 1.5, MILD, MILD), {"user": 3, "item": 2}),
-    "hpf, cells": (lambda: zoo.hpf(2, 1.5, MILD, MILD, [1.0, 2.0, 0.5]), {"item": 2}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", MODELS)
-def test_the_joint_distribution_does_not_change(case: str) -> None:
-    make, sizes = MODELS[case]
-    assert geweke(make(), sizes, replicates=1500, sweeps=4).worst < 4
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("case", MODELS)
-def test_the_joint_distribution_does_not_change_at_full_power(
-    case: str, record_property: Callable[[str, str], None]
-) -> None:
-    make, sizes = MODELS[case]
-    result = geweke(make(), sizes, replicates=25_000, sweeps=12, seed=1)
-    record_property("geweke", f"{result.worst:.2f} of {len(result.z)}")
-    assert result.worst < 4, result
 
 
 def test_a_tensor_is_read_from_coordinates() -> None:

@@ -94,14 +94,6 @@ def test_eta_for_each_layer():
     assert "phi2[topic2, topic1] ~ Dirichlet(concentration=0.7)" in text
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_json_both_ways(name):
-    network = MODELS[name]
-    again = type(network).from_json(network.to_json())
-    assert str(again) == str(network)
-    assert again.schedule.names == network.schedule.names
-
-
 @pytest.mark.parametrize("link", ["poisson", "bernoulli", "gamma"])
 @pytest.mark.parametrize("layer1", LAYER1)
 def test_one_layer_is_pfa_bit_for_bit(link, layer1):

@@ -331,6 +331,8 @@ class Pool:
             if references == _UNUSED and array.shape == shape and array.dtype == dtype:
                 return array
         array = self._make(shape, dtype)
+        if isinstance(array.base, np.ndarray):  # views of a view refer to its base, not to it
+            return array
         self._arrays = [*self._arrays[1 - _MOST :], array]
         return array
 

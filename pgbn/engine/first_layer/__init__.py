@@ -10,11 +10,13 @@ Dirichlet layer, the counts may be drawn
 
 from pgbn.engine.first_layer import choice as choice  # registers itself
 from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.first_layer.blocked import Blocked
 from pgbn.engine.first_layer.choice import register_sampler
+from pgbn.engine.first_layer.collapsed import Collapsed
+from pgbn.engine.first_layer.partial import Partial
 
 # In the order in which "auto" prefers them: what is integrated out mixes better.
-from pgbn.engine.first_layer.collapsed import Collapsed  # isort: skip
-from pgbn.engine.first_layer.partial import Partial  # isort: skip
-from pgbn.engine.first_layer.blocked import Blocked  # isort: skip
+for _kind in (Collapsed, Partial, Blocked):
+    register_sampler(_kind)
 
 __all__ = ["Blocked", "Collapsed", "FirstLayer", "Partial", "register_sampler"]

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.composed import latent_counts
 from pgbn.engine.data.nonzero import GROUP, Cells
 from pgbn.engine.first_layer.base import FirstLayer, read_state
-from pgbn.engine.first_layer.choice import register_sampler
 from pgbn.engine.plan import Run
 from pgbn.nodes.bernoulli_poisson import draws_ones
 from pgbn.samplers.first_layer.blocked import cell_sums, padded_topics, split_all_cells
@@ -111,7 +110,6 @@ class HeldTopics:
 # ---- blocked ------------------------------------------------------------------------------------
 
 
-@register_sampler
 class Blocked(FirstLayer):
     """(x_vj1, x_vj2, …) ~ Mult(x_vj; ∝ φ_vk θ_kj); counts behind data, and those of missing cells,
     are drawn before."""

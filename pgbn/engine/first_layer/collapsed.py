@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.splitting import blocks_of
 from pgbn.engine.first_layer.base import FirstLayer, read_state
-from pgbn.engine.first_layer.choice import register_sampler
 from pgbn.engine.first_layer.pattern import Pattern, cannot_marginalise, without_scores
 from pgbn.engine.steps.gamma_layers import LayerTables, find_mix
 from pgbn.errors import DataError
@@ -122,7 +121,6 @@ class TokenLabels:
 _BLOCKS = 16  # of rows, where other threads work beside the collapsed sampler
 
 
-@register_sampler
 class Collapsed(FirstLayer):
     """P(z = k) ∝ (η + n⁻_vk) / (Vη + n⁻_k) · (m⁻_jk + a_jk)."""
 

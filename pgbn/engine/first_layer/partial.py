@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.blocked import HeldTopics
-from pgbn.engine.first_layer.choice import register_sampler
 from pgbn.engine.first_layer.collapsed import TOKEN_BYTES, TokenLabels
 from pgbn.engine.first_layer.pattern import Pattern, cannot_marginalise, without_scores
 from pgbn.engine.steps.gamma_layers import find_mix
@@ -24,7 +23,6 @@ from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.first_layer.value_lists import prior_sums
 
 
-@register_sampler
 class Partial(FirstLayer):
     """P(z = k) ∝ φ_vk (m⁻_jk + a_jk)."""
 

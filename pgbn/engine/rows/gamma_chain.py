@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,14 @@ from pgbn.engine.shards.worker import own_cells
 from pgbn.engine.steps.gamma_layers import draws_as
 from pgbn.network.layers import Layer, layers_above
 from pgbn.network.network import Network
-from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.base import Node
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import BetaOdds
 from pgbn.nodes.expression import Constant
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
+from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.documents.first_layer import count_law, most_labels
 from pgbn.samplers.documents.scratch import Documents, HeldNetwork, Sweeps
 from pgbn.samplers.documents.sweeps import Moments, hash_documents, infer_documents, project_terms
@@ -38,26 +40,30 @@ from pgbn.samplers.random import stream_key, word_of
 
 Matrix = NDArray[np.float64]
 
-# How the counts behind the data of these types are drawn, and whether the data are integers.
-_LAWS: dict[type[Observed], tuple[str | None, bool]] = {
-    Poisson: (None, True),
-    BernoulliPoisson: ("truncated_poisson", True),
-    PoissonGamma: ("bessel", False),
+
+class CountLaw(NamedTuple):
+    """How a count behind a datum is drawn (`count_law`), and whether the data are integers."""
+
+    latent: str | Callable[..., int] | None
+    whole: bool
+
+
+_LAWS: dict[type[Node], CountLaw] = {
+    Poisson: CountLaw(None, True),
+    BernoulliPoisson: CountLaw("truncated_poisson", True),
+    PoissonGamma: CountLaw("bessel", False),
 }
 
 
 @dataclass(frozen=True)
 class GammaChain:
-    """``phi[t]`` (K_t, K_{t-1}) has one row for each unit, ``prior`` is (a0, b0, e0, f0);
-    ``latent`` and ``noise`` say how a count behind a datum is drawn (`count_law`), ``whole`` that
-    data are integers."""
+    """``phi[t]`` (K_t, K_{t-1}) has one row for each unit, ``prior`` is (a0, b0, e0, f0)."""
 
     phi: Sequence[Matrix]
     r: Matrix
     prior: tuple[float, ...]
-    latent: str | Callable[..., int] | None = None
+    law: CountLaw
     noise: float = 1.0
-    whole: bool = True
 
     def run(
         self,
@@ -74,7 +80,7 @@ class GammaChain:
             self._run_remote(hands, cells, sweeps, moments, seed, number)
             return
         # Counts as integers and reals as floats, whatever the batch as a whole looks like.
-        values = cells.values.astype(np.int64 if self.whole else np.float64)
+        values = cells.values.astype(np.int64 if self.law.whole else np.float64)
         hashes = np.empty(cells.rows, np.uint64)
         executor.rows(hash_documents, cells.rows, 0, cells.indptr, cells.indices,
                  values.view(np.uint64), hashes)  # fmt: skip
@@ -87,8 +93,10 @@ class GammaChain:
             projected = np.zeros((phi.shape[0], int(layers.at[2] - layers.at[1])), np.float32)
             executor.rows(project_terms, phi.shape[0], 0, phi, layers, projected)
         documents = Documents(cells.indptr, indices, values.astype(np.float64), hashes)
-        labelled = self.latent is None and most_labels(cells.indptr, values, len(self.phi[0]))[1]
-        law = None if labelled else count_law(self.latent, self.noise)
+        labelled = (
+            self.law.latent is None and most_labels(cells.indptr, values, len(self.phi[0]))[1]
+        )
+        law = None if labelled else count_law(self.law.latent, self.noise)
         network = HeldNetwork(phi, projected, layers)
         key = stream_key(seed, word_of("infer"), *([number] if number else []))
         executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
@@ -116,20 +124,13 @@ class GammaChain:
             for target, array in zip(moments[1:], arrays, strict=True):
                 target[first:last] = array
 
-    def layer_moments(
-        self, cells: Cells, sweeps: Sweeps, seed: int, executor: Executor, number: int = 0
-    ) -> list[tuple[Matrix, Matrix]]:
-        """First and second moments of θ^(t), (rows, K_t), for each layer."""
-        edges = np.concatenate(([0], np.cumsum([len(each) for each in self.phi])))
-        none, room = np.zeros((cells.rows, 0)), (cells.rows, int(edges[-1]))
-        moments = Moments(edges[:-1].astype(np.int64), none, none, np.zeros(room), np.zeros(room))
-        self.run(cells, sweeps, moments, seed, executor, number)
-        both = (moments.unit, moments.unit_square)
-        return [(both[0][:, start:stop], both[1][:, start:stop]) for start, stop in pairwise(edges)]
 
-    def explains(self, cells: Cells) -> bool:
-        """Whether every datum above 0 has a unit that could have caused it."""
-        return bool((self.phi[0].max(axis=0) > 0)[cells.indices].all())
+def chain_moments(cells: Cells, widths: Sequence[int], share: bool, unit: bool) -> Moments:
+    """Moments that are 0: of layers of these widths, of none where the width is 0."""
+    edges = np.concatenate(([0], np.cumsum(widths)))
+    column = np.where(np.array(widths) > 0, edges[:-1], -1).astype(np.int64)
+    places = [int(edges[-1]) if wanted else 0 for wanted in (share, share, unit, unit)]
+    return Moments(column, *(np.zeros((cells.rows, each)) for each in places))
 
 
 def run_rows(
@@ -151,6 +152,20 @@ def run_rows(
     return arrays
 
 
+def find_law(
+    network: Network, rows: str, data: Mapping[str, Cells], given: Mapping[str, NDArray[Any]]
+) -> CountLaw | None:
+    """The law of the data of a chain, where kernels know it, no cell is missing, and every datum
+    above 0 has a unit that could have caused it, in each of the draws ``given``."""
+    pattern = find_chain(network, rows)
+    if isinstance(pattern, str) or data[pattern.observed].missing is not None:
+        return None
+    used = np.unique(data[pattern.observed].indices)
+    if not (given[pattern.loadings[0]][:, :, used].max(axis=1) > 0).all():
+        return None
+    return _LAWS.get(type(network[pattern.observed]))
+
+
 @dataclass(frozen=True)
 class ChainPattern:
     """The nodes of a chain: data, scores and loadings from the first layer up, the shape of the
@@ -162,20 +177,19 @@ class ChainPattern:
     top: str
     noise: str | None
     prior: tuple[float, ...]
-    latent: str | None
-    whole: bool
 
-    def chain(self, values: Mapping[str, Matrix]) -> GammaChain:
+    def chain(self, values: Mapping[str, Matrix], law: CountLaw) -> GammaChain:
         """The chain with given values, each in the order of its node's dims."""
         noise = float(values[self.noise]) if self.noise is not None else 1.0
         phi = [values[name] for name in self.loadings]
-        return GammaChain(phi, values[self.top], self.prior, self.latent, noise, self.whole)
+        return GammaChain(phi, values[self.top], self.prior, law, noise)
 
 
 class _NoChain(Exception):
     """Why a network has another form."""
 
 
+@lru_cache(maxsize=16)
 def find_chain(network: Network, rows: str) -> ChainPattern | str:
     """The chain of a network whose nodes without the plate are held, or the reason why not."""
     try:
@@ -192,8 +206,8 @@ def _need(holds: object, reason: str) -> None:
 def _find(network: Network, rows: str) -> ChainPattern:
     _need(len(network.observed) == 1, "there are several observed nodes")
     data = network[network.observed[0]]
-    _need(type(data) in _LAWS, f"{type(data).__name__} has no kernel")
-    latent, whole = _LAWS[type(data)]  # type: ignore[index]
+    link = find_link(data)
+    _need(link is not None and link.slot == "rate", f"{type(data).__name__} has no kernel")
     layers = layers_above(network, data.name)
     _need(layers, f"the rate of {data.name} is not loadings times scores")
     below: Node = data
@@ -213,8 +227,6 @@ def _find(network: Network, rows: str) -> ChainPattern:
         top,
         noise,
         _prior(network, rates, rows),
-        latent,
-        whole,
     )
 
 

@@ -6,8 +6,9 @@ every node depends on the same row, alone, of what stands in its slots.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from pgbn.nodes.rules.types import names_read
 from pgbn.samplers.random import word_of
 
 
-def row_network(network: Network, rows: str, names: Collection[str] | None = None) -> Network:
+def row_network(network: Network, rows: str, names: Iterable[str] | None = None) -> Network:
     """The data that have the plate (or those of them in ``names``) and all that they depend on;
     what has no plate is held, and what stands above that is left out. Refused if the rows are not
     independent given it."""
@@ -29,6 +30,11 @@ def row_network(network: Network, rows: str, names: Collection[str] | None = Non
         raise DataError(
             f"rows={rows!r:.60}: no node has this dim.{did_you_mean(rows, network.dims)}"
         )
+    return _row_network(network, rows, None if names is None else tuple(names))
+
+
+@lru_cache(maxsize=16)  # deriving a network takes longer than the sweeps of a few rows
+def _row_network(network: Network, rows: str, names: tuple[str, ...] | None) -> Network:
     observed = [
         _without_unread(network, node, rows)
         for node in network

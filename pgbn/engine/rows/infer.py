@@ -9,7 +9,7 @@ bits alone, in any batch, in any order, on any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed, is_finite_number
+from pgbn.checks import check_flag, check_integer, check_seed, is_finite_number
 from pgbn.engine.compile.sizes import complete_sizes
 from pgbn.engine.data.cells import read_data
 from pgbn.engine.data.coords import (
@@ -31,7 +31,7 @@ from pgbn.engine.data.coords import (
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.first_layer.choice import MOST_TOPICS
 from pgbn.engine.first_layer.pattern import Pattern, plain_pattern
-from pgbn.engine.rows.gamma_chain import find_chain
+from pgbn.engine.rows.gamma_chain import CountLaw, chain_moments, find_chain, find_law
 from pgbn.engine.rows.independent import check_own_values, row_indexes, row_network
 from pgbn.engine.rows.new_rows import NewRows
 from pgbn.engine.run.chain import Chain
@@ -55,23 +55,49 @@ from pgbn.storage.read_limits import check_bytes
 # whichever others, finds the same bits.
 
 
+class Quantity(NamedTuple):
+    """The value of a node, or each row of it divided by its sum, as θ_j / θ_·j."""
+
+    name: str
+    share: bool
+
+
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for: the names of nodes, the levels of quantiles, whether all draws."""
+    """What is asked for: the names of nodes, the levels of quantiles, whether all draws, and the
+    moments of ``proportions``, of ``values``, or of both."""
 
     names: tuple[str, ...]
-    levels: tuple[float, ...]
-    draws: bool
+    levels: tuple[float, ...] = ()
+    draws: bool = False
+    proportions: bool = False
+    values: bool = True
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """All quantities with moments."""
+        kinds = [False] * self.values + [True] * self.proportions
+        return [Quantity(name, share) for name in self.names for share in kinds]
 
 
 class GivenBlocks(Given):
-    """Draws of what is given, each for a block of sweeps: some to settle, then the samples."""
+    """Draws of what is given, each for a block of sweeps: some to settle, then the samples.
 
-    def plan(self, burn_in: int, samples: int) -> None:
-        """``samples`` in all, shared out among the draws, after ``burn_in`` sweeps and, for each
-        further draw, after its share of as many again."""
-        self.each = -(-samples // self.count)
-        self.burn_in, self.settle = burn_in, -(-burn_in // self.count)
+    There are ``samples`` in all, an equal number for each draw, after ``burn_in`` sweeps given the
+    first draw and after ``settle`` sweeps, its share of them, given each further one.
+    """
+
+    def __init__(
+        self,
+        stacks: dict[str, NDArray[Any]],
+        burn_in: int,
+        samples: int,
+        settle: int | None = None,
+    ) -> None:
+        self.stacks = stacks
+        self.count = max(map(len, stacks.values()), default=1)
+        self.each, self.burn_in = -(-samples // self.count), burn_in
+        self.settle = -(-burn_in // self.count) if settle is None else settle
 
     def number(self, sweep: int) -> int:
         beyond = sweep - self.burn_in - self.each
@@ -110,13 +136,14 @@ def run_batch(
     seed: int,
     batch: RowBatch,
     executor: Executor,
-) -> dict[str, Found]:
-    """Run a batch; what is asked for of its rows, by the name of the node."""
+) -> dict[Quantity, Found]:
+    """Run a batch; what is asked for of its rows."""
     chain = Chain.of_rows(network, batch.cells, held, batch.hashes, seed, batch.layer1, executor,
                           batch.indexes)  # fmt: skip
-    mean: dict[str, Any] = dict.fromkeys(wanted.names, 0.0)
-    square: dict[str, Any] = dict.fromkeys(wanted.names, 0.0)
-    kept: dict[str, list[Any]] = {name: [] for name in wanted.names}
+    quantities = wanted.quantities
+    mean: dict[Quantity, Any] = dict.fromkeys(quantities, 0.0)
+    square: dict[Quantity, Any] = dict.fromkeys(quantities, 0.0)
+    kept: dict[Quantity, list[Any]] = {each: [] for each in quantities if not each.share}
     done = 0
     for settle in held.runs():
         chain.sweep(settle)
@@ -124,36 +151,41 @@ def run_batch(
             chain.sweep()
             chain.refresh(wanted.names)
             done += 1
-            for name in wanted.names:
-                value = _rows_of(chain, name, plate, batch.rows)
-                change = value - mean[name]
-                mean[name] = mean[name] + change / done
-                square[name] = square[name] + change * (value - mean[name])
-                if wanted.levels or wanted.draws:
-                    kept[name].append(value)
+            for each in quantities:
+                value = _rows_of(chain, each, plate, batch.rows)
+                change = value - mean[each]
+                mean[each] = mean[each] + change / done
+                square[each] = square[each] + change * (value - mean[each])
+                if each in kept and (wanted.levels or wanted.draws):
+                    kept[each].append(value)
     return {
-        name: Found(
-            mean[name],
-            np.sqrt(square[name] / done),
-            np.quantile(kept[name], wanted.levels, axis=0) if wanted.levels else None,
-            np.stack(kept[name]) if wanted.draws else None,
+        each: Found(
+            mean[each],
+            np.sqrt(square[each] / done),
+            np.quantile(kept[each], wanted.levels, axis=0) if kept.get(each) and wanted.levels
+            else None,
+            np.stack(kept[each]) if kept.get(each) and wanted.draws else None,
         )
-        for name in wanted.names
-    }
+        for each in quantities
+    }  # fmt: skip
 
 
 def run_remote_batch(
     room: Any, threads: int, about: tuple[Network, str, GivenBlocks, Wanted, int], batch: RowBatch
-) -> dict[str, Found]:
+) -> dict[Quantity, Found]:
     """`run_batch` by a worker, which keeps nothing of it."""
     cells = {name: own_cells(each) for name, each in batch.cells.items()}
     return run_batch(*about, batch._replace(cells=cells), Threads(threads))
 
 
-def _rows_of(chain: Chain, name: str, plate: str, number: int) -> NDArray[np.float64]:
+def _rows_of(chain: Chain, quantity: Quantity, plate: str, number: int) -> NDArray[np.float64]:
     """The values of a node, with its rows, which are replicates, along its plate."""
+    name = quantity.name
     axis = chain.network[name].axes.index(plate)
     value = to_axes(chain.program, name, chain.program.values[name])[:number]
+    if quantity.share:
+        total = value.sum(axis=tuple(range(1, value.ndim)), keepdims=True)
+        value = value / np.maximum(total, np.finfo(np.float64).tiny)
     return np.moveaxis(value.take(0, axis + 1), 0, axis)
 
 
@@ -294,6 +326,7 @@ def infer_rows(
     threads: int | None = None,
     executor: Executor | None = None,
     kernels: bool = True,
+    proportions: bool = False,
 ) -> NewRows:
     """See `pgbn.Network.infer`."""
     check_integer("burn_in", burn_in, 0)
@@ -305,23 +338,45 @@ def infer_rows(
     whole = check_own_values(row_network(network, plate), plate)
     known = known_data(network, whole, data)
     local = seen_network(network, whole, known, plate)
-    wanted = _wanted(local, nodes, quantiles, keep)
-    held = _held(network, local, given)
-    held.plan(burn_in, samples)
+    wanted = _wanted(local, nodes, quantiles, keep, check_flag("proportions", proportions))
+    held = GivenBlocks(_given_stacks(network, local, given), burn_in, samples)
     read = read_data(local, known)
-    cells = {name: by_row(each, plate) for name, each in read.items()}
-    local, indexes = row_indexes(local, plate, count_rows_of(cells), told)
-    sizes = complete_sizes(local, {plate: 1}, {n: c.shape for n, c in cells.items()} | held.shapes)
-    out = _Collected(local, wanted, sizes, plate, count_rows_of(cells), held)
     about = {
         "network": whole, "data": read, "coords": row_coords(whole, known, given, plate),
         "held": held.stacks | beside(whole, held, given),
         "attributes": {"seed": seed, "burn_in": burn_in, "samples": samples},
     }  # fmt: skip
-    if kernels and out.by_kernels(cells, seed, worker):
-        return out.result(about)
+    law = find_law(local, plate, read, held.stacks) if kernels else None
+    return sample_rows(local, plate, read, held, wanted, seed, worker, law, told, about)
+
+
+def sample_rows(
+    local: Network,
+    plate: str,
+    data: Mapping[str, Cells],
+    held: GivenBlocks,
+    wanted: Wanted,
+    seed: int,
+    executor: Executor,
+    law: CountLaw | None,
+    told: Collection[str] = (),
+    about: Mapping[str, Any] | None = None,
+) -> NewRows:
+    """New rows of a `row_network`, whose data and given values are checked. ``law`` is how kernels
+    draw the counts behind the data; None: no kernel. ``about`` are further parts of the result."""
+    cells = {name: by_row(each, plate) for name, each in data.items()}
+    rows = count_rows_of(cells)
+    about = {"empty": _empty_rows(cells), **(about or {"network": local, "data": data})}
+    local, indexes = row_indexes(local, plate, rows, told)
+    sizes = complete_sizes(local, {plate: 1}, {n: c.shape for n, c in cells.items()} | held.shapes)
+    shapes = _shapes(local, wanted, sizes | {plate: rows}, held)
+    found = None if law is None else by_kernels(local, plate, cells, held, wanted, seed, executor,
+                                                law)  # fmt: skip
+    if found is not None:
+        return _result(local, wanted, found, about)
+    out = _Collected(local, wanted, shapes, plate, held.each * held.count)
     hashes = indexes.hashed(hash_rows(cells))
-    hands = hands_of(worker)
+    hands = hands_of(executor)
     batches = _batches(local, cells, sizes, wanted, held)
     shared = local, plate, held, wanted, seed
 
@@ -332,7 +387,7 @@ def infer_rows(
 
     if hands is None:
         for layer1, chosen in batches:
-            out.take(run_batch(*shared, batch(layer1, chosen), worker), chosen)
+            out.take(run_batch(*shared, batch(layer1, chosen), executor), chosen)
     else:
         about_all = hands.share(shared)
         pieces = [(layer1, piece) for layer1, chosen in batches
@@ -340,11 +395,15 @@ def infer_rows(
         jobs = ((hands.threads, about_all, batch(*piece)) for piece in pieces)
         for (_, chosen), found in zip(pieces, hand_out(hands, run_remote_batch, jobs), strict=True):
             out.take(found, chosen)
-    return out.result(about)
+    return _result(local, wanted, out.found, about)
 
 
 def _wanted(
-    network: Network, nodes: Iterable[str] | None, quantiles: Iterable[float], keep: str
+    network: Network,
+    nodes: Iterable[str] | None,
+    quantiles: Iterable[float],
+    keep: str,
+    proportions: bool,
 ) -> Wanted:
     names = network.free if nodes is None else [nodes] if isinstance(nodes, str) else list(nodes)
     for name in names:
@@ -358,10 +417,10 @@ def _wanted(
             raise DataError(f"quantiles: {level!r} must be a number from 0 to 1, such as 0.05")
     if keep not in ("moments", "draws"):
         raise DataError(f"keep={keep!r}: must be 'moments' or 'draws'")
-    return Wanted(tuple(names), tuple(map(float, levels)), keep == "draws")
+    return Wanted(tuple(names), tuple(map(float, levels)), keep == "draws", proportions)
 
 
-def _held(whole: Network, network: Network, given: Any) -> GivenBlocks:
+def _given_stacks(whole: Network, network: Network, given: Any) -> dict[str, NDArray[Any]]:
     """The values of the nodes without the plate; those of nodes with it belong to other rows."""
     values = given_arrays(given)
     for name in values:
@@ -373,7 +432,7 @@ def _held(whole: Network, network: Network, given: Any) -> GivenBlocks:
                 f"given: no value of {name!r}, on which the rows depend; give posterior means or "
                 f"draws, such as net.sample(..., keep=[{', '.join(map(repr, network.held))}])"
             )
-    return GivenBlocks(network, {name: values[name] for name in network.held})
+    return Given(network, {name: values[name] for name in network.held}).stacks
 
 
 def _batches(
@@ -417,6 +476,26 @@ def _topics(network: Network, pattern: Pattern, sizes: Mapping[str, int]) -> int
     return sizes[axes[-1]]
 
 
+def _empty_rows(cells: Mapping[str, Cells]) -> NDArray[np.int64]:
+    """The rows without any datum that is not 0."""
+    stored = sum(np.diff(each.indptr[:: each.rows // each.replicates]) for each in cells.values())
+    return np.flatnonzero(stored == 0)
+
+
+def _shapes(
+    network: Network, wanted: Wanted, sizes: Mapping[str, int], held: GivenBlocks
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of all that is asked for, rejected where memory has no place for it."""
+    shapes = {name: tuple(sizes[dim] for dim in network[name].axes) for name in wanted.names}
+    copies = 2 * (wanted.values + wanted.proportions) + len(wanted.levels)
+    copies += held.each * held.count if wanted.draws else 0
+    need = 8 * copies * sum(prod(shape) for shape in shapes.values())
+    plates = ", ".join(wanted.names)
+    check_bytes(f"new rows of {plates}", need,
+                "give fewer rows at a time, or ask for fewer nodes (nodes=)")  # fmt: skip
+    return shapes
+
+
 class _Collected:
     """Moments, quantiles and draws, filled batch by batch."""
 
@@ -424,74 +503,84 @@ class _Collected:
         self,
         network: Network,
         wanted: Wanted,
-        sizes: Mapping[str, int],
+        shapes: Mapping[str, tuple[int, ...]],
         plate: str,
-        rows: int,
-        held: GivenBlocks,
+        count: int,
     ) -> None:
-        self.network, self.wanted, self.plate, self.held = network, wanted, plate, held
-        self.count = held.each * held.count
-        shapes = {
-            name: tuple(rows if dim == plate else sizes[dim] for dim in network[name].axes)
-            for name in wanted.names
-        }
-        copies = 2 + len(wanted.levels) + (self.count if wanted.draws else 0)
-        need = 8 * copies * sum(prod(shape) for shape in shapes.values())
-        check_bytes(f"{rows} rows of {', '.join(wanted.names)}", need,
-                    "give fewer rows at a time, or ask for fewer nodes (nodes=)")  # fmt: skip
-        self.mean, self.sd = ({n: np.zeros(s) for n, s in shapes.items()} for _ in range(2))
-        self.quantiles = {n: np.zeros((len(wanted.levels), *s)) for n, s in shapes.items()}
-        self.draws = {n: np.zeros((self.count, *s)) for n, s in shapes.items() if wanted.draws}
+        self.network, self.plate = network, plate
+        self.found: dict[Quantity, Found] = {}
+        for each in wanted.quantities:
+            shape, kept = shapes[each.name], not each.share
+            self.found[each] = Found(
+                np.zeros(shape),
+                np.zeros(shape),
+                np.zeros((len(wanted.levels), *shape)) if kept and wanted.levels else None,
+                np.zeros((count, *shape)) if kept and wanted.draws else None,
+            )
 
-    def take(self, found: Mapping[str, Found], chosen: NDArray[np.int64]) -> None:
+    def take(self, found: Mapping[Quantity, Found], chosen: NDArray[np.int64]) -> None:
         """Write what was found in a batch to its rows."""
-        for name, each in found.items():
-            at: Any = self._at(name, chosen)
-            self.mean[name][at] = each.mean
-            self.sd[name][at] = each.sd
-            if each.quantiles is not None:
-                self.quantiles[name][:, *at] = each.quantiles
-            if each.draws is not None:
-                self.draws[name][:, *at] = each.draws
+        for quantity, part in found.items():
+            axis = self.network[quantity.name].axes.index(self.plate)
+            at: Any = (..., chosen, *[slice(None)] * (part.mean.ndim - 1 - axis))
+            for target, value in zip(self.found[quantity], part, strict=True):
+                if target is not None:
+                    target[at] = value
 
-    def by_kernels(self, cells: Mapping[str, Cells], seed: int, executor: Executor) -> bool:
-        """Fill the moments by the kernels of a chain of gamma layers; False where there is none,
-        or where more is asked for."""
-        if self.wanted.levels or self.wanted.draws:
-            return False
-        pattern = find_chain(self.network, self.plate)
-        if isinstance(pattern, str) or not set(self.wanted.names) <= set(pattern.scores):
-            return False
-        own = cells[pattern.observed]
-        chains = [pattern.chain(self.held.values(number)) for number in range(self.held.count)]
-        if own.missing is not None or not all(chain.explains(own) for chain in chains):
-            return False
-        square = {name: np.zeros(mean.shape) for name, mean in self.mean.items()}
-        for number, (chain, settle) in enumerate(zip(chains, self.held.runs(), strict=True)):
-            found = chain.layer_moments(own, Sweeps(settle, self.held.each), seed, executor, number)
-            for t, name in enumerate(pattern.scores):
-                if name in self.mean:
-                    self.mean[name] += found[t][0] / self.held.count
-                    square[name] += found[t][1] / self.held.count
-        for name, mean in self.mean.items():
-            self.sd[name][...] = np.sqrt(np.maximum(square[name] - mean**2, 0.0))
-        return True
 
-    def _at(self, name: str, chosen: NDArray[np.int64]) -> tuple[Any, ...]:
-        axis = self.network[name].axes.index(self.plate)
-        return (*[slice(None)] * axis, chosen)
+def by_kernels(
+    network: Network,
+    plate: str,
+    cells: Mapping[str, Cells],
+    held: GivenBlocks,
+    wanted: Wanted,
+    seed: int,
+    executor: Executor,
+    law: CountLaw,
+) -> dict[Quantity, Found] | None:
+    """The moments by the kernels of a chain of gamma layers; None where there is no such chain, or
+    where more is asked for."""
+    pattern = find_chain(network, plate)
+    if isinstance(pattern, str) or not set(wanted.names) <= set(pattern.scores):
+        return None
+    if wanted.levels or wanted.draws:
+        return None
+    own = cells[pattern.observed]
+    chains = [pattern.chain(held.values(number), law) for number in range(held.count)]
+    widths = [len(each) if name in wanted.names else 0
+              for name, each in zip(pattern.scores, chains[0].phi, strict=True)]  # fmt: skip
+    moments = chain_moments(own, widths, wanted.proportions, wanted.values)
+    for number, (chain, settle) in enumerate(zip(chains, held.runs(), strict=True)):
+        chain.run(own, Sweeps(settle, held.each), moments, seed, executor, number)
+    found = {}
+    for each in wanted.quantities:
+        start = moments.column[pattern.scores.index(each.name)]
+        place = slice(start, start + widths[pattern.scores.index(each.name)])
+        both = (moments.share, moments.share_square) if each.share else (
+            moments.unit, moments.unit_square)  # fmt: skip
+        mean, square = (sums[:, place] / held.count for sums in both)
+        found[each] = Found(mean, np.sqrt(np.maximum(square - mean**2, 0.0)), None, None)
+    return found
 
-    def result(self, about: Mapping[str, Any]) -> NewRows:
-        """All of it, and what is known beside."""
-        names, network = self.wanted.names, self.network
-        return NewRows(
-            self.mean,
-            self.sd,
-            {name: network[name].axes for name in names},
-            self.quantiles if self.wanted.levels else {},
-            self.draws,
-            self.wanted.levels,
-            network.held,
-            network.left_out,
-            **about,
-        )
+
+def _result(
+    network: Network,
+    wanted: Wanted,
+    found: Mapping[Quantity, Found],
+    about: Mapping[str, Any],
+) -> NewRows:
+    values, shares = ({each.name: part for each, part in found.items() if each.share == share}
+                      for share in (False, True))  # fmt: skip
+    return NewRows(
+        {name: part.mean for name, part in values.items()},
+        {name: part.sd for name, part in values.items()},
+        {name: network[name].axes for name in wanted.names},
+        {n: part.quantiles for n, part in values.items() if part.quantiles is not None},
+        {n: part.draws for n, part in values.items() if part.draws is not None},
+        wanted.levels,
+        network.held,
+        network.left_out,
+        proportions={name: part.mean for name, part in shares.items()},
+        proportions_sd={name: part.sd for name, part in shares.items()},
+        **about,
+    )

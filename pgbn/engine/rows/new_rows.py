@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import is_integral
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.draws import Draws
-from pgbn.errors import PgbnError, did_you_mean
+from pgbn.errors import DataError, PgbnError, did_you_mean
+from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
 from pgbn.storage.read_limits import check_bytes
 
@@ -24,7 +26,9 @@ class NewRows:
     standard deviations, both with the dims ``dims[name]`` of the node.
 
     ``quantiles[name]`` has the dim "quantile" before these, ``draws[name]`` the dim "draw", if they
-    were asked for. ``given`` are the nodes that were held, ``left_out`` those that only given ones
+    were asked for. ``proportions[name]`` and ``proportions_sd[name]`` are those of each row divided
+    by its sum, as θ_j / θ_·j. The rows ``empty`` (numbers) have no datum above 0: what they get is
+    the prior. ``given`` are the nodes that were held, ``left_out`` those that only given ones
     depend on. ``network`` and ``data`` are of the rows, ``held`` has the draws of what was given,
     ``coords`` labels along dims. ``result[name]``, ``name in result``, ``list(result)`` refer to
     the means.
@@ -43,6 +47,28 @@ class NewRows:
     data: Mapping[str, Cells] = field(default_factory=dict)
     held: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     coords: Mapping[str, list[Any]] = field(default_factory=dict)
+    proportions: Mapping[str, Array] = field(default_factory=dict)
+    proportions_sd: Mapping[str, Array] = field(default_factory=dict)
+    empty: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def layers(self) -> dict[int, str]:
+        """The nodes that are the scores of layers, by the number of the layer, from 1 on."""
+        if self.network is None:
+            return {}
+        found = layers_above(self.network, self.network.observed[0])
+        number = {layer.scores: t for t, layer in enumerate(found, 1)}
+        return {number[name]: name for name in self.dims if name in number}
+
+    def features(self, layer: int | None = None) -> Array:
+        """The mean proportions of one layer, or those of all layers side by side."""
+        layers = self.layers
+        if layer is not None and (not is_integral(layer) or layer not in layers):
+            raise DataError(f"layer={layer!r} was not inferred; layers: {tuple(layers)}")
+        chosen = layers if layer is None else (layer,)
+        if not set(chosen) or not self.proportions:
+            raise DataError("features: no proportions of layers were inferred (proportions=True)")
+        return np.concatenate([self.proportions[layers[t]] for t in chosen], axis=1)
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.values:
@@ -91,6 +117,8 @@ class NewRows:
         for name, mean in self.values.items():
             out[name] = (self.dims[name], mean)
             out[f"{name}_sd"] = (self.dims[name], self.sd[name])
+            if name in self.proportions:
+                out[f"{name}_proportions"] = (self.dims[name], self.proportions[name])
             if name in self.quantiles:
                 out[f"{name}_quantile"] = (("quantile", *self.dims[name]), self.quantiles[name])
             if name in self.draws:
@@ -101,7 +129,9 @@ class NewRows:
         return xarray.Dataset(out, coords=coords, attrs=dict(self.attributes))
 
     def __repr__(self) -> str:
-        rows = [f"  {n}{list(self.dims[n])} {v.shape}" for n, v in self.values.items()]
+        shapes = {n: v.shape for n, v in {**self.proportions, **self.values}.items()}
+        rows = [f"  {n}{list(self.dims[n])} {shape}" for n, shape in shapes.items()]
+        empty = f"  without data above 0: {self.empty.size} rows" if self.empty.size else ""
         given = f"  given {', '.join(self.given)}" if self.given else ""
         out = f"  left out {', '.join(self.left_out)}" if self.left_out else ""
-        return "\n".join(line for line in ("NewRows", *rows, given, out) if line)
+        return "\n".join(line for line in ("NewRows", *rows, given, out, empty) if line)

@@ -28,7 +28,6 @@ from pgbn.engine.run.bound_steps import TraceEvent, arrange, begin_counts, joine
 from pgbn.engine.run.generate import generate_into, prior_step, to_axes, to_storage
 from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.state import read_tables, restore_samplers, shown_value, take_state
-from pgbn.engine.run.stopping import stop_gently
 from pgbn.engine.shards.crew import crew_of, executor_behind
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.schedule import Schedule
@@ -45,6 +44,7 @@ from pgbn.samplers.executor import (
     rows_array,
 )
 from pgbn.samplers.random import stream_key, word_of
+from pgbn.storage.stopping import stop_gently
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network

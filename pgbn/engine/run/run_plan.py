@@ -20,7 +20,6 @@ from pgbn.engine.data.coords import Coords
 from pgbn.engine.run.chain import Chain, check_imputed
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Clock, Event, Meter, live_text
-from pgbn.engine.run.stopping import Stop
 from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.network.lowering import lower
 from pgbn.network.network import Network
@@ -35,6 +34,7 @@ from pgbn.nodes.index import Index
 from pgbn.nodes.normal import Normal
 from pgbn.nodes.pairs import Pairs
 from pgbn.storage.read_limits import check_bytes
+from pgbn.storage.stopping import Stop
 
 # ---- expressions --------------------------------------------------------------------------------
 #

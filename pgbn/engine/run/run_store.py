@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import NonNegativeInt, PositiveInt
 
-from pgbn.checks import check_integer, check_place
+from pgbn.checks import check_integer
 from pgbn.engine.data.coords import Coords
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.chain import Chain
@@ -39,14 +38,15 @@ from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.given import Given
 from pgbn.engine.run.progress import Clock
 from pgbn.engine.run.run_plan import RunningChain, RunPlan, about_draws
-from pgbn.engine.run.stopping import Rhythm, Stop, Timing
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.storage.archive import Files, Group, Parts, check_form, register_codec, register_decoder
 from pgbn.storage.arrays import InParts
 from pgbn.storage.folders import load, read_folder
 from pgbn.storage.read_limits import memory
-from pgbn.storage.writing import still_there, write
+from pgbn.storage.runner import Runner
+from pgbn.storage.stopping import Stop
+from pgbn.storage.writing import write
 
 if TYPE_CHECKING:
     from pgbn.samplers.executor import Executor
@@ -264,68 +264,78 @@ register_codec("draws", Draws, _encode, decode_draws, "Draws")
 KIND = "run"
 _OF_DRAWS = ("layout", "shapes", "dims", "attributes", "interrupted", "coords", "network",
              "data shapes", "given")  # fmt: skip
-_FORM: dict[str, Any] = {"plan": dict[str, Any], "chains": dict[str, dict[str, Any]],
-                         "layout": Layout, "entries": Shapes}  # fmt: skip
+_FORM: dict[str, Any] = {"chains": dict[str, dict[str, Any]], "layout": Layout,
+                         "entries": Shapes}  # fmt: skip
 BLOCK_BYTES = 2**25  # draws that wait for a commit
 
 
 class FolderStore:
-    """A run in a folder: chains commit their parts, also from several threads."""
+    """A run in the folder of a `Runner`: chains commit their parts, also from several threads."""
 
     def __init__(
         self,
-        path: Path,
+        runner: Runner,
         plan: RunPlan,
-        timing: Timing,
         threads: int | None = None,
         executor: Executor | None = None,
     ) -> None:
-        self.path, self.plan, self.timing = check_place("path", path), plan, timing
+        self.runner, self.plan = runner, plan
         self.threads, self.executor = threads, executor
-        self.content: dict[str, Any] = {"plan": asdict(plan), "chains": {}}
-        self.layout: Layout = {name: [[] for _ in range(plan.chains)] for name in plan.keep}
-        self.groups: dict[str, str] = {}
-        self.rhythms: dict[int, Rhythm] = {}
+        self.content: dict[str, Any] = {}
         self.lock = Lock()
         self._begun: Chain | None = None
 
     @classmethod
-    def opened(cls, path: Path, timing: Timing) -> FolderStore:
+    def opened(cls, runner: Runner) -> FolderStore:
         """The run that a folder holds."""
 
         def read(body: Mapping[str, Any], files: Files) -> FolderStore:
-            content = body["content"]["object"]
+            content = body["content"]
             if body["kind"] != KIND:
-                raise StorageError(f"{path}: holds no run but a {body['kind']}")
-            check_form(content, _FORM)
-            plan = RunPlan(**content["plan"])
-            _check_chains(plan, content)
-            store = cls(path, plan, timing)
-            store.content, store.layout = dict(content), content["layout"]
-            store.groups = dict(body["groups"])
+                raise StorageError(f"{runner.path}: holds no run but a {body['kind']}")
+            check_form(content, {"settings": dict[str, Any]})
+            check_form(content["object"], _FORM)
+            store = cls(runner, RunPlan(**content["settings"]))
+            _check_chains(store.plan, content["object"])
+            store.content = runner.resume()
             return store
 
-        return read_folder(path, read)
+        return read_folder(runner.path, read)
 
     def begin(self, chains: Iterable[Chain], labels: Callable[[Chain], Coords]) -> None:
         """All chains at their beginning, in one write: from here on the run can be resumed."""
         arrays: dict[str, Group | InParts] = {}
+        states: dict[str, Any] = {}
         for chain in chains:
             if self.plan.chains == 1 and chain.program.crew is not None:
                 self._begun = chain  # its rows, which are elsewhere, need not come here and go back
-            if DATA not in arrays:
-                self.content |= about_draws(chain, self.plan, labels(chain))
-                self.content |= described(chain.network, chain.program.cells, chain.given.stacks)
-                keep, sizes = self.plan.kept(chain.network), chain.program.sizes
-                self.content["entries"] = {n: list(keep.shape(n, sizes)) for n in keep.names}
+            if not arrays:
+                self.content = self._shared(chain, labels(chain))
                 arrays[DATA] = chain_data(chain)
                 if chain.given.stacks:
                     arrays[GIVEN] = dict(chain.given.stacks)
-            self.content["chains"][str(chain.number)] = chain_content(chain)
+            states[str(chain.number)] = chain_content(chain)
             arrays[f"state/{chain.number}"] = chain_state(chain)
             arrays[f"trace/{chain.number}"] = {}
-        self.content["layout"] = self.layout
-        self.groups = self._put(KIND, self.content, arrays, {})
+        self.content["chains"] = states
+        self.runner.commit(self._told(self.content), arrays)
+
+    def _shared(self, chain: Chain, coords: Coords) -> dict[str, Any]:
+        """What all chains share, of which one begins."""
+        keep, sizes = self.plan.kept(chain.network), chain.program.sizes
+        return {
+            **about_draws(chain, self.plan, coords),
+            **described(chain.network, chain.program.cells, chain.given.stacks),
+            "entries": {name: list(keep.shape(name, sizes)) for name in keep.names},
+            "layout": {name: [[] for _ in range(self.plan.chains)] for name in self.plan.keep},
+        }
+
+    def _told(self, content: dict[str, Any], interrupted: bool = True) -> dict[str, Any]:
+        """The content with what a reader of the draws so far needs."""
+        least = min(self.plan.kept_after(each["sweeps"]) for each in content["chains"].values())
+        entries = content["entries"].items()
+        shapes = {name: [self.plan.chains, least, *sizes] for name, sizes in entries}
+        return {**content, "shapes": shapes, "interrupted": interrupted}
 
     def sweeps(self, number: int) -> int:
         return int(self.content["chains"][str(number)]["sweeps"])
@@ -346,13 +356,14 @@ class FolderStore:
                 raise StorageError(f"damaged: chain {number} is not one of this run")
             return found
 
-        self.rhythms[number] = Rhythm(self.timing)
         begun, self._begun = self._begun, None
-        return read_folder(self.path, read) if begun is None else RunningChain(begun, self.plan, {})
+        if begun is not None:
+            return RunningChain(begun, self.plan, {})
+        return read_folder(self.runner.path, read)
 
     def after_sweep(self, at: RunningChain) -> None:
         """Commit if it is time to, or too many draws wait."""
-        rhythm = self.rhythms[at.chain.number]
+        rhythm = self.runner.rhythms[at.chain.number]
         if at.bytes >= 4 * BLOCK_BYTES or (at.bytes >= BLOCK_BYTES and not rhythm.failed):
             rhythm.now(lambda: self.commit(at))
         else:
@@ -364,7 +375,7 @@ class FolderStore:
             self._write(at)
         except StorageError as error:
             raise StorageError(
-                f"{error}; when that is mended, go on with pgbn.resume({str(self.path)!r})"
+                f"{error}; when that is mended, go on with pgbn.resume({str(self.runner.path)!r})"
             ) from error
 
     def _write(self, at: RunningChain) -> None:
@@ -375,52 +386,33 @@ class FolderStore:
             f"trace/{number}": {n: np.array(t) for n, t in at.trace.items()},
         }
         with self.lock:
-            layout = {name: [list(starts) for starts in each] for name, each in self.layout.items()}
+            layout = {n: [list(starts) for starts in each] for n, each in
+                      self.content["layout"].items()}  # fmt: skip
             start = self.plan.kept_after(self.sweeps(number))
             for name, rows in at.waiting.items():
                 mine[block_group(name, number, start)] = rows_of(np.stack(rows))
                 layout[name][number].append(start)
-            keep = {group: file for group, file in self.groups.items() if group not in mine}
-            there = still_there(self.path, keep)
-            for group in set(keep) - set(there):
-                if group != DATA:
-                    raise StorageError(f"{self.path}: the file {keep[group]} of this run is gone")
-            if DATA not in there:
-                mine[DATA] = chain_data(at.chain)
             chains = {**self.content["chains"], str(number): chain_content(at.chain)}
             content = {**self.content, "chains": chains, "layout": layout}
-            self.groups = self._put(KIND, content, mine, there)
-            self.content, self.layout = content, layout
+            self.runner.commit(self._told(content), mine, {DATA: lambda: chain_data(at.chain)})
+            self.content = content
         at.taken()
-
-    def _put(
-        self,
-        kind: str,
-        content: dict[str, Any],
-        arrays: Mapping[str, Group | InParts],
-        keep: dict[str, str],
-    ) -> dict[str, str]:
-        least = min(self.plan.kept_after(each["sweeps"]) for each in content["chains"].values())
-        entries = content["entries"].items()
-        shapes = {name: [self.plan.chains, least, *sizes] for name, sizes in entries}
-        content = {**content, "shapes": shapes, "interrupted": kind == KIND}
-        if kind != KIND:
-            content = {key: content[key] for key in _OF_DRAWS if key in content}
-        beside: dict[str, Any] = {"vocabulary": None, "labels": None, "record": {}}
-        return write(self.path, kind, {"object": content, **beside}, arrays, keep)
 
     def finish(self) -> Draws:
         """The folder now holds the draws and what was sampled, and nothing else."""
-        kept = {group: file for group, file in self.groups.items()
+        kept = {group: file for group, file in self.runner.groups.items()
                 if group in (DATA, GIVEN) or group.startswith("draws/")}  # fmt: skip
-        self._put("draws", self.content, {}, kept)
-        return load(self.path)  # type: ignore[no-any-return]
+        told = self._told(self.content, interrupted=False)
+        content = {"object": {key: told[key] for key in _OF_DRAWS if key in told}}
+        write(self.runner.path, "draws", content, {}, kept)
+        return load(self.runner.path)  # type: ignore[no-any-return]
 
     def interrupted(self, stop: Stop, clock: Clock) -> Draws:
+        path = self.runner.path
         raise stop.interrupted(
             f"stopped after sweep {clock.done} of {clock.total} and saved; go on with the command: "
-            f"pgbn resume {self.path}, or in Python: pgbn.resume({str(self.path)!r}); "
-            f"pgbn.load({str(self.path)!r}) has the draws so far"
+            f"pgbn resume {path}, or in Python: pgbn.resume({str(path)!r}); "
+            f"pgbn.load({str(path)!r}) has the draws so far"
         )
 
 
@@ -442,8 +434,8 @@ def _check_chains(plan: RunPlan, content: Mapping[str, Any]) -> None:
 
 def run_facts(content: Mapping[str, Any]) -> dict[str, Any]:
     """Where a run stands, from the content alone."""
-    plan = RunPlan(**content["plan"])
-    sweeps = [int(content["chains"][str(n)]["sweeps"]) for n in range(plan.chains)]
+    plan, chains = RunPlan(**content["settings"]), content["object"]["chains"]
+    sweeps = [int(chains[str(n)]["sweeps"]) for n in range(plan.chains)]
     return {**asdict(plan), "sweeps": sweeps, "of": plan.sweeps,
             "draws so far": [plan.kept_after(n) for n in sweeps]}  # fmt: skip
 

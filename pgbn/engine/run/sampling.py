@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
+from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -26,12 +27,12 @@ from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.given import hold_some
 from pgbn.engine.run.progress import Callback, Clock, Event, Meter, Silent, check_callback, live
 from pgbn.engine.run.run_plan import ManyLines, MemoryStore, RunningChain, RunPlan, read_keep
-from pgbn.engine.run.run_store import FolderStore
-from pgbn.engine.run.stopping import Stop, Timing, stop_gently
+from pgbn.engine.run.run_store import KIND, FolderStore
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive
 from pgbn.storage.read_limits import check_bytes
-from pgbn.storage.writing import writing
+from pgbn.storage.runner import Runner, Timing
+from pgbn.storage.stopping import Stop, stop_gently
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
@@ -103,8 +104,8 @@ def sample_saved(
             f"{folder}: there is something saved already; pgbn.resume({str(folder)!r}) goes on "
             "with a run that was stopped; else use another folder"
         )
-    with writing(folder):
-        store = FolderStore(folder, plan, timing, threads, executor)
+    with Runner(folder, KIND, asdict(plan), timing) as runner:
+        store = FolderStore(runner, plan, threads, executor)
         store.begin((_checked(make(number), plan) for number in range(plan.chains)), labels)
         return _run_all(store, plan, progress, callback)
 
@@ -135,8 +136,8 @@ def resume_sampling(
 ) -> Draws:
     """Go on with a run from where each of its chains stands in the folder."""
     check_callback(callback)
-    with writing(path):
-        store = FolderStore.opened(path, timing)
+    with Runner(path, KIND, timing=timing) as runner:
+        store = FolderStore.opened(runner)
         store.executor = executor
         store.threads = None if executor is not None else _threads_each(store.plan, threads)
         return _run_all(store, store.plan, progress, callback)
@@ -154,19 +155,19 @@ def _checked(chain: Chain, plan: RunPlan) -> Chain:
 def _run_all(store: Store, plan: RunPlan, progress: bool, callback: Callback | None) -> Draws:
     """Run every chain to its end, or until a signal comes; what is kept is in the store."""
     with live(progress) as meter, stop_gently() as stop:
-        runner = _Runner(store, plan, meter, callback, stop)
+        running = _Chains(store, plan, meter, callback, stop)
         try:
-            runner.run_all()
+            running.run_all()
         except KeyboardInterrupt:  # at once, in the middle of a sweep
             if isinstance(store, FolderStore):
                 raise
-            return store.interrupted(stop, runner.clock, whole=False)
-    if runner.is_done:
+            return store.interrupted(stop, running.clock, whole=False)
+    if running.is_done:
         return store.finish()
-    return store.interrupted(stop, runner.clock)
+    return store.interrupted(stop, running.clock)
 
 
-class _Runner:
+class _Chains:
     """Runs chains and tells of every sweep; one listener hears at a time."""
 
     def __init__(

@@ -63,7 +63,7 @@ const mixed = (words) => words.map(isolate).join(" ");
 // above, of all that goes up from it: w_above φ / Σ w_above φ.
 const below = data.layers.map(() => []);
 const above = data.layers.map((layer) => layer.topics.map(() => []));
-data.links.forEach((rows, i) => {
+(data.links || []).forEach((rows, i) => {
   below[i + 1] = rows.map((row, topic) => {
     const list = [];
     for (let at = 0; at < row.length; at += 2) {
@@ -87,13 +87,13 @@ function decode(text, type) {
 }
 
 // One topic may be chosen, and one document opened; every part of the page follows.
-const chosen = { layer: 0, topic: -1, paper: -1, listeners: [] };
+const chosen = { layer: 0, topic: -1, document: -1, listeners: [] };
 function choose(layer, topic) {
-  Object.assign(chosen, { layer, topic, paper: -1 });
+  Object.assign(chosen, { layer, topic, document: -1 });
   chosen.listeners.forEach((listener) => listener());
 }
-function openPaper(number) {
-  chosen.paper = number;
+function openDocument(number) {
+  chosen.document = number;
   chosen.listeners.forEach((listener) => listener());
 }
 const onChoice = (listener) => chosen.listeners.push(listener);

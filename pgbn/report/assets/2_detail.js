@@ -2,7 +2,7 @@
 // Each of its views returns its elements.
 const side = { panel: $("detail"), views: {}, opener: null };
 side.show = () => {
-  const view = chosen.paper >= 0 ? "paper" : chosen.layer ? "topic" : "nothing";
+  const view = chosen.document >= 0 ? "document" : chosen.layer ? "topic" : "nothing";
   side.panel.classList.toggle("empty", view === "nothing");
   side.panel.replaceChildren(...side.views[view]());
   side.panel.scrollTop = 0;
@@ -17,12 +17,13 @@ side.uncover = () => {
 };
 // A document is closed first, then the topic; then the focus goes back to where it came from.
 side.close = () => {
-  if (chosen.paper >= 0 && chosen.layer) openPaper(-1);
+  if (chosen.document >= 0 && chosen.layer) openDocument(-1);
   else choose(0, -1);
   if (!chosen.layer && side.opener && side.opener.isConnected) side.opener.focus();
 };
 
 (() => {
+  if (!side.panel) return;
 
   function wordList(layer, topic, relevance) {
     const rows = wordsOf(layer, topic, relevance);
@@ -42,11 +43,11 @@ side.close = () => {
     return [make("h3", {}, title), make("ul", { class: "near" }, ...rows.map((link) => topicRow(layer, link.topic, link.share)))];
   }
 
-  function documents(layer, topic) {
+  function leadingDocuments(layer, topic) {
     const numbers = data.layers[layer - 1].documents[topic];
     if (!numbers || !numbers.length) return [];
-    const list = make("ol", { class: "papers" });
-    numbers.forEach((number, i) => list.append(paperRow(number, data.layers[layer - 1].shares[topic][i])));
+    const list = make("ol", { class: "documents" });
+    numbers.forEach((number, i) => list.append(documentRow(number, data.layers[layer - 1].shares[topic][i])));
     return [make("h3", {}, "Leading documents"), list];
   }
 
@@ -74,7 +75,7 @@ side.close = () => {
       make("label", { class: "slider", for: "relevance" }, "typical ↔ frequent", slider), list,
       ...neighbours(`Made of, in layer ${layer - 1}`, layer - 1, childrenOf(layer, topic)),
       ...neighbours(`Goes into, in layer ${layer + 1}`, layer + 1, parentsOf(layer, topic)),
-      ...documents(layer, topic),
+      ...leadingDocuments(layer, topic),
     ];
   };
 
@@ -85,7 +86,7 @@ side.close = () => {
     if (!side.panel.contains(event.target)) side.opener = event.target;
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && (chosen.layer || chosen.paper >= 0)) side.close();
+    if (event.key === "Escape" && (chosen.layer || chosen.document >= 0)) side.close();
   });
   onChoice(side.show);
 })();
@@ -106,13 +107,13 @@ function topicRow(layer, topic, share, words = 3) {
 }
 
 // A document as a line that opens it, with its first words.
-function paperRow(number, share, length = 150) {
-  const title = titleOf(number), paper = papers.get(number);
-  const row = make("button", { type: "button", class: "row", "data-paper": number, onclick: () => openPaper(number) },
+function documentRow(number, share, length = 150) {
+  const title = titleOf(number), record = documents.get(number);
+  const row = make("button", { type: "button", class: "row", "data-open": number, onclick: () => openDocument(number) },
     make("bdi", {}, title));
   if (share !== undefined) row.append(make("span", { class: "number" }, percent(share)));
   const item = make("li", { "data-document": number }, row);
-  const text = paper ? paper.text.slice(0, length).replace(/\s+/g, " ") : "";
-  if (text && !title.startsWith(text.slice(0, 40))) item.append(make("p", { dir: "auto" }, text + (paper.cut || paper.text.length > length ? " …" : "")));
+  const text = record ? record.text.slice(0, length).replace(/\s+/g, " ") : "";
+  if (text && !title.startsWith(text.slice(0, 40))) item.append(make("p", { dir: "auto" }, text + (record.cut || record.text.length > length ? " …" : "")));
   return item;
 }

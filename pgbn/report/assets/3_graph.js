@@ -1,6 +1,7 @@
 // The layered graph: the top layer at the left, a box a topic, links as curves.
 (() => {
   const place = $("graph-place");
+  if (!place) return;
   const few = 30, row = 22, box = 18, strong = 0.05;
   const measure = document.createElement("canvas").getContext("2d");
   let nodes = new Map(), edges = [], order = [], lines = null, svg = null, current = null;

@@ -1,5 +1,7 @@
 // All topics in a table that can be searched and sorted.
 (() => {
+  const body = $("table-body");
+  if (!body) return;
   const rows = data.layers.flatMap((info, i) => info.topics.map((_, topic) => ({
     layer: i + 1, topic, weight: info.weights[topic], leads: info.leads ? info.leads[topic] : 0,
     active: info.active[topic],
@@ -12,7 +14,6 @@
   const sort = { by: "weight", down: true };
   const few = 40;
   let everything = false;
-  const body = $("table-body");
 
   function found() {
     const wanted = wantedIn($("search"));

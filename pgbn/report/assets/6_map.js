@@ -58,7 +58,7 @@
   }
 
   // The place of the open document among the points.
-  const open = () => (mapNumbers ? mapNumbers.indexOf(chosen.paper) : chosen.paper);
+  const open = () => (mapNumbers ? mapNumbers.indexOf(chosen.document) : chosen.document);
 
   // Where a name may stand: by its home, or, of a chosen topic, as near as it covers none of the
   // topic's points, nor the open document, or fewest of them.
@@ -186,11 +186,11 @@
     if (cursor < 0 || !(moves[event.key] || event.key === "Enter" || event.key === " ")) return;
     event.preventDefault();
     if (moves[event.key]) move(towards(...moves[event.key]));
-    else openPaper(numberOf(cursor));
+    else openDocument(numberOf(cursor));
   });
   canvas.addEventListener("click", (event) => {
     const i = nearest(event);
-    if (i >= 0) openPaper(numberOf(i));
+    if (i >= 0) openDocument(numberOf(i));
   });
   $("map-layer").addEventListener("change", () => {
     layer = Number($("map-layer").value);

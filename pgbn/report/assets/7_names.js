@@ -1,6 +1,7 @@
 // Names that the reader gives to topics, by words or at the side; the overview, which is written
 // before any script runs, follows. They last as long as the page is open, so it says how to keep them.
 (() => {
+  if (!$("name-form")) return;
   const quoted = (text) => "'" + text.replaceAll("'", "'\\''") + "'";
   const folder = !data.folder ? "MODEL" : /^[\w./-]+$/.test(data.folder) ? data.folder : quoted(data.folder);
   function show() {

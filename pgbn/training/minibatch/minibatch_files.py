@@ -1,6 +1,6 @@
-"""Checkpoints of a training on minibatches: the writer of each field beside its reader.
+"""Checkpoints of a training on minibatches: the writer of each field, and its reader.
 
-content   settings, steps, kept (how many draws)
+object    steps, kept (how many draws)
 state     values/…, counts/… and exposures/… of the learner, sum/… and kept/0/… of what was
           collected, and the perplexities that were noted
 """
@@ -8,26 +8,21 @@ state     values/…, counts/… and exposures/… of the learner, sum/… and k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_place, is_integral
-from pgbn.engine.run.stopping import Rhythm, Timing
+from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError, StorageError
 from pgbn.network.network import Network
-from pgbn.storage import folders
-from pgbn.storage.archive import Files, is_archive, read_manifest, register_unloadable
-from pgbn.storage.writing import as_json, write, writing
+from pgbn.storage.archive import Files, register_unloadable
+from pgbn.storage.folders import read_folder
+from pgbn.storage.runner import Runner
 from pgbn.training.averages import Means
 from pgbn.training.growing import kept_nodes
 from pgbn.training.kept_draws import is_kept
 from pgbn.training.minibatch.learner import Learner
-from pgbn.training.trained import TrainedNetwork
 from pgbn.training.value_checks import LARGEST, check_shapes
 
 KIND = "minibatch"
@@ -36,85 +31,44 @@ Array = NDArray[np.float64]
 Rows = list[tuple[float, float]]
 
 
-class Store:
-    """The folder of a training; nobody else writes there while it is open.
+def check_same(runner: Runner) -> None:
+    """Reject a folder that holds anything but this training, or its result."""
+    if runner.body is None or (other := runner.other_setting()) is None:
+        return
+    raise DataError(
+        f"save={str(runner.path)!r}: there is another {runner.body['kind']}"
+        + (f", with another {other}" if other else "")
+        + "; name another folder, or give the same arguments and data"
+    )
 
-    Invariant: it holds the last complete checkpoint, or the result.
-    """
 
-    def __init__(self, path: str | Path, settings: Mapping[str, Any], minutes: float) -> None:
-        import json
+def restore(runner: Runner, learner: Learner, columns: int) -> Kept:
+    """Put a learner where the last checkpoint was taken, of data with so many ``columns``."""
 
-        self.path, self.rhythm = check_place("save", path), Rhythm(Timing(minutes, share=2.0))
-        self.settings: dict[str, Any] = json.loads(as_json(dict(settings)))
-        self._open = ExitStack()
+    def read(body: Mapping[str, Any], files: Files) -> Kept:
+        place, settings = runner.resume(), runner.settings
+        assert settings is not None
+        steps = check_integer("damaged: steps", place["steps"], 1)
+        if steps >= settings["steps"]:
+            raise StorageError(f"damaged: {steps} of {settings['steps']} steps are done")
+        return _read_kept(learner, columns, settings, steps, place["kept"], files("state"))
 
-    def __enter__(self) -> Store:
-        self._open.enter_context(writing(self.path))
-        if is_archive(self.path):
-            body = read_manifest(self.path)
-            kept = body["content"].get("settings")
-            if kept is None and isinstance(record := body["content"].get("record"), dict):
-                kept = record.get(KIND)
-            if kept != self.settings:
-                self._open.close()
-                kept = kept if isinstance(kept, dict) else {}
-                other = next((k for k in self.settings if kept.get(k) != self.settings[k]), "")
-                raise DataError(
-                    f"save={str(self.path)!r}: there is another {body['kind']}"
-                    + (f", with another {other}" if kept else "")
-                    + "; name another folder, or give the same arguments and data"
-                )
-        return self
+    found = read_folder(runner.path, read)
+    learner.steps = found.steps
+    for table, arrays in found.tables.items():
+        getattr(learner, table).update(arrays)
+    return found
 
-    def __exit__(self, *error: Any) -> None:
-        self._open.close()
 
-    def finished(self) -> TrainedNetwork | None:
-        """The result, if the training has ended."""
-        if is_archive(self.path) and read_manifest(self.path)["kind"] != KIND:
-            found: TrainedNetwork = folders.load(self.path)
-            return found
-        return None
-
-    def restore(
-        self, learner: Learner, columns: int
-    ) -> tuple[dict[str, Any], list[dict[str, Array]], Rows]:
-        """Put a learner where the last checkpoint was taken, of data with so many ``columns``;
-        sums, draws and perplexities."""
-        if not is_archive(self.path):
-            return {}, [], []
-
-        def read(body: Mapping[str, Any], files: Files) -> Kept:
-            content, arrays = body["content"], files("state")
-            steps = check_integer("damaged: steps", content["steps"], 1)
-            if steps >= self.settings["steps"]:
-                raise StorageError(f"damaged: {steps} of {self.settings['steps']} steps are done")
-            return _read_kept(learner, columns, self.settings, steps, content["kept"], arrays)
-
-        found = folders.read_folder(self.path, read)
-        learner.steps = found.steps
-        for table, arrays in found.tables.items():
-            getattr(learner, table).update(arrays)
-        return found.sums, found.draws, found.rows
-
-    def note(self, learner: Learner, means: Means, rows: Rows, now: bool) -> None:
-        """Write a checkpoint if it is time to, or ``now``."""
-        (self.rhythm.now if now else self.rhythm.tick)(partial(self._write, learner, means, rows))
-
-    def _write(self, learner: Learner, means: Means, rows: Rows) -> None:
-        arrays: dict[str, Any] = {"rows": np.array(rows, np.float64).reshape(-1, 2)}
-        for table in TABLES:
-            arrays |= {f"{table}/{name}": a for name, a in getattr(learner, table).items()}
-        arrays |= {f"sum/{name}": total for name, total in means.sums.items()}
-        for number, draw in enumerate(means.draws):
-            arrays |= {f"kept/{number}/{name}": value for name, value in draw.items()}
-        content = {"settings": self.settings, "steps": learner.steps, "kept": len(means.draws)}
-        write(self.path, KIND, content, {"state": arrays})
-
-    def finish(self, result: TrainedNetwork, vocabulary: list[str] | None) -> None:
-        """The result, in place of the last checkpoint."""
-        folders.save(result, self.path, vocabulary=vocabulary, record={KIND: self.settings})
+def commit(runner: Runner, learner: Learner, means: Means, rows: Rows) -> None:
+    """Write a checkpoint."""
+    arrays: dict[str, Any] = {"rows": np.array(rows, np.float64).reshape(-1, 2)}
+    for table in TABLES:
+        arrays |= {f"{table}/{name}": a for name, a in getattr(learner, table).items()}
+    arrays |= {f"sum/{name}": total for name, total in means.sums.items()}
+    for number, draw in enumerate(means.draws):
+        arrays |= {f"kept/{number}/{name}": value for name, value in draw.items()}
+    runner.commit({"steps": learner.steps, "kept": len(means.draws)}, {"state": arrays})
 
 
 class Kept(NamedTuple):

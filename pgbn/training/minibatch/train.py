@@ -16,20 +16,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_flag, check_integer, is_finite_number
+from pgbn.checks import check_flag, check_integer, check_place, is_finite_number
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.coords import same_labels, term_labels
 from pgbn.engine.run.progress import check_callback
-from pgbn.engine.run.stopping import stop_gently
 from pgbn.errors import DataError, notify, tell
 from pgbn.samplers.executor import executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
+from pgbn.storage import folders
 from pgbn.storage.blocks import Corpus
+from pgbn.storage.runner import Runner, Timing
+from pgbn.storage.stopping import stop_gently
 from pgbn.training.averages import Means
 from pgbn.training.growing import family_of, kept_nodes
 from pgbn.training.kept_draws import is_kept
 from pgbn.training.minibatch.learner import Learner, Local, Pace
-from pgbn.training.minibatch.minibatch_files import Store
+from pgbn.training.minibatch.minibatch_files import KIND, check_same, commit, restore
 from pgbn.training.minibatch.result import network_of
 from pgbn.training.settings import Settings, budgets
 from pgbn.training.trained import Priors, TrainedNetwork, observed_node
@@ -243,8 +245,14 @@ def train_minibatch(
     run = _Run(settings, corpus, threads, _Watch(held_out, int(show_every), progress), callback)
     if save is None:
         return run.go()
-    with Store(save, settings.content() | {"data": _data_content(corpus)}, minutes) as store:
-        return store.finished() or run.go(store)
+    content = settings.content() | {"data": _data_content(corpus)}
+    path, timing = check_place("save", save), Timing(minutes, share=2.0)
+    with Runner(path, KIND, content, timing) as runner:
+        check_same(runner)
+        if runner.body is not None and not runner.committed:
+            found: TrainedNetwork = folders.load(path)  # the result of the same training
+            return found
+        return run.go(runner)
 
 
 def as_corpus(X: Any, link: str) -> Corpus:
@@ -314,13 +322,12 @@ class _Run:
         self.learner = Learner(self.network, ROWS, model.seed, self.settings.pace, executor)
         self.size = min(self.settings.batch_size, self.corpus.shape[0])
 
-    def go(self, store: Store | None = None) -> TrainedNetwork:
+    def go(self, runner: Runner | None = None) -> TrainedNetwork:
         """All steps, or those that are left of a training that was stopped."""
         learner, total, begun = self.learner, self.settings.steps, time.monotonic()
-        if store is not None:
-            self.means.sums, self.means.draws, self.watch.rows = store.restore(
-                learner, self.corpus.shape[1]
-            )
+        if runner is not None and runner.committed:
+            kept = restore(runner, learner, self.corpus.shape[1])
+            self.means.sums, self.means.draws, self.watch.rows = kept.sums, kept.draws, kept.rows
         scale, observed = self.corpus.shape[0] / self.size, self.network.observed[0]
         if not learner.has_begun:
             self._begin(observed)
@@ -335,17 +342,19 @@ class _Run:
                     seconds = time.monotonic() - begun
                     event = MinibatchEvent(learner.steps, total, seconds, found, learner)
                     self.callback(event)
-                if store is not None and learner.steps < total:
-                    store.note(learner, self.means, self.watch.rows, stop.requested)
+                if runner is not None and learner.steps < total:
+                    save = partial(commit, runner, learner, self.means, self.watch.rows)
+                    runner.rhythms[0].tick(save, stop.requested)
                 if stop.requested and learner.steps < total:
                     raise stop.interrupted(
                         f"stopped after step {learner.steps} of {total}"
-                        + (" and saved; the same call goes on" if store is not None else "")
+                        + (" and saved; the same call goes on" if runner is not None else "")
                     )
             assert local is not None
             result = self._result(local)
-            if store is not None:
-                store.finish(result, self.corpus.vocabulary)
+            if runner is not None:
+                record = {KIND: runner.settings}
+                folders.save(result, runner.path, vocabulary=self.corpus.vocabulary, record=record)
                 if stop.requested:
                     raise stop.interrupted(f"stopped after all {total} steps; the result is saved")
         return result

@@ -66,21 +66,13 @@ NETWORKS = {
     "indexed": (indexed, "phi"),
 }  # fmt: skip
 
+MAKES = {name: make for name, (make, _) in NETWORKS.items()}  # tests/evidence has their law
+
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_joint_distribution(name: str) -> None:
+def test_what_is_completed(name: str) -> None:
     make, completed = NETWORKS[name]
-    net = make()
-    assert net.wiring.completed == {completed}
-    result = geweke(net, SIZES, 2000, 8, seed=4)
-    assert result.worst < 4, result
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", NETWORKS)
-def test_joint_distribution_at_length(name: str) -> None:
-    result = geweke(NETWORKS[name][0](), SIZES, 30_000, 8, seed=4)
-    assert result.worst < 4, result
+    assert make().wiring.completed == {completed}
 
 
 def test_without_pseudo_counts_the_draws_are_wrong() -> None:
@@ -122,12 +114,6 @@ def test_schedule_and_derivation_show_it() -> None:
 def test_scores_must_be_current() -> None:
     with pytest.raises(StaleReadError, match="phi conditions on theta"):
         network(SIZE).with_order(["counts(x)", "counts(theta)", "c", "r", "phi", "theta"])
-
-
-def test_bits_do_not_depend_on_the_threads() -> None:
-    x = np.random.default_rng(0).poisson(1.0, (3, 4))
-    one, two = (network(SIZE).chain({"x": x}, seed=1, threads=t).sweep(5).values for t in (1, 2))
-    assert all(np.array_equal(one[name], two[name]) for name in one)
 
 
 def test_exposures_of_rows_and_terms_never_cost_their_product(

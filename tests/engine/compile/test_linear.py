@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pgbn
-from pgbn.testing import geweke
-from tests.helpers.normal_networks import NETWORKS, belief, features, log_linear
+from tests.helpers.normal_networks import belief, features, log_linear
 
 
 def both_ways() -> pgbn.Network:
@@ -24,29 +22,9 @@ def both_ways() -> pgbn.Network:
     return pgbn.Network(one, two, three, sizes={"doc": 4, "feature": 2, "other": 2})
 
 
-def test_every_layout_of_a_predictor() -> None:
-    result = geweke(both_ways(), {}, 2000, 5, seed=1)
-    assert result.worst < 4, result
-
-
 def data_of(net: pgbn.Network) -> dict[str, Any]:
     made = net.generate(seed=1)
     return {name: made[name] for name in net.observed}
-
-
-@pytest.mark.parametrize("name", NETWORKS)
-def test_same_bits_however_it_runs(name: str, tmp_path: Path) -> None:
-    net = NETWORKS[name]()
-    data = data_of(net)
-    how: dict[str, Any] = {"burn_in": 3, "draws": 4, "seed": 1}
-    one = net.sample(data, threads=1, **how)
-    for other in (
-        net.sample(data, threads=2, **how),
-        net.sample(data, save=str(tmp_path / "run"), **how),
-        pgbn.load(str(tmp_path / "run")),
-    ):
-        for node in net.latent:
-            assert np.array_equal(one[node], other[node]), node
 
 
 def test_expressions_of_any_sign_are_kept() -> None:

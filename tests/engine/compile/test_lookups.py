@@ -7,17 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pgbn import Chain
 from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.program import View
 from pgbn.network.terms import Lookup
 from pgbn.testing import geweke
-from tests.helpers.categories import AUTHORS, authors, grouped, looked_up_pairs
+from tests.helpers.categories import AUTHORS, authors
 
 SIZES = {"doc": 4, "writer": 3, "year": 2, "topic": 5}
 INDEXES = {"author": np.array([AUTHORS]), "when": np.array([[1, 0, 1, 1]])}
 AUTHOR, WHEN = Lookup("author", "writer", ("doc",)), Lookup("when", "year", ("doc",))
-LONG = pytest.mark.long
 
 
 def one_hot() -> Any:
@@ -69,16 +67,6 @@ def test_replicates_may_have_categories_of_their_own() -> None:
     assert np.array_equal(view.take(each), np.stack([each[0][own[0]], each[1][own[1]]]))
 
 
-@pytest.mark.parametrize(
-    ("make", "replicates"),
-    [(authors, 3000), (grouped, 3000), (looked_up_pairs, 3000)]
-    + [pytest.param(make, 25_000, marks=LONG) for make in (authors, grouped, looked_up_pairs)],
-)
-def test_the_sampler_passes_the_joint_distribution_test(make: Any, replicates: int) -> None:
-    result = geweke(make(), replicates=replicates, sweeps=6)
-    assert result.worst < 4, result
-
-
 def test_an_exposure_that_is_not_added_up_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each author with documents hears as if of one: the mistake of a mean for a sum."""
     right = View.received
@@ -90,10 +78,3 @@ def test_an_exposure_that_is_not_added_up_is_seen(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(View, "received", wrong)
     assert geweke(authors(), replicates=3000, sweeps=6).worst > 6
-
-
-def test_threads_do_not_change_a_bit() -> None:
-    data = {"x": authors().generate(seed=1)["x"]}
-    one, two = (Chain(authors(), data, 0, threads=threads).sweep(5) for threads in (1, 2))
-    for name in one.network.latent:
-        assert np.array_equal(one.values[name], two.values[name]), name

@@ -38,17 +38,9 @@ def moving(of: Any) -> Any:
     return Moving(of, along=along, size=3, weights=(0.5, 0.3))
 
 
-def test_an_edge_by_itself_is_right() -> None:
-    net = network(carried)
-    assert not check_conjugacy(net, DAYS).failures
-    result = geweke(net, DAYS, replicates=3_000, sweeps=5)
-    assert result.worst < 4, str(result)
-
-
-@pytest.mark.long
-def test_an_edge_by_itself_is_right_at_length() -> None:
-    result = geweke(network(carried), DAYS, replicates=30_000, sweeps=8)
-    assert result.worst < 4, str(result)
+def carried_network() -> pg.Network:
+    """Of tests/evidence too."""
+    return network(carried)
 
 
 def test_a_wrong_split_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,14 +60,6 @@ def test_it_has_the_value_and_the_density_of_what_it_stands_for() -> None:
     start = both[0].chain({"x": X}, seed=2).sweep(3).values
     found = [net.chain({"x": X}, init=start).log_joint() for net in both]
     assert found[0] == pytest.approx(found[1], rel=1e-12)
-
-
-def test_the_same_bits_for_any_threads_and_in_json() -> None:
-    net = network(carried)
-    one, two = (net.sample({"x": X}, burn_in=3, draws=2, threads=n, progress=False) for n in (1, 2))
-    assert all(np.array_equal(one[name], two[name]) for name in net.latent)
-    again = pg.Network.from_json(net.to_json())
-    assert again.to_json() == net.to_json()
 
 
 def test_it_can_be_kept_explained_and_held() -> None:

@@ -49,6 +49,13 @@ def test_few_arrays_are_remembered():
     assert len(pool._arrays) == _MOST
 
 
+def test_a_view_is_given_out_once():
+    """As of an executor whose arrays are parts of a file: who looks at a view of it is not seen."""
+    pool = Pool(lambda shape, dtype: np.frombuffer(bytearray(64), dtype).reshape(shape))
+    first = pool.empty((2, 4)).reshape(8)
+    assert address(pool.empty((2, 4))) != address(first)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_values_that_were_seen_do_not_change(threads):
     X = np.random.default_rng(0).poisson(0.5, (300, 40))

@@ -18,7 +18,6 @@ from pgbn.testing import geweke
 from tests.helpers.weighted import EXPOSURES, NETWORKS, SHARES, known_exposures, several_authors
 
 SIZES = {"doc": 4, "author": 3, "topic": 2, "term": 5}
-LONG = pytest.mark.long
 DATA = {"x": np.array([[2, 0, 1], [0, 1, 1], [3, 0, 0], [1, 1, 0]])}
 
 
@@ -72,16 +71,6 @@ def test_entries_are_found_at_cells() -> None:
         SparseEntries(EXPOSURES).at(rows, columns), EXPOSURES.toarray().reshape(-1)
     )
     assert SparseEntries(csr_array((2, 2))).at(np.array([1]), np.array([1])).tolist() == [0.0]
-
-
-@pytest.mark.parametrize(
-    ("make", "replicates"),
-    [(several_authors, 3000), (known_exposures, 3000)]
-    + [pytest.param(make, 30_000, marks=LONG) for make in NETWORKS],
-)
-def test_the_sampler_passes_the_joint_distribution_test(make: Any, replicates: int) -> None:
-    result = geweke(make(), replicates=replicates, sweeps=6)
-    assert result.worst < 4, result
 
 
 def test_shares_by_wrong_weights_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,8 +93,8 @@ OTHER_ORDER = {
     "appended twice": lambda: (
         NET.chain({"x": FRAME}).append({"x": FRAME}, sweeps=1).append({"x": TURNED})
     ),
-    "held out": lambda: HeldOut(NET, "x", TURNED).add_chain(NET.chain({"x": FRAME})),
-    "held out, draws": lambda: HeldOut(NET, "x", TURNED).add_draws(
+    "held out": lambda: HeldOut(TURNED, NET["x"]).add_chain(NET.chain({"x": FRAME})),
+    "held out, draws": lambda: HeldOut(TURNED, NET["x"]).add_draws(
         NET.sample({"x": FRAME}, burn_in=0, draws=1, progress=False)
     ),
 }

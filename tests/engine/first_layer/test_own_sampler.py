@@ -35,13 +35,13 @@ def test_it_is_found_by_name_and_never_by_itself() -> None:
 
 def test_it_draws_the_posterior() -> None:
     network = belief_network(2)
-    result = geweke(network, {"doc": 3, "term": 3}, 10_000, 6, 1, "plain")
+    result = geweke(network, {"doc": 3, "term": 3}, 4_000, 6, 1, "plain")
     assert result.worst < 4, result
 
 
 def test_a_wrong_kernel_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Plain, "scores", lambda self: np.ones((self.rows, self.topics)))
-    result = geweke(belief_network(2), {"doc": 3, "term": 3}, 10_000, 6, 1, "plain")
+    result = geweke(belief_network(2), {"doc": 3, "term": 3}, 4_000, 6, 1, "plain")
     assert result.worst > 6
 
 

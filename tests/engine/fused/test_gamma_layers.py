@@ -23,8 +23,6 @@ from pgbn.engine.steps.gamma_layers import (
     layer_draw,
 )
 from pgbn.network.sumproduct import NodeValue, reduce_product
-from pgbn.testing import geweke
-from tests.helpers.models import pgbn, sizes_of
 from tests.helpers.small_data import corpus
 
 
@@ -37,14 +35,6 @@ def test_bits_do_not_depend_on_the_threads(layer1):
     for chain in chains[1:]:
         assert all(np.array_equal(first[name], v) for name, v in chain.values.items())
     assert all(np.isfinite(v).all() for v in first.values())
-
-
-@pytest.mark.parametrize("depth", [2, 3])
-@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked", "composed"])
-def test_same_posterior(depth, layer1):
-    network = pgbn(depth)
-    result = geweke(network, sizes_of(network), 4000, 6, seed=5, layer1=layer1)
-    assert result.worst < 4, result
 
 
 @pytest.mark.parametrize("layer1", ["auto", "blocked"])

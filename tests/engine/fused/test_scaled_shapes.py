@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import pytest
 
 import pgbn as pg
 from pgbn import Network
-from pgbn.testing import geweke
 
 
 def observed(theta: pg.Gamma, **sizes: int) -> Network:
@@ -36,13 +32,6 @@ def scaled_shared_shape() -> Network:
 def two_mixes() -> Network:
     shape = mix("left") + 0.5 * mix("right")
     return observed(pg.Gamma("theta", shape, 1.0, dims=("doc", "topic")), left=2, right=2)
-
-
-@pytest.mark.parametrize("layer1", ["collapsed", "blocked"])
-@pytest.mark.parametrize("make", [scaled_mix, scaled_shared_shape, two_mixes])
-def test_joint_distribution(make: Callable[[], Network], layer1: str) -> None:
-    result = geweke(make(), {"doc": 3, "term": 3}, 4000, 6, seed=5, layer1=layer1)
-    assert result.worst < 4, result
 
 
 def test_overlapping_the_steps_of_a_scaled_mix_changes_nothing() -> None:

@@ -9,7 +9,6 @@ from pgbn import Chain
 from pgbn.engine.compile.composed import data_step
 from pgbn.engine.plan import DataCounts
 from pgbn.engine.steps import shared_rows as module
-from pgbn.testing import geweke
 from tests.helpers.categories import authors, looked_up_pairs
 
 REPEATS = 600
@@ -57,14 +56,3 @@ def test_it_serves_sums_over_topics_only() -> None:
     network = looked_up_pairs()
     chain = Chain(network, {"x": network.generate(seed=1)["x"]}, threads=1)
     assert module.shared_rows(chain.program, DataCounts(network["x"])) is None
-
-
-@pytest.mark.parametrize("layer1", ["general", "composed"])
-def test_both_pass_the_joint_distribution_test(layer1: str) -> None:
-    assert geweke(authors(), replicates=1500, sweeps=4, seed=5, layer1=layer1).worst < 4
-
-
-def test_threads_do_not_change_a_bit() -> None:
-    one, two = (chain_of(threads).sweep(4) for threads in (1, 2))
-    for name in one.network.latent:
-        assert np.array_equal(one.values[name], two.values[name]), name

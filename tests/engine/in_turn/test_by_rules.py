@@ -14,34 +14,10 @@ from pgbn import Chain, zoo
 from pgbn.engine.steps import sequential as one_entry
 from pgbn.engine.steps.sequential import Entry, draw_entry
 from pgbn.samplers.random import stream_key
-from pgbn.testing import check_conjugacy, geweke
-from tests.helpers.graphs import GRAPHS, graphs, two_vertices
+from pgbn.testing import geweke
+from tests.helpers.graphs import graphs, two_vertices
 
 SIZED = graphs()
-
-
-@pytest.mark.parametrize("name", GRAPHS)
-def test_the_joint_distribution_stays(name: str) -> None:
-    network, sizes = SIZED[name]
-    assert geweke(network, sizes, 1_500, 5, 1, "composed").worst < 4
-
-
-@pytest.mark.parametrize("name", GRAPHS)
-def test_the_first_entry_has_its_conditional(name: str) -> None:
-    network, sizes = SIZED[name]
-    assert check_conjugacy(network, sizes).worst < 1e-8
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("layer1", ["composed", "blocked"])
-@pytest.mark.parametrize("name", GRAPHS)
-def test_the_joint_distribution_stays_at_full_power(
-    name: str, layer1: str, record_property: Callable[[str, Any], None]
-) -> None:
-    network, sizes = SIZED[name]
-    result = geweke(network, sizes, 25_000, 12, 7, layer1)
-    record_property("geweke", f"{result.worst:.2f} of {len(result.z)}")
-    assert result.worst < 4, result
 
 
 def test_exposures_of_an_entry() -> None:

@@ -60,12 +60,6 @@ def test_whom_it_serves_of_the_others() -> None:
     assert not serves(OTHERS["activity"], {"vertex": 3}, "phi")
 
 
-@pytest.mark.parametrize("name", SERVED)
-def test_the_law_of_the_rules(name: str) -> None:
-    network, sizes = SIZED[name]
-    assert geweke(network, sizes, 4_000, 5, 2).worst < 4
-
-
 @pytest.mark.parametrize("name", ["with other data", "gates"])
 def test_the_law_of_others(name: str) -> None:
     assert geweke(OTHERS[name], {"vertex": 3}, 2_000, 5, 2).worst < 4

@@ -58,12 +58,12 @@ def test_hidden_units_of_several_draws() -> None:
         executor = Spread(workers, loses=0.05, seed=workers)
         with pytest.warns(pgbn.errors.PgbnWarning, match="no known term"):
             there = pgbn.infer(trained, NEW, executor=executor, **OPTIONS)
-        for t in here.layers:
+        for t in here.layers.values():
             for one, other in (
                 (here.proportions, there.proportions),
                 (here.proportions_sd, there.proportions_sd),
-                (here.units, there.units),
-                (here.units_sd, there.units_sd),
+                (here.values, there.values),
+                (here.sd, there.sd),
             ):
                 assert np.array_equal(one[t], other[t]), t
 

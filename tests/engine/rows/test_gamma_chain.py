@@ -65,12 +65,13 @@ def test_the_kernels_have_the_law_of_the_rules(case: str) -> None:
     data = {name: drawn[name] for name in network.observed}
     names = [name for name in network.latent if name.startswith("theta")]
     runs = [
-        network.infer(data, drawn, "doc", 30, 600, seed=seed, nodes=names, kernels=kernels)
+        network.infer(data, drawn, "doc", 30, 600, seed=seed, nodes=names, kernels=kernels,
+                      proportions=True)
         for seed in (1, 2, 3, 4)
         for kernels in (True, False)
-    ]
+    ]  # fmt: skip
     for name in names:
-        for part in ("values", "sd"):
+        for part in ("values", "sd", "proportions", "proportions_sd"):
             fast, slow = (
                 np.array([getattr(run, part)[name] for run in runs[first::2]]) for first in (0, 1)
             )
@@ -84,8 +85,8 @@ def test_the_kernels_are_those_of_trained_networks() -> None:
     given = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)} | {"r": model.r}
     old = pgbn.infer(model, x, burn_in=5, samples=7, seed=3)
     new = network.infer({"x": x}, given, "doc", 5, 7, seed=3, nodes=["theta1"])
-    assert np.array_equal(old.units[1], new["theta1"])
-    assert np.array_equal(old.units_sd[1], new.sd["theta1"])
+    assert np.array_equal(old["theta1"], new["theta1"])
+    assert np.array_equal(old.sd["theta1"], new.sd["theta1"])
 
 
 def test_many_draws_and_terms_that_no_unit_has() -> None:

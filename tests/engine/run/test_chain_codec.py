@@ -12,7 +12,7 @@ import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, PgbnError
 from pgbn.storage import archive, writing
-from tests.helpers.models import algorithm1, sizes_of, zoo_models
+from tests.helpers.models import algorithm1
 from tests.helpers.saved import counts, same
 
 
@@ -38,15 +38,6 @@ def resumed_is_uninterrupted(network: pgbn.Network, data: Any, layer1: str, cut:
 def test_chain_resumes_bit_for_bit(tmp_path: Path, layer1: str, cut: int) -> None:
     for threads in ((1, 2), (2, 1)):
         resumed_is_uninterrupted(zoo.pgbn([12, 8]), {"x": counts()}, layer1, cut, tmp_path, threads)
-
-
-@pytest.mark.parametrize("name", zoo_models())
-def test_every_model_of_the_zoo(tmp_path: Path, name: str) -> None:
-    network = zoo_models()[name]
-    drawn = network.generate(3, sizes=sizes_of(network))
-    data = {node: drawn[node] for node in network.observed}
-    for layer1 in ("auto", "composed"):
-        resumed_is_uninterrupted(network, data, layer1, 3, tmp_path / layer1)
 
 
 def test_missing_cells_and_orders(tmp_path: Path) -> None:

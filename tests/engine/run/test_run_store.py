@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from pgbn.engine.run import run_store
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.run_plan import RunningChain, RunPlan
 from pgbn.engine.run.run_store import FolderStore, run_facts
-from pgbn.engine.run.stopping import Timing
+from pgbn.storage import runner
 from pgbn.storage.archive import read_manifest
+from pgbn.storage.runner import Rhythm, Runner, Timing
 from tests.helpers.saved_kinds import read_body, sign
 from tests.helpers.small_data import counts
 
@@ -24,7 +26,7 @@ PLAN = RunPlan(2, 6, 1, 2, 1, ("r", "theta1"))
 
 
 def begun(folder: Path) -> FolderStore:
-    store = FolderStore(folder, PLAN, NEVER, 1)
+    store = FolderStore(Runner(folder, "run", asdict(PLAN), NEVER), PLAN, 1)
     chains = (Chain(zoo.pfa(3), {"x": counts()}, 1, n, threads=1) for n in range(2))
     store.begin(chains, lambda chain: {})
     return store
@@ -53,7 +55,7 @@ def test_a_commit_keeps_what_others_wrote(tmp_path: Path) -> None:
     assert found.interrupted
     expected = zoo.pfa(3).sample({"x": counts()}, 2, 2, chains=2, seed=1, threads=1)
     np.testing.assert_array_equal(found["theta1"], expected["theta1"])
-    facts = run_facts(read_manifest(tmp_path)["content"]["object"])
+    facts = run_facts(read_manifest(tmp_path)["content"])
     assert (facts["sweeps"], facts["draws so far"], facts["of"]) == ([5, 4], [3, 2], 8)
 
 
@@ -91,15 +93,15 @@ def test_a_full_disk_is_told_and_the_draws_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = begun(tmp_path)
-    store.timing = Timing(sweeps=1, share=1e9)
-    at, real, full = store.open(0), run_store.write, [True]
+    store.runner.rhythms[0] = Rhythm(Timing(sweeps=1, share=1e9))
+    at, real, full = store.open(0), runner.write, [True]
 
     def write(*arguments: Any) -> Any:
         if full[0]:
             raise pgbn.StorageError("No space left on device")
         return real(*arguments)
 
-    monkeypatch.setattr(run_store, "write", write)
+    monkeypatch.setattr(runner, "write", write)
     with pytest.warns(pgbn.PgbnWarning, match="the run goes on: No space left"):
         advance(store, at, 5)
     assert len(at.waiting["r"]) == 3
@@ -112,14 +114,17 @@ def test_a_full_disk_is_told_and_the_draws_wait(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda c: c["plan"].update(chains=5000), "5000 chains, but the states of"),
-        (lambda c: c["plan"].update(chains=10**15), "chains=1000000000000000 would need"),
-        (lambda c: c["plan"].update(chains=1), "1 chains, but the states of"),
+        (lambda c: c["settings"].update(chains=5000), "5000 chains, but the states of"),
+        (lambda c: c["settings"].update(chains=10**15), "chains=1000000000000000 would need"),
+        (lambda c: c["settings"].update(chains=1), "1 chains, but the states of"),
         (lambda c: c["chains"].update({"-1": c["chains"].pop("1")}), "but the states of"),
         (lambda c: c["chains"]["0"].update(sweeps=99), "chain 0 has more sweeps than 8"),
         (lambda c: c["chains"]["0"].update(sweeps=-1), "sweeps of chain 0=-1"),
-        (lambda c: c["plan"].update(keep=["r", "THETA1"]), "the draws are not those of r, THETA1"),
-        (lambda c: c["plan"].update(keep=["r"]), "the draws are not those of r"),
+        (
+            lambda c: c["settings"].update(keep=["r", "THETA1"]),
+            "the draws are not those of r, THETA1",
+        ),
+        (lambda c: c["settings"].update(keep=["r"]), "the draws are not those of r"),
         (lambda c: c["layout"].update(r=[[]]), "the draws are not those of"),
         (lambda c: c["layout"].update(r=[3, []]), "damaged: layout/r/0 is 3"),
         (lambda c: c["layout"].update(r=3), "damaged: layout/r is 3"),
@@ -131,7 +136,8 @@ def test_a_forged_run_is_refused_before_any_sweep(tmp_path: Path, change: Any, w
     """With more chains it made a list for each; others ended in a KeyError in the end."""
     begun(tmp_path)
     body = read_body(tmp_path)
-    change(body["content"]["object"])
+    content = body["content"]
+    change({"settings": content["settings"], **content["object"]})
     sign(tmp_path, body)
     with pytest.raises(pgbn.StorageError, match=words) as caught:
         pgbn.resume(tmp_path, progress=False)

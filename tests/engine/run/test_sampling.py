@@ -21,7 +21,8 @@ from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.progress import Event
 from pgbn.engine.run.run_plan import RunPlan, read_keep
 from pgbn.engine.run.sampling import resume_sampling, sample_saved
-from pgbn.engine.run.stopping import Interrupted, Timing
+from pgbn.storage.runner import Timing
+from pgbn.storage.stopping import Interrupted
 from tests.helpers.own_executor import Backwards
 from tests.helpers.small_data import counts
 

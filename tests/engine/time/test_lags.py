@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.testing import check_conjugacy, geweke
+from pgbn.testing import geweke
 
 SIZES = {"time": 5, "term": 3}
 
@@ -54,30 +54,6 @@ def another() -> pg.Network:
 NETWORKS: dict[str, Callable[[], pg.Network]] = {
     "season": season, "two lags": two_lags, "proportions": proportions, "another": another,
 }  # fmt: skip
-
-
-def sizes_of(network: pg.Network) -> dict[str, int]:
-    return {dim: size for dim, size in SIZES.items() if dim in network.dims}
-
-
-@pytest.mark.parametrize("name", NETWORKS)
-def test_joint_distribution(name: str) -> None:
-    network = NETWORKS[name]()
-    result = geweke(network, sizes_of(network), 2000, 8, seed=2)
-    assert result.worst < 4, result
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", NETWORKS)
-def test_joint_distribution_at_length(name: str) -> None:
-    network = NETWORKS[name]()
-    result = geweke(network, sizes_of(network), 30_000, 8, seed=2)
-    assert result.worst < 4, result
-
-
-@pytest.mark.parametrize("name", ["season", "two lags"])
-def test_draws_are_conditionals(name: str) -> None:
-    assert check_conjugacy(NETWORKS[name](), SIZES).worst < 1e-8
 
 
 def test_counts_at_a_wrong_lag_are_seen() -> None:

@@ -81,7 +81,7 @@ def test_splits_agree_with_gibbs_in_numpy(depth):
     for row, x in enumerate(COUNTS):
         chain = gibbs(model, x, 6_200, row)
         for t, values in enumerate(chain, 1):
-            z = (found.units[t][row] - values[200:].mean(axis=0)) / error_of(values[200:])
+            z = (found[f"theta{t}"][row] - values[200:].mean(axis=0)) / error_of(values[200:])
             assert np.abs(z).max() < 4.5
 
 
@@ -102,8 +102,10 @@ def test_splits_agree_with_labels(depth):
     splits = [infer(model, COUNTS, seed=seed, **settings) for seed in range(6)]
     labels = [infer(spread, many, seed=seed, **settings) for seed in range(6)]
     for t in range(1, depth + 1):
-        for name in ("units", "units_sd", "proportions", "proportions_sd"):
-            one, two = (np.array([getattr(f, name)[t] for f in each]) for each in (splits, labels))
+        for name in ("values", "sd", "proportions", "proportions_sd"):
+            one, two = (
+                np.array([getattr(f, name)[f"theta{t}"] for f in each]) for each in (splits, labels)
+            )
             error = np.sqrt((one.var(axis=0, ddof=1) + two.var(axis=0, ddof=1)) / 6)
             z = (one.mean(axis=0) - two.mean(axis=0)) / error
             assert np.abs(z).max() < 6.0  # of Student's law with 10 degrees of freedom
@@ -124,7 +126,9 @@ def test_tokens_do_not_follow_the_first_label():
     model = TrainedNetwork((np.repeat(phi / copies, copies, axis=1),), np.array(r), np.ones(1))
     x = np.repeat(np.array(counts) // copies, copies)[None]
     assert labelled(x, model) == [True]
-    found = [infer(model, x, burn_in=100, samples=100, seed=s).proportions[1] for s in range(40)]
+    found = [
+        infer(model, x, burn_in=100, samples=100, seed=s).proportions["theta1"] for s in range(40)
+    ]
     assert np.mean(found, axis=0)[0, 0] == pytest.approx(expected, abs=0.1)
 
 
@@ -138,11 +142,11 @@ def test_no_batch_or_thread_changes_a_document_with_large_counts(depth):
     threaded = infer(model, x[::-1], threads=2, **settings)
     single = [infer(model, x[[row]], threads=1, **settings) for row in range(len(x))]
     for t in range(1, depth + 1):
-        for name in ("proportions", "units", "proportions_sd", "units_sd"):
-            expected = getattr(whole, name)[t]
-            np.testing.assert_array_equal(getattr(threaded, name)[t][::-1], expected)
+        for name in ("proportions", "values", "proportions_sd", "sd"):
+            expected = getattr(whole, name)[f"theta{t}"]
+            np.testing.assert_array_equal(getattr(threaded, name)[f"theta{t}"][::-1], expected)
             for row, one in enumerate(single):
-                np.testing.assert_array_equal(getattr(one, name)[t][0], expected[row])
+                np.testing.assert_array_equal(getattr(one, name)[f"theta{t}"][0], expected[row])
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -155,8 +159,8 @@ def test_documents_of_any_length_are_inferred_in_no_time(depth):
     began = time.process_time()
     found = infer(model, x, burn_in=1000, samples=100, threads=1)
     assert time.process_time() - began < 1.0
-    np.testing.assert_allclose(found.proportions[1][0], share, atol=1e-4)
-    np.testing.assert_allclose(found.units[1].sum(), x.sum(), rtol=1e-6)
+    np.testing.assert_allclose(found.proportions["theta1"][0], share, atol=1e-4)
+    np.testing.assert_allclose(found["theta1"].sum(), x.sum(), rtol=1e-6)
 
 
 def test_long_documents_of_many_terms_have_labels():

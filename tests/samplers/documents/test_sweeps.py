@@ -62,14 +62,14 @@ def distances(model, x, units):
     np.testing.assert_array_equal(chain.values["phi1"], model.phi[0])
     for t, rows in batches.items():
         error = np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
-        yield (np.mean(rows, axis=0) - units[t]) / error
+        yield (np.mean(rows, axis=0) - units[f"theta{t}"]) / error
 
 
 def test_moments_agree_with_a_chain_of_the_network():
     model = model_of(widths=(4, 3))
     x = draw(model, 6, seed=2)["x"]
     found = quiet(model, x, burn_in=500, samples=40_000)
-    for z in distances(model, x, found.units):
+    for z in distances(model, x, found.values):
         assert np.abs(z).max() < 4.5
 
 
@@ -80,7 +80,7 @@ def test_moments_of_wide_layers_agree_with_a_chain_of_the_network():
     model = model_of(widths=(36, 33), scale=0.02)
     x = draw(model, 6, seed=2)["x"]
     found = quiet(model, x, burn_in=500, samples=40_000)
-    for z in distances(model, x, found.units):
+    for z in distances(model, x, found.values):
         assert np.mean(z**2) < 2.0
 
 
@@ -92,24 +92,24 @@ def test_one_topic_is_known_exactly():
     n, r, a, b = 7, 2.0, 3.0 + 7, 4.0 + 2.0
     mean = (r + n) * a / (a + b)
     square = (r + n) * (r + n + 1) * a * (a + 1) / ((a + b) * (a + b + 1))
-    assert found.units[1][0, 0] == pytest.approx(mean, rel=0.01)
-    assert found.units_sd[1][0, 0] == pytest.approx(np.sqrt(square - mean**2), rel=0.02)
-    assert found.proportions[1][0, 0] == pytest.approx(1.0)
-    assert found.proportions_sd[1][0, 0] == pytest.approx(0.0, abs=1e-5)
+    assert found["theta1"][0, 0] == pytest.approx(mean, rel=0.01)
+    assert found.sd["theta1"][0, 0] == pytest.approx(np.sqrt(square - mean**2), rel=0.02)
+    assert found.proportions["theta1"][0, 0] == pytest.approx(1.0)
+    assert found.proportions_sd["theta1"][0, 0] == pytest.approx(0.0, abs=1e-5)
 
 
 def test_topics_that_do_not_overlap_are_counted():
     phi = np.kron(np.eye(2), np.full((1, 3), 1 / 3))
     model = TrainedNetwork((phi,), np.array([0.5, 1.5]), np.ones(1))
     found = infer(model, np.array([[1, 0, 2, 0, 4, 0]]), burn_in=2, samples=3)
-    np.testing.assert_allclose(found.proportions[1], [[3.5 / 9, 5.5 / 9]])
+    np.testing.assert_allclose(found.proportions["theta1"], [[3.5 / 9, 5.5 / 9]])
 
 
 @pytest.mark.filterwarnings("ignore::pgbn.PgbnWarning")
 def test_without_any_units_the_shares_are_equal():
     model = TrainedNetwork((np.full((2, 3), 1 / 3),), np.zeros(2), np.ones(1))
     found = infer(model, np.zeros((1, 3), int), burn_in=0, samples=2)
-    np.testing.assert_allclose(found.proportions[1], [[0.5, 0.5]])
+    np.testing.assert_allclose(found.proportions["theta1"], [[0.5, 0.5]])
 
 
 # ---- topics that cannot have a term ----------------------------------------------------
@@ -129,14 +129,14 @@ def test_tokens_are_in_the_topics_that_can_have_them(count):
     for rare in (1e-10, 1e-20, 1e-200, 0.0):
         found = infer(apart_model(1, rare), [[0, 0, count, 1]], burn_in=2, samples=3)
         expected = [1 / (count + 2), (count + 1) / (count + 2)]
-        np.testing.assert_allclose(found.proportions[1], [expected], rtol=1e-6)
+        np.testing.assert_allclose(found.proportions["theta1"], [expected], rtol=1e-6)
 
 
 def test_negligible_topics_count_where_the_others_have_less():
     """φ_wk r_k decides, though r_2 is below the rounding of r_·: 2e-30 against 1e-20 / 2."""
     phi = [[0.5, 0.5, 2e-30, 2e-30], [0.0, 0.0, 0.5, 0.5]]
     found = infer(apart_model(1, 1e-20, phi=phi), [[0, 0, 3, 1]], burn_in=2, samples=3)
-    np.testing.assert_allclose(found.proportions[1], [[0.2, 0.8]], rtol=1e-6)
+    np.testing.assert_allclose(found.proportions["theta1"], [[0.2, 0.8]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("link", ["poisson", "bernoulli", "gamma"])
@@ -147,8 +147,10 @@ def test_a_rarer_topic_makes_no_difference_if_only_it_explains_the_data(depth, l
     for rare in (1e-20, 0.0):
         found = infer(apart_model(depth, rare, link), x, burn_in=500, samples=20_000, seed=1)
         for t in found.layers:
-            np.testing.assert_allclose(found.proportions[t], expected.proportions[t], atol=0.015)
-        assert found.proportions[1][0, 1] > 0.5
+            np.testing.assert_allclose(
+                found.proportions[f"theta{t}"], expected.proportions[f"theta{t}"], atol=0.015
+            )
+        assert found.proportions["theta1"][0, 1] > 0.5
 
 
 def test_topics_that_underflow_share_a_token_as_the_prior_says():
@@ -157,7 +159,7 @@ def test_topics_that_underflow_share_a_token_as_the_prior_says():
     upper = np.array([[1.0, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
     model = TrainedNetwork((phi, upper), np.array([1.0, 2e-25, 1e-25]), np.ones(2))
     shares = np.mean(
-        [infer(model, [[0, 1]], burn_in=3, samples=2, seed=seed).proportions[1][0]
+        [infer(model, [[0, 1]], burn_in=3, samples=2, seed=seed).proportions["theta1"][0]
          for seed in range(400)], axis=0)  # fmt: skip
     first, second, third = 0.25 * 0.5 * 2, 0.5 * 0.5 * 2, 0.5 * 1
     ratio = np.array([first, second, third]) / (first + second + third)

@@ -74,4 +74,4 @@ def test_many_tables_are_shared_out() -> None:
     s = np.linspace(1.0, 2000.0, 20_000)
     weight = stats.gamma(r.sum(), scale=10.0).pdf(s) * stats.nbinom(s, 0.5).pmf(x)
     expected = (s * weight).sum() / weight.sum() * r / r.sum()
-    np.testing.assert_allclose(found.units[2][0], expected, rtol=0.1)
+    np.testing.assert_allclose(found["theta2"][0], expected, rtol=0.1)

@@ -10,7 +10,7 @@ import pytest
 
 import pgbn
 from pgbn import checkpoint
-from pgbn.training.checkpoints.format import another_machine, this_machine
+from pgbn.training.checkpoints import another_machine, this_machine
 from tests.helpers.saved import forge
 from tests.helpers.short_training import QUICK, X
 
@@ -39,7 +39,7 @@ def test_resumed_elsewhere(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> 
     assert checkpoint.read_checkpoint(folder).machine == this_machine()
 
     def moved(body: Any) -> None:
-        body["content"]["machine"]["machine"] = "arm64"
+        body["content"]["object"]["machine"]["machine"] = "arm64"
 
     forge(folder, moved)
     recwarn.clear()

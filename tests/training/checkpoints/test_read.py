@@ -16,8 +16,8 @@ import pytest
 import pgbn
 from pgbn import checkpoint
 from pgbn.engine.run.progress import Event
-from pgbn.engine.run.stopping import Interrupted
 from pgbn.storage import folders
+from pgbn.storage.stopping import Interrupted
 from tests.helpers.runs import same
 from tests.helpers.small_data import counts
 

@@ -15,6 +15,7 @@ from pgbn import checkpoint, storage
 from pgbn.storage import folders
 from pgbn.training.growing import Progress
 from pgbn.training.trained import read_priors
+from tests.helpers.saved import forge
 from tests.helpers.short_training import NAMES, OTHERS, QUICK, X, cut_at, no_work
 
 
@@ -159,10 +160,12 @@ def test_a_checkpoint_of_an_older_version_goes_on_with_its_defaults(
     whole = pgbn.train_layerwise(X, 6, 3, **old)
     with pytest.raises(RuntimeError, match="power cut"):
         checkpoint.train(X, tmp_path, 6, 3, callback=cut_at(stop), sweeps=1, share=1e9, **old)
-    at = checkpoint.read_checkpoint(tmp_path)
-    kept = {name: value for name, value in at.arguments.items() if name != "eta"}
-    older = checkpoint.Checkpoints(tmp_path, kept | {"priors": None}, context=at.context)
-    older.save(at.progress)
+
+    def older(body: Any) -> None:
+        del body["content"]["settings"]["eta"]
+        body["content"]["settings"]["priors"] = None
+
+    forge(tmp_path, older)
     resumed = pgbn.resume(tmp_path, progress=False, threads=1)
     assert (resumed.deepest.eta, resumed.deepest.priors) == ((0.05,) * 3, pgbn.Priors())
     assert np.array_equal(resumed.deepest.r, whole.deepest.r)
@@ -183,9 +186,11 @@ def test_the_record_and_the_time_survive_a_stop(tmp_path: Path) -> None:
             x, tmp_path, 4, 1, burn_in=4, collect=2, sweeps=1, minutes=None, share=9.0,
             record={"origin": "a test"}, callback=stop, progress=False, threads=1,
         )  # fmt: skip
-    saved = checkpoint.read_checkpoint(tmp_path)
-    context = saved.context | {"seconds": 1e6}  # as if the first part had been a long one
-    checkpoint.Checkpoints(tmp_path, saved.arguments, context=context).save(saved.progress)
+
+    def long(body: Any) -> None:
+        body["content"]["object"]["context"]["seconds"] = 1e6
+
+    forge(tmp_path, long)
     pgbn.resume(tmp_path, progress=False, threads=1)
     record = storage.open_saved(tmp_path).record
     assert record["origin"] == "a test"

@@ -9,7 +9,6 @@ import pytest
 import pgbn
 from pgbn import checkpoint
 from pgbn.errors import DataError
-from pgbn.training.checkpoints.write import Running
 
 OWN = {"minutes": 5.0, "sweeps": None, "share": 0.05, "callback": None, "threads": None,
        "progress": True}  # fmt: skip
@@ -21,19 +20,6 @@ def test_a_reader_sees_the_keywords(function: object) -> None:
     assert {name: shown[name].default for name in OWN} == OWN
     rest = any(each.kind is Parameter.VAR_KEYWORD for each in shown.values())
     assert rest is (function is checkpoint.train)  # which takes the settings too
-
-
-def test_the_writer_takes_those_that_are_about_time() -> None:
-    shown = signature(checkpoint.Checkpoints).parameters
-    assert list(shown) == ["path", "arguments", "context", "columns", "minutes", "sweeps",
-                           "share"]  # fmt: skip
-
-
-def test_keywords_are_told_from_settings() -> None:
-    running, others = Running.among({"sweeps": 3, "threads": 2, "burn_in": 5})
-    assert running == Running(sweeps=3, threads=2)
-    assert others == {"burn_in": 5}
-    assert running.timing == {"minutes": 5.0, "sweeps": 3, "share": 0.05}
 
 
 @pytest.mark.parametrize(

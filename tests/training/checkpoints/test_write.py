@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import checkpoint, zoo
+from pgbn import checkpoint
 from pgbn.engine.run.progress import Event
-from pgbn.storage import folders, writing
+from pgbn.storage import folders, runner
 from tests.helpers.runs import same
 from tests.helpers.small_data import counts
 
@@ -22,24 +22,21 @@ def test_the_cost_of_checkpoints_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A write of 1 s in sweeps of 0.1 s: at most one in 20 s, whatever the user asks for."""
-    clock = [0.0]
+    clock, real = [0.0], runner.write
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    writer = checkpoint.Checkpoints(tmp_path, {}, sweeps=1, share=0.05)
     written: list[float] = []
 
     def write(*arguments: Any) -> dict[str, str]:
         clock[0] += 1.0
         written.append(clock[0])
-        return {"data": "d", "model": "m"}
+        return real(*arguments)
 
-    monkeypatch.setattr(writing, "write", write)
-    chain = zoo.pfa(3).chain({"x": counts()})
-    from pgbn.training import Progress
-    from pgbn.training.averages import Means, Trace
-
-    for n in range(1, 1001):
+    def sweep(event: Event) -> None:
         clock[0] += 0.1
-        writer(Progress(chain, 1, "burn_in", n, 1000, n, 1000, 0.1 * n, 0.1, (), Trace(0), Means()))
+
+    monkeypatch.setattr(runner, "write", write)
+    checkpoint.train(counts(), tmp_path, 3, 1, burn_in=999, collect=1, sweeps=1, share=0.05,
+                     callback=sweep, progress=False)  # fmt: skip
     assert 4 <= len(written) <= 6
     assert min(np.diff(written)) >= 20.0
 
@@ -47,14 +44,14 @@ def test_the_cost_of_checkpoints_is_bounded(
 def test_a_full_disk_does_not_end_a_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, full = writing.write, [True]
+    real, full = runner.write, [True]
 
     def write(*arguments: Any) -> Any:
         if full[0] and arguments[1] == "checkpoint":
             raise pgbn.StorageError("No space left on device")
         return real(*arguments)
 
-    monkeypatch.setattr(writing, "write", write)
+    monkeypatch.setattr(runner, "write", write)
     options = {"burn_in": 3, "collect": 2, "sweeps": 1, "share": 1e9}
     with pytest.warns(pgbn.PgbnWarning, match="the run goes on: No space left"):
         checkpoint.train(counts(), tmp_path / "m", 5, 1, **options)
@@ -65,7 +62,7 @@ def test_a_full_disk_at_the_end_keeps_the_last_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result cannot be written: the error says how to get it all the same."""
-    real, full = writing.write, [True]
+    real, full = runner.write, [True]
 
     def write(*arguments: Any) -> Any:
         if full[0] and arguments[1] != "checkpoint":
@@ -73,7 +70,7 @@ def test_a_full_disk_at_the_end_keeps_the_last_checkpoint(
             raise pgbn.StorageError("No space left on device") from reason
         return real(*arguments)
 
-    monkeypatch.setattr(writing, "write", write)
+    monkeypatch.setattr(runner, "write", write)
     monkeypatch.setattr(folders, "write", write)
     options = {"burn_in": 3, "collect": 2, "seed": 3}
     with pytest.raises(pgbn.StorageError, match=r"make room, then go on.*pgbn resume"):

@@ -28,7 +28,7 @@ def forged(stopped: Path, change: Callable[[Any, dict[str, Any]], Any], place: P
     shutil.copytree(stopped, target)
     body = read_body(target)
     arrays = {name: np.array(a) for name, a in archive.read_arrays(target, body, "state").items()}
-    change(body["content"], arrays)
+    change(body["content"]["object"], arrays)
     write_group(target, body, "state", arrays)
     sign(target, body)
     return target
@@ -80,8 +80,9 @@ def test_what_no_learner_has_is_refused_before_any_step(
 
 @pytest.mark.parametrize("settings", [3, "a", [], {}, None])
 def test_settings_of_another_kind(stopped: Path, settings: Any, tmp_path: Path) -> None:
-    def change(content: Any, arrays: Any) -> None:
-        content.update(settings=settings, record=settings)
-
+    folder = forged(stopped, lambda place, arrays: None, tmp_path)
+    body = read_body(folder)
+    body["content"].update(settings=settings, record=settings)
+    sign(folder, body)
     with pytest.raises(pgbn.DataError, match="there is another minibatch"):
-        go_on(forged(stopped, change, tmp_path))
+        go_on(folder)

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn.engine.run.stopping import Interrupted
 from pgbn.errors import DataError, PgbnWarning, StorageError
+from pgbn.storage.stopping import Interrupted
 from pgbn.training.minibatch.learner import Learner
 
 RNG = np.random.default_rng(0)

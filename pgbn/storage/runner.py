@@ -1,0 +1,202 @@
+"""Long work in a folder that survives a stop: one lock, one format, one way to continue.
+
+    with Runner(folder, "run", settings, Timing(minutes=5)) as runner:
+        at = runner.resume() if runner.committed else ...
+        while ...:
+            ...                                               # a piece of the work
+            runner.rhythms[0].tick(lambda: runner.commit(place, arrays))
+        save(result, folder)
+
+A commit is a manifest (`pgbn.storage.archive`) whose content has two entries, ``settings``: what
+was asked for, and ``object``: where the work stands. Its arrays are groups of files. A process
+that is killed at any moment leaves the last commit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgbn.checks import check_integer, check_place, is_finite_number
+from pgbn.errors import DataError, StorageError, notify
+from pgbn.storage.archive import Group, is_archive, read_manifest
+from pgbn.storage.arrays import InParts
+from pgbn.storage.atomic_files import busy
+from pgbn.storage.writing import as_json, still_there, write, writing
+
+# ---- when --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When checkpoints are written: every ``minutes``, or every ``sweeps``.
+
+    Writing takes at most ``share`` > 0 of the time: where a checkpoint took long, the next one
+    waits; a share of more than 1 sets no limit.
+    """
+
+    minutes: float | None = 5.0
+    sweeps: int | None = None
+    share: float = 0.05
+
+    def __post_init__(self) -> None:
+        minutes = self.minutes
+        number = is_finite_number(minutes) or (isinstance(minutes, float) and minutes > 0)
+        if minutes is not None and not (number and float(minutes) >= 0.0):
+            raise DataError(
+                f"minutes={minutes!r:.60}: give a number of at least 0, or None for no checkpoints "
+                "by time"
+            )
+        if self.sweeps is not None:
+            check_integer("sweeps", self.sweeps, 1)
+        if not is_finite_number(self.share) or not self.share > 0:
+            raise DataError(
+                f"share={self.share!r}: give the part of the time that writing may take, above 0"
+            )
+
+
+class Rhythm:
+    """Writes when it is time to. A disk that is full ends no long run: the next one may succeed."""
+
+    def __init__(self, timing: Timing) -> None:
+        self.timing = timing
+        self.written, self.cost, self.count = time.monotonic(), 0.0, 0
+        self._took = math.inf  # the last one
+        self.failed = False  # the last time
+
+    def tick(self, save: Callable[[], None], stopping: bool = False) -> None:
+        """After a piece of work: ``save`` if it is due. One that is the last, since the work is
+        ``stopping``, must not fail."""
+        self.count += 1
+        if stopping:
+            self.now(save)
+        if stopping or not self._due():
+            return
+        try:
+            self.now(save)
+        except StorageError as error:
+            self.written, self.failed = time.monotonic(), True
+            notify(f"no checkpoint was written, the run goes on: {error}")
+
+    def now(self, save: Callable[[], None]) -> None:
+        """``save``, whether it is due or not, and note what it cost: the less of the last two. One
+        in which the process was stopped for the night (docker pause, a suspended job) would put
+        off the next for days."""
+        start = time.monotonic()
+        save()
+        self.count, self.written, self.failed = 0, time.monotonic(), False
+        took = self.written - start
+        self.cost, self._took = min(took, self._took), took
+
+    def _due(self) -> bool:
+        waited = time.monotonic() - self.written
+        if waited * self.timing.share < self.cost:
+            return False
+        minutes, sweeps = self.timing.minutes, self.timing.sweeps
+        late = minutes is not None and waited >= 60 * minutes
+        return late or (sweeps is not None and self.count >= sweeps)
+
+
+class Runner:
+    """The folder of some work; nobody else writes there between enter and exit.
+
+    Invariant: the folder holds the last commit, or what was there before the first one.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        kind: str,
+        settings: Mapping[str, Any] | None = None,
+        timing: Timing = Timing(),
+    ) -> None:
+        """``settings`` None: those of the work that the folder holds."""
+        self.path, self.kind = check_place("path", path), kind
+        self.settings = None if settings is None else json.loads(as_json(settings))
+        self.rhythms: dict[int, Rhythm] = defaultdict(lambda: Rhythm(timing))  # one a chain
+        self.groups: dict[str, str] = {}
+        self.body: Mapping[str, Any] | None = None  # of what the folder held at first
+
+    def __enter__(self) -> Runner:
+        with ExitStack() as opened:
+            opened.enter_context(writing(self.path, self.kind))
+            opened.enter_context(_once(self.path))
+            if is_archive(self.path):
+                self.body = read_manifest(self.path)
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._opened.close()
+
+    @property
+    def committed(self) -> bool:
+        """Whether the folder held work of this kind that was not at its end."""
+        return self.body is not None and self.body["kind"] == self.kind
+
+    def other_setting(self) -> str | None:
+        """The name of a setting that the folder's work has otherwise; "" if it has none at all, or
+        more than these. None: it is the same work."""
+        assert self.body is not None
+        assert self.settings is not None
+        found = settings_of(self.body, self.kind)
+        if found == self.settings:
+            return None
+        others = (key for key in self.settings if found.get(key) != self.settings[key])
+        return next(others, "") if found else ""
+
+    def resume(self) -> dict[str, Any]:
+        """Where the last commit stands. The next ones keep its arrays."""
+        assert self.body is not None
+        content = self.body["content"]
+        if self.settings is None:
+            self.settings = content["settings"]
+        self.groups = dict(self.body["groups"])
+        return dict(content["object"])
+
+    def commit(
+        self,
+        place: Mapping[str, Any],
+        arrays: Mapping[str, Group | InParts],
+        lasting: Mapping[str, Callable[[], Group | InParts]] | None = None,
+    ) -> None:
+        """Replace the last commit. Groups that are not in ``arrays`` keep their files; ``lasting``
+        makes those that never change, if they are not there, or were removed by somebody."""
+        kept = {group: file for group, file in self.groups.items() if group not in arrays}
+        there = still_there(self.path, kept)
+        new = {g: make() for g, make in (lasting or {}).items() if g not in (*there, *arrays)}
+        for group in kept.keys() - there.keys() - new.keys():
+            raise StorageError(f"{self.path}: the file {kept[group]} of this run is gone")
+        content = {"settings": self.settings, "object": place}
+        self.groups = write(self.path, self.kind, content, {**arrays, **new}, there)
+
+
+_running: set[tuple[int, str]] = set()  # processes and folders
+
+
+@contextmanager
+def _once(folder: Path) -> Iterator[None]:
+    """The lock of a folder lets its thread in again, to save; a second runner is rejected."""
+    mine = os.getpid(), os.path.realpath(folder)
+    if mine in _running:
+        raise StorageError(busy(folder))
+    _running.add(mine)
+    try:
+        yield
+    finally:
+        _running.remove(mine)
+
+
+def settings_of(body: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """What the work in a folder was asked for; a result has it in its record, under ``kind``."""
+    record = body["content"].get("record")
+    found = body["content"].get("settings") or (isinstance(record, dict) and record.get(kind))
+    return found if isinstance(found, dict) else {}

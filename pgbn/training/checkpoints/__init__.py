@@ -1,1 +1,0 @@
-"""Training that survives a stop: the writer of checkpoints, and the reader beside it."""

@@ -1,0 +1,145 @@
+"""Work that survives a stop: its folder, and when a commit is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pgbn
+from pgbn.storage.archive import read_arrays, read_manifest
+from pgbn.storage.runner import Rhythm, Runner, Timing
+
+
+def test_every_so_many_sweeps() -> None:
+    rhythm, written = Rhythm(Timing(minutes=None, sweeps=3, share=1e9)), []
+    for sweep in range(1, 11):
+        rhythm.tick(lambda sweep=sweep: written.append(sweep))  # type: ignore[misc]
+    assert written == [3, 6, 9]
+
+
+def test_every_so_many_minutes_and_at_most_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, written = [0.0], []
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    rhythm = Rhythm(Timing(minutes=1.0, share=0.1))
+
+    def save() -> None:
+        written.append(clock[0])
+        clock[0] += 30.0
+
+    for _ in range(100):
+        clock[0] += 10.0
+        rhythm.tick(save)
+    assert written[0] == 60.0
+    assert min(b - a for a, b in pairwise(written)) >= 300.0
+
+
+def test_a_night_in_the_middle_of_a_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGSTOP, then SIGCONT: it counted as the cost of writing, and no checkpoint came for days."""
+    clock, written = [0.0], []
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    rhythm = Rhythm(Timing(minutes=5.0))
+
+    def save() -> None:
+        written.append(clock[0])
+        clock[0] += 30_000.0 if len(written) == 3 else 1.0
+
+    for _ in range(200):
+        clock[0] += 10.0
+        rhythm.tick(save)
+    assert max(b - a for a, b in pairwise(written)) < 30_400.0
+    assert len(written) == 6
+
+
+def test_a_failure_is_told_and_the_next_time_comes() -> None:
+    rhythm, tries = Rhythm(Timing(sweeps=1, share=1e9)), []
+
+    def save() -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            raise pgbn.StorageError("full")
+
+    with pytest.warns(pgbn.PgbnWarning, match="the run goes on: full"):
+        rhythm.tick(save)
+    assert rhythm.failed
+    rhythm.tick(save)
+    assert not rhythm.failed
+    with pytest.raises(ZeroDivisionError):
+        rhythm.now(lambda: 1 // 0)  # type: ignore[arg-type,return-value]
+
+
+def committed(folder: Path) -> Runner:
+    with Runner(folder, "work", {"a": 1, "b": [2]}) as runner:
+        runner.commit({"at": 1}, {"state": {"x": np.ones(2)}, "data": {"y": np.zeros(3)}})
+    return runner
+
+
+def test_a_commit_is_continued(tmp_path: Path) -> None:
+    """Groups that are not written again keep their files."""
+    committed(tmp_path)
+    with Runner(tmp_path, "work") as runner:
+        assert runner.committed
+        assert runner.resume() == {"at": 1}
+        assert runner.settings == {"a": 1, "b": [2]}
+        before = runner.groups["data"]
+        runner.commit({"at": 2}, {"state": {"x": np.full(2, 5)}})
+    body = read_manifest(tmp_path)
+    assert body["content"] == {"settings": {"a": 1, "b": [2]}, "object": {"at": 2}}
+    assert body["groups"]["data"] == before
+    assert (read_arrays(tmp_path, body, "state")["x"] == 5).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "other"),
+    [({"a": 1, "b": (2,)}, None), ({"a": 3, "b": [2]}, "a"), ({"a": 1}, ""), ({"c": None}, "")],
+)
+def test_other_work_is_told_by_its_settings(
+    tmp_path: Path, settings: dict[str, object], other: str | None
+) -> None:
+    committed(tmp_path)
+    with Runner(tmp_path, "work", settings) as runner:
+        assert runner.other_setting() == other
+
+
+def test_a_lost_file_is_made_again_or_named(tmp_path: Path) -> None:
+    committed(tmp_path)
+    with Runner(tmp_path, "work") as runner:
+        runner.resume()
+        lost = tmp_path / runner.groups["data"]
+        lost.unlink()
+        with pytest.raises(pgbn.StorageError, match=f"{lost.name} of this run is gone"):
+            runner.commit({"at": 2}, {})
+        runner.commit({"at": 2}, {}, {"data": lambda: {"y": np.zeros(3)}})
+    assert lost.exists()
+
+
+def test_a_second_runner_is_rejected_by_the_same_thread_too(tmp_path: Path) -> None:
+    with (
+        Runner(tmp_path, "work", {}),
+        pytest.raises(pgbn.StorageError, match="another process is writing"),
+        Runner(tmp_path, "work", {}),
+    ):
+        pytest.fail("two runners")
+    committed(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs os.pidfd_open")
+def test_a_kill_in_each_call_of_a_commit(tmp_path: Path) -> None:
+    """The folder holds a complete commit after each, and the work is continued to its end."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.helpers.killed", str(tmp_path / "work")], cwd=root,
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["kills"] >= 15
+    assert report["number"] == report["of"]
+    assert report["left"] == []
