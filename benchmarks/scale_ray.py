@@ -11,7 +11,7 @@ import numpy as np
 
 import pgbn
 from benchmarks.drawn import ROWS, drawn_blocks
-from pgbn.engine.shards.crew import PARTS as OVERHEAD
+from pgbn.engine.shards.driver import PARTS as OVERHEAD
 
 THREADS = "2 threads"
 
@@ -20,13 +20,13 @@ def sweep(chain):
     """Seconds of one sweep, and those of its parts where workers ran it: the slowest worker
     ("compute"), what went through memory ("serialise"), messages ("wait"), and the rest, which the
     driver drew."""
-    crew = chain.program.crew
-    before = dict.fromkeys(OVERHEAD, 0.0) if crew is None else dict(crew.seconds)
+    shards = chain.program.shards
+    before = dict.fromkeys(OVERHEAD, 0.0) if shards is None else dict(shards.seconds)
     begun = time.perf_counter()
     chain.sweep(1)
     found = {"sweep": time.perf_counter() - begun}
-    if crew is not None:
-        found |= {part: crew.seconds[part] - before[part] for part in OVERHEAD}
+    if shards is not None:
+        found |= {part: shards.seconds[part] - before[part] for part in OVERHEAD}
         found["driver"] = found["sweep"] - sum(found[part] for part in OVERHEAD)
     return found
 
@@ -40,7 +40,7 @@ def on_ray(arguments):
         sides = {THREADS: network.chain({"x": corpus}, seed=1, threads=2)}
         executors = [pgbn.Ray(workers=n) for n in arguments.workers]
         for executor in reversed(executors):  # the first one starts Ray, with cores for all
-            executor.hands()
+            executor.worker_pool()
         for executor in executors:
             chain = network.chain({"x": corpus}, seed=1, executor=executor)
             sides[f"Ray, workers={executor.workers}"] = chain

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,11 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
 
     @cache
     def checks() -> dict[str, Callable[[Any, str], Any]]:
-        hints = get_type_hints(function, include_extras=True)
-        found = {name: _check_in(hint) for name, hint in hints.items()}
+        scope = function.__globals__
+        found = {
+            name: _check_in(_resolved(parameter.annotation, scope))
+            for name, parameter in signature.parameters.items()
+        }
         return {name: check for name, check in found.items() if check is not None}
 
     @wraps(function)
@@ -54,6 +57,14 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
         return function(*bound.args, **bound.kwargs)
 
     return checked
+
+
+def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
+    """The type that an annotation names. One that only type checkers import carries no check."""
+    try:
+        return eval(annotation, scope) if isinstance(annotation, str) else annotation
+    except NameError:
+        return None
 
 
 def _check_in(hint: Any) -> Callable[[Any, str], Any] | None:
@@ -224,6 +235,32 @@ def term_names(vocabulary: Sequence[Any] | Mapping[Any, int] | None, size: int) 
     if vocabulary is None:
         return [f"term{v}" for v in range(size)]
     return check_names("vocabulary", vocabulary, size)
+
+
+# ---- types of arguments: `validated` calls the check of each ------------------------------
+
+
+def at_least(least: int) -> Callable[[Any, str], int]:
+    """The check of an integer of at least ``least``."""
+    return lambda value, name: check_integer(name, value, least)
+
+
+def _flag(value: Any, name: str) -> bool:
+    return check_flag(name, value)
+
+
+def _sizes(value: Any, name: str) -> Mapping[str, int]:
+    if not isinstance(value, Mapping):
+        raise DataError(f"{name}={value!r:.60}: give a dict, such as {{'doc': 10}}")
+    return value
+
+
+Seed = Annotated[int, check_seed]
+Sweeps = Annotated[int, at_least(0)]
+Count = Annotated[int, at_least(1)]
+Replicates = Annotated[int, at_least(2)]
+Flag = Annotated[bool, _flag]
+Sizes = Annotated[Mapping[str, int], _sizes]
 
 
 # ---- arrays that a user gives: numbers, with named dims in order, nothing masked ----------

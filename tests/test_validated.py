@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import pytest
 
+from pgbn import checks
 from pgbn.checks import validated
 from pgbn.errors import DataError
 
@@ -60,3 +61,30 @@ def test_calls_fail_as_those_of_the_function_and_its_signature_stays():
         add()
     assert add.__doc__ == "Adds."
     assert add.__name__ == "add"
+
+
+def test_a_type_that_is_not_imported_carries_no_check():
+    def half(value: "Even", other: "Unknown") -> Any:  # type: ignore[name-defined]  # noqa: F821
+        return value, other
+
+    assert validated(half)(4.0, "x") == (4, "x")
+    with pytest.raises(DataError, match="value=3"):
+        validated(half)(3, "x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad", "message"),
+    [
+        (checks.Seed, 2**64 - 1, -1, "must be an integer from 0 to"),
+        (checks.Sweeps, 0, -1, "at least 0"),
+        (checks.Count, 1, 0, "at least 1"),
+        (checks.Replicates, 2, 1, "at least 2"),
+        (checks.Flag, True, "yes", "give True or False"),
+        (checks.Sizes, {"doc": 2}, 3, "give a dict"),
+    ],
+)
+def test_common_types(kind, good, bad, message):
+    check = kind.__metadata__[0]
+    assert check(good, "argument") == good
+    with pytest.raises(DataError, match=f"argument=.*{message}"):
+        check(bad, "argument")

@@ -211,8 +211,15 @@ def _show_warning(
         output.note(f"pgbn: note: {message}")
 
 
-def check_target(to: Path) -> None:
-    """Refuse a file that cannot be written, before the work that fills it."""
+def check_target(to: Path | None, *endings: str) -> None:
+    """Reject a file that cannot be written, or a name with another ending, before the work that
+    fills it."""
+    if to is None:
+        return
+    if endings and to.suffix not in endings:
+        *others, last = endings
+        names = f"{', '.join(others)} or {last}" if others else last
+        raise typer.BadParameter(f"--output {to}: the name must end in {names}")
     if to.is_dir():
         raise DataError(f"{to}: could not be written (it is a folder); name a file")
     if not to.parent.is_dir():

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 import typer
 from numpy.typing import NDArray
 
-from pgbn.cli.console import cannot_write, check_target, output, wrong_usage
+from pgbn.cli.console import cannot_write, check_target, output
 from pgbn.cli.options import Reading
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError, PgbnError, StorageError, notify, printable
@@ -119,34 +119,25 @@ def read_for(model: Model, data: Path, reading: Reading) -> tuple[Corpus, sp.csr
 # Tables with a line for each row of data, as files and on the standard output.
 
 
-def write_table(
-    file: Any, values: NDArray[Any], columns: Sequence[str], labels: Sequence[str], head: str
-) -> None:
-    """CSV: ``head`` and ``columns`` are its first line, ``labels`` its first column."""
+def write_rows(file: Any, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Rows as CSV, below the names of their columns."""
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([head, *columns])
-    for name, row in zip(labels, values, strict=True):
-        writer.writerow([name, *(f"{value:.6g}" for value in row)])
-
-
-def save_table(
-    to: Path, values: NDArray[Any], columns: Sequence[str], labels: Sequence[str], head: str
-) -> None:
-    """The table as a file, whole or not at all."""
-    with new_file(to) as file:
-        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-        write_table(text, values, columns, labels, head)
-        text.detach()
+    writer.writerow(columns)
+    writer.writerows(rows)
 
 
 def save_rows(to: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Rows of any kind as a CSV file, whole or not at all."""
+    """Rows as a CSV file, complete or not at all."""
     with new_file(to) as file:
         text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
+        write_rows(text, columns, rows)
         text.detach()
+
+
+def named_rows(labels: Sequence[str], values: NDArray[Any]) -> Iterable[Sequence[str]]:
+    """The rows of an array as texts, each after its label."""
+    for name, row in zip(labels, values, strict=True):
+        yield [name, *(f"{value:.6g}" for value in row)]
 
 
 def save_features(
@@ -155,7 +146,7 @@ def save_features(
     """Features of documents as a .csv, .npy or .npz file."""
     with cannot_write(to):
         if to.suffix == ".csv":
-            save_table(to, features, names, labels, "document")
+            save_rows(to, ["document", *names], named_rows(labels, features))
             return
         with new_file(to) as file:
             if to.suffix == ".npy":
@@ -166,11 +157,7 @@ def save_features(
 
 
 def _csv_file(to: Path | None) -> Path | None:
-    with wrong_usage():
-        if to is not None and to.suffix != ".csv":
-            raise DataError(f"{to}: the name must end in .csv.")
-    if to is not None:
-        check_target(to)
+    check_target(to, ".csv")
     return to
 
 
@@ -195,4 +182,4 @@ def print_table(
         columns, labels = (
             [printable(name, one_line=True) for name in names] for names in (columns, labels)
         )
-    write_table(sys.stdout, values, columns, labels, head)
+    write_rows(sys.stdout, [head, *columns], named_rows(labels, values))

@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from pgbn.cli.console import cannot_write, check_target, interruptible, output, wrong_usage
-from pgbn.cli.models import print_table, save_table
+from pgbn.cli.models import named_rows, print_table, save_rows
 from pgbn.cli.options import Minutes, Seed, Threads, one_of
 from pgbn.engine.data.coords import check_coords
 from pgbn.errors import DataError, StorageError, did_you_mean, notify
@@ -224,7 +224,6 @@ def sample_command(
     from pgbn.cli.models import read_network
     from pgbn.engine.run.run_plan import read_keep
     from pgbn.engine.run.run_store import KIND
-    from pgbn.engine.run.sampling import sample
 
     if is_archive(to):
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "another folder"
@@ -242,11 +241,10 @@ def sample_command(
     with writing(to):  # what cannot be written is known before the data are read
         read = read_nodes(net, files)
         with interruptible():
-            result = sample(
-                net, {name: each.values for name, each in read.items()}, burn_in, draws, thin,
-                chains, seed, names, progress=True, layer1=layer1, threads=threads, callback=None,
-                executor=executor, given=None, coords=data_labels(net, read) | given,
-                parallel=parallel, save=to, minutes=minutes,
+            result = net.sample(
+                {name: each.values for name, each in read.items()}, burn_in, draws, thin, chains,
+                seed, names, layer1=layer1, threads=threads, executor=executor,
+                coords=data_labels(net, read) | given, parallel=parallel, save=to, minutes=minutes,
             )  # fmt: skip
     show_run(to, result)
 
@@ -290,12 +288,8 @@ def infer_command(
     """
     from pgbn.cli.models import open_draws
     from pgbn.engine.rows.independent import along_rows, row_network
-    from pgbn.engine.rows.infer import infer_rows
 
-    if to is not None and to.suffix not in (".csv", ".npz"):
-        raise typer.BadParameter(f"--output {to}: the name must end in .csv or .npz")
-    if to is not None:
-        check_target(to)
+    check_target(to, ".csv", ".npz")
     found, network = open_draws(run)
     plate = (*network[network.observed[0]].axes, "")[0] if rows is None else rows
     if plate not in network.dims:
@@ -313,11 +307,10 @@ def infer_command(
     read = read_nodes(local, files)
     values = {name: in_run_order(name, each, dims_of(local, name), plate, found.coords)
               for name, each in read.items()}  # fmt: skip
-    result = infer_rows(network, values, given, plate, burn_in, samples, seed, wanted,
-                        threads=threads)  # fmt: skip
+    result = network.infer(values, given, plate, burn_in, samples, seed, wanted, threads=threads)
     columns, table = _flat(result, plate, found.coords)
     labels = data_labels(local, read).get(plate) or [str(row) for row in range(len(table))]
-    _tell(to, result, plate, labels, columns, table)
+    _write(to, result, plate, labels, columns, table)
 
 
 def _given(run: Path, draws: Draws, held: Iterable[str], chain: str) -> dict[str, NDArray[Any]]:
@@ -363,7 +356,7 @@ def _flat(
     return columns, np.concatenate(parts, axis=1)
 
 
-def _tell(
+def _write(
     to: Path | None,
     result: NewRows,
     plate: str,
@@ -378,7 +371,7 @@ def _tell(
         return
     with cannot_write(to):
         if to.suffix == ".csv":
-            save_table(to, table, columns, labels, plate)
+            save_rows(to, [plate, *columns], named_rows(labels, table))
         else:
             arrays = {name: result[name] for name in result}
             arrays |= {f"{name}_sd": result.sd[name] for name in result}

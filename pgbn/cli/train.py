@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pgbn.training.trained import TrainedNetwork
 
 
-# ---- telling ------------------------------------------------------------------------------------
+# ---- messages -----------------------------------------------------------------------------------
 #
 # What the commands that train say before and after.
 
@@ -98,7 +98,7 @@ def describe(corpus: Corpus) -> None:
         output.note("pgbn: note: all counts are zero; there are no topics to find")
 
 
-def foretell(settings: Settings) -> None:
+def announce(settings: Settings) -> None:
     """How long the training is, what a longer one is for, and how long that takes."""
     sweeps = sum(settings.burn_in) + sum(settings.collect)
     burn_in, collect = _LONG
@@ -134,33 +134,32 @@ def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list
     return lines
 
 
-# ---- twins --------------------------------------------------------------------------------------
+# ---- duplicate topics ---------------------------------------------------------------------------
 #
-# Twins of upper layers, merged when `pgbn fit` and `pgbn demo` have trained.
+# Duplicate topics of upper layers are merged when `pgbn fit` and `pgbn demo` have trained.
 #
-# That twins are to be merged stands in the record of the training until it is done, so that
-# `pgbn resume` does it where a fit was stopped before, or on the way: it begins anew, and gives the
-# same bits.
+# The record of the training asks for it until it is done. So `pgbn resume` merges them if a fit was
+# stopped before or meanwhile: it starts again, and the result is bit-identical.
 
 
 _KEY = "merge_twins"
 
 
 def to_merge(wanted: bool) -> dict[str, bool]:
-    """What the record of a training says if its twins are to be merged."""
+    """The entry of a record that asks to merge duplicate topics."""
     return {_KEY: True} if wanted else {}
 
 
-def has_twins_to_merge(folder: Path) -> bool:
-    """Whether a training is finished, but its twins have not been looked for."""
+def has_duplicates(folder: Path) -> bool:
+    """Whether a training is finished, but its duplicate topics were not merged yet."""
     manifest = read_manifest(folder)
     record = manifest["content"].get("record")
     marked = isinstance(record, dict) and isinstance(record.get("arguments"), dict)
     return manifest["kind"] == "training" and marked and record.get(_KEY) is True
 
 
-def untwin(folder: Path, threads: int | None, executor: Executor | None = None) -> None:
-    """Merge the twins of a model's upper layers, train on, and save it in its place."""
+def merge_duplicates(folder: Path, threads: int | None, executor: Executor | None = None) -> None:
+    """Merge the duplicate topics of a model's upper layers, train on, and save it in its place."""
     from pgbn.evaluation.layer_quality import SWEEPS, without_twins
     from pgbn.storage.folders import open_saved, save
     from pgbn.storage.stopping import stop_gently
@@ -174,13 +173,13 @@ def untwin(folder: Path, threads: int | None, executor: Executor | None = None) 
     def listen(event: Progress) -> None:
         if stop.requested:
             raise stop.interrupted(
-                f"stopped while twins were merged; the training before is saved, and the command "
-                f"pgbn resume {folder} merges them"
+                "stopped while duplicate topics were merged; the training before is saved, and "
+                f"the command pgbn resume {folder} merges them"
             )
 
     def train(merged: TrainedNetwork) -> TrainedNetwork:
-        output.note(f"twins were merged, to {'-'.join(map(str, merged.widths))} topics; {SWEEPS} "
-                    "sweeps more …")  # fmt: skip
+        widths = "-".join(map(str, merged.widths))
+        output.note(f"duplicate topics were merged, to {widths} topics; {SWEEPS} sweeps more …")
         found: TrainedNetwork = train_layerwise(
             saved.data, max(merged.widths), merged.depth, collect=SWEEPS, link=merged.link,
             seed=arguments.get("seed", 0), layer1=arguments.get("layer1", "auto"), threads=threads,
@@ -196,13 +195,13 @@ def untwin(folder: Path, threads: int | None, executor: Executor | None = None) 
              data=saved.data, columns=saved.columns)  # fmt: skip
 
 
-# ---- keeping ------------------------------------------------------------------------------------
+# ---- columns of the documents -------------------------------------------------------------------
 #
-# What pgbn fit keeps of the documents for the report: their texts, dates and classes.
+# What `pgbn fit` saves of the documents for the report: their texts, dates and classes.
 
 
 @dataclass(frozen=True)
-class Keeping:
+class KeptColumns:
     """What is kept of the documents with a model."""
 
     text: Annotated[str | None, typer.Option(
@@ -335,8 +334,8 @@ def demo_command(
                     **to_merge(isinstance(widths, tuple)),
                 },
             )
-            if has_twins_to_merge(to):
-                untwin(to, threads)
+            if has_duplicates(to):
+                merge_duplicates(to, threads)
     model = open_model(to)
     page = to / "report.html"
     write_report(page_data([model], corpus.texts, title="Docstrings of numpy and scipy"), page)
@@ -382,7 +381,7 @@ def fit_command(
     ray: Spread = None,
     reading: Reading,
     counting: Counting,
-    keeping: Keeping,
+    kept: KeptColumns,
     minutes: Minutes = 5.0,
     overwrite: Annotated[bool, typer.Option(help="Replace a model that is there.")] = False,
 ) -> None:  # fmt: skip
@@ -416,7 +415,7 @@ def fit_command(
             layer1="auto" if ray is None or link != "poisson" else SPREAD,
         )
         executor = spread_over(ray, threads)
-        options, reading = counting.options(), keeping.checked(data, reading)
+        options, reading = counting.options(), kept.checked(data, reading)
     if is_archive(to) and not overwrite:
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "--overwrite"
         raise StorageError(f"{to}: there is a model already; use {hint}, or another folder")
@@ -424,19 +423,19 @@ def fit_command(
         corpus = read_corpus(data, **asdict(reading), **options)
         if corpus.texts is None:
             counting.refuse_for_counts(data)
-        columns = keeping.columns(data, reading, corpus)
+        columns = kept.columns(data, reading, corpus)
         describe(corpus)
-        foretell(settings)
+        announce(settings)
         with interruptible():
             train(
                 corpus.counts, to, **vars(settings), threads=threads, executor=executor,
                 minutes=minutes, vocabulary=corpus.vocabulary, labels=corpus.labels,
                 columns=columns,
-                record={"data": str(data), "vectorizer": corpus.options, **keeping.record(),
+                record={"data": str(data), "vectorizer": corpus.options, **kept.record(),
                         **to_merge(merge_twins and isinstance(budgets, tuple))},
             )  # fmt: skip
-            if has_twins_to_merge(to):
-                untwin(to, threads, executor)
+            if has_duplicates(to):
+                merge_duplicates(to, threads, executor)
     finished(to)
 
 
@@ -463,10 +462,10 @@ def resume_command(
         executor = spread_over(ray, threads)
     with interruptible():
         result = None
-        if not has_twins_to_merge(model):
+        if not has_duplicates(model):
             result = resume(model, threads=threads, executor=executor, minutes=minutes)
-        if has_twins_to_merge(model):
-            untwin(model, threads, executor)
+        if has_duplicates(model):
+            merge_duplicates(model, threads, executor)
     if isinstance(result, Draws):
         show_run(model, result)
     else:

@@ -157,10 +157,7 @@ def transform_command(
 
     if concat and layer is not None:
         raise typer.BadParameter(f"--layer {layer} is one layer and --concat all: give one of them")
-    if to is not None and to.suffix not in (".csv", ".npy", ".npz"):
-        raise typer.BadParameter(f"--output {to}: the name must end in .csv, .npy or .npz")
-    if to is not None:
-        check_target(to)
+    check_target(to, ".csv", ".npy", ".npz")
     opened = open_model(model)
     chosen = None if concat else 1 if layer is None else layer
     if to is not None and to.suffix == ".npy" and is_archive(data):

@@ -59,6 +59,18 @@ class SlotCounts(Task):
     slot: str
 
 
+@dataclass(frozen=True)
+class MadeStep:
+    """The function of a task. ``by_rows``: it can draw a part of the rows by itself, if the step is
+    local along a plate (`Step.local`)."""
+
+    run: Run
+    by_rows: bool
+
+    def __call__(self, key: int) -> None:
+        self.run(key)
+
+
 Maker = Callable[["Program", Any], Run | None]
 M = TypeVar("M", bound=Maker)
 _makers: dict[tuple[str, type[Task]], list[Maker]] = {}
@@ -66,8 +78,7 @@ _by_rows: set[Maker] = set()
 
 
 def maker(stage: str, task: type[Task], by_rows: bool = False) -> Callable[[M], M]:
-    """Register a maker of a stage for one kind of task. ``by_rows``: where the step is local along
-    a plate (`Step.local`), what it makes can draw a part of the rows by itself."""
+    """Register a maker of a stage for one kind of task; ``by_rows`` as in `MadeStep`."""
 
     def register(make: M) -> M:
         _makers.setdefault((stage, task), []).append(make)
@@ -99,13 +110,19 @@ def register_kernel(task: type[Task]) -> Callable[[M], M]:
     return register
 
 
-def make_step(program: Program, task: Task) -> Run:
-    """The function for a task, of the first maker that serves it."""
+def find_step(program: Program, task: Task) -> MadeStep:
+    """What the first maker that serves a task makes."""
     for stage in STAGES:
         if program.kernels or stage not in _KERNELS:
             for make in _makers.get((stage, type(task)), ()):
-                run = make(program, task)
-                if run is not None:
-                    program.by_rows = program.by_rows and make in _by_rows
-                    return run
+                made = make(program, task)
+                if isinstance(made, MadeStep):
+                    return made
+                if made is not None:
+                    return MadeStep(made, make in _by_rows)
     raise AssertionError(f"no maker serves {task}")
+
+
+def make_step(program: Program, task: Task) -> Run:
+    """The function for a task, of the first maker that serves it."""
+    return find_step(program, task).run

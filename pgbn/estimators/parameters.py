@@ -121,7 +121,7 @@ def read_workers(estimator: Any) -> dict[str, Any]:
     """Where new rows are worked on, as arguments: workers that have a memory of their own, or
     threads."""
     executor = read_executor(estimator)
-    return {"executor": executor} if hasattr(executor, "hands") else {"threads": executor.workers}
+    return {"executor": executor} if executor.spreads_rows else {"threads": executor.workers}
 
 
 def read_sweeps(estimator: Any) -> dict[str, int]:

@@ -181,7 +181,9 @@ class _Local:
         }
         held, first = ({name: self.values[name][0, 0] for name in names if name in self.values}
                        for names in (network.held, network.free))  # fmt: skip
-        chain = Chain(network, data, seed, 0, first, "composed", threads, None, held or None)
+        chain = Chain.of_data(
+            network, data, seed, 0, first, "composed", threads, None, held or None
+        )
         self.program: Program = chain.program
         turns, later = arrange(self.program, network.schedule, seed, 0)
         own = [turn for turn in (*turns, *later.values()) if self._has_plate(turn.step.node)]

@@ -1,4 +1,4 @@
-"""Expressions brought to their normal form: one file for each kind of expression."""
+"""Expressions brought to their normal form, a section for each kind of expression."""
 
 from __future__ import annotations
 
@@ -646,6 +646,3 @@ def expand_self(walk: Walk, expression: Self) -> list[Term]:
     simplex = tuple(names.get(dim, dim) for dim in node.sums_over)
     factor = Factor(PREVIOUS, dims, node.axes, simplex, previous=True, lag=walk.inside)
     return [Term(1.0, (factor,), phase=LATER, lag=walk.inside)]
-
-
-# ---- lowering -----------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from pgbn.network.schedule import Schedule, derive, reorder
 from pgbn.network.steps import Revise, steps_of
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Latent, Node, Observed, check_methods
-from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Expression
 from pgbn.nodes.index import Categories, as_categories
 from pgbn.nodes.rules.registry import load_plugins
@@ -52,7 +51,7 @@ def find_categories(nodes: Iterable[Node]) -> dict[str, Categories]:
     found: dict[str, Categories] = {}
     for node in every.values():
         for slot in node.slots():
-            for each in _in(getattr(node, slot)):
+            for each in _categories_in(node, slot):
                 known = found.setdefault(each.name, each)
                 if not _same(known, each):
                     raise NetworkError(f"two categories are called {each.name!r}; rename one")
@@ -68,7 +67,7 @@ def find_categories(nodes: Iterable[Node]) -> dict[str, Categories]:
                     node.name
                     for node in every.values()
                     for slot in node.slots()
-                    if any(other.name == name for other in _in(getattr(node, slot)))
+                    if any(other.name == name for other in _categories_in(node, slot))
                 )
                 raise NetworkError(
                     f"{where}: the categories {name} have the dim {dim!r}, which no node has."
@@ -77,21 +76,9 @@ def find_categories(nodes: Iterable[Node]) -> dict[str, Categories]:
     return found
 
 
-def _in(expression: Expression) -> Iterator[Categories]:
-    """The categories in an expression; those of other nodes are theirs."""
-    if isinstance(expression, Categories):
-        yield expression
-    if isinstance(expression, Node):
-        return
-    if isinstance(expression, Edge):
-        for part in expression.parts:
-            yield from _in(part)
-        return
-    for name in type(expression).model_fields:
-        value = getattr(expression, name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Expression):
-                yield from _in(part)
+def _categories_in(node: Node, slot: str) -> list[Categories]:
+    """The categories that stand in a slot; those in the slots of other nodes are theirs."""
+    return [each for each in leaves(getattr(node, slot)) if isinstance(each, Categories)]
 
 
 def _same(one: Categories, other: Categories) -> bool:
@@ -176,17 +163,10 @@ class Network(NetworkMethods):
 
     # ---- the graph --------------------------------------------------------------------
 
-    @cached_property
+    @property
     def graph(self) -> nx.DiGraph:
         """The nodes (attribute ``spec``) and their edges, parent → child (attribute ``slots``)."""
-        graph = nx.DiGraph()
-        for name, node in self.nodes.items():
-            graph.add_node(name, spec=node)
-        for (child, slot), polynomial in self.wiring.polynomials.items():
-            for parent in polynomial.names:
-                slots = graph.get_edge_data(parent, child, {"slots": ()})["slots"]
-                graph.add_edge(parent, child, slots=(*slots, slot))
-        return graph
+        return self.wiring.graph
 
     @cached_property
     def dims(self) -> tuple[str, ...]:
@@ -365,8 +345,9 @@ def _collect(observed: Iterable[Observed], roots: Iterable[str] = ()) -> dict[st
                 f"two nodes are called {node.name!r}: {known!r} and {node!r}; rename one"
             )
         for slot in node.slots() if node.name not in roots else ():
-            for parent in parents_in(getattr(node, slot)):
-                visit(parent)
+            for parent in leaves(getattr(node, slot)):
+                if isinstance(parent, Node):
+                    visit(parent)
         if node.name in found:
             raise NetworkError(f"two nodes are called {node.name!r}; rename one")
         found[node.name] = node
@@ -376,17 +357,9 @@ def _collect(observed: Iterable[Observed], roots: Iterable[str] = ()) -> dict[st
     return found
 
 
-def parents_in(expression: Expression) -> Iterator[Node]:
-    """The nodes that an expression mentions, from left to right."""
-    if isinstance(expression, Node):
+def leaves(expression: Expression) -> Iterator[Expression]:
+    """What an expression is made of, from left to right: nodes, constants and categories."""
+    if not expression._parts:
         yield expression
-        return
-    if isinstance(expression, Edge):
-        for part in expression.parts:
-            yield from parents_in(part)
-        return
-    for name in type(expression).model_fields:
-        value = getattr(expression, name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Expression):
-                yield from parents_in(part)
+    for part in expression._parts:
+        yield from leaves(part)

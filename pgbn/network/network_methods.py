@@ -1,6 +1,7 @@
-"""What a network offers of the rooms above it: sampling, explaining, drawing.
+"""What a network offers of the packages above it: sampling, explaining, drawing.
 
-These verbs are the only way up from here. Each imports its room when it is called.
+Here the arguments are checked, by their types; what is called trusts them. These methods are the
+only imports of packages above this one, each made when it is called.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import networkx as nx
+
+from pgbn.checks import Count, Flag, Replicates, Seed, Sizes, Sweeps, validated
 
 if TYPE_CHECKING:
     from pgbn.engine.rows.new_rows import NewRows
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ScheduleMethods:
-    """The verbs of `pgbn.network.schedule.Schedule` that other rooms carry out."""
+    """The methods of `pgbn.network.schedule.Schedule` that other packages carry out."""
 
     def plot(self) -> Any:
         """The freshness table as SVG: for every step, which values are current, stale, read
@@ -34,12 +37,13 @@ class ScheduleMethods:
 
 
 class NetworkMethods:
-    """The verbs of `pgbn.Network` that other rooms carry out."""
+    """The methods of `pgbn.Network` that other packages carry out."""
 
+    @validated
     def generate(
         self,
-        seed: int = 0,
-        sizes: Mapping[str, int] | None = None,
+        seed: Seed = 0,
+        sizes: Sizes | None = None,
         given: Mapping[str, Any] | Draws | None = None,
     ) -> dict[str, Any]:
         """A draw of all nodes from the joint distribution, each given its parents.
@@ -51,13 +55,14 @@ class NetworkMethods:
         """
         from pgbn.engine.run.generate import generate_network
 
-        return generate_network(self._network, seed, {} if sizes is None else sizes, given)
+        return generate_network(self._network, seed, sizes or {}, given)
 
+    @validated
     def prior_predictive(
         self,
-        draws: int = 100,
-        sizes: Mapping[str, int] | None = None,
-        seed: int = 0,
+        draws: Count = 100,
+        sizes: Sizes | None = None,
+        seed: Seed = 0,
         threads: int | None = None,
         coords: Mapping[str, Any] | None = None,
     ) -> Draws:
@@ -66,9 +71,7 @@ class NetworkMethods:
         prior and prior_predictive."""
         from pgbn.engine.run.forecast import prior_draws
 
-        return prior_draws(
-            self._network, draws, {} if sizes is None else sizes, seed, threads, coords
-        )
+        return prior_draws(self._network, draws, sizes or {}, seed, threads, coords)
 
     def chain(
         self,
@@ -106,7 +109,9 @@ class NetworkMethods:
         """
         from pgbn.engine.run.chain import Chain
 
-        return Chain(self._network, data, seed, chain, init, layer1, threads, executor, given)
+        return Chain.of_data(
+            self._network, data, seed, chain, init, layer1, threads, executor, given
+        )
 
     def sample(
         self,
@@ -167,21 +172,22 @@ class NetworkMethods:
             threads, callback, executor, given, coords, parallel, save, minutes,
         )  # fmt: skip
 
+    @validated
     def infer(
         self,
         data: Mapping[str, Any],
         given: Mapping[str, Any] | Draws,
         rows: str | None = None,
-        burn_in: int = 200,
-        samples: int = 200,
-        seed: int = 0,
+        burn_in: Sweeps = 200,
+        samples: Count = 200,
+        seed: Seed = 0,
         nodes: Iterable[str] | None = None,
         quantiles: Iterable[float] = (),
         keep: str = "moments",
         threads: int | None = None,
         executor: Executor | None = None,
-        kernels: bool = True,
-        proportions: bool = False,
+        kernels: Flag = True,
+        proportions: Flag = False,
     ) -> NewRows:
         """The posterior of everything that belongs to new rows of the plate ``rows`` (the first
         dim of the first data node if left out), given the nodes without it.
@@ -210,7 +216,8 @@ class NetworkMethods:
         return infer_rows(self._network, data, given, rows, burn_in, samples, seed, nodes,
                           quantiles, keep, threads, executor, kernels, proportions)  # fmt: skip
 
-    def forecast(self, draws: Mapping[str, Any] | Draws, steps: int, seed: int = 0) -> Draws:
+    @validated
+    def forecast(self, draws: Mapping[str, Any] | Draws, steps: Count, seed: Seed = 0) -> Draws:
         """The next ``steps`` rows of a network in time, one future for each posterior draw:
         θ_{T+1} given θ_T, and so on, with the data that follow from them.
 
@@ -249,12 +256,13 @@ class NetworkMethods:
 
         return plot(self._network)
 
+    @validated
     def animate(
         self,
         data: Mapping[str, Any],
         order: Iterable[str] | None = None,
-        seed: int = 0,
-        sweeps: int = 300,
+        seed: Seed = 0,
+        sweeps: Replicates = 300,
     ) -> Any:
         """One sweep on tiny ``data`` as a page with a slider: what flows up and down, what is
         stale, every equation with its numbers. ``order``, which is not checked, runs beside it."""

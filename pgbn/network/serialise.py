@@ -63,7 +63,7 @@ def _encode_node(node: Node) -> dict[str, Any]:
         value = getattr(node, name)
         if name == "update" and not value:  # files of networks without kernels are as they were
             continue
-        fields[name] = _encode(value) if name in cls.slots() else _plain(node, name, value)
+        fields[name] = expression_json(value) if name in cls.slots() else _plain(node, name, value)
     return {"type": node.tag, **fields}
 
 
@@ -77,7 +77,8 @@ def _plain(owner: Node | Edge, name: str, value: Any) -> Any:
         raise NetworkError(f"{owner}: {name} cannot be written as JSON: {error}") from None
 
 
-def _encode(value: Any) -> Any:
+def expression_json(value: Any) -> Any:
+    """An expression of the nodes of a network, or one of its fields, as JSON that names them."""
     if isinstance(value, Node):
         return {"node": value.name}
     if isinstance(value, Constant) and not value.dims and value.value.ndim == 0:
@@ -90,16 +91,16 @@ def _encode(value: Any) -> Any:
         own = {name: getattr(value, name) for name in type(value).model_fields}
         slots = type(value).slots()
         return {"edge": value.tag} | {
-            name: _encode(field) if name in slots else _plain(value, name, field)
+            name: expression_json(field) if name in slots else _plain(value, name, field)
             for name, field in own.items()
         }
     if isinstance(value, Expression):
-        fields = {name: _encode(getattr(value, name)) for name in type(value).model_fields}
+        fields = {name: expression_json(getattr(value, name)) for name in type(value).model_fields}
         if fields.get("lag") == 1:  # files of networks with the row before are as they were
             del fields["lag"]
         return {"edge": value.tag, **fields}
     if isinstance(value, (tuple, list)):
-        return [_encode(part) for part in value]
+        return [expression_json(part) for part in value]
     return dict(value) if isinstance(value, Mapping) else value
 
 
@@ -123,11 +124,6 @@ def _decode_array(value: Any) -> Any:
     return matrix
 
 
-def expression_json(expression: Expression) -> Any:
-    """An expression of the nodes of a network, as JSON that names them."""
-    return _encode(expression)
-
-
 def expression_from_json(network: Network, value: Any) -> Any:
     """The expression that `expression_json` wrote."""
     reader = _Reader([])
@@ -148,13 +144,12 @@ def network_from_json(text: str) -> Network:
     entries = document.get("nodes")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise NetworkError("not a network: 'nodes' must be a list of objects")
-    if not isinstance(document.get("sizes", {}), dict):
-        raise NetworkError("not a network: 'sizes' must be an object")
+    for key in ("sizes", "indexes"):
+        if not isinstance(document.get(key, {}), dict):
+            raise NetworkError(f"not a network: {key!r} must be an object")
     held = document.get("held", [])
     if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
         raise NetworkError("not a network: 'held' must be a list of names")
-    if not isinstance(document.get("indexes", {}), dict):
-        raise NetworkError("not a network: 'indexes' must be an object")
     reader = _Reader(entries)
     try:
         nodes = [reader.node(entry["name"], "the list") for entry in entries]

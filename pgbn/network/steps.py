@@ -235,7 +235,7 @@ def _count_step(wiring: Wiring, node: Node) -> Step:
             reads |= wiring.reads.of_slot(node, slot)
     above = {
         counts_name(name): frozenset[str]()
-        for name in nx.ancestors(_graph(wiring), node.name)
+        for name in nx.ancestors(wiring.graph, node.name)
         if _has_counts(wiring, wiring.nodes[name])
     }
     equation = r";\quad ".join(text for text in equations if text)
@@ -330,11 +330,3 @@ def _sum_is_current(wiring: Wiring, drawn: Node, child: Node, dim: str, stale: S
             return False
     total = wiring.reads.of_products(wiring.exposures.named_sum(additive[0], child, (dim,)))
     return all(read.name != drawn.name and is_current(read, stale) for read in total)
-
-
-def _graph(wiring: Wiring) -> nx.DiGraph:
-    graph = nx.DiGraph()
-    graph.add_nodes_from(wiring.nodes)
-    for (name, _), polynomial in wiring.polynomials.items():
-        graph.add_edges_from((parent, name) for parent in polynomial.names)
-    return graph

@@ -8,8 +8,10 @@ checks that need all three are made here.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from string import ascii_letters
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -171,6 +173,18 @@ class Wiring:
             for slot in node.positive_slots:
                 if (node.name, slot) in self.polynomials:
                     self._check_positive(node, slot)
+
+    @cached_property
+    def graph(self) -> nx.DiGraph:
+        """The nodes (attribute ``spec``) and their edges, parent → child (attribute ``slots``)."""
+        graph = nx.DiGraph()
+        for name, node in self.nodes.items():
+            graph.add_node(name, spec=node)
+        for (child, slot), polynomial in self.polynomials.items():
+            for parent in polynomial.names:
+                slots = graph.get_edge_data(parent, child, {"slots": ()})["slots"]
+                graph.add_edge(parent, child, slots=(*slots, slot))
+        return graph
 
     def counts_are_integer(self, name: str) -> bool:
         """Whether all counts that a node hears are integers."""

@@ -22,7 +22,6 @@ Array = NDArray[Any]
 
 _types: dict[str, type[Node]] = {}
 _definitions: dict[tuple[str, str], list[type[Node]]] = {}
-_slots: dict[type[Node], tuple[str, ...]] = {}
 
 
 class Node(Expression):
@@ -92,21 +91,10 @@ class Node(Expression):
             raise ValueError(f"{dims} holds an empty name; a dim is called, say, 'doc'")
         return dims
 
-    @classmethod
-    def slots(cls) -> tuple[str, ...]:
-        """The names of the fields that take expressions, in order."""
-        if cls in _slots:
-            return _slots[cls]
-        found = tuple(
-            name
-            for name, field in cls.model_fields.items()
-            if isinstance(field.annotation, type) and issubclass(field.annotation, Expression)
-        )
-        if getattr(
-            cls, "__pydantic_complete__", False
-        ):  # kept, since every network asks a hundred times
-            _slots[cls] = found
-        return found
+    @property
+    def _parts(self) -> tuple[Expression, ...]:
+        """None: in the slots of other nodes it stands as a whole."""
+        return ()
 
     @property
     def axes(self) -> tuple[str, ...]:

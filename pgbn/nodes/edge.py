@@ -19,11 +19,10 @@ for which pgbn has no operations, or none that is fast enough, defines in its pl
 from __future__ import annotations
 
 from functools import cached_property
-from math import prod
 from typing import Any, ClassVar
 
 from pgbn.errors import NetworkError
-from pgbn.nodes.expression import Expression, extent_of, to_expression
+from pgbn.nodes.expression import Expression, to_expression
 
 _types: dict[str, type[Edge]] = {}
 _OWN = ("evaluate", "split", "expose")
@@ -38,6 +37,7 @@ class Edge(Expression):
     `expand`, or `evaluate`, `split` and `expose`, all three.
     """
 
+    _multiplies: ClassVar[bool] = True
     positive: ClassVar[bool] = False  # an evaluated value is positive wherever its operands are
 
     @classmethod
@@ -59,15 +59,6 @@ class Edge(Expression):
         if known is not None and known.__qualname__ != cls.__qualname__:
             raise NetworkError(f"edge type {cls.tag!r} is defined twice: {known}, {cls}")
         _types[cls.tag] = cls
-
-    @classmethod
-    def slots(cls) -> tuple[str, ...]:
-        """The names of the fields that take expressions, in order."""
-        return tuple(
-            name
-            for name, field in cls.model_fields.items()
-            if isinstance(field.annotation, type) and issubclass(field.annotation, Expression)
-        )
 
     def expand(self) -> Any:
         """The expression that it stands for, made of other operations."""
@@ -110,7 +101,7 @@ class Edge(Expression):
         return type(self).evaluate is not Edge.evaluate
 
     @property
-    def parts(self) -> tuple[Expression, ...]:
+    def _parts(self) -> tuple[Expression, ...]:
         """The expressions that it is made of: its operands, or what it stands for."""
         if self.is_evaluated:
             return tuple(getattr(self, slot) for slot in self.slots())
@@ -130,7 +121,7 @@ class Edge(Expression):
     @cached_property
     def extent(self) -> tuple[int, int]:
         try:
-            return extent_of(self.parts, prod)
+            return super().extent
         except RecursionError:
             name = type(self).__name__
             raise NetworkError(f"{name}: expand() returns edges that expand for ever") from None

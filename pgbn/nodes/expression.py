@@ -205,6 +205,9 @@ else:
     _Model = BaseModel
 
 
+_slots: dict[type[Expression], tuple[str, ...]] = {}
+
+
 class Expression(_Model):
     """Anything that has a value with named dims. Compared by identity, never changed."""
 
@@ -213,6 +216,8 @@ class Expression(_Model):
     tag: ClassVar[str] = "expression"
     # the fields that may be given by position
     positional: ClassVar[tuple[str, ...]] = ()
+    # whether its parts are multiplied, or else added
+    _multiplies: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **fields: Any) -> None:
         fields = by_position(type(self), self.positional, args, fields)
@@ -227,10 +232,31 @@ class Expression(_Model):
                 f"too large (at most {MOST_TERMS} terms, {DEEPEST} times); sum along a dim instead"
             )
 
+    @classmethod
+    def slots(cls) -> tuple[str, ...]:
+        """The names of the fields that take one expression each, in order."""
+        if cls in _slots:
+            return _slots[cls]
+        found = tuple(
+            name
+            for name, field in cls.model_fields.items()
+            if isinstance(field.annotation, type) and issubclass(field.annotation, Expression)
+        )
+        if getattr(cls, "__pydantic_complete__", False):  # every network asks a hundred times
+            _slots[cls] = found
+        return found
+
+    @property
+    def _parts(self) -> tuple[Expression, ...]:
+        """The expressions that it is made of, from left to right."""
+        values = [getattr(self, name) for name in type(self).model_fields]
+        several = [value if isinstance(value, tuple) else (value,) for value in values]
+        return tuple(part for each in several for part in each if isinstance(part, Expression))
+
     @cached_property
     def extent(self) -> tuple[int, int]:
         """The number of terms, multiplied out, and how deep expressions are nested."""
-        return 1, 0
+        return extent_of(self._parts, prod if self._multiplies else sum)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
         return apply_ufunc(Expression, ufunc.__name__, method, inputs)
@@ -343,12 +369,9 @@ class Mix(Expression):
     """
 
     tag: ClassVar[str] = "mix"
+    _multiplies: ClassVar[bool] = True
     factors: tuple[Slot, ...] = Field(min_length=1)
     over: Dims | None = None
-
-    @cached_property
-    def extent(self) -> tuple[int, int]:
-        return extent_of(self.factors, prod)
 
     def __str__(self) -> str:
         return " @ ".join(bracket(factor) for factor in self.factors)
@@ -358,11 +381,8 @@ class Product(Expression):
     """An elementwise product, aligned by the names of the dims."""
 
     tag: ClassVar[str] = "product"
+    _multiplies: ClassVar[bool] = True
     factors: tuple[Slot, ...] = Field(min_length=1)
-
-    @cached_property
-    def extent(self) -> tuple[int, int]:
-        return extent_of(self.factors, prod)
 
     def __str__(self) -> str:
         return " * ".join(bracket(factor) for factor in self.factors)
@@ -373,10 +393,6 @@ class Sum(Expression):
 
     tag: ClassVar[str] = "sum"
     terms: tuple[Slot, ...] = Field(min_length=1)
-
-    @cached_property
-    def extent(self) -> tuple[int, int]:
-        return extent_of(self.terms, sum)
 
     def __str__(self) -> str:
         return " + ".join(str(term) for term in self.terms)
@@ -389,10 +405,6 @@ class Rename(Expression):
     of: Slot
     names: Mapping[str, str]
 
-    @cached_property
-    def extent(self) -> tuple[int, int]:
-        return extent_of((self.of,), sum)
-
     def __str__(self) -> str:
         return str(self.of)
 
@@ -401,6 +413,8 @@ def extent_of(
     parts: tuple[Expression, ...], combine: Callable[[Iterable[int]], int]
 ) -> tuple[int, int]:
     """The extent of an expression made of parts, whose numbers of terms ``combine``."""
+    if not parts:
+        return 1, 0
     extents = [part.extent for part in parts]
     return combine(terms for terms, _ in extents), 1 + max(depth for _, depth in extents)
 

@@ -9,7 +9,6 @@ the product is then linear in each entry, and the entries are drawn one after an
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
@@ -40,11 +39,6 @@ class Pairs(Expression):
                 f"the factors, such as .rename({self.first}='other')"
             )
         return self
-
-    @cached_property
-    def extent(self) -> tuple[int, int]:
-        terms, depth = self.of.extent
-        return terms, depth + 1
 
     def __str__(self) -> str:
         return f"[{self.first} {_SIGNS[self.relation]} {self.second}] ({self.of})"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, ClassVar
 
 from pydantic import Field
 
-from pgbn.nodes.expression import Constant, Expression, Slot, extent_of
+from pgbn.nodes.expression import Constant, Expression, Slot
 
 
 class Self(Expression):
@@ -37,10 +36,6 @@ class Shift(Expression):
     along: str
     initial: Slot = Constant(value=0.0)
     lag: int = Field(default=1, ge=1, strict=True)
-
-    @cached_property
-    def extent(self) -> tuple[int, int]:
-        return extent_of((self.of, self.initial), sum)
 
     def __str__(self) -> str:
         lag = "" if self.lag == 1 else f", lag {self.lag}"

@@ -18,7 +18,6 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer
 from pgbn.engine.compile.composed import posterior_of
 from pgbn.engine.run.bound_steps import TraceEvent
 from pgbn.engine.run.chain import Chain
@@ -130,7 +129,6 @@ def animate(
 ) -> Animation:
     """One sweep of a tiny network on ``data``; with ``order``, another order beside it, and the
     running means of both chains over ``sweeps`` sweeps. The order is not checked."""
-    sweeps = check_integer("sweeps", sweeps, 2)
     chains = [network.chain(data, seed, layer1=layer1)]
     titles = ["The order of the network"]
     if order is not None:

@@ -1,4 +1,4 @@
-"""Rows that are known by their content: the stream of a row is a hash of (key, its data).
+"""Rows that are identified by their content: the stream of a row is a hash of (key, its data).
 
     row i of step s in sweep n draws from (seed, s, n, hash of the data of row i)
 
@@ -7,8 +7,9 @@ have one replicate for each row of data, and a kernel that works on ``rows`` row
 rows / replicates for each of them, one replicate after another.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.executor import DelegatingExecutor, Executor, row_word
+from pgbn.samplers.executor import DelegatingExecutor, Executor
 from pgbn.samplers.random import RowKeys, mix
 
 Words = NDArray[np.uint64]
@@ -29,23 +30,16 @@ def _lines(hashes, owner, line, out):
         out[i] = mix(hashes[owner[i]] + np.uint64(0x9E3779B97F4A7C15) * np.uint64(line[i] + 1))
 
 
-@dataclass(frozen=True, eq=False)
 class ContentKeyed(DelegatingExecutor):
-    """An executor for arrays whose replicates are known by ``hashes`` of their data."""
+    """An executor for arrays whose replicates are identified by ``hashes`` of their data."""
 
-    executor: Executor
-    hashes: Words
-    _words: dict[int, Words] = field(default_factory=dict)
+    own_streams = True
 
-    @property
-    def below(self) -> Executor:
-        return self.executor
+    def __init__(self, executor: Executor, hashes: Words) -> None:
+        super().__init__(executor)
+        self.hashes, self._words = hashes, dict[int, Words]()
 
-    @property
-    def workers(self) -> int:
-        return self.executor.workers
-
-    def keys(self, key: int, rows: int) -> RowKeys:
+    def row_key(self, key: int, rows: int) -> RowKeys:
         """The key of a draw, with a word for each of its rows."""
         if rows not in self._words:
             each = rows // self.hashes.size
@@ -54,29 +48,22 @@ class ContentKeyed(DelegatingExecutor):
             _lines(self.hashes, number // each, number % each, words)
         return RowKeys(np.uint64(key), self._words[rows])
 
-    def at_cells(self, indptr: NDArray[np.int64]) -> "ContentKeyed":
+    def at_cells(self, indptr: NDArray[np.int64]) -> ContentKeyed:
         """The same for draws that have a row for each cell of sparse data: ``indptr`` are the
-        edges of the replicates. A cell is known by its number among those of its replicate."""
+        edges of the replicates. A cell is identified by its number among those of its
+        replicate."""
         owner = np.repeat(np.arange(self.hashes.size), np.diff(indptr))
         words = np.empty(owner.size, np.uint64)
         _lines(self.hashes, owner, np.arange(owner.size) - indptr[owner], words)
-        return ContentKeyed(self.executor, words)
+        return ContentKeyed(self.below, words)
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
-        if not key:  # nothing is drawn
-            self.executor.rows(kernel, rows, key, *args)
-            return
-        self.executor.rows(partial(_with_keys, kernel, self.keys(key, rows)), rows, key, *args)
+        if key:  # else nothing is drawn
+            kernel = partial(_with_keys, kernel, self.row_key(key, rows))
+        self.below.rows(kernel, rows, key, *args)
 
 
 def _with_keys(
     kernel: Callable[..., Any], keys: RowKeys, word: np.uint64, start: int, stop: int, *args: Any
 ) -> None:
     kernel(keys, start, stop, *args)
-
-
-def key_for(executor: Executor, key: int, rows: int) -> np.uint64 | RowKeys:
-    """The key that kernels on ``rows`` rows are called with."""
-    if isinstance(executor, ContentKeyed):
-        return executor.keys(key, rows)
-    return row_word(executor, key, rows)

@@ -29,15 +29,13 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_place, thread_count
 from pgbn.errors import DataError
-from pgbn.samplers.executor import Threads
+from pgbn.samplers.executor import Edges, Executor, Threads
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SMALL = 2**20  # bytes; smaller arrays are kept in memory, and so are those below a part of it:
 _PART = 64
 _AROUND = 2**17  # bytes that are mapped around a block of one array
 _BLOCK = 0.5  # of the memory
-
-Edges = list[tuple[int, int]]
 
 
 def reserve(file: int, size: int) -> None:
@@ -54,9 +52,11 @@ def reserve(file: int, size: int) -> None:
                 raise  # others: a system of files that cannot reserve
 
 
-class Disk:
+class Disk(Executor):
     """Rows in files of ``folder``, of which at most ``memory`` (bytes, or "2GB") is resident; what
     has no rows, such as the topics, comes on top of it. ``threads`` as elsewhere."""
+
+    memory: int
 
     def __init__(
         self, folder: str | Path, memory: int | str = "2GB", threads: int | None = None
@@ -68,6 +68,7 @@ class Disk:
         except OSError as error:
             raise DataError(f"Disk: folder={str(folder)!r} cannot be made: {error}") from None
         self._threads = Threads(thread_count(threads))
+        self.workers = self._threads.workers
         self._maps: WeakSet[mmap.mmap] = WeakSet()
 
     def __repr__(self) -> str:
@@ -80,12 +81,7 @@ class Disk:
         return Disk, (str(self.folder), self.memory, self.workers)  # without its arrays
 
     @property
-    def workers(self) -> int:
-        return self._threads.workers
-
-    @property
-    def in_memory(self) -> Threads:
-        """The threads, for arrays that are not to be files."""
+    def local(self) -> Threads:
         return self._threads
 
     @property
@@ -93,7 +89,7 @@ class Disk:
         """The bytes of all arrays that are files now."""
         return sum(len(part) for part in self._maps)
 
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
         """An array for rows: a file of zeros or, where it is small, in memory."""
         kind = np.dtype(dtype)
         size = prod(shape) * kind.itemsize
@@ -112,6 +108,9 @@ class Disk:
         # not a view of another array: a pool counts who refers to this very one
         return np.ndarray(shape, kind, buffer=pages)
 
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        return self.zeros(shape, dtype)
+
     def release(self) -> None:
         """Let all pages go; what was written is kept by the system, and written to the disk."""
         try:
@@ -129,6 +128,9 @@ class Disk:
         into half of the memory, as many blocks at a time as there are workers. Rows are equal
         parts of a file, unless one of the arrays says where each row begins."""
         return self._cut(rows, values, self.workers)
+
+    def shares(self, rows: int, *values: Any) -> Edges:
+        return self.cut(rows, *values)
 
     def _cut(self, rows: int, values: Sequence[Any], together: int) -> Edges:
         files = _Files(rows, values)
@@ -149,7 +151,7 @@ class Disk:
             start = stop
         return edges
 
-    # ---- the methods of an executor ---------------------------------------------------
+    # ---- work -------------------------------------------------------------------------
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
         edges = self._cut(rows, args, 1)
@@ -179,7 +181,7 @@ class Disk:
             self.release()
         return results
 
-    def behind(
+    def pipeline(
         self,
         before: Callable[[int], Any],
         middle: Callable[[int], Any],
@@ -189,8 +191,8 @@ class Disk:
         """Some at a time, or what is prepared would be in memory long before its turn."""
         for first in range(0, number, self.workers):
             size = min(self.workers, number - first)
-            self._threads.behind(partial(_later, before, first), partial(_later, middle, first),
-                                 partial(_later, after, first), size)  # fmt: skip
+            self._threads.pipeline(partial(_later, before, first), partial(_later, middle, first),
+                                   partial(_later, after, first), size)  # fmt: skip
             self.release()
 
 

@@ -2,14 +2,13 @@
 
 An executor decides where work is done, never what comes out. A row kernel draws row i from the
 stream of (key, i) alone and writes to places that belong to row i alone; calls are independent of
-each other. So every executor gives the same bits, and another one, for other machinery, needs no
-more than the methods of `Executor`.
+each other. So every executor gives the same bits.
 
-An executor may also keep the arrays that have rows (``empty(shape, dtype)``, zeros), say where work
-on rows is to be cut (``cut(rows, *arrays)``), and ``release()`` the memory of rows: see
-`pgbn.samplers.disk`. Whoever makes such an array, cuts or reads rows asks `rows_array`, `cut_rows`
-and `release_rows`.
+There are three: `Threads` here, `pgbn.samplers.disk.Disk` and `pgbn.samplers.on_ray.Ray`. Another
+one subclasses `Executor` and writes ``workers`` and ``calls``; everything else has a default.
 """
+
+from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
@@ -19,13 +18,17 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, thread_count
 from pgbn.errors import DataError
+
+if TYPE_CHECKING:
+    from pgbn.samplers.random import RowKeys
+    from pgbn.samplers.worker_pool import WorkerPool
 
 # Rows are numbered in blocks of so many, wherever they are worked on: shards begin with a block,
 # and what draws several rows or cells from one stream begins a new one with each.
@@ -34,21 +37,36 @@ ROW_BLOCK = 256
 # and all end at nearly the same time; a block is no less than a part of all: a call has its cost.
 _OF_WHAT_IS_LEFT, _OF_ALL = 2, 32
 
+Edges = list[tuple[int, int]]
 
-class Executor(Protocol):
-    """Where the work of a step is done; ``workers`` do it at a time."""
 
-    @property
-    def workers(self) -> int: ...
+class Executor(ABC):
+    """Where the work of a step is done; ``workers`` do it at a time.
+
+    Three groups of members have defaults that serve rows in the memory of one process: where arrays
+    of rows are kept (`Disk` says otherwise), which streams rows have (`ShardRows` and
+    `ContentKeyed` do), and workers with a memory of their own (`Ray` has them).
+    """
+
+    workers: int
+
+    # ---- work -------------------------------------------------------------------------
+
+    @abstractmethod
+    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        """The results of independent calls, in their order."""
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
         """Call ``kernel(np.uint64(key), start, stop, *args)`` on blocks that cover
         ``range(rows)``."""
+        word = np.uint64(key)
+        if self.workers <= 1 or rows <= 1:
+            kernel(word, 0, rows, *args)
+            return
+        ranges = shrinking(rows, self.workers)
+        self.calls([partial(kernel, word, start, stop, *args) for start, stop in ranges])
 
-    def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        """The results of independent calls, in their order."""
-
-    def behind(
+    def pipeline(
         self,
         before: Callable[[int], Any],
         middle: Callable[[int], Any],
@@ -56,45 +74,93 @@ class Executor(Protocol):
         number: int,
     ) -> None:
         """``before(i)``, then ``middle(i)``, then ``after(i)`` for i < number, the middle ones in
-        order: what comes before and after them may be done beside them."""
+        order: the others may be done at the same time as the middle ones."""
+        for i in range(number):
+            before(i)
+            middle(i)
+            after(i)
 
+    # ---- where arrays of rows are kept ------------------------------------------------
 
-class DelegatingExecutor(ABC):
-    """An executor on top of another, ``below``, which makes its calls."""
+    memory: int | None = None  # bytes of rows that may be in memory; None: all of them are
 
     @property
-    @abstractmethod
-    def below(self) -> Executor: ...
+    def local(self) -> Executor:
+        """The executor for arrays without rows, which are in the memory of this process."""
+        return self
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """Zeros for rows, where the executor keeps them."""
+        return np.zeros(shape, dtype)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """The same with anything in it."""
+        return np.empty(shape, dtype)
+
+    def cut(self, rows: int, *arrays: Any) -> Edges:
+        """``range(rows)`` in ranges, one for each worker, or more if the rows of ``arrays`` (or of
+        tuples of them) must not be in memory all at once."""
+        return list(pairwise(rows * i // self.workers for i in range(self.workers + 1)))
+
+    def shares(self, rows: int, *arrays: Any) -> Edges:
+        """The same for workers that take one range after another: shorter and shorter."""
+        return shrinking(rows, self.workers) if self.workers > 1 else [(0, rows)]
+
+    def release(self) -> None:  # noqa: B027
+        """Receive that some rows were read or written, and are not needed in memory now."""
+
+    # ---- which streams rows have ------------------------------------------------------
+
+    own_streams = False  # rows have other streams than those of their numbers in the arrays
+    first = 0  # the number, among all rows, of the first row of the arrays
+
+    def row_key(self, key: int, rows: int) -> np.uint64 | RowKeys:
+        """The key with which kernels on ``rows`` rows are called."""
+        return np.uint64(key)
+
+    def by_blocks(self, size: int) -> Executor:
+        """The executor for kernels whose "rows" are blocks of ``size`` rows."""
+        return self
+
+    # ---- workers with a memory of their own -------------------------------------------
+
+    spreads_rows = False  # `worker_pool` gives workers that keep the rows
+
+    def worker_pool(self) -> WorkerPool | None:
+        """The workers that keep the rows, if there are any."""
+        return None
+
+
+class DelegatingExecutor(Executor):
+    """An executor that leaves its work to another one, ``below``."""
+
+    def __init__(self, below: Executor) -> None:
+        self.below, self.workers = below, below.workers
+
+    def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
+        self.below.rows(kernel, rows, key, *args)
 
     def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         return self.below.calls(calls)
 
-    def behind(
+    def pipeline(
         self,
         before: Callable[[int], Any],
         middle: Callable[[int], Any],
         after: Callable[[int], Any],
         number: int,
     ) -> None:
-        self.below.behind(before, middle, after, number)
+        self.below.pipeline(before, middle, after, number)
 
 
 @dataclass(frozen=True)
-class Threads:
+class Threads(Executor):
     """Threads of this process. Kernels must release the GIL."""
 
     workers: int
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "workers", check_integer("Threads: workers", self.workers, 1))
-
-    def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
-        word = np.uint64(key)
-        if self.workers <= 1 or rows <= 1:
-            kernel(word, 0, rows, *args)
-            return
-        ranges = shrinking(rows, self.workers)
-        self.calls([partial(kernel, word, start, stop, *args) for start, stop in ranges])
 
     def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         """This thread takes calls too, so that nothing waits for others to wake up. All calls are
@@ -130,7 +196,7 @@ class Threads:
             raise first
         return results
 
-    def behind(
+    def pipeline(
         self,
         before: Callable[[int], Any],
         middle: Callable[[int], Any],
@@ -184,49 +250,16 @@ def executor_of(threads: int | None = None, executor: Executor | None = None) ->
         return Threads(thread_count(threads))
     if threads is not None:
         raise DataError(f"threads={threads!r}, executor={executor!r}: give one of them")
-    for method in ("rows", "calls", "behind"):
-        if not callable(getattr(executor, method, None)):
-            raise DataError(
-                f"executor={executor!r}: it has no method {method!r}; give an object with the "
-                "methods of pgbn.samplers.executor.Executor, or threads=…"
-            )
+    if not isinstance(executor, Executor):
+        raise DataError(
+            f"executor={executor!r}: give pgbn.Threads, pgbn.Disk, pgbn.Ray or an object of a "
+            "subclass of pgbn.samplers.executor.Executor; or threads=…"
+        )
     check_integer(f"executor={executor!r}: workers", getattr(executor, "workers", None), 1)
     return executor
 
 
-def rows_array(executor: Executor, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Zeros for rows, where the executor keeps them: in memory unless it says otherwise."""
-    make = getattr(executor, "empty", None)
-    return np.zeros(shape, dtype) if make is None else make(shape, dtype)
-
-
-def in_memory(executor: Executor) -> Executor:
-    """The executor for arrays without rows, which are in memory whoever keeps the rows."""
-    return getattr(executor, "in_memory", executor)
-
-
-def keeps_rows(executor: Executor) -> bool:
-    """Whether the executor keeps rows in another place than memory."""
-    return getattr(executor, "empty", None) is not None
-
-
-def release_rows(executor: Executor) -> None:
-    """Tell that some rows were read or written, and are not needed in memory now."""
-    release = getattr(executor, "release", None)
-    if release is not None:
-        release()
-
-
-def cut_rows(executor: Executor, rows: int, *arrays: Any) -> list[tuple[int, int]]:
-    """``range(rows)`` in ranges, one for each worker, or more where the rows of ``arrays`` (or of
-    tuples of them) are not to be in memory all at once."""
-    cut = getattr(executor, "cut", None)
-    if cut is not None:
-        return list(cut(rows, *arrays))
-    return list(pairwise(rows * i // executor.workers for i in range(executor.workers + 1)))
-
-
-def shrinking(rows: int, workers: int) -> list[tuple[int, int]]:
+def shrinking(rows: int, workers: int) -> Edges:
     """``range(rows)`` in ranges for workers that take one after another: shorter and shorter."""
     least, ranges, start = max(1, rows // (_OF_ALL * workers)), [], 0
     while start < rows:
@@ -234,29 +267,3 @@ def shrinking(rows: int, workers: int) -> list[tuple[int, int]]:
         ranges.append((start, stop))
         start = stop
     return ranges
-
-
-def share_rows(executor: Executor, rows: int, *arrays: Any) -> list[tuple[int, int]]:
-    """``range(rows)`` in ranges for `Executor.calls`: see `cut_rows` and `shrinking`."""
-    if getattr(executor, "cut", None) is not None:
-        return cut_rows(executor, rows, *arrays)
-    return shrinking(rows, executor.workers) if executor.workers > 1 else [(0, rows)]
-
-
-def row_word(executor: Executor, key: int, rows: int) -> np.uint64:
-    """The key that kernels on ``rows`` rows are called with: of a part of all rows, the one under
-    which its first row has the stream that it has among all, see `pgbn.samplers.shard`."""
-    word = getattr(executor, "word", None)
-    return np.uint64(key) if word is None else word(key, rows)
-
-
-def by_blocks(executor: Executor, size: int) -> Executor:
-    """The executor for kernels whose "rows" are blocks of ``size`` rows."""
-    blocks = getattr(executor, "by_blocks", None)
-    return executor if blocks is None else blocks(size)
-
-
-def numbers_rows(executor: Executor) -> bool:
-    """Whether the streams of rows are not those of their numbers in the arrays, so that no other
-    executor can draw them."""
-    return hasattr(executor, "word") or hasattr(executor, "keys")

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.content import key_for
 from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.random import Stream, new_rng, normal, restart, uniform
@@ -166,4 +165,4 @@ def _run(kernel, stream: Stream, out: Array, *arguments: Array) -> None:
     if stream.executor.workers > 1 and out.size * out.shape[2] >= PARALLEL:
         stream.executor.rows(kernel, rows, stream.key, *arguments)
     else:
-        kernel(key_for(stream.executor, stream.key, rows), 0, rows, *arguments)
+        kernel(stream.executor.row_key(stream.key, rows), 0, rows, *arguments)

@@ -1,15 +1,18 @@
 """Ray: workers on the cores of this machine, or of a cluster, that keep the rows.
 
-The only part of pgbn that knows Ray: actors with a room each (`pgbn.samplers.hands`), its object
-store for what goes to all of them, and what is done about those that die or do not answer. What is
-said to them stands in `pgbn.engine.shards`.
+The only part of pgbn that knows Ray: actors with a state each (`pgbn.samplers.worker_pool`), its
+object store for what goes to all of them, and what tells that one is dead or does not answer. What
+they are asked stands in `pgbn.engine.shards`.
 """
+
+from __future__ import annotations
 
 import logging
 import os
 import signal
+import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -17,8 +20,8 @@ from weakref import finalize
 
 from pgbn.checks import MOST_THREADS, check_integer, is_finite_number, thread_count
 from pgbn.errors import DataError, PgbnError
-from pgbn.samplers.executor import DelegatingExecutor, Threads
-from pgbn.samplers.hands import WorkerLost
+from pgbn.samplers.executor import DelegatingExecutor, Executor, Threads
+from pgbn.samplers.worker_pool import WorkerLost, WorkerPool
 
 _CORES = os.cpu_count() or 1
 _STARTS = 3  # Ray gives up after 30 s, of which a busy machine may need more
@@ -33,6 +36,9 @@ class Ray(DelegatingExecutor):
     What has no rows is drawn here. Workers leave what they have with Ray every ``commit`` sweeps:
     one that dies, or gives no answer for ``timeout`` seconds, is replaced and goes on from there.
     """
+
+    spreads_rows = True
+    _pool: RayPool | None
 
     def __init__(
         self,
@@ -60,46 +66,40 @@ class Ray(DelegatingExecutor):
                 f"Ray: timeout={timeout!r:.60}: give seconds, more than 0 and at most {_LONGEST:g}"
             )
         self.address, self.timeout = address, float(timeout)
-        self.local = Threads(thread_count(None))
-        self._hands: RayHands | None = None
+        self.below, self._pool = Threads(thread_count(None)), None
 
     def __repr__(self) -> str:
         address = "" if self.address is None else f", address={self.address!r}"
         return f"Ray(workers={self.workers}{address})"
 
-    def __deepcopy__(self, memo: Any) -> "Ray":
+    def __deepcopy__(self, memo: Any) -> Ray:
         return self  # what is copied with it, as an estimator is, has the same workers
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Ray, (self.asked, self.address, self.threads, self.timeout, self.commit)
 
-    def hands(self) -> "RayHands":
+    @property
+    def local(self) -> Executor:
+        return self.below
+
+    def worker_pool(self) -> RayPool:
         """The workers; they are started when they are first needed."""
-        if self._hands is None or not self._hands.is_alive():
-            self._hands = RayHands(self)
-        return self._hands
+        if self._pool is None or not self._pool.is_alive():
+            self._pool = RayPool(self)
+        return self._pool
 
     def close(self) -> None:
         """End the workers, and Ray where it was started for them."""
-        if self._hands is not None:
-            self._hands.close()
-            self._hands = None
-
-    # ---- what is done here: the methods of an executor ----------------------------------
-
-    @property
-    def below(self) -> Threads:
-        return self.local
-
-    def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
-        self.local.rows(kernel, rows, key, *args)
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
 
 
 class _Worker:
-    """An actor: a room, and whatever it is asked to do in it."""
+    """An actor: a state, and whatever it is asked to do with it."""
 
     def __init__(self) -> None:
-        self.room: dict[str, Any] = {}
+        self.state: dict[str, Any] = {}
 
     def where(self) -> tuple[str, int]:
         import ray
@@ -107,7 +107,7 @@ class _Worker:
         return ray.get_runtime_context().get_node_id(), os.getpid()
 
     def do(self, function: Callable[..., Any], *args: Any) -> tuple[bool, Any]:
-        return True, function(self.room, *args)
+        return True, function(self.state, *args)
 
 
 class _Ticket(NamedTuple):
@@ -117,8 +117,8 @@ class _Ticket(NamedTuple):
     result: Any
 
 
-class RayHands:
-    """Actors as `pgbn.samplers.hands.Hands`."""
+class RayPool(WorkerPool):
+    """Actors of Ray."""
 
     def __init__(self, settings: Ray) -> None:
         import ray
@@ -138,10 +138,13 @@ class RayHands:
             max_restarts=0,
             scheduling_strategy="SPREAD",
         )
+        here = ray.get_runtime_context().get_node_id()
+        sockets = {node["NodeID"]: node["ObjectStoreSocketName"] for node in ray.nodes()}
+        self._socket = sockets.get(here, "")
         self._ages = [0] * self.number
         self._actors: list[Any] = [self._kind.remote() for _ in range(self.number)]
         self._places = [self._place(number) for number in range(self.number)]
-        self._end = finalize(self, _end, ray, self._actors, self.began)
+        self._end = finalize(self, _end, ray, self._actors, self.began, self._socket)
 
     def _begin(self, address: str | None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -185,17 +188,29 @@ class RayHands:
             raise WorkerLost(number, f"it did not start: {error}") from error
 
     def is_alive(self) -> bool:
+        """Whether Ray can be asked. If its process on this machine has ended, it is shut down here:
+        else it would end this process without an exception."""
+        if self.ray.is_initialized() and not _is_served(self._socket):
+            self.ray.shutdown()
         return self._end.alive and self.ray.is_initialized()
+
+    def _check_alive(self) -> None:
+        if not self.is_alive():  # else Ray would begin anew by itself, without the workers
+            raise PgbnError(
+                "Ray was shut down, or its process on this machine has ended; continue from the "
+                "last checkpoint (save= and resume)"
+            )
 
     def close(self) -> None:
         self._end()
 
-    # ---- the methods of hands -----------------------------------------------------------
+    # ---- the methods of a pool ----------------------------------------------------------
 
     def age(self, worker: int) -> int:
         return self._ages[worker]
 
     def renew(self, worker: int) -> None:
+        self._check_alive()
         with suppress(Exception):
             self.ray.kill(self._actors[worker])
         with suppress(Exception):  # one that hangs does not hear it
@@ -213,39 +228,37 @@ class RayHands:
         self.ray.wait([kill.remote(process, signal.SIGKILL)], timeout=30.0)
 
     def share(self, value: Any) -> Any:
+        self._check_alive()
         return self.ray.put(value)
 
     def ask(self, worker: int, function: Callable[..., Any], *args: Any) -> _Ticket:
-        if not self.is_alive():  # else Ray would begin anew by itself, without the worker
-            raise PgbnError("Ray was shut down; go on from the last checkpoint (save= and resume)")
+        self._check_alive()
         given = [arg.result if isinstance(arg, _Ticket) else arg for arg in args]
         call = self._actors[worker].do.options(num_returns=2)
         return _Ticket(*call.remote(function, *given))
 
-    def answers(self, tickets: Mapping[int, Any]) -> dict[int, Any]:
-        self.done(tickets)
-        return {number: self._get(number, t.result) for number, t in tickets.items()}
-
-    def done(self, tickets: Mapping[int, Any]) -> None:
-        made = {ticket.made: number for number, ticket in tickets.items()}
-        _, late = self.ray.wait(list(made), num_returns=len(made), timeout=self.timeout)
-        if late:
-            raise WorkerLost(made[late[0]], f"it gave no answer within timeout={self.timeout:g} s")
-        for reference, number in made.items():
-            self._get(number, reference)
-
-    def _get(self, number: int, reference: Any) -> Any:
+    def answer(self, worker: int, ticket: _Ticket, fetch: bool = True) -> Any:
         failures = self.ray.exceptions
+        self._check_alive()
         try:
-            return self.ray.get(reference)
+            if not self.ray.wait([ticket.made], timeout=self.timeout)[0]:
+                raise WorkerLost(worker, f"it gave no answer within timeout={self.timeout:g} s")
+            self._check_alive()
+            self.ray.get(ticket.made)
+            return self.ray.get(ticket.result) if fetch else ticket
         except failures.RayTaskError as error:
+            if isinstance(error.cause, failures.RaySystemError):  # such as an unknown node type
+                reason = str(error.cause).strip().splitlines()[-1]
+                raise PgbnError(
+                    f"Ray: worker {worker} could not read what it was given: {reason}"
+                ) from error
             raise error.cause from error
         except failures.RayActorError as error:
-            raise WorkerLost(number, f"it died: {error}") from error
+            raise WorkerLost(worker, f"it died: {error}") from error
         except failures.ObjectLostError as error:
             raise PgbnError(
-                f"Ray: what worker {number} left at its last commit was lost with its machine; go "
-                "on from the last checkpoint (save= and resume)"
+                f"Ray: what worker {worker} left at its last commit was lost with its machine; "
+                "continue from the last checkpoint (save= and resume)"
             ) from error
 
 
@@ -269,11 +282,23 @@ def _own_signals() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def _end(ray: Any, actors: list[Any], began: bool) -> None:
+def _is_served(path: str) -> bool:
+    """Whether Ray's process on this machine (the raylet) listens at the socket of its store."""
+    if not path or not hasattr(socket, "AF_UNIX"):
+        return True
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
+
+
+def _end(ray: Any, actors: list[Any], began: bool, path: str) -> None:
     """End the actors, and Ray if it was begun for them; nothing if Ray has ended, since it would
     begin anew by itself."""
     with suppress(Exception):
-        for actor in actors if ray.is_initialized() else ():
+        for actor in actors if ray.is_initialized() and _is_served(path) else ():
             ray.kill(actor)
         if began:
             ray.shutdown()

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.content import key_for
-from pgbn.samplers.executor import ROW_BLOCK, by_blocks, keeps_rows, rows_array
+from pgbn.samplers.executor import ROW_BLOCK
 from pgbn.samplers.random import Stream
 
 REAL = np.dtype(np.float64)
@@ -68,9 +67,7 @@ def _broadcasts(sizes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 
 def blank(stream: Stream, dtype: np.dtype = REAL) -> NDArray:
     """Room for a draw, where the executor keeps what has rows; anything is in it."""
-    if keeps_rows(stream.executor):
-        return rows_array(stream.executor, stream.shape, dtype)
-    return np.empty(stream.shape, dtype)
+    return stream.executor.empty(stream.shape, dtype)
 
 
 def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDArray) -> NDArray:
@@ -78,16 +75,16 @@ def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDA
     flat = out if out.ndim == 4 else out.reshape(folded(out.shape))
     executor, given, in_blocks = stream.executor, operands, False
     if flat.shape[1] == flat.shape[2] == 1 and flat.shape[3] > 1:
-        executor = by_blocks(executor, ROW_BLOCK)
-        if flat.shape[3] > ROW_BLOCK or getattr(executor, "first", 0):  # a part of a long line
+        executor = executor.by_blocks(ROW_BLOCK)
+        if flat.shape[3] > ROW_BLOCK or executor.first:  # a part of a long line
             flat, given, in_blocks = _in_blocks(out), tuple(map(_in_blocks, operands)), True
     replicates, first, second, third = flat.shape
     rows = replicates * first * second
-    apart = keeps_rows(executor)
+    apart = executor.memory is not None
     if (apart or executor.workers > 1) and rows * third >= (PARALLEL if apart else _DRAWS):
         executor.rows(kernel, rows, stream.key, *given, flat)
     elif rows * third:
-        kernel(key_for(executor, stream.key, rows), 0, rows, *given, flat)
+        kernel(executor.row_key(stream.key, rows), 0, rows, *given, flat)
     if in_blocks:
         out[...] = flat.reshape(*out.shape[:-1], -1)[..., : out.shape[-1]]
     return out

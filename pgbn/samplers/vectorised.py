@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.samplers.elementwise import exp_of
-from pgbn.samplers.executor import SERIAL, numbers_rows
+from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.random import Stream
 from pgbn.samplers.row_kernels import (
     bernoulli_rows,
@@ -306,6 +306,6 @@ def _run_lines(kernel: Callable[..., None], stream: Stream, size: int, *args: An
     """Run a kernel whose "rows" are the lines of length ``size`` along some axis."""
     elements = math.prod(stream.shape)
     if elements:
-        own = numbers_rows(stream.executor)
+        own = stream.executor.own_streams
         executor = stream.executor if elements >= PARALLEL or own else SERIAL
         executor.rows(kernel, elements // size, stream.key, *args)

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from pgbn.checks import check_integer, check_seed
+from pgbn.checks import Count, Seed, at_least, validated
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError
 from pgbn.network.network import Network
@@ -24,8 +25,6 @@ from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.plot.picture import Picture
 from pgbn.plot.ranks import rank_histograms
 from pgbn.testing.geweke import check_network, refuse_large_counts, statistics
-
-_PILOT = 200  # simulations from which the thinning is chosen
 
 
 @dataclass(frozen=True)
@@ -84,13 +83,14 @@ class CalibrationResult:
     __repr__ = __str__
 
 
+@validated
 def sbc(
     network: Network,
     sizes: Mapping[str, int] | None = None,
-    simulations: int = 2000,
-    draws: int = 19,
-    thin: int | None = None,
-    seed: int = 0,
+    simulations: Annotated[int, at_least(20)] = 2000,
+    draws: Count = 19,
+    thin: Count | None = None,
+    seed: Seed = 0,
     layer1: str = "blocked",
     threads: int | None = None,
     broken: Callable[[Chain], None] | None = None,
@@ -102,16 +102,10 @@ def sbc(
     `geweke`, whose other arguments are the same here.
     """
     check_network(network, sizes, "sbc", broken)
-    check_seed(seed)
-    simulations, draws = (
-        check_integer("simulations", simulations, 20),
-        check_integer("draws", draws, 1),
-    )
     if thin is None:
         thin = _forgotten(
             _begun(network, sizes, simulations, (seed + 1) % 2**64, layer1, threads, None)
         )
-    thin = check_integer("thin", thin, 1)
     chain = _begun(network, sizes, simulations, seed, layer1, threads, broken)
     truth = _hidden(chain)
     below = {name: np.zeros(simulations, np.int64) for name in truth}

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from pgbn.checks import check_integer
+from pgbn.checks import Count, Seed, validated
 from pgbn.engine.compile.composed import splitter_of
 from pgbn.engine.compile.density import ConditionalDensity, log_density
 from pgbn.engine.compile.program import Program
@@ -197,12 +197,13 @@ class ConjugacyResult:
         return "\n".join(lines)
 
 
+@validated
 def check_conjugacy(
     network: Network,
     sizes: Mapping[str, int] | None = None,
-    seed: int = 0,
-    draws: int = 4,
-    replicates: int = 10,
+    seed: Seed = 0,
+    draws: Count = 4,
+    replicates: Count = 10,
     tolerance: float = 1e-8,
 ) -> ConjugacyResult:
     """Check every draw of a network at its old value and at ``draws`` new ones, in states drawn
@@ -215,12 +216,9 @@ def check_conjugacy(
     pseudo-counts (`Wiring.completed`) are left out: `geweke` tests them.
     """
     check_network(network, sizes, "check_conjugacy")
-    draws = check_integer("draws", draws, 1)
     drawn: dict[tuple[str, str], list[Any]] = {}
     network = _recording(network, drawn)
-    chain = Chain.replicated(
-        network, {} if sizes is None else sizes, replicates, seed, "composed", 1
-    )
+    chain = Chain.replicated(network, sizes or {}, replicates, seed, "composed", 1)
     refuse_large_counts(chain, "check_conjugacy", 2000)  # tables of Stirling numbers grow as m²
     for _ in range(2):
         drawn.clear()

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from pgbn.checks import check_integer, check_seed, is_finite_number, numbers
+from pgbn.checks import Count, Seed, at_least, check_integer, is_finite_number, numbers, validated
 from pgbn.engine.run.run_plan import free_dims
 from pgbn.errors import DataError, NetworkError
 from pgbn.nodes.edge import Edge
@@ -49,14 +49,15 @@ def z_mean(sample: ArrayLike, mean: float) -> float:
     return float((values.mean() - mean) / error)
 
 
+@validated
 def z_counts(
-    sample: ArrayLike, pmf: Callable[[NDArray[np.int64]], ArrayLike], top: int = 40
+    sample: ArrayLike, pmf: Callable[[NDArray[np.int64]], ArrayLike], top: Count = 40
 ) -> float:
     """How badly counts fit probabilities ``pmf(0), pmf(1), …``; those above ``top`` are one class,
     and classes that expect fewer than five draws are left out. Large positive is bad."""
     if not callable(pmf):
         raise DataError(f"pmf={pmf!r:.60}: give a function from counts to probabilities")
-    values, top = numbers("sample", sample).ravel(), check_integer("top", top, 1)
+    values = numbers("sample", sample).ravel()
     if values.size < 2 or (values < 0).any() or (values != np.floor(values)).any():
         raise DataError("sample: give at least 2 counts, whole numbers from 0 on")
     capped = np.minimum(values.astype(np.int64), top)
@@ -106,8 +107,12 @@ class EdgeResult:
         return "\n".join(lines)
 
 
+@validated
 def check_edge(
-    edge: Edge, sizes: Mapping[str, int], replicates: int = 20_000, seed: int = 0
+    edge: Edge,
+    sizes: Mapping[str, int],
+    replicates: Annotated[int, at_least(100)] = 20_000,
+    seed: Seed = 0,
 ) -> EdgeResult:
     """Compare `evaluate`, `split` and `expose` of an edge with the whole array of its coefficients,
     for dims of these sizes: tiny ones."""
@@ -116,7 +121,6 @@ def check_edge(
             f"check_edge: {edge}: give an edge that defines evaluate, split and expose; the value "
             "of one that defines expand is seen by keep= of net.sample"
         )
-    replicates, seed = check_integer("replicates", replicates, 100), check_seed(seed)
     if not isinstance(sizes, Mapping):
         raise DataError(f"check_edge: sizes={sizes!r:.60}: give a dict, such as {{'term': 3}}")
     sizes = {dim: check_integer(f"check_edge: size of {dim}", n, 1) for dim, n in sizes.items()}
@@ -128,7 +132,7 @@ class _Check:
 
     def __init__(self, edge: Edge, sizes: Mapping[str, int], seed: int) -> None:
         self.edge, self.seed, self.dice = edge, seed, np.random.default_rng(seed)
-        parts = dict(zip(edge.slots(), edge.parts, strict=True))
+        parts = {slot: getattr(edge, slot) for slot in edge.slots()}
         dims = {slot: free_dims(part) for slot, part in parts.items()}
         axes = edge.dims_of(**dims)
         self.dims, self.axes = dims, axes

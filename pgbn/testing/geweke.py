@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer
+from pgbn.checks import Count, Replicates, Seed, validated
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, NetworkError
 from pgbn.network.network import Network
@@ -54,12 +54,13 @@ class GewekeResult:
         return "\n".join(lines)
 
 
+@validated
 def geweke(
     network: Network,
     sizes: Mapping[str, int] | None = None,
-    replicates: int = 20_000,
-    sweeps: int = 10,
-    seed: int = 0,
+    replicates: Replicates = 20_000,
+    sweeps: Count = 10,
+    seed: Seed = 0,
     layer1: str = "blocked",
     threads: int | None = None,
     broken: Callable[[Chain], None] | None = None,
@@ -80,10 +81,7 @@ def geweke(
     check_network(network, sizes, "geweke", broken)
     if order is not None and not unchecked:
         network, order = network.with_order(order), None
-    replicates = check_integer("replicates", replicates, 2)
-    sweeps = check_integer("sweeps", sweeps, 1)
-    wanted = {} if sizes is None else sizes
-    chain = Chain.replicated(network, wanted, replicates, seed, layer1, threads, None, given)
+    chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads, None, given)
     refuse_not_finite(chain)
     refuse_large_counts(chain, "geweke", LARGEST_RATE)
     if order is not None:

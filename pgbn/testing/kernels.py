@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer
+from pgbn.checks import Replicates, Seed, validated
 from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Draw, Maker, Run, SlotCounts, Task, make_step
 from pgbn.engine.run.chain import Chain
@@ -39,12 +39,13 @@ class KernelResult:
         return max(map(abs, self.z.values()))
 
 
+@validated
 def compare_kernel(
     make: Maker,
     network: Network,
     sizes: Mapping[str, int] | None = None,
-    replicates: int = 5000,
-    seed: int = 0,
+    replicates: Replicates = 5000,
+    seed: Seed = 0,
 ) -> KernelResult:
     """z-scores of a kernel, given as the function that `pgbn.register_kernel` decorates, against
     the composed rules, at every step of a network that it serves; |z| < 4 is a pass."""
@@ -53,7 +54,6 @@ def compare_kernel(
         raise DataError(
             f"compare_kernel: make={make!r:.60}: give a function of a program and a task"
         )
-    replicates = check_integer("replicates", replicates, 2)
     programs = [_program(network, sizes, replicates, seed, threads) for threads in (1, 2)]
     z: dict[str, float] = {}
     same = True
@@ -79,8 +79,7 @@ def _program(
     network: Network, sizes: Mapping[str, int] | None, replicates: int, seed: int, threads: int
 ) -> Program:
     """A program in the middle of a sweep: all counts are drawn."""
-    wanted = {} if sizes is None else sizes
-    chain = Chain.replicated(network, wanted, replicates, seed, "composed", threads)
+    chain = Chain.replicated(network, sizes or {}, replicates, seed, "composed", threads)
     chain.sweep()
     chain.refresh()
     return chain.program

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer
+from pgbn.checks import Count, Replicates, Seed, validated
 from pgbn.engine.first_layer.choice import sampler_names
 from pgbn.engine.first_layer.pattern import plain_pattern
 from pgbn.engine.plan import Counts, Draw, make_step
@@ -249,12 +249,13 @@ _POOL = 16  # draws of the joint distribution for each replicate that is kept
 _TOKENS = 4.0  # in a cell: enough that a cell has several topics, few enough to be quick
 
 
+@validated
 def mutant_table(
     network: Network,
     sizes: Mapping[str, int] | None = None,
-    replicates: int = 4000,
-    sweeps: int = 8,
-    seed: int = 0,
+    replicates: Replicates = 4000,
+    sweeps: Count = 8,
+    seed: Seed = 0,
     threads: int | None = None,
 ) -> MutantTable:
     """The joint-distribution test of every mutant of a network beside the right sampler, in
@@ -267,8 +268,6 @@ def mutant_table(
     A stale order is the subtlest mistake: where it stays below 4, ask for more replicates.
     """
     check_network(network, sizes, "mutant_table")
-    replicates = check_integer("replicates", replicates, 2)
-    sweeps = check_integer("sweeps", sweeps, 1)
     begin = _informative(network, sizes or {}, replicates, seed, threads)
     rows, right = {}, dict[str, GewekeResult]()
     for name, mutant in mutants(network).items():

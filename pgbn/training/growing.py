@@ -229,7 +229,9 @@ class Plan:
     ) -> Chain:
         """A chain at a state. The sweeps that were run before number it: its streams are new."""
         network, seed = self.family.network(widths), self.settings.seed
-        return Chain(network, data, seed, sweeps, state, self.layer1, executor=self.executor)
+        return Chain.of_data(
+            network, data, seed, sweeps, state, self.layer1, executor=self.executor
+        )
 
 
 def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> str:

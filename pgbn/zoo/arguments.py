@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from pgbn.checks import check_flag, is_finite_number
+from pgbn.checks import is_finite_number
 from pgbn.errors import NetworkError
 from pgbn.nodes import Gamma, Multinomial
 from pgbn.nodes.base import Observed
@@ -142,10 +142,6 @@ def check_number_or_prior(value: Any, name: str) -> float | tuple[float, float]:
     return check_positive_number(value, name)
 
 
-def _check_switch(value: Any, name: str) -> bool:
-    return check_flag(name, value)
-
-
 # The types of arguments: `validated` calls the check of each.
 Width = Annotated[int, check_one_width]
 Widths = Annotated[Sequence[int], check_widths]
@@ -157,7 +153,6 @@ Prior = Annotated[tuple[float, float], check_prior]
 PositiveOrPrior = Annotated[float | tuple[float, float], check_number_or_prior]
 Features = Annotated[Any, check_features]
 Total = Annotated[Any, check_total]
-Flag = Annotated[bool, _check_switch]
 
 
 def observe(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pgbn.checks import validated
+from pgbn.checks import Flag, validated
 from pgbn.network.network import Network
 from pgbn.nodes import BernoulliPoisson, Gamma, Poisson, distinct
-from pgbn.zoo.arguments import Flag, Prior, Width
+from pgbn.zoo.arguments import Prior, Width
 
 
 @validated

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pgbn.checks import validated
+from pgbn.checks import Flag, validated
 from pgbn.network.network import Network
 from pgbn.nodes import BernoulliPoisson, Gamma, Mix, Poisson, distinct
-from pgbn.zoo.arguments import Flag, PositiveOrPrior, Prior, Width
+from pgbn.zoo.arguments import PositiveOrPrior, Prior, Width
 
 
 @validated

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pgbn.checks import validated
+from pgbn.checks import Flag, validated
 from pgbn.network.network import Network
 from pgbn.nodes import Dirichlet, Gamma, Poisson, Self, Shift, distinct, same
 from pgbn.nodes.expression import Expression
-from pgbn.zoo.arguments import Flag, Positive, Prior, Width
+from pgbn.zoo.arguments import Positive, Prior, Width
 
 
 @validated

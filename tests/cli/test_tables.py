@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("typer")
-from pgbn.cli.models import print_table, save_table
+from pgbn.cli.models import named_rows, print_table, save_rows
 
 TABLE = np.array([[1.0, 2.5], [1 / 3, np.nan]])
 
@@ -23,7 +23,7 @@ def test_a_name_of_several_lines_is_one_line_in_a_terminal(
 
 
 def test_files_have_names_as_they_are(tmp_path: Path) -> None:
-    save_table(tmp_path / "t.csv", TABLE, ["a,b", "c\x1b"], ["one", "zwö"], "doc")
+    save_rows(tmp_path / "t.csv", ["doc", "a,b", "c\x1b"], named_rows(["one", "zwö"], TABLE))
     text = (tmp_path / "t.csv").read_text("utf-8")
     assert text == 'doc,"a,b",c\x1b\none,1,2.5\nzwö,0.333333,nan\n'
 

@@ -56,5 +56,5 @@ def test_sample_takes_it() -> None:
 def test_threads_and_an_executor_are_one_too_many() -> None:
     with pytest.raises(pgbn.DataError, match="give one of them"):
         MODELS["pgbn"].chain({"x": X}, threads=2, executor=Backwards())
-    with pytest.raises(pgbn.DataError, match="no method 'rows'"):
+    with pytest.raises(pgbn.DataError, match=r"subclass of pgbn\.samplers\.executor\.Executor"):
         MODELS["pgbn"].chain({"x": X}, executor="threads")

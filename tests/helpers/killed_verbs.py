@@ -17,7 +17,7 @@ import pgbn
 from pgbn import checkpoint, zoo
 from pgbn.cli import run_command
 from pgbn.cli.models import save_features, save_rows
-from pgbn.cli.train import has_twins_to_merge, to_merge, untwin
+from pgbn.cli.train import has_duplicates, merge_duplicates, to_merge
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.run_plan import RunPlan
 from pgbn.engine.run.sampling import resume_sampling, sample_saved
@@ -56,7 +56,7 @@ def sample(folder: Path, chains: int, parallel: int, executor: Any = None) -> No
 
     def chain(number: int) -> Chain:
         threads = 1 if executor is None else None
-        return Chain(NETWORK, {"x": data()}, 7, number, threads=threads, executor=executor)
+        return Chain.of_data(NETWORK, {"x": data()}, 7, number, threads=threads, executor=executor)
 
     sample_saved(plan, chain, folder, OFTEN, 1, False)
 
@@ -93,9 +93,9 @@ def merge_twins(folder: Path) -> None:
     if not is_archive(folder):
         record = {"arguments": {"seed": 5}, **to_merge(True)}
         pgbn.save(MODEL["training"], folder, data=data(), record=record)
-    if has_twins_to_merge(folder):
+    if has_duplicates(folder):
         with redirect_stderr(io.StringIO()):
-            untwin(folder, 1)
+            merge_duplicates(folder, 1)
 
 
 def fit_on(folder: Path) -> None:

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Backwards"]
+from pgbn.samplers.executor import Executor
 
 
-class Backwards:
+class Backwards(Executor):
     """Runs everything in this thread, in blocks of one row and in the wrong order."""
 
     workers = 3
 
     def __init__(self) -> None:
-        self.used = {"rows": 0, "calls": 0, "behind": 0}
+        self.used = {"rows": 0, "calls": 0, "pipeline": 0}
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
         self.used["rows"] += 1
@@ -27,14 +27,14 @@ class Backwards:
         self.used["calls"] += 1
         return [call() for call in reversed(calls)][::-1]
 
-    def behind(
+    def pipeline(
         self,
         before: Callable[[int], Any],
         middle: Callable[[int], Any],
         after: Callable[[int], Any],
         number: int,
     ) -> None:
-        self.used["behind"] += 1
+        self.used["pipeline"] += 1
         for i in reversed(range(number)):
             before(i)
         for i in range(number):

@@ -65,6 +65,5 @@ KEPT: tuple[str, ...] = (
     *_of("estimator", "PGBN", "PGBN gamma", "PFA", "warm start"),
     *_of("evaluate", "topics", "held-out perplexity"),
     "corpus/count terms",
-    *_of("report", "page", "page of draws"),
     "testing/geweke",
 )  # fmt: skip

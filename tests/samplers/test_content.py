@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pgbn.samplers import vectorised
-from pgbn.samplers.content import ContentKeyed, key_for
+from pgbn.samplers.content import ContentKeyed
 from pgbn.samplers.executor import SERIAL, Threads
 from pgbn.samplers.random import RowKeys, Stream
 
@@ -51,8 +51,8 @@ def test_cells_are_known_by_their_row_and_number():
 
 
 def test_other_executors_have_plain_keys():
-    assert key_for(SERIAL, 3, 5) == np.uint64(3)
-    keys = key_for(ContentKeyed(SERIAL, HASHES), 3, 8)
+    assert SERIAL.row_key(3, 5) == np.uint64(3)
+    keys = ContentKeyed(SERIAL, HASHES).row_key(3, 8)
     assert isinstance(keys, RowKeys)
     assert keys.words.size == 8
 
@@ -65,7 +65,7 @@ def test_a_kernel_that_draws_nothing_gets_no_keys():
     assert isinstance(seen[1], RowKeys)
     done = []
     by_content = ContentKeyed(SERIAL, HASHES)
-    by_content.behind(done.append, done.append, done.append, 2)
+    by_content.pipeline(done.append, done.append, done.append, 2)
     assert done == [0, 0, 0, 1, 1, 1]
     assert by_content.calls([lambda: 4, lambda: 5]) == [4, 5]
     assert by_content.workers == 1

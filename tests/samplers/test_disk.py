@@ -17,7 +17,7 @@ import pgbn
 from pgbn import zoo
 from pgbn.samplers import disk
 from pgbn.samplers.disk import Disk, reserve
-from pgbn.samplers.executor import Threads, cut_rows, rows_array
+from pgbn.samplers.executor import Threads
 
 X = np.random.default_rng(0).poisson(0.5, (600, 70))
 MODELS = {
@@ -37,10 +37,10 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_large_arrays_are_files_without_a_name(tmp_path: Path) -> None:
     executor = Disk(tmp_path / "rows", memory="1 MB", threads=1)
-    large = rows_array(executor, (1000, 400), np.float64)
+    large = executor.zeros((1000, 400), np.float64)
     assert executor.mapped == large.nbytes
     assert not large.any()
-    assert rows_array(executor, (10, 10), np.int32).base is None  # in memory
+    assert executor.zeros((10, 10), np.int32).base is None  # in memory
     assert executor.mapped == large.nbytes
     assert not list((tmp_path / "rows").iterdir())
     del large
@@ -50,7 +50,7 @@ def test_large_arrays_are_files_without_a_name(tmp_path: Path) -> None:
 
 def test_rows_come_in_blocks_that_fit(tmp_path: Path, small_pages: None) -> None:
     executor = Disk(tmp_path, memory=40_000, threads=1)
-    out, seen = rows_array(executor, (1000, 10), np.float64), []
+    out, seen = executor.zeros((1000, 10), np.float64), []
 
     def kernel(key: Any, start: int, stop: int, array: np.ndarray) -> None:
         seen.append((start, stop))
@@ -58,7 +58,7 @@ def test_rows_come_in_blocks_that_fit(tmp_path: Path, small_pages: None) -> None
 
     executor.rows(kernel, 1000, 7, out)
     assert seen == [(start, start + 250) for start in range(0, 1000, 250)]
-    assert cut_rows(executor, 1000, (out, 3)) == seen
+    assert executor.cut(1000, (out, 3)) == seen
     np.testing.assert_array_equal(out, np.broadcast_to(7.0 + np.arange(1000)[:, None], (1000, 10)))
     assert executor.calls([lambda i=i: i for i in range(5)]) == [0, 1, 2, 3, 4]
 
@@ -67,9 +67,9 @@ def test_rows_that_differ_are_cut_where_they_fit(tmp_path: Path, small_pages: No
     """Row i has i tokens of four bytes, and ten numbers: no block is beyond half of the memory."""
     executor = Disk(tmp_path, memory=40_000, threads=1)
     starts = np.concatenate(([0], np.cumsum(np.arange(200))))
-    word = rows_array(executor, (int(starts[-1]),), np.int32)
-    m = rows_array(executor, (200, 10), np.float64)
-    edges = cut_rows(executor, 200, (starts, word), m)
+    word = executor.zeros((int(starts[-1]),), np.int32)
+    m = executor.zeros((200, 10), np.float64)
+    edges = executor.cut(200, (starts, word), m)
     assert [start for start, _ in edges[1:]] == [stop for _, stop in edges[:-1]]
     assert (edges[0][0], edges[-1][1]) == (0, 200)
     sizes = [4 * (starts[b] - starts[a]) + 80 * (b - a) for a, b in edges]
@@ -79,11 +79,11 @@ def test_rows_that_differ_are_cut_where_they_fit(tmp_path: Path, small_pages: No
 def test_a_memory_that_holds_no_row_is_refused(tmp_path: Path, small_pages: None) -> None:
     executor = Disk(tmp_path, memory=40_000, threads=1)
     starts = np.array([0, 10, 9000, 9010])
-    word = rows_array(executor, (9010,), np.int32)
+    word = executor.zeros((9010,), np.int32)
     words = r"memory=40000: row 1 of 3 needs 35961 bytes of 1 files, .* at least memory=71923"
     with pytest.raises(pgbn.DataError, match=words):
         executor.rows(lambda *_: None, 3, 0, (starts, word))
-    cut_rows(Disk(tmp_path, memory=71_923, threads=1), 3, (starts, word))
+    Disk(tmp_path, memory=71_923, threads=1).cut(3, (starts, word))
 
 
 def resident(folder: Path) -> int:
@@ -200,7 +200,7 @@ def test_a_full_disk_is_an_error(code: int, tmp_path: Path, monkeypatch: Any) ->
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(pgbn.DataError, match=r"no file of 8388608 bytes.*give another folder"):
-        Disk(tmp_path).empty((2**20,), np.float64)
+        Disk(tmp_path).zeros((2**20,), np.float64)
 
 
 class _NoAdvice(mmap.mmap):

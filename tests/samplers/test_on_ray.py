@@ -23,7 +23,7 @@ import pgbn
 from pgbn import zoo
 from pgbn.samplers import on_ray
 from pgbn.storage.archive import read_manifest
-from tests.engine.shards.test_crew import CASES, X, assert_same, everything
+from tests.engine.shards.test_driver import CASES, X, assert_same, everything
 
 ray = pytest.importorskip("ray", reason="no wheels of ray for this machine: see the extra `test`")
 
@@ -40,43 +40,43 @@ def executor() -> Iterator[pgbn.Ray]:
              object_store_memory=BYTES)  # fmt: skip
     signal.signal(signal.SIGTERM, before)  # which Ray took for itself, from all tests that follow
     made = pgbn.Ray(workers=3, timeout=120)
-    made.hands()
+    made.worker_pool()
     yield made
     made.close()
     ray.shutdown()
 
 
 @pytest.fixture
-def hands(executor: pgbn.Ray) -> Iterator[on_ray.RayHands]:
+def pool(executor: pgbn.Ray) -> Iterator[on_ray.RayPool]:
     """The workers, of which a test may use fewer, or wait for them a shorter time."""
-    found = executor.hands()
+    found = executor.worker_pool()
     yield found
     found.number, found.timeout, found.commit = 3, 120.0, 1
 
 
 @pytest.mark.parametrize("name", list(CASES))
 def test_the_bits_are_those_of_threads_and_of_disk(
-    name: str, executor: pgbn.Ray, hands: on_ray.RayHands, tmp_path: Path
+    name: str, executor: pgbn.Ray, pool: on_ray.RayPool, tmp_path: Path
 ) -> None:
     network, layer1, data = CASES[name]
     expected = everything(network.chain(data, layer1=layer1, threads=2).sweep(2))
     disk = pgbn.Disk(tmp_path, memory="1MB")
     assert_same(everything(network.chain(data, layer1=layer1, executor=disk).sweep(2)), expected)
     for workers in (1, 2, 3):
-        hands.number = workers
+        pool.number = workers
         chain = network.chain(data, layer1=layer1, executor=executor).sweep(2)
-        crew = chain.program.crew
-        assert crew is not None
-        assert len(crew.edges) == workers
+        shards = chain.program.shards
+        assert shards is not None
+        assert len(shards.edges) == workers
         assert_same(everything(chain), expected)
 
 
-def _kill_later(hands: on_ray.RayHands, moments: random.Random, seconds: float) -> threading.Thread:
+def _kill_later(pool: on_ray.RayPool, moments: random.Random, seconds: float) -> threading.Thread:
     """End one of the workers within so many seconds, by a signal that nobody can catch."""
 
     def kill() -> None:
         time.sleep(moments.uniform(0.0, seconds))
-        os.kill(hands._places[moments.randrange(hands.number)][1], signal.SIGKILL)
+        os.kill(pool._places[moments.randrange(pool.number)][1], signal.SIGKILL)
 
     thread = threading.Thread(target=kill)
     thread.start()
@@ -86,61 +86,61 @@ def _kill_later(hands: on_ray.RayHands, moments: random.Random, seconds: float) 
 def _survives(executor: pgbn.Ray, kills: int, seed: int, folder: Path) -> None:
     """Each kill falls into sweeps or, now and then, into a checkpoint that the workers write."""
     network, layer1, data = CASES["partial"]
-    hands, moments, sweeps = executor.hands(), random.Random(seed), 4
-    before = sum(hands.age(worker) for worker in range(3))
+    pool, moments, sweeps = executor.worker_pool(), random.Random(seed), 4
+    before = sum(pool.age(worker) for worker in range(3))
     chain = network.chain(data, layer1=layer1, executor=executor)
     for _ in range(kills):
         began = time.perf_counter()
         chain.sweep(sweeps)
         seconds = time.perf_counter() - began
-        thread = _kill_later(hands, moments, min(seconds, 1.0))
+        thread = _kill_later(pool, moments, min(seconds, 1.0))
         chain.sweep(sweeps)
         pgbn.save(chain, folder)
         thread.join()
     found = everything(chain)
     assert len(read_manifest(folder)["parts"]["state"]["files"]) == 3
     assert_same(everything(pgbn.load(folder, threads=1)), found)
-    assert sum(hands.age(worker) for worker in range(3)) - before == kills
+    assert sum(pool.age(worker) for worker in range(3)) - before == kills
     threads = network.chain(data, layer1=layer1, threads=1).sweep(2 * sweeps * kills)
     assert_same(found, everything(threads))
 
 
 def test_killed_workers_are_replaced(
-    executor: pgbn.Ray, hands: on_ray.RayHands, tmp_path: Path
+    executor: pgbn.Ray, pool: on_ray.RayPool, tmp_path: Path
 ) -> None:
-    hands.commit = 3
+    pool.commit = 3
     _survives(executor, 2, 1, tmp_path / "chain")
 
 
 @pytest.mark.long
 def test_twenty_killed_workers_are_replaced(
-    executor: pgbn.Ray, hands: on_ray.RayHands, tmp_path: Path
+    executor: pgbn.Ray, pool: on_ray.RayPool, tmp_path: Path
 ) -> None:
     for commit in (1, 5):
-        hands.commit = commit
+        pool.commit = commit
         _survives(executor, 10, commit, tmp_path / "chain")
 
 
-def test_a_worker_that_hangs_is_replaced(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+def test_a_worker_that_hangs_is_replaced(executor: pgbn.Ray, pool: on_ray.RayPool) -> None:
     network, layer1, data = CASES["lda"]
     chain = network.chain(data, layer1=layer1, executor=executor).sweep(1)
-    hands.timeout = 3.0
-    process = hands._places[2][1]
+    pool.timeout = 3.0
+    process = pool._places[2][1]
     os.kill(process, signal.SIGSTOP)
-    thread = threading.Timer(4.0, setattr, (hands, "timeout", 120.0))  # a new one may take longer
+    thread = threading.Timer(4.0, setattr, (pool, "timeout", 120.0))  # a new one may take longer
     thread.start()
     chain.sweep(1)
     thread.join()
-    assert hands._places[2][1] != process
+    assert pool._places[2][1] != process
     assert_same(
         everything(chain), everything(network.chain(data, layer1=layer1, threads=1).sweep(2))
     )
 
 
-def test_one_that_always_hangs_is_named(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+def test_one_that_always_hangs_is_named(executor: pgbn.Ray, pool: on_ray.RayPool) -> None:
     network, layer1, data = CASES["lda"]
     chain = network.chain(data, layer1=layer1, executor=executor)
-    hands.timeout = 1e-6
+    pool.timeout = 1e-6
     with pytest.raises(
         pgbn.PgbnError, match=r"worker \d.*(within timeout=1e-06|it did not start|it died)"
     ):
@@ -148,20 +148,41 @@ def test_one_that_always_hangs_is_named(executor: pgbn.Ray, hands: on_ray.RayHan
 
 
 def test_errors_of_workers_are_those_of_the_driver(
-    executor: pgbn.Ray, hands: on_ray.RayHands
+    executor: pgbn.Ray, pool: on_ray.RayPool
 ) -> None:
-    ticket = hands.ask(0, _fail)
+    ticket = pool.ask(0, _fail)
     with pytest.raises(pgbn.DataError, match=r"^a word$"):
-        hands.answers({0: ticket})
+        pool.answer(0, ticket)
 
 
-def _fail(room: dict[str, Any]) -> None:
+def _fail(state: dict[str, Any]) -> None:
     raise pgbn.DataError("a word")
+
+
+class _Unreadable:
+    """As a network whose node type is registered in the driver alone."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unknown, ()
+
+
+def _unknown() -> None:
+    raise pgbn.NetworkError("theta: unknown node type 'own'")
+
+
+def _do_nothing(state: dict[str, Any], value: Any) -> None:
+    pass
+
+
+def test_what_a_worker_cannot_read_is_an_error(pool: on_ray.RayPool) -> None:
+    ticket = pool.ask(0, _do_nothing, pool.share(_Unreadable()))
+    with pytest.raises(pgbn.PgbnError, match=r"worker 0 could not read .*unknown node type 'own'"):
+        pool.answer(0, ticket)
 
 
 def test_more_workers_than_cores_are_refused(executor: pgbn.Ray) -> None:
     with pytest.raises(pgbn.DataError, match=r"9 workers of 1 threads.*4 cores; give workers=4"):
-        pgbn.Ray(workers=9, address="auto").hands()
+        pgbn.Ray(workers=9, address="auto").worker_pool()
 
 
 def test_the_estimator_and_the_command_line_take_it(
@@ -210,10 +231,10 @@ def test_wrong_arguments(arguments: dict[str, Any], words: str) -> None:
 def test_without_an_address_it_joins_nobody_else(address: str | None, asked: str) -> None:
     """Of two programs on one machine, each has workers of its own."""
     found: list[Any] = []
-    hands = on_ray.RayHands.__new__(on_ray.RayHands)
-    hands.number = hands.threads = 1
-    hands.ray = SimpleNamespace(init=lambda where, **options: found.append(where))
-    hands._begin(address)
+    pool = on_ray.RayPool.__new__(on_ray.RayPool)
+    pool.number = pool.threads = 1
+    pool.ray = SimpleNamespace(init=lambda where, **options: found.append(where))
+    pool._begin(address)
     assert found == [asked]
 
 
@@ -236,14 +257,14 @@ def test_a_slow_machine_is_given_time(
         if len(calls) <= len(errors):
             raise RuntimeError(errors[len(calls) - 1])
 
-    hands = on_ray.RayHands.__new__(on_ray.RayHands)
-    hands.number = hands.threads = 1
-    hands.ray = SimpleNamespace(init=init, shutdown=lambda: None)
+    pool = on_ray.RayPool.__new__(on_ray.RayPool)
+    pool.number = pool.threads = 1
+    pool.ray = SimpleNamespace(init=init, shutdown=lambda: None)
     if begun:
-        hands._begin(address)
+        pool._begin(address)
     else:
         with pytest.raises(pgbn.DataError, match=errors[0]):
-            hands._begin(address)
+            pool._begin(address)
     assert len(calls) == starts
 
 
@@ -258,11 +279,11 @@ def test_signals_are_as_they_were_when_it_has_begun() -> None:
     def mine(number: int, frame: Any) -> None:
         seen.append(number)
 
-    hands = on_ray.RayHands.__new__(on_ray.RayHands)
-    hands.number, hands.threads, hands.ray = 1, 1, SimpleNamespace(init=init)
+    pool = on_ray.RayPool.__new__(on_ray.RayPool)
+    pool.number, pool.threads, pool.ray = 1, 1, SimpleNamespace(init=init)
     before = {number: signal.signal(number, mine) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        hands._begin(None)
+        pool._begin(None)
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGHUP)
     finally:
@@ -291,9 +312,39 @@ def test_ray_that_was_shut_down_does_not_begin_anew(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                          timeout=300)  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert "Ray was shut down; go on from the last checkpoint" in run.stdout
+    assert "Ray was shut down" in run.stdout
+    assert "continue from the last checkpoint" in run.stdout
     assert run.stdout.endswith("False\n")
     assert "Started a local Ray" not in run.stderr
+
+
+_RAYLET = """
+import os, signal, time
+from pathlib import Path
+import numpy as np, pgbn
+chain = pgbn.zoo.pfa(2).chain({"x": np.ones((300, 3), int)}, layer1="partial",
+                              executor=pgbn.Ray(workers=1))
+children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+own = [p for p in children if Path(f"/proc/{p}/comm").read_text().strip() == "raylet"]
+os.kill(int(own[0]), signal.SIGKILL)
+try:
+    chain.sweep(100)
+except pgbn.PgbnError as error:
+    print(error)
+time.sleep(20)  # after which Ray marks the machine as dead
+print("the driver lives")
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="the test finds the raylet in /proc")
+def test_a_driver_outlives_its_raylet() -> None:
+    """In a process of its own, which Ray would end with exit code 1."""
+    run = subprocess.run([sys.executable, "-c", _RAYLET], capture_output=True, text=True,
+                         timeout=300)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "its process on this machine has ended; continue from the last" in run.stdout
+    assert run.stdout.endswith("the driver lives\n")
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,12 +357,12 @@ _DRIVER = """
 import sys
 from pathlib import Path
 import pgbn
-from tests.engine.shards.test_crew import CASES
+from tests.engine.shards.test_driver import CASES
 folder, note = sys.argv[1], Path(sys.argv[2])
 network, layer1, data = CASES["partial"]
 executor = pgbn.Ray(workers=2)
 try:
-    executor.hands()
+    executor.worker_pool()
 except pgbn.DataError:  # three times 30 s were not enough
     sys.exit(75)
 options = dict(progress=False, executor=executor, minutes=0,
@@ -374,7 +425,7 @@ def test_five_killed_drivers_go_on(tmp_path: Path) -> None:
         assert np.array_equal(found[name], whole[name]), name
 
 
-def test_new_rows_are_inferred_by_the_workers(executor: pgbn.Ray, hands: on_ray.RayHands) -> None:
+def test_new_rows_are_inferred_by_the_workers(executor: pgbn.Ray, pool: on_ray.RayPool) -> None:
     trained = pgbn.train_layerwise(X, 6, 2, burn_in=2, collect=1, layer1="partial", threads=1,
                                    progress=False).deepest  # fmt: skip
     here = pgbn.infer(trained, X[:50], burn_in=2, samples=2, threads=1)
@@ -394,5 +445,5 @@ def test_a_network_of_its_own_has_its_bits_without_a_plate(executor: pgbn.Ray) -
     network = zoo.gamma_markov_chain(4)
     data = {"x": X[:300]}
     chain = network.chain(data, executor=executor).sweep(1)
-    assert chain.program.crew is None
+    assert chain.program.shards is None
     assert_same(everything(chain), everything(network.chain(data, threads=1).sweep(1)))

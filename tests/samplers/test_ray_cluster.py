@@ -13,7 +13,7 @@ import pytest
 
 import pgbn
 from pgbn.storage.archive import read_manifest
-from tests.engine.shards.test_crew import CASES, assert_same, everything
+from tests.engine.shards.test_driver import CASES, assert_same, everything
 
 ray = pytest.importorskip("ray", reason="no wheels of ray for this machine: see the extra `test`")
 
@@ -39,8 +39,8 @@ def cluster() -> Iterator[Any]:
 def test_two_machines_give_the_bits_of_threads(name: str, cluster: Any, tmp_path: Path) -> None:
     network, layer1, data = CASES[name]
     executor = pgbn.Ray(workers=2, address=cluster.address, timeout=300)
-    hands = executor.hands()
-    assert len({node for node, _ in hands._places}) == 2  # one on each
+    pool = executor.worker_pool()
+    assert len({node for node, _ in pool._places}) == 2  # one on each
     chain = network.chain(data, layer1=layer1, executor=executor).sweep(3)
     pgbn.save(chain, tmp_path / "chain")
     assert len(read_manifest(tmp_path / "chain")["parts"]["state"]["files"]) == 2
@@ -67,7 +67,7 @@ def test_a_machine_that_is_lost(cluster: Any, tmp_path: Path) -> None:
         found = network.sample(data, layer1=layer1, executor=executor, save=tmp_path / "run",
                                minutes=0, callback=lose, **options)  # fmt: skip
     except pgbn.PgbnError as error:
-        if "lost with its machine; go on from the last checkpoint" not in str(error):
+        if "lost with its machine; continue from the last checkpoint" not in str(error):
             raise
         again = pgbn.Ray(workers=2, address=cluster.address, timeout=300)
         found = pgbn.resume(tmp_path / "run", executor=again, progress=False)

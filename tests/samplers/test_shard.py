@@ -45,4 +45,4 @@ def test_the_key_of_a_later_row() -> None:
 
 def test_a_draw_of_other_rows_is_refused() -> None:
     with pytest.raises(pgbn.NetworkError, match="a draw of 7 rows is not one of 5 rows"):
-        ShardRows(256, 5).word(1, 7)
+        ShardRows(256, 5).row_key(1, 7)

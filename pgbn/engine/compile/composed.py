@@ -19,7 +19,7 @@ from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.splitting import Splitter, cell_executor
 from pgbn.engine.data.nonzero import Cells
-from pgbn.engine.plan import Counts, DataCounts, Draw, Run, SlotCounts, make_step, maker
+from pgbn.engine.plan import Counts, DataCounts, Draw, MadeStep, Run, SlotCounts, find_step, maker
 from pgbn.errors import NetworkError
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Term
@@ -120,15 +120,15 @@ def prior_of(program: Program, node: Node) -> Callable[[int], NDArray[Any]]:
 # ---- upward ---------------------------------------------------------------------------
 
 
-@maker("composed", Counts, by_rows=True)
-def count_step(program: Program, task: Counts) -> Run:
+@maker("composed", Counts)
+def count_step(program: Program, task: Counts) -> MadeStep:
     """The function that draws the counts that a node passes up, given a key."""
     node = task.node
     parts = []
     if isinstance(node, Observed) and find_link(node) is not None:
-        parts.append(make_step(program, DataCounts(node)))
+        parts.append(find_step(program, DataCounts(node)))
     parts += [
-        make_step(program, SlotCounts(node, slot))
+        find_step(program, SlotCounts(node, slot))
         for slot, rule in program.wiring.connections.rules_of(node).items()
         if rule.is_random
     ]
@@ -137,9 +137,9 @@ def count_step(program: Program, task: Counts) -> Run:
 
     def run(key: int) -> None:
         for index, part in enumerate(parts):
-            part(stream_key(key, index))
+            part.run(stream_key(key, index))
 
-    return run
+    return MadeStep(run, all(part.by_rows for part in parts))
 
 
 @maker("composed", SlotCounts, by_rows=True)

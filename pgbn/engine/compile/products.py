@@ -31,7 +31,7 @@ from pgbn.network.sumproduct import (
 )
 from pgbn.network.terms import Factor, Term
 from pgbn.samplers.contract import contract
-from pgbn.samplers.executor import SERIAL, Executor, keeps_rows, rows_array, share_rows
+from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.lanes import sum_rows
 from pgbn.samplers.linear_regression import signed_rows
 from pgbn.samplers.thinning import Factors, SparseWeights, sum_weighted
@@ -548,8 +548,8 @@ def _row_sums(value: Any, executor: Executor) -> Any:
         else:
             lines[start:stop].sum(axis=-1, out=flat[start:stop])
 
-    large = lines.size >= _MANY or keeps_rows(executor)
-    ranges = share_rows(executor, len(lines), lines) if large else [(0, len(lines))]
+    large = lines.size >= _MANY or executor.memory is not None
+    ranges = executor.shares(len(lines), lines) if large else [(0, len(lines))]
     executor.calls([partial(add, start, stop) for start, stop in ranges])
     return out
 
@@ -582,8 +582,7 @@ def _matrix_product(
         # values are replaced, never changed in place: the same arrays give the same product
         left, right = get_a(), get_b()
         if left is not last[0] or right is not last[1]:
-            room = (replicates, size, columns)
-            out = rows_array(use, room, np.float64) if keeps_rows(use) else np.empty(room)
+            out = use.empty((replicates, size, columns), np.float64)
             use.rows(kernel, rows, 0, left.reshape(shape_a), right.reshape(shape_b), out,
                      np.float64)  # fmt: skip
             last[:] = left, right, out.reshape(shape)

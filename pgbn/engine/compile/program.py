@@ -35,13 +35,13 @@ from pgbn.network.sumproduct import NodeValue, Operand, SumProduct, operand_of
 from pgbn.network.terms import Factor, Lagged, Lookup, Operation
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import checked_rule, find_link
-from pgbn.samplers.executor import SERIAL, Executor, in_memory
+from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.random import Stream
 from pgbn.samplers.thinning import scatter_add
 
 if TYPE_CHECKING:
     from pgbn.engine.first_layer.base import FirstLayer
-    from pgbn.engine.shards.crew import ShardDriver
+    from pgbn.engine.shards.driver import ShardDriver
     from pgbn.network.network import Network
 
 
@@ -255,7 +255,7 @@ class OperationArrays:
                 "add a term that is positive there"
             )
         arrays = {name: get() for name, get in self._operands.items()}
-        stream = Stream(key, _at_least_4d(counts.shape), in_memory(self.program.executor))
+        stream = Stream(key, _at_least_4d(counts.shape), self.program.executor.local)
         found = self.edge.split(stream, counts, **arrays)
         nodes = {name: f for name, f in self.operation.operands.items() if f.own_dims}
         if not isinstance(found, dict) or not set(nodes) <= set(found):
@@ -347,7 +347,7 @@ class Program:
         self,
         network: Network,
         cells: Mapping[str, Cells],
-        sizes: Mapping[str, int],
+        sizes: dict[str, int],
         replicates: int = 1,
         executor: Executor = SERIAL,
         shared: Collection[str] = (),
@@ -356,7 +356,7 @@ class Program:
         """``shared`` are nodes whose one value all replicates read; ``indexes`` the numbers of
         categories, (R, *dims), where each replicate has its own."""
         self.network, self.wiring, self.cells = network, network.wiring, dict(cells)
-        self.sizes, self.replicates, self.executor = dict(sizes), replicates, executor
+        self.sizes, self.replicates, self.executor = sizes, replicates, executor
         self.indexes = {n: a[None] for n, a in network.indexes.items()} | dict(indexes or {})
         self.storage = {n.name: storage_order(self.wiring, n) for n in network}
         self.storage |= {name: network.nodes[name].axes for name in network.observed}
@@ -365,13 +365,12 @@ class Program:
         self.shape4 = {n: shape4(d, self.sizes, copies[n]) for n, d in self.storage.items()}
         self.shape = {name: (copies[name], *(self.sizes[dim] for dim in dims))
                       for name, dims in self.storage.items()}  # fmt: skip
-        self.pool = Pool(getattr(executor, "empty", np.empty))
+        self.pool = Pool(executor.empty)
         self.values: MutableMapping[str, NDArray[np.float64]] = {}
         self.counts: MutableMapping[tuple[str, str], NDArray[Any]] = {}  # integers
         self.latent_counts: MutableMapping[str, NDArray[np.int64]] = {}
         self.drawn: MutableMapping[tuple[str, str], NDArray[np.float64]] = {}
-        self.crew: ShardDriver | None = None  # those who work on rows, where others do
-        self.by_rows = True  # whether the step that is being made can draw a part of the rows
+        self.shards: ShardDriver | None = None  # those who work on rows, where others do
         self.kernels = True  # False: general rules only, the reference for the kernels
         self.first_layers: dict[str, FirstLayer] = {}  # samplers of observed nodes, by name
         self._exposures: dict[str, Aligned] = {}
@@ -389,7 +388,7 @@ class Program:
 
     def executor_for(self, dims: Iterable[str]) -> Executor:
         """What works on an array of some dims: one without rows is in memory."""
-        return self.executor if self._row_dims.intersection(dims) else in_memory(self.executor)
+        return self.executor if self._row_dims.intersection(dims) else self.executor.local
 
     # ---- reading quantities -----------------------------------------------------------
 

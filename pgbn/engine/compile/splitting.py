@@ -14,7 +14,7 @@ from pgbn.engine.compile.layout import Labelled, Shape4, align
 from pgbn.engine.compile.products import Part, SparseEntries, Weighted, relation_holds
 from pgbn.engine.data.nonzero import Cells
 from pgbn.network.terms import Factor, Term
-from pgbn.samplers.content import ContentKeyed, key_for
+from pgbn.samplers.content import ContentKeyed
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.random import Stream, stream_key
 from pgbn.samplers.rows import PARALLEL
@@ -76,7 +76,7 @@ class Splitter:
                 out.append(self._among_entries(key, number, part.sum_dense(share)))
                 continue
             lines = share.reshape(-1, share.shape[-1])
-            word = key_for(self.executor, stream_key(key, number + 1), len(lines))
+            word = self.executor.row_key(stream_key(key, number + 1), len(lines))
             found = self._run(part, len(lines), share.size, partial(thin_dense, word), (lines,))
             out.append(self._among_entries(key, number, found))
         return out
@@ -97,7 +97,7 @@ class Splitter:
             if not part.contracted:
                 out.append(self._among_entries(key, number, part.sum_cells(cells, share)))
                 continue
-            word = key_for(self.executor, stream_key(key, number + 1), cells.rows)
+            word = self.executor.row_key(stream_key(key, number + 1), cells.rows)
             pattern = (SparseCounts(cells.starts, cells.indices, share), cells.numbers)
             kernel = partial(thin_cells, word)
             found = self._run(part, cells.rows, share.size, kernel, pattern)
@@ -115,7 +115,7 @@ class Splitter:
         inner: list[NDArray[np.int64] | None] = [None] * len(made.within)
         if counts[0] is not None:
             lines = made.lines(counts[0])
-            word = key_for(self.executor, stream_key(key, number + 1, 1), len(lines))
+            word = self.executor.row_key(stream_key(key, number + 1, 1), len(lines))
             kernel, pattern = partial(thin_weighted, word), (lines, made.weights, made.span)
             inner = self._run(made.inner, len(lines), lines.size, kernel, pattern)
         return made.in_place(counts, inner)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -19,7 +18,7 @@ from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.nonzero import GROUP, Cells, sees_zeros
 from pgbn.errors import DataError, StorageError
 from pgbn.nodes.base import Observed
-from pgbn.samplers.executor import ROW_BLOCK, Executor, release_rows, rows_array
+from pgbn.samplers.executor import ROW_BLOCK, Executor
 from pgbn.storage.blocks import Corpus, FolderCorpus
 
 if TYPE_CHECKING:
@@ -169,10 +168,10 @@ def read_corpus_cells(node: Observed, corpus: Corpus, executor: Executor) -> Cel
             "needs every cell (its link rule says all_cells=True); give an array"
         )
     rows, columns = corpus.shape
-    if rows and hasattr(executor, "hands") and isinstance(corpus, FolderCorpus):
+    if rows and executor.spreads_rows and isinstance(corpus, FolderCorpus):
         return StoredCells(node, corpus)  # the workers read their rows themselves
-    indptr = rows_array(executor, (rows + 1,), np.int64)
-    indices = rows_array(executor, (corpus.entries,), np.int32)
+    indptr = executor.zeros((rows + 1,), np.int64)
+    indices = executor.zeros((corpus.entries,), np.int32)
     values: Any = None
     row = cell = 0
     for block in corpus.blocks():
@@ -183,16 +182,16 @@ def read_corpus_cells(node: Observed, corpus: Corpus, executor: Executor) -> Cel
         indices[here], values[here] = part.indices, part.values
         indptr[row + 1 : row + 1 + part.rows] = cell + part.indptr[1:]
         row, cell = row + part.rows, here.stop
-        release_rows(executor)
+        executor.release()
     if values is None:
         return read_array(node, corpus)  # it has no rows: refused there
     return Cells(node.axes, (rows, columns), 1, indptr, indices[:cell], values[:cell],
-                 is_corpus=True, release_rows=partial(release_rows, executor))  # fmt: skip
+                 is_corpus=True, release_rows=executor.release)  # fmt: skip
 
 
 def _values(before: Any, executor: Executor, entries: int, dtype: Any) -> Any:
     """Room for the values; what was there before, if a block has reals and others had not."""
-    out = rows_array(executor, (entries,), dtype)
+    out = executor.zeros((entries,), dtype)
     if before is not None:
         out[...] = before
     return out

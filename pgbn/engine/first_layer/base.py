@@ -24,7 +24,7 @@ from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Factor, Term
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.rules.registry import find_link
-from pgbn.samplers.executor import Executor, keeps_rows, rows_array
+from pgbn.samplers.executor import Executor
 from pgbn.samplers.first_layer.extra_terms import PseudoTopics
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.random import stream_key
@@ -298,8 +298,8 @@ class FirstLayer(ABC):
         self.draws_counts = link is not None and link.counts is not None
         # Where there are fewer than 2^31 tokens (`choice`), counts of four bytes are read faster.
         self.count_type = np.dtype(np.int64 if self.draws_counts or self.is_masked else np.int32)
-        self.m = rows_array(self.executor, (self.rows, self.topics), self.count_type)
-        if self.token_bytes and not keeps_rows(self.executor) and program.crew is None:
+        self.m = self.executor.zeros((self.rows, self.topics), self.count_type)
+        if self.token_bytes and self.executor.memory is None and program.shards is None:
             tokens = self.cells.sum()
             check_bytes(f"{self.observed}: labels of {tokens} tokens", self.token_bytes * tokens,
                         "use layer1='blocked', which needs no labels")  # fmt: skip

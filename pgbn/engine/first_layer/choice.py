@@ -236,7 +236,7 @@ def samplers_of(program: Program, layer1: str) -> dict[str, FirstLayer]:
         return {}
     kind = sampler_named(layer1)
     samplers = {pattern.observed: kind(program, pattern) for pattern in patterns}
-    return samplers if program.crew is None else program.crew.layers(samplers)
+    return samplers if program.shards is None else program.shards.layers(samplers)
 
 
 # ---- makers -------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from pgbn.errors import DataError
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.samplers.contract import contract
-from pgbn.samplers.executor import cut_rows, keeps_rows, release_rows, rows_array
 from pgbn.samplers.first_layer.blocked import draw_labels
 from pgbn.samplers.first_layer.collapsed import (
     Labelling,
@@ -58,7 +57,7 @@ class TokenLabels:
         self.layer = layer
         executor = program.executor
         self.tokens = expand(cells.indptr, cells.indices, cells.values, executor)
-        self.labels = rows_array(executor, self.tokens.word.shape, np.uint16)
+        self.labels = executor.zeros(self.tokens.word.shape, np.uint16)
 
     def draw(self, key: int) -> None:
         """The first labels, from φ_vk θ_kj and the further terms."""
@@ -82,12 +81,12 @@ class TokenLabels:
         layer, executor = self.layer, self.layer.executor
         words = layer.replicates * layer.vocabulary
         in_order = self.labels.size < _MANY or executor.workers > _FEW
-        if in_order and not keeps_rows(executor):
+        if in_order and executor.memory is None:
             executor.rows(count_words, words, 0, *self.order, self.labels, n)
             return
         n[...] = 0
-        ranges = cut_rows(executor, layer.rows, self.tokens, self.labels)
-        if n.nbytes * (executor.workers - 1) > self.labels.nbytes or keeps_rows(executor):
+        ranges = executor.cut(layer.rows, self.tokens, self.labels)
+        if n.nbytes * (executor.workers - 1) > self.labels.nbytes or executor.memory is not None:
             for rows in ranges:
                 self._add([(rows, part, n) for part in blocks_of(words, executor.workers)])
             return
@@ -176,9 +175,9 @@ class Collapsed(FirstLayer):
         )
         self.totals = np.zeros((self.replicates, self.topics), np.int64)
         for replicate, m in enumerate(self.m.reshape(shape)):
-            for low, high in cut_rows(self.executor, self.documents, m):
+            for low, high in self.executor.cut(self.documents, m):
                 self.totals[replicate] += m[low:high].sum(axis=0)
-                release_rows(self.executor)
+                self.executor.release()
         self.deliver()
 
     def step(self, key: int) -> None:
@@ -192,10 +191,10 @@ class Collapsed(FirstLayer):
         labelling = Labelling(self.tokens.labels, self.table, self.totals, self.m)
         if mix is None:
             given = (tokens, labelling, self.prior(), smoothing, pseudo)
-            if self.replicates == 1 and keeps_rows(self.executor):
+            if self.replicates == 1 and self.executor.memory is not None:
                 for low, high in self._ranges(()):
                     allocate_rows(np.uint64(key), low, high, *given)
-                    release_rows(self.executor)
+                    self.executor.release()
             else:
                 self.executor.rows(allocate_collapsed, self.replicates, key, *given)
             self._deliver_all(key)
@@ -225,7 +224,7 @@ class Collapsed(FirstLayer):
             for part, _ in tables:
                 part.rows(*ranges[block])
 
-        self.executor.behind(before, middle, after, len(ranges))
+        self.executor.pipeline(before, middle, after, len(ranges))
         for part, _ in tables:
             part.end()
         self._deliver_all(key)
@@ -233,7 +232,7 @@ class Collapsed(FirstLayer):
     def _ranges(self, others: Sequence[NDArray[Any]]) -> list[tuple[int, int]]:
         """The blocks of rows, those of all that is read and written beside the labels included."""
         own = (*self.tokens.tokens, self.tokens.labels, self.m, self.shapes, *others)
-        ranges = cut_rows(self.executor, self.rows, *own)
+        ranges = self.executor.cut(self.rows, *own)
         few = 1 < len(ranges) < _BLOCKS
         return blocks_of(self.rows, min(self.rows, _BLOCKS)) if few else ranges
 

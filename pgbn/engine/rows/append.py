@@ -21,7 +21,7 @@ from pgbn.engine.data.coords import same_labels
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.shards.crew import executor_behind
+from pgbn.engine.shards.driver import executor_behind
 from pgbn.errors import DataError
 from pgbn.samplers.random import stream_key, word_of
 
@@ -46,12 +46,13 @@ def _append_rows(chain: Chain, data: Mapping[str, Any], rows: str | None, sweeps
     labels = {name: _column_labels(chain.program.cells[name], new[name], name, plate)
               for name in network.observed}  # fmt: skip
     seed = stream_key(chain.seed, word_of("append"), chain.sweeps)
-    seated = Chain(network.holding(*shared), new, seed, executor=executor_behind(chain.program),
-                   layer1=_held_sampler(chain), given=shared).sweep(sweeps).values  # fmt: skip
+    executor, fixed = executor_behind(chain.program), network.holding(*shared)
+    seated = Chain.of_data(fixed, new, seed, executor=executor, layer1=_held_sampler(chain),
+                           given=shared).sweep(sweeps).values  # fmt: skip
     init = {name: _joined(network, plate, name, values[name], seated[name]) for name in local}
     whole = {name: _stacked(chain.program.cells[name], new[name]) for name in network.observed}
-    joined = Chain(network, whole, chain.seed, chain.number, {**shared, **init}, chain.layer1,
-                   executor=executor_behind(chain.program))  # fmt: skip
+    joined = Chain.of_data(network, whole, chain.seed, chain.number, {**shared, **init},
+                           chain.layer1, executor=executor)  # fmt: skip
     joined.sweeps = chain.sweeps  # no stream is used twice
     for name, columns in labels.items():
         joined.program.cells[name].labels = columns

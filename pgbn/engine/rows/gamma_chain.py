@@ -35,8 +35,8 @@ from pgbn.samplers.documents.scratch import Documents, HeldNetwork, Sweeps
 from pgbn.samplers.documents.sweeps import Moments, hash_documents, infer_documents, project_terms
 from pgbn.samplers.documents.upper_layers import pack_layers
 from pgbn.samplers.executor import Executor, Threads
-from pgbn.samplers.hands import Hands, hand_out, hands_of
 from pgbn.samplers.random import stream_key, word_of
+from pgbn.samplers.worker_pool import WorkerPool
 
 Matrix = NDArray[np.float64]
 
@@ -75,9 +75,9 @@ class GammaChain:
         number: int = 0,
     ) -> None:
         """Fill the moments of all rows; ``number`` tells runs with the same seed apart."""
-        hands = hands_of(executor)
-        if hands is not None:
-            self._run_remote(hands, cells, sweeps, moments, seed, number)
+        pool = executor.worker_pool()
+        if pool is not None:
+            self._run_remote(pool, cells, sweeps, moments, seed, number)
             return
         # Counts as integers and reals as floats, whatever the batch as a whole looks like.
         values = cells.values.astype(np.int64 if self.law.whole else np.float64)
@@ -102,12 +102,18 @@ class GammaChain:
         executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
 
     def _run_remote(
-        self, hands: Hands, cells: Cells, sweeps: Sweeps, moments: Moments, seed: int, number: int
+        self,
+        pool: WorkerPool,
+        cells: Cells,
+        sweeps: Sweeps,
+        moments: Moments,
+        seed: int,
+        number: int,
     ) -> None:
         """The same by workers, each of which has some of the rows. Sums that were begun go with
         the rows, so that they are added up in the same order."""
-        starts, chain = cells.indptr, hands.share(self)
-        wanted = np.arange(1, hands.number) * ((starts[-1] + cells.rows) / hands.number)
+        starts, chain = cells.indptr, pool.share(self)
+        wanted = np.arange(1, pool.number) * ((starts[-1] + cells.rows) / pool.number)
         cuts = np.searchsorted(starts + np.arange(starts.size), wanted)
         ranges = [(a, b) for a, b in pairwise((0, *cuts.tolist(), cells.rows)) if b > a]
 
@@ -117,9 +123,9 @@ class GammaChain:
                          starts[first : last + 1] - own.start, cells.indices[own],
                          cells.values[own])  # fmt: skip
             begun = [a[first:last] if a.any() else (last - first, a.shape[1]) for a in moments[1:]]
-            return hands.threads, chain, part, sweeps, moments.column, begun, seed, number
+            return pool.threads, chain, part, sweeps, moments.column, begun, seed, number
 
-        found = hand_out(hands, run_rows, (job(*each) for each in ranges))
+        found = pool.map(run_rows, (job(*each) for each in ranges))
         for (first, last), arrays in zip(ranges, found, strict=True):
             for target, array in zip(moments[1:], arrays, strict=True):
                 target[first:last] = array
@@ -134,7 +140,7 @@ def chain_moments(cells: Cells, widths: Sequence[int], share: bool, unit: bool) 
 
 
 def run_rows(
-    room: Any,
+    state: Any,
     threads: int,
     chain: GammaChain,
     cells: Cells,

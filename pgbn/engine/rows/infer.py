@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_flag, check_integer, check_seed, is_finite_number
+from pgbn.checks import is_finite_number
 from pgbn.engine.compile.sizes import complete_sizes
 from pgbn.engine.data.cells import read_data
 from pgbn.engine.data.coords import (
@@ -43,7 +43,6 @@ from pgbn.network.network import Network
 from pgbn.samplers.documents.scratch import Sweeps
 from pgbn.samplers.documents.sweeps import hash_documents
 from pgbn.samplers.executor import SERIAL, Executor, Threads, executor_of
-from pgbn.samplers.hands import hand_out, hands_of
 from pgbn.samplers.random import word_of
 from pgbn.storage.read_limits import check_bytes
 
@@ -171,7 +170,7 @@ def run_batch(
 
 
 def run_remote_batch(
-    room: Any, threads: int, about: tuple[Network, str, GivenBlocks, Wanted, int], batch: RowBatch
+    state: Any, threads: int, about: tuple[Network, str, GivenBlocks, Wanted, int], batch: RowBatch
 ) -> dict[Quantity, Found]:
     """`run_batch` by a worker, which keeps nothing of it."""
     cells = {name: own_cells(each) for name, each in batch.cells.items()}
@@ -329,16 +328,14 @@ def infer_rows(
     proportions: bool = False,
 ) -> NewRows:
     """See `pgbn.Network.infer`."""
-    check_integer("burn_in", burn_in, 0)
-    check_integer("samples", samples, 1)
-    seed, worker = check_seed(seed), executor_of(threads, executor)
+    worker = executor_of(threads, executor)
     told = set(data) if isinstance(data, Mapping) else set()
     network, data = bind_indexes(network, data)
     plate = network[network.observed[0]].axes[0] if rows is None else rows
     whole = check_own_values(row_network(network, plate), plate)
     known = known_data(network, whole, data)
     local = seen_network(network, whole, known, plate)
-    wanted = _wanted(local, nodes, quantiles, keep, check_flag("proportions", proportions))
+    wanted = _wanted(local, nodes, quantiles, keep, proportions)
     held = GivenBlocks(_given_stacks(network, local, given), burn_in, samples)
     read = read_data(local, known)
     about = {
@@ -376,7 +373,7 @@ def sample_rows(
         return _result(local, wanted, found, about)
     out = _Collected(local, wanted, shapes, plate, held.each * held.count)
     hashes = indexes.hashed(hash_rows(cells))
-    hands = hands_of(executor)
+    pool = executor.worker_pool()
     batches = _batches(local, cells, sizes, wanted, held)
     shared = local, plate, held, wanted, seed
 
@@ -385,15 +382,15 @@ def sample_rows(
         part = {name: take_rows(each, padded) for name, each in cells.items()}
         return RowBatch(part, hashes[padded], indexes.take(padded), layer1, chosen.size)
 
-    if hands is None:
+    if pool is None:
         for layer1, chosen in batches:
             out.take(run_batch(*shared, batch(layer1, chosen), executor), chosen)
     else:
-        about_all = hands.share(shared)
+        about_all = pool.share(shared)
         pieces = [(layer1, piece) for layer1, chosen in batches
-                  for piece in np.array_split(chosen, min(hands.number, chosen.size))]  # fmt: skip
-        jobs = ((hands.threads, about_all, batch(*piece)) for piece in pieces)
-        for (_, chosen), found in zip(pieces, hand_out(hands, run_remote_batch, jobs), strict=True):
+                  for piece in np.array_split(chosen, min(pool.number, chosen.size))]  # fmt: skip
+        jobs = ((pool.threads, about_all, batch(*piece)) for piece in pieces)
+        for (_, chosen), found in zip(pieces, pool.map(run_remote_batch, jobs), strict=True):
             out.take(found, chosen)
     return _result(local, wanted, out.found, about)
 

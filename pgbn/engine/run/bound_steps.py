@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.program import Program
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import FirstCounts
-from pgbn.engine.plan import Counts, Draw, Run, make_step
+from pgbn.engine.plan import Counts, Draw, Run, find_step
 from pgbn.engine.run.generate import to_axes
 from pgbn.engine.steps.gamma_layers import LayerTables
 from pgbn.network.reads import CountsRead
@@ -26,7 +27,7 @@ from pgbn.network.terms import PREVIOUS
 from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
-    from pgbn.engine.shards.crew import ShardDriver
+    from pgbn.engine.shards.driver import ShardDriver
 
 
 @dataclass(frozen=True)
@@ -59,69 +60,56 @@ class PipelinedStep:
 class RemoteRun:
     """A step that the workers run, each on its rows."""
 
-    crew: ShardDriver
+    shards: ShardDriver
     base: int
 
     def __call__(self, key: int) -> None:
-        self.crew.run([(self.base, key)])
-
-
-@dataclass(frozen=True)
-class RemoteSteps:
-    """Several of them, one after another."""
-
-    crew: ShardDriver
-    bases: tuple[int, ...]
-
-    def __call__(self, sweep: int) -> None:
-        self.crew.run([(base, stream_key(base, sweep)) for base in self.bases])
+        self.shards.run([(self.base, key)])
 
 
 def arrange(
     program: Program, schedule: Iterable[Step], seed: int, number: int
 ) -> tuple[list[BoundStep], dict[str, BoundStep]]:
-    """The turns of every sweep in order, and those of nodes that are drawn on demand, by name."""
-    turns: list[BoundStep] = []
+    """The steps of every sweep in order, and those of nodes that are drawn on demand, by name."""
+    steps: list[BoundStep] = []
     times: Counter[str] = Counter()
     for step in schedule:
         times[step.name] += 1
         again = f" {times[step.name]}" if times[step.name] > 1 else ""
         base = stream_key(seed, number, word_of(step.name + again))
         node = program.network.nodes[step.node]
-        task = Counts(node) if step.upward else Draw(node)
-        program.by_rows = True
-        run = make_step(program, task)
-        if program.crew is not None and program.crew.takes(step):
-            run = RemoteRun(program.crew, base)
-        turns.append(BoundStep(step, base, run))
-    if program.crew is not None:
-        program.crew.begin(tuple(schedule), seed, number)
-    later = {turn.step.node: turn for turn in turns if turn.step.on_demand}
-    return [turn for turn in turns if not turn.step.on_demand], later
+        made = find_step(program, Counts(node) if step.upward else Draw(node))
+        remote = program.shards is not None and made.by_rows and program.shards.takes(step)
+        run = RemoteRun(program.shards, base) if program.shards and remote else made.run
+        steps.append(BoundStep(step, base, run))
+    later = {bound.step.node: bound for bound in steps if bound.step.on_demand}
+    return [bound for bound in steps if not bound.step.on_demand], later
 
 
-def joined(turns: list[BoundStep], crew: ShardDriver | None = None) -> list[Callable[[int], None]]:
-    """The turns, with the tables that can be drawn beside the counts of the data joined to them.
-    Where a crew runs some, those that follow each other are one message, and the sweep is committed
-    in the end."""
+def joined(steps: list[BoundStep]) -> list[Callable[[int], None]]:
+    """The steps. Tables that can be drawn at the same time as the counts of the data are joined to
+    them, and steps of the workers that follow each other are one message."""
     out: list[Callable[[int], None]] = []
-    waiting = deque(turns)
+    waiting = deque(steps)
     while waiting:
-        turn = waiting.popleft()
-        if isinstance(turn.run, RemoteRun):
-            bases = [turn.base]
+        bound = waiting.popleft()
+        if isinstance(bound.run, RemoteRun):
+            bases = [bound.base]
             while waiting and isinstance(waiting[0].run, RemoteRun):
                 bases.append(waiting.popleft().base)
-            out.append(RemoteSteps(turn.run.crew, tuple(bases)))
-            continue
-        if not isinstance(turn.run, FirstCounts):
-            out.append(turn)
-            continue
-        sampler, tables = turn.run.sampler, []
-        while waiting and isinstance(part := waiting[0].run, LayerTables) and sampler.joins(part):
-            tables.append((part, waiting.popleft().base))
-        out.append(PipelinedStep(sampler, turn.base, tuple(tables)))
-    return out if crew is None else [*out, crew.swept]
+            out.append(partial(_run_remote, bound.run.shards, bases))
+        elif isinstance(bound.run, FirstCounts):
+            sampler, tables = bound.run.sampler, []
+            while waiting and isinstance(p := waiting[0].run, LayerTables) and sampler.joins(p):
+                tables.append((p, waiting.popleft().base))
+            out.append(PipelinedStep(sampler, bound.base, tuple(tables)))
+        else:
+            out.append(bound)
+    return out
+
+
+def _run_remote(shards: ShardDriver, bases: Sequence[int], sweep: int) -> None:
+    shards.run([(base, stream_key(base, sweep)) for base in bases])
 
 
 def begin_counts(turns: Iterable[BoundStep], sweeps: int) -> None:

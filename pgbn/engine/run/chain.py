@@ -28,21 +28,14 @@ from pgbn.engine.run.bound_steps import TraceEvent, arrange, begin_counts, joine
 from pgbn.engine.run.generate import generate_into, prior_step, to_axes, to_storage
 from pgbn.engine.run.given import Given, hold
 from pgbn.engine.run.state import read_tables, restore_samplers, shown_value, take_state
-from pgbn.engine.shards.crew import crew_of, executor_behind
+from pgbn.engine.shards.driver import executor_behind, shards_of
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.schedule import Schedule
 from pgbn.network.steps import Step
 from pgbn.nodes.base import Latent, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.content import ContentKeyed
-from pgbn.samplers.executor import (
-    Executor,
-    cut_rows,
-    executor_of,
-    keeps_rows,
-    release_rows,
-    rows_array,
-)
+from pgbn.samplers.executor import Executor, executor_of
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.storage.stopping import stop_gently
 
@@ -88,18 +81,26 @@ def begin_values(program: Program, key: int, init: Mapping[str, Any]) -> None:
         program.values[name] = _kept(program, name, value, begun=name in given)
 
 
+def _begin_given(program: Program, given: Given, key: int, init: Mapping[str, Any]) -> None:
+    """The values that are given, and the first ones of the others."""
+    given.put(program, 0)
+    check_possible(program)
+    begin_values(program, key, init)
+    given.check(program)
+
+
 def _kept(program: Program, name: str, value: NDArray[Any], begun: bool) -> NDArray[Any]:
     """A value where the program keeps it, a block of rows at a time; if it has not ``begun``, as
     the node begins from it."""
     executor, node = program.executor_for(program.storage[name]), program.network.nodes[name]
     assert isinstance(node, Latent)
-    if not keeps_rows(executor):
+    if executor.memory is None:
         return np.array(value, np.float64) if begun else np.ascontiguousarray(node.begin(value))
-    kept = rows_array(executor, value.shape, np.float64)
-    for start, stop in cut_rows(executor, value.shape[1], value, kept):
+    kept = executor.zeros(value.shape, np.float64)
+    for start, stop in executor.cut(value.shape[1], value, kept):
         part = value[:, start:stop]
         kept[:, start:stop] = part if begun else node.begin(part)
-        release_rows(executor)
+        executor.release()
     return kept
 
 
@@ -183,7 +184,26 @@ class Chain(ChainMethods):
     """
 
     def __init__(
-        self,
+        self, program: Program, given: Given, seed: int, number: int = 0, layer1: str = "auto"
+    ) -> None:
+        """A chain from the data and the first values that a program has: see `of_data`, `of_rows`
+        and `replicated`."""
+        self.program, self.network, self.given = program, program.network, given
+        self.seed, self.number, self.sweeps, self._number = seed, number, 0, 0
+        self._lock = Lock()
+        self.layer1, self._chosen = choose(program, layer1)
+        program.kernels = layer1 != "composed"
+        program.first_layers = samplers_of(program, self.layer1)
+        self.follow(self._chosen)
+        self.pending: set[str] = set()
+        self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
+        for index, sampler in enumerate(self.samplers):
+            own = (index,) if index else ()
+            sampler.start(stream_key(self.seed, self.number, word_of("labels"), *own))
+
+    @classmethod
+    def of_data(
+        cls,
         network: Network,
         data: Mapping[str, Any],
         seed: int = 0,
@@ -193,20 +213,21 @@ class Chain(ChainMethods):
         threads: int | None = None,
         executor: Executor | None = None,
         given: Any = None,
-    ) -> None:
+    ) -> Chain:
+        """See `pgbn.Network.chain`."""
         network, data = bind_indexes(network, data)
         network, values = hold(network, given, data=data, init=init)
-        self.network, self.given = network, Given(network, values)
-        self.seed, self.number = check_seed(seed), check_seed(chain, "chain")
+        fixed = Given(network, values)
+        seed, number = check_seed(seed), check_seed(chain, "chain")
         worker = executor_of(threads, executor)
         cells = read_data(network, read_corpora(network, data, worker))
         shapes = {name: cell.shape for name, cell in cells.items()}
-        sizes = complete_sizes(network, {}, shapes | self.given.shapes)
-        check_fits(network, sizes, rows_in=getattr(worker, "memory", None))
-        program = Program(network, cells, sizes, 1, getattr(worker, "local", worker))
-        program.crew = crew_of(program, worker)
-        self._begin_given(program, {} if init is None else init)
-        self._begin(program, layer1)
+        sizes = complete_sizes(network, {}, shapes | fixed.shapes)
+        check_fits(network, sizes, rows_in=worker.memory)
+        program = Program(network, cells, sizes, 1, worker.local if worker.spreads_rows else worker)
+        program.shards = shards_of(program, worker)
+        _begin_given(program, fixed, stream_key(seed, number), {} if init is None else init)
+        return cls(program, fixed, seed, number, layer1)
 
     @classmethod
     def of_rows(
@@ -223,23 +244,13 @@ class Chain(ChainMethods):
         """One chain for each row of a plate, as replicates that share what is given; their streams
         are keyed by ``hashes`` of their data, see `pgbn.engine.rows`. ``indexes`` are the numbers
         of their categories, (rows, *dims)."""
-        chain = cls.__new__(cls)
-        chain.network, chain.given = network, given
-        chain.seed, chain.number = check_seed(seed), 0
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | given.shapes)
         keyed = ContentKeyed(executor_of(None, executor), hashes)
         program = Program(network, cells, sizes, hashes.size, keyed, network.held, indexes)
-        chain._begin_given(program, {})
-        chain._begin(program, layer1)
-        return chain
-
-    def _begin_given(self, program: Program, init: Mapping[str, Any]) -> None:
-        """The values that are given, and the first ones of the others."""
-        self.given.put(program, 0)
-        check_possible(program)
-        begin_values(program, stream_key(self.seed, self.number), init)
-        self.given.check(program)
+        seed = check_seed(seed)
+        _begin_given(program, given, stream_key(seed, 0), {})
+        return cls(program, given, seed, 0, layer1)
 
     @classmethod
     def replicated(
@@ -257,20 +268,15 @@ class Chain(ChainMethods):
         """Many independent chains as one leading dim of every node, each on data of its own, at an
         exact draw of parameters and data, or at the values ``begin``. A node that the network holds
         is at the value in ``given``, the same for all, or else at a draw of its own."""
-        chain = cls.__new__(cls)
         network, values = hold(check_network(network), given, partly=True)
-        chain.network, chain.given = network, Given(network, values)
-        chain.seed, chain.number = check_seed(seed), 0
-        every = complete_sizes(network, sizes, chain.given.shapes)
+        fixed, seed = Given(network, values), check_seed(seed)
+        every = complete_sizes(network, sizes, fixed.shapes)
         check_fits(network, every, check_integer("replicates", replicates, 1), data=True)
         program = Program(network, {}, every, int(replicates), executor_of(threads, executor))
-        chain.given.check_replicated(network)
-        chain.given.put(program, 0)
-        generate_into(
-            program, chain.seed, {**(begin or {}), **{n: program.values[n] for n in values}}
-        )
-        chain._begin(program, layer1)
-        return chain
+        fixed.check_replicated(network)
+        fixed.put(program, 0)
+        generate_into(program, seed, {**(begin or {}), **{n: program.values[n] for n in values}})
+        return cls(program, fixed, seed, 0, layer1)
 
     def redraw(self, name: str, key: int) -> None:
         """Replace the data of an observed node by new ones, given the current values."""
@@ -284,19 +290,6 @@ class Chain(ChainMethods):
         program.cells[name] = cells_of(node, value, program.replicates)
         if name in program.first_layers:
             program.first_layers[name].start(stream_key(key, 1))
-
-    def _begin(self, program: Program, layer1: str) -> None:
-        self.program, self.sweeps, self._number = program, 0, 0
-        self._lock = Lock()
-        self.layer1, self._chosen = choose(program, layer1)
-        program.kernels = layer1 != "composed"
-        program.first_layers = samplers_of(program, self.layer1)
-        self.follow(self._chosen)
-        self.pending: set[str] = set()
-        self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
-        for index, sampler in enumerate(self.samplers):
-            own = (index,) if index else ()
-            sampler.start(stream_key(self.seed, self.number, word_of("labels"), *own))
 
     @property
     def samplers(self) -> tuple[FirstLayer, ...]:
@@ -314,6 +307,8 @@ class Chain(ChainMethods):
                 )
         self.schedule = schedule = schedule if isinstance(schedule, Schedule) else Schedule(steps)
         self._turns, self._later = arrange(self.program, schedule, self.seed, self.number)
+        if self.program.shards is not None:
+            self.program.shards.follow(tuple(schedule), self.seed, self.number)
         begin_counts(self._turns, self.sweeps)
 
     @property
@@ -324,13 +319,15 @@ class Chain(ChainMethods):
     def sweep(self, n: int = 1) -> Chain:
         """Run ``n`` sweeps. Ctrl-C stops after one of them, and the chain can go on from there: in
         the middle of one it would be another chain, and nobody would know."""
-        turns = joined(self._turns, self.program.crew)
+        turns, shards = joined(self._turns), self.program.shards
         with stop_gently(SIGINT) as stop, self.alone():
             for _ in range(check_integer("sweep: n", n, 0)):
                 self.sweeps += 1
                 self._take_given()
                 for turn in turns:
                     turn(self.sweeps)
+                if shards is not None:
+                    shards.swept()
                 self.pending = set(self._later)
                 if stop.requested:
                     break
@@ -497,7 +494,7 @@ def _rebuilt(
     sweeps: int,
 ) -> Chain:
     """The chain that `Chain.__reduce__` took apart."""
-    chain = Chain(*arguments)
+    chain = Chain.of_data(*arguments)
     if order is not None:
         chain.follow(order)
     return chain.restore(state, sweeps)

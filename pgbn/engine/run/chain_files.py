@@ -14,7 +14,7 @@ from pydantic import NonNegativeInt
 
 from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.run.chain import Chain, sampler_name
-from pgbn.engine.shards.shard_files import cell_arrays, data_in_parts, state_in_parts
+from pgbn.engine.shards.worker import cell_arrays
 from pgbn.errors import StorageError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
@@ -49,17 +49,17 @@ def chain_state(chain: Chain) -> Group | InParts:
     def whole() -> Group:
         return {name: compact(array) for name, array in chain.state().items()}
 
-    crew = chain.program.crew
-    return whole() if crew is None else state_in_parts(chain.program, crew, chain.pending, whole)
+    shards = chain.program.shards
+    return whole() if shards is None else shards.state_in_parts(chain.pending, whole)
 
 
 def chain_data(chain: Chain) -> Group | InParts:
     """The data of all observed nodes, as cells; workers write what they have of them."""
-    crew, cells = chain.program.crew, chain.program.cells
-    if crew is None:
+    shards, cells = chain.program.shards, chain.program.cells
+    if shards is None:
         return data_arrays(cells)
-    here = data_arrays({name: each for name, each in cells.items() if name not in crew.cells})
-    return data_in_parts(crew, here, lambda: data_arrays(cells))
+    here = data_arrays({name: each for name, each in cells.items() if name not in shards.cells})
+    return shards.data_in_parts(here, lambda: data_arrays(cells))
 
 
 def data_arrays(data: Mapping[str, Cells]) -> Group:
@@ -99,7 +99,7 @@ def decode_chain(
     given, state = files("given") if network.held else None, files("state")
     if layer1 == "blocked" and not any(name.startswith("sampler/") for name in state):
         layer1 = "general"  # what "blocked" stood for in older files, where it had no kernel
-    chain = Chain(network, data, seed, number, None, layer1, threads, executor, given)
+    chain = Chain.of_data(network, data, seed, number, None, layer1, threads, executor, given)
     return chain.restore(state, content["sweeps"])
 
 

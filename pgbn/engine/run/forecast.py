@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from pgbn.engine.data.coords import check_coords, given_arrays, read_stack
@@ -37,7 +36,6 @@ _FORECAST = word_of("forecast")
 
 def forecast_network(network: Network, draws: Any, steps: int, seed: int = 0) -> Draws:
     """See `pgbn.Network.forecast`."""
-    steps, seed = check_integer("steps", steps, 1), check_seed(seed)
     time = _time_of(network)
     observed = [node for node in network if isinstance(node, Observed) and time in node.axes]
     local = Network(*observed)
@@ -196,14 +194,11 @@ def prior_draws(
     coords: Mapping[str, Any] | None = None,
 ) -> Draws:
     """Every node (1, draws, *dims): the draws are replicates of one program."""
-    number, seed = check_integer("draws", draws, 1), check_seed(seed)
-    if not isinstance(sizes, Mapping):
-        raise DataError(f"sizes={sizes!r}: give a dict, such as {{'doc': 10}}")
     labels = check_coords(network, coords, {})
     every = complete_sizes(network, {d: len(v) for d, v in labels.items()} | dict(sizes), {})
     check_coords(network, coords, every)
-    check_fits(network, every, number, data=True)
-    program = Program(network, {}, every, number, executor_of(threads))
+    check_fits(network, every, draws, data=True)
+    program = Program(network, {}, every, draws, executor_of(threads))
     values = generate_into(program, seed, {})
     return Draws(
         {name: np.array(to_axes(program, name, value))[None] for name, value in values.items()},

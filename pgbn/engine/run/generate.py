@@ -10,7 +10,6 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_seed
 from pgbn.engine.compile.composed import prior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
@@ -35,9 +34,6 @@ def generate_network(
     draws are given. Nodes above given ones are left out: they would have to be drawn from a
     posterior."""
     network, values = bind_indexes(network, given_arrays(given))
-    seed = check_seed(seed)
-    if not isinstance(sizes, Mapping):
-        raise DataError(f"sizes={sizes!r}: give a dict, such as sizes={{'name': …}}")
     for name in values:
         if name not in network.nodes:
             raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.nodes)}")

@@ -47,8 +47,8 @@ def free_dims(expression: Expression) -> tuple[str, ...]:
         case Node():
             return expression.axes
         case Edge() if expression.is_evaluated:
-            slots = zip(expression.slots(), expression.parts, strict=True)
-            return expression.dims_of(**{slot: free_dims(part) for slot, part in slots})
+            slots = {slot: getattr(expression, slot) for slot in expression.slots()}
+            return expression.dims_of(**{slot: free_dims(part) for slot, part in slots.items()})
         case Edge():
             return free_dims(expression.expanded)
         case Constant():

@@ -307,7 +307,7 @@ class FolderStore:
         arrays: dict[str, Group | InParts] = {}
         states: dict[str, Any] = {}
         for chain in chains:
-            if self.plan.chains == 1 and chain.program.crew is not None:
+            if self.plan.chains == 1 and chain.program.shards is not None:
                 self._begun = chain  # its rows, which are elsewhere, need not come here and go back
             if not arrays:
                 self.content = self._shared(chain, labels(chain))

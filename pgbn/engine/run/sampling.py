@@ -74,7 +74,7 @@ def sample(
     each = threads if parallel == 1 else _threads_each(plan, threads)
 
     def make(number: int) -> Chain:
-        return Chain(network, data, seed, number, None, layer1, each, executor, held)
+        return Chain.of_data(network, data, seed, number, None, layer1, each, executor, held)
 
     def labels(chain: Chain) -> Coords:
         return read_coords(network, data, coords, chain.program.sizes)

@@ -35,7 +35,7 @@ def time_samplers(
     found = {}
     for name in sampler_names():
         try:
-            chain = Chain(network, data, layer1=name, threads=threads)
+            chain = Chain.of_data(network, data, layer1=name, threads=threads)
         except (NetworkError, StaleReadError):  # not for this network, or this order of steps
             continue
         chain.sweep(burn_in)

@@ -22,9 +22,8 @@ from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.nodes.hidden_poisson import HiddenPoisson
 from pgbn.nodes.rules.registry import is_own, is_own_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.content import key_for
 from pgbn.samplers.contract import BLOCK
-from pgbn.samplers.executor import SERIAL, by_blocks, numbers_rows, share_rows
+from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.gamma_layers import count_tables, draw_layer, draw_top, share_tables
 from pgbn.samplers.lanes import LANES
 from pgbn.samplers.rows import PARALLEL
@@ -97,7 +96,7 @@ class LayerTables(ABC):
         """Find the arrays; the counts that are read need not be there yet."""
         rows = self.program.replicates * self.documents
         self._key, self._m = (
-            key_for(self.program.executor, key, rows),
+            self.program.executor.row_key(key, rows),
             self._received().reshape(rows, -1),
         )
         self._shares: list[NDArray[np.int64]] = []
@@ -136,7 +135,7 @@ def draw_tables(tables: Sequence[tuple[LayerTables, int]]) -> None:
     arrays = [array for part, _ in tables for array in part.arrays()]
     executor, rows = tables[0][0].program.executor, len(arrays[0])
     large = sum(array.size for array in arrays) > PARALLEL
-    blocks = share_rows(executor, rows, *arrays) if large else [(0, rows)]
+    blocks = executor.shares(rows, *arrays) if large else [(0, rows)]
 
     def draw(start: int, stop: int) -> None:
         for part, _ in tables:
@@ -261,8 +260,8 @@ def layer_draw(program: Program, node: Node) -> Run | None:
         rates: Any = np.broadcast_to(rate.get() + exposure.get(), lines).reshape(replicates, rows)
         m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns))
         out, sums = program.pool.empty((replicates, rows, columns)), np.empty((replicates, rows))
-        own = numbers_rows(program.executor)
-        executor = by_blocks(program.executor, BLOCK) if out.size > PARALLEL or own else SERIAL
+        own = program.executor.own_streams
+        executor = program.executor.by_blocks(BLOCK) if out.size > PARALLEL or own else SERIAL
         given = (m, np.ascontiguousarray(rates), out, sums)
         if mix is None:
             prior = np.broadcast_to(shape.get(), (replicates, 1, 1, columns)).reshape(-1, columns)

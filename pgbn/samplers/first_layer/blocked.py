@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.executor import SERIAL, Executor, cut_rows, row_word
+from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.extra_terms import PseudoTopics, draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
     EXTRA_TERM,
@@ -339,7 +339,7 @@ def split_all_cells(
     ``behind`` are those in single precision and the factors of rows: then the counts are drawn too,
     see `allocate_behind`."""
     rows = cells.indptr.size - 1
-    word, edges = row_word(executor, key, rows), cut_rows(executor, rows, cells, theta, m)
+    word, edges = executor.row_key(key, rows), executor.cut(rows, cells, theta, m)
     n_wk[...] = 0
     free: list[tuple[np.ndarray, PseudoTopics | None]] = [(n_wk, split_e)]
     if split_e is not None:

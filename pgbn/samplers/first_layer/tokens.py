@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.executor import SERIAL, Executor, rows_array
+from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.lanes import pointer
 
 
@@ -41,10 +41,10 @@ def expand(indptr, indices, data, executor: Executor = SERIAL) -> Tokens:
     an array that the executor keeps."""
     indptr, data = np.asarray(indptr, np.int64), np.asarray(data, np.int64)
     rows = indptr.size - 1
-    row_start = rows_array(executor, (rows + 1,), np.int64)
+    row_start = executor.zeros((rows + 1,), np.int64)
     executor.rows(_row_totals, rows, 0, indptr, data, row_start)
     np.cumsum(row_start, out=row_start)
-    word = rows_array(executor, (int(row_start[-1]),), np.int32)
+    word = executor.zeros((int(row_start[-1]),), np.int32)
     executor.rows(_write_words, rows, 0, indptr, np.asarray(indices, np.int32), data, row_start,
                   word)  # fmt: skip
     return Tokens(row_start, word)

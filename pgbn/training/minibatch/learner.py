@@ -201,9 +201,9 @@ def _chain(
     rows = next(iter(data.values())).shape[0]
     init = {**values, **_begin_scores(network, values, rows)}
     try:
-        return Chain(network, data, seed, init=init, layer1="partial", executor=executor)
+        return Chain.of_data(network, data, seed, init=init, layer1="partial", executor=executor)
     except NetworkError:
-        return Chain(network, data, seed, init=init, layer1="blocked", executor=executor)
+        return Chain.of_data(network, data, seed, init=init, layer1="blocked", executor=executor)
 
 
 def _begin_scores(network: Network, values: Mapping[str, Array], rows: int) -> dict[str, Array]:
@@ -314,7 +314,7 @@ class Learner:
     def begin(self, data: Mapping[str, Any], scale: float, sweeps: int) -> None:
         """The first values: those of a Gibbs chain on some rows, ``scale`` times as many of which
         there are in all, after some sweeps; and what its rows say."""
-        chain = Chain(self.network, data, self.seed, executor=self.executor).sweep(sweeps)
+        chain = Chain.of_data(self.network, data, self.seed, executor=self.executor).sweep(sweeps)
         found = chain.select(self.roles.shared)
         self.values = {n: np.array(found[n], order="C") for n in self.roles.shared}
         for name, (count, exposure) in received_by(chain, self.roles).items():
@@ -399,6 +399,6 @@ class Learner:
         given = {exposure_of(name): np.maximum(self.exposures[name], 1e-300) for name in received}
         init = {name: self.values[name] for name in network.free}
         own = stream_key(key, word_of("above"))
-        chain = Chain(network, data, own, init=init, given=given, layer1="composed")
+        chain = Chain.of_data(network, data, own, init=init, given=given, layer1="composed")
         for name, value in chain.sweep().select(network.free).items():
             self.values[name] = np.array(value, order="C")

@@ -101,8 +101,8 @@ def test_sparse_networks_are_saved_and_give_the_same_bits(
 
 
 def test_the_kernel_of_shared_rows_has_the_law_of_the_composed_rules() -> None:
-    chain = pg.Chain(several_authors(), DATA, seed=0)
-    reference = pg.Chain(several_authors(), DATA, seed=0, layer1="composed")
+    chain = pg.Chain.of_data(several_authors(), DATA, seed=0)
+    reference = pg.Chain.of_data(several_authors(), DATA, seed=0, layer1="composed")
     found, wanted = [], []
     for _ in range(400):
         chain.sweep()

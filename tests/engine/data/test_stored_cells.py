@@ -16,8 +16,8 @@ from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.stored_cells import StoredCells, StoredPart
 from pgbn.engine.shards import worker
 from pgbn.storage.archive import read_manifest
-from tests.engine.shards.test_crew import X, assert_same, everything
-from tests.helpers.hands_here import Spread
+from tests.engine.shards.test_driver import X, assert_same, everything
+from tests.helpers.workers_here import Spread
 
 NETWORK = zoo.pgbn([12, 6])
 
@@ -116,7 +116,7 @@ def test_a_damaged_block_is_named(corpus: pgbn.Corpus, tmp_path: Path) -> None:
 def test_without_a_plate_the_driver_has_the_cells(corpus: pgbn.Corpus) -> None:
     network = zoo.gamma_markov_chain(4)
     chain = network.chain({"x": corpus}, executor=Spread(2)).sweep(1)
-    assert chain.program.crew is None
+    assert chain.program.shards is None
     assert not isinstance(chain.program.cells["x"], StoredCells)
     assert_same(everything(chain), everything(network.chain({"x": X}, threads=1).sweep(1)))
 

@@ -16,7 +16,7 @@ REPEATS = 600
 
 def chain_of(threads: int = 1) -> Chain:
     data = {"x": authors().generate(seed=2)["x"] + 2}
-    return Chain(authors(), data, 0, threads=threads, layer1="general")
+    return Chain.of_data(authors(), data, 0, threads=threads, layer1="general")
 
 
 def alike(name: str) -> bool:
@@ -54,5 +54,5 @@ def test_scores_of_another_document_are_seen(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_it_serves_sums_over_topics_only() -> None:
     network = looked_up_pairs()
-    chain = Chain(network, {"x": network.generate(seed=1)["x"]}, threads=1)
+    chain = Chain.of_data(network, {"x": network.generate(seed=1)["x"]}, threads=1)
     assert module.shared_rows(chain.program, DataCounts(network["x"])) is None

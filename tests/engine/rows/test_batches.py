@@ -9,9 +9,9 @@ import pytest
 
 import pgbn
 from pgbn import zoo
-from pgbn.samplers.hands import WorkerLost, hand_out
-from tests.engine.shards.test_crew import CASES, X
-from tests.helpers.hands_here import HandsHere, Spread
+from pgbn.samplers.worker_pool import WorkerLost
+from tests.engine.shards.test_driver import CASES, X
+from tests.helpers.workers_here import Spread, WorkersHere
 
 NEW = np.vstack([X[:61], np.zeros((1, X.shape[1]), int)])  # one of them empty
 OPTIONS: dict[str, Any] = {"burn_in": 3, "samples": 4, "seed": 5}
@@ -93,10 +93,10 @@ def _double(room: Any, number: int) -> int:
 
 
 def test_jobs_are_done_in_order_whoever_is_lost() -> None:
-    hands, lost = HandsHere(3, loses=0.2, seed=1), 0
+    pool, lost = WorkersHere(3, loses=0.2, seed=1), 0
     for _ in range(5):
-        assert list(hand_out(hands, _double, ((n,) for n in range(20)))) == list(range(0, 40, 2))
-        lost += hands.lost
+        assert list(pool.map(_double, ((n,) for n in range(20)))) == list(range(0, 40, 2))
+        lost += pool.lost
     assert lost > 0
     with pytest.raises(WorkerLost):
-        list(hand_out(HandsHere(2, loses=1.0), _double, [(1,)]))
+        list(WorkersHere(2, loses=1.0).map(_double, [(1,)]))

@@ -14,9 +14,9 @@ import pytest
 import pgbn
 from pgbn import Chain, DataError, zoo
 from pgbn.network.schedule import Schedule
-from tests.helpers.hands_here import Spread
 from tests.helpers.saved import counts
 from tests.helpers.small_data import NET, X, equal_arrays, sample
+from tests.helpers.workers_here import Spread
 
 COPIES: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy,

@@ -77,7 +77,7 @@ def test_the_same_bits_in_every_way(case: str, tmp_path: Path) -> None:
     plan = RunPlan(**SHAPE, keep=kept.names, expressions=kept.json())
     layer1 = options.get("layer1", "auto")
     with pytest.raises(ZeroDivisionError):
-        sample_saved(plan, lambda n: Chain(network, given, 4, n, None, layer1, 1), tmp_path / "r",
+        sample_saved(plan, lambda n: Chain.of_data(network, given, 4, n, None, layer1, 1), tmp_path / "r",
                      OFTEN, callback=stop)  # fmt: skip
     while True:
         try:

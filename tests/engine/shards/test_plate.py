@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgbn.engine.shards.worker import shard_edges
+from pgbn.engine.shards.plate import shard_edges
 from pgbn.samplers.executor import ROW_BLOCK
 
 

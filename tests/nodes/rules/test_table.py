@@ -26,3 +26,5 @@ def test_formulas_are_plain_at_a_prompt():
     assert "\\" not in rules()
     assert "$" in rules().markdown
     assert pgbn.rules() == rules()
+    rows = [line for line in rules().markdown.splitlines() if line.startswith("| `")]
+    assert all(line.count("|") == 5 for line in rows)

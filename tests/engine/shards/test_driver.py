@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import pgbn
 from pgbn import zoo
 from pgbn.engine.run.bound_steps import RemoteRun
-from tests.helpers.hands_here import Spread
+from tests.helpers.workers_here import Spread
 from tests.same_bits.networks import LARGE_SIZES, data_for, large_zoo, topical
 
 ROWS = 600  # three blocks, of which the last is not full
@@ -56,9 +56,9 @@ def threads(request: Any) -> tuple[Any, ...]:
 def test_the_bits_are_those_of_threads(threads: tuple[Any, ...], workers: int) -> None:
     network, layer1, data, expected, log_joint = threads
     chain = network.chain(data, layer1=layer1, executor=Spread(workers)).sweep(3)
-    crew = chain.program.crew
-    assert crew is not None
-    assert len(crew.edges) == workers
+    shards = chain.program.shards
+    assert shards is not None
+    assert len(shards.edges) == workers
     assert "counts(x)" in spread_out(chain)
     assert_same(everything(chain), expected)
     assert chain.log_joint() == log_joint
@@ -88,11 +88,11 @@ def test_what_is_shared_is_drawn_by_the_driver_and_the_rest_by_workers() -> None
 def test_rows_stay_with_the_workers() -> None:
     network, layer1, data = CASES["partial"]
     chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(2)
-    crew = chain.program.crew
-    assert crew is not None
-    here = crew.tables["values"]._here
-    assert not {"theta1", "theta2", "theta3"} & set(here)
-    assert ("x", "theta1") not in crew.tables["counts"]._here
+    shards = chain.program.shards
+    assert shards is not None
+    here = shards.tables["values"].data
+    assert all(here[name] is None for name in ("theta1", "theta2", "theta3"))
+    assert shards.tables["counts"].data["x", "theta1"] is None
 
 
 def test_a_state_goes_from_one_executor_to_another() -> None:
@@ -202,7 +202,7 @@ def test_rows_that_are_appended_go_to_the_workers() -> None:
     chains = [network.chain(data, layer1=layer1, threads=1).sweep(1),
               network.chain(data, layer1=layer1, executor=Spread(2)).sweep(1)]  # fmt: skip
     one, other = (chain.append({"x": X[:50]}).sweep(1) for chain in chains)
-    assert other.program.crew is not None
+    assert other.program.shards is not None
     assert_same(everything(one), everything(other))
 
 

@@ -1,16 +1,13 @@
-"""What a network offers of the rooms above it."""
+"""Methods of networks which packages above carry out."""
 
 from __future__ import annotations
 
-import networkx as nx
-import numpy as np
+from typing import Any
 
-from pgbn import Gamma, Network, Poisson, zoo
-from pgbn.engine.first_layer.choice import schedule_for
-from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.generate import generate_network
-from pgbn.explain import augmented, explain
-from pgbn.plot import plot
+import numpy as np
+import pytest
+
+from pgbn import DataError, Gamma, Network, Poisson, zoo
 from tests.helpers.small_data import X, equal_arrays
 
 
@@ -20,19 +17,6 @@ def test_no_paragraph_begins_with_a_space() -> None:
         lines = net.explain(format).splitlines()
         assert not [line for line in lines if line.startswith((" It", " By"))]
         assert any(line.lstrip().startswith("It reads") for line in lines)
-
-
-def test_each_verb_is_the_function_of_its_room() -> None:
-    net, data = zoo.pfa(2), {"x": X}
-    drawn = net.generate(3, {"doc": 2, "term": 3})
-    assert equal_arrays(drawn, generate_network(net, 3, {"doc": 2, "term": 3}, {}))
-    chain = net.chain(data, seed=4, chain=1, layer1="blocked")
-    assert isinstance(chain, Chain)
-    assert (chain.seed, chain.number, chain.layer1) == (4, 1, "blocked")
-    assert net.explain("markdown") == explain(net, "markdown")
-    assert nx.utils.graphs_equal(net.augmented(), augmented(net))
-    assert net.plot() == plot(net)
-    assert net.schedule_for("partial").names == schedule_for(net, "partial").names
 
 
 def test_samples_are_those_of_the_chains() -> None:
@@ -48,3 +32,22 @@ def test_the_defaults_are_those_of_the_signatures() -> None:
     net = zoo.pfa(2)
     one, two = (net.chain({"x": X}, **options).sweep() for options in ({}, {"seed": 0, "init": {}}))
     assert equal_arrays(one.values, two.values)
+
+
+WRONG: dict[str, tuple[str, dict[str, Any]]] = {
+    "seed=-1 must be": ("generate", {"seed": -1}),
+    "sizes=3: give a dict": ("generate", {"sizes": 3}),
+    "draws=0 must be an integer of at least 1": ("prior_predictive", {"draws": 0}),
+    "steps=0 must be an integer of at least 1": ("forecast", {"draws": {}, "steps": 0}),
+    "burn_in=-1 must be": ("infer", {"data": {}, "given": {}, "burn_in": -1}),
+    "samples=0 must be": ("infer", {"data": {}, "given": {}, "samples": 0}),
+    "kernels='a': give True or False": ("infer", {"data": {}, "given": {}, "kernels": "a"}),
+    "sweeps=1 must be an integer of at least 2": ("animate", {"data": {}, "sweeps": 1}),
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_wrong_numbers_are_named_before_any_work(words: str) -> None:
+    method, arguments = WRONG[words]
+    with pytest.raises(DataError, match=words):
+        getattr(zoo.pfa(2), method)(**arguments)

@@ -1,0 +1,479 @@
+"""The driver of a chain whose rows are with workers: what travels to them and back.
+
+    down   values that all rows share, when they were drawn; φ of the first layer as it was drawn,
+           once for each machine; the keys of the steps
+    up     integer counts that the steps of rows have for what all rows share; rows, when the driver
+           or a user reads them
+
+What is drawn by several workers does not depend on how many they are: streams are those of rows,
+counts are integers, and floats are added by the driver, in the order of rows.
+
+A worker depends on nothing but what it was asked to do, in order. So the one that takes the place
+of a lost worker is asked the same again: it begins with what that one left at its last commit, does
+what came after, and has the same bits. The others do not notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import UserDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgbn.engine.compile.program import Program
+from pgbn.engine.data.stored_cells import StoredCells, StoredPart
+from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.run.state import as_stored, sampler_path, state_places
+from pgbn.engine.shards import worker
+from pgbn.engine.shards.plate import (
+    TABLES,
+    Place,
+    axis_of,
+    factors_of,
+    is_shared_out,
+    plate_of_rows,
+    shard_edges,
+)
+from pgbn.engine.shards.worker import LOADINGS, SAMPLER, TOPICS, Reply, Spec
+from pgbn.errors import DataError, NetworkError, PgbnError, notify
+from pgbn.network.steps import Step
+from pgbn.samplers.executor import Executor
+from pgbn.samplers.worker_pool import LIVES, WorkerLost, WorkerPool
+from pgbn.storage.archive import Group
+from pgbn.storage.arrays import InParts, WrittenPart
+from pgbn.storage.sparse import compact
+
+PARTS = ("compute", "wait", "serialise", "commit")  # of the time of a sweep
+Message = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+class MessageLog:
+    """What the workers of a pool, one for each range of rows in ``edges``, were asked to do since
+    the last commit; ``executor`` is what they are called in errors."""
+
+    def __init__(self, pool: WorkerPool, edges: Sequence[tuple[int, int]], executor: str) -> None:
+        self.pool, self.edges, self.executor, self.name = pool, edges, executor, uuid4().hex
+        self._logs: list[list[Message]] = [[] for _ in edges]
+        self._ages = [-1 for _ in edges]  # of the workers that have done what is in the log
+        finalize(self, _forget, pool, self.name, len(edges))
+
+    def begin(self, first: Sequence[Message]) -> None:
+        """Each worker begins with its own of the ``first`` messages."""
+        self._logs, self._ages = [[message] for message in first], [-1 for _ in first]
+
+    def tell(self, messages: Sequence[Message]) -> list[Any]:
+        """The answers to messages that change something, one for each worker."""
+        answers = self._answers(messages)
+        for log, message in zip(self._logs, messages, strict=True):
+            log.append(message)
+        return answers
+
+    def ask(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """What all workers see when they `look`, by which nothing changes."""
+        return self._answers([(worker.look, (function, *args))] * len(self.edges))
+
+    def commit(self, first: Sequence[Message], shared: Sequence[Any]) -> None:
+        """Let the workers give away their rows. A new one begins with its own of the ``first``
+        messages, these rows, and the handles of what all workers ``shared`` so far."""
+        looks = [(worker.look, (worker.row_state,))] * len(self.edges)
+        rows = self._answers(looks, fetch=False)
+        self._logs = [
+            [message, (worker.work, ({}, {}, worker.restore, own, *shared))]
+            for message, own in zip(first, rows, strict=True)
+        ]
+
+    def _answers(self, messages: Sequence[Message], fetch: bool = True) -> list[Any]:
+        sends = [partial(self._send, *each) for each in enumerate(messages)]
+        tickets = [send() for send in sends]
+        try:
+            return [
+                self.pool.collect(number, self._ages[number], tickets[number], send, fetch)
+                for number, send in enumerate(sends)
+            ]
+        except WorkerLost as error:
+            first, last = self.edges[error.worker]
+            raise PgbnError(
+                f"{self.executor}: worker {error.worker}, which has the rows from {first} to "
+                f"{last}, was lost {LIVES} times at one step: {error.reason}"
+            ) from error
+
+    def _send(self, number: int, message: Message) -> list[Any]:
+        """The tickets of a message and, for a worker that is new, of all before it."""
+        age, before = self.pool.age(number), self._logs[number]
+        messages = [message] if self._ages[number] == age else [*before, message]
+        self._ages[number] = age
+        return [self.pool.ask(number, function, self.name, *args) for function, args in messages]
+
+
+def _forget(pool: WorkerPool, name: str, workers: int) -> None:
+    """The chain is no longer needed."""
+    with suppress(Exception):  # nor, perhaps, are the workers
+        for number in range(workers):
+            pool.ask(number, worker.forget, name)
+
+
+class RemoteTable(UserDict[Any, NDArray[Any]]):
+    """The driver's table of arrays, of which some, None in ``data``, are with the workers: they are
+    fetched when they are read. What is set here is among the ``fresh``, which the workers do not
+    have yet.
+
+    Invariant: what is read is what the last step that drew it left, whoever ran it.
+    """
+
+    def __init__(self, fetch: Callable[[Any], NDArray[Any]], here: Mapping[Any, Any]) -> None:
+        self._fetch, self.fresh = fetch, dict[Any, None]()
+        super().__init__(here)
+
+    def __getitem__(self, key: Any) -> NDArray[Any]:
+        found: NDArray[Any] | None = self.data[key]
+        if found is None:
+            found = self.data[key] = self._fetch(key)
+        return found
+
+    def __setitem__(self, key: Any, value: NDArray[Any]) -> None:
+        self.data[key], self.fresh[key] = value, None
+
+    def leave(self, key: Any) -> None:
+        """The workers have it, and what was here is old or no longer needed."""
+        self.data[key] = None  # type: ignore[assignment]
+        self.fresh.pop(key, None)
+
+
+class RemoteLayer(FirstLayer):
+    """The driver's half of a sampler of the first layer: ``own`` draws φ from the counts of all
+    workers, and they get it as it was drawn. The steps of the data are theirs."""
+
+    def __init__(self, own: FirstLayer, shards: ShardDriver) -> None:
+        self.own, self.shards, self.name = own, shards, own.name  # type: ignore[misc]
+        self.program, self.pattern, self.observed = own.program, own.pattern, own.observed
+        self.is_given, self.begun = own.is_given, False
+
+    def start(self, key: int) -> None:
+        self.own.hold()
+        self.shards.work(worker.start, self.observed, key)
+        self.begun = True  # from now on workers get φ as it was drawn
+
+    def loadings_changed(self, key: int) -> None:
+        self.own.loadings_changed(key)
+        self._drawn()
+
+    def step(self, key: int) -> None:
+        raise AssertionError("the workers take this step")
+
+    def draw_loadings(self, key: int) -> None:
+        self.own.draw_loadings(key)
+        self._drawn()
+
+    def _drawn(self) -> None:
+        self.shards.fresh_loadings[self.observed] = self.own
+
+    def take_counts(self, parts: Sequence[Any]) -> None:
+        """The counts of φ, from those of all workers."""
+        held = self.own.topics_held
+        held.n[...] = 0
+        flat = held.n.reshape(-1)
+        for part in parts:
+            if isinstance(part, np.ndarray):
+                held.n += part
+            else:
+                places, numbers = part
+                flat[places] += numbers
+        held.counts_changed()
+
+    def show(self) -> None:
+        self.own.show()
+
+    def show_counts(self) -> None:
+        self.own.show_counts()
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        parts = self.shards.log.ask(worker.sampler_rows, self.observed)
+        rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return {**rows, **self.shared_state()}
+
+    def shared_state(self) -> dict[str, NDArray[Any]]:
+        return self.own.shared_state()
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        shapes = self.shards.log.ask(worker.sampler_shapes, self.observed)
+        each: list[dict[Place, NDArray[Any]]] = [{} for _ in shapes]
+        for name, (_, *others) in shapes[0].items():
+            array, ends = np.asarray(state.get(name, ())), np.cumsum([s[name][0] for s in shapes])
+            if array.shape != (ends[-1], *others):
+                raise DataError(
+                    f"restore: {name!r} of the state has the shape {array.shape}, but this chain "
+                    f"needs {(int(ends[-1]), *others)}; is it of the same network and data?"
+                )
+            for own, part in zip(each, np.split(array, ends[:-1]), strict=True):
+                own[SAMPLER, (self.observed, name)] = part
+        self.shards.work(worker.restore, each=each)
+        self.own.restore_shared(state)
+        self._drawn()
+
+
+def shards_of(program: Program, executor: Executor) -> ShardDriver | None:
+    """The driver of a program whose rows are with the workers of an executor, if it has any and the
+    rows can be separated."""
+    plate = plate_of_rows(program) if executor.spreads_rows else None
+    pool = None if plate is None else executor.worker_pool()
+    shards = None if pool is None else ShardDriver(program, executor, pool, str(plate))
+    for name, cells in program.cells.items():
+        if isinstance(cells, StoredCells) and (shards is None or name not in shards.cells):
+            program.cells[name] = cells.part(0, cells.rows).read()  # the driver has all rows
+    return shards
+
+
+def executor_behind(program: Program) -> Executor:
+    """The executor that a chain was given."""
+    return program.executor if program.shards is None else program.shards.executor
+
+
+class ShardDriver:
+    """The driver of one chain, whose tables fetch what they do not have. ``seconds``: what the
+    sweeps so far took, by part."""
+
+    def __init__(self, program: Program, executor: Executor, pool: WorkerPool, plate: str) -> None:
+        self.program, self.executor, self.pool, self.plate = program, executor, pool, plate
+        self.seconds: dict[str, float] = dict.fromkeys(PARTS, 0.0)
+        self.cells = {n: c for n, c in program.cells.items() if plate in program.storage[n]}
+        largest = max(self.cells.values(), key=lambda cells: cells.size)
+        self.edges = shard_edges(largest.starts, program.sizes[plate], pool.number)
+        self.log = MessageLog(pool, self.edges, repr(executor))
+        self.tables: dict[str, RemoteTable] = {}
+        for name in TABLES:
+            table = RemoteTable(partial(self._fetch, name), getattr(program, name))
+            self.tables[name] = table
+            setattr(program, name, table)
+        self.fresh_loadings: dict[str, FirstLayer] = {}  # whose φ the workers do not have yet
+        self._first: list[Message] = []
+        self._pushed: dict[frozenset[Place], Any] = {}  # handles of what all workers have
+        self._sweeps = 0  # since the last commit
+        self._gathers = False  # a worker could not write to the folder where the chain is saved
+
+    # ---- the beginning ----------------------------------------------------------------
+
+    def layers(self, samplers: Mapping[str, FirstLayer]) -> dict[str, FirstLayer]:
+        """The samplers of the first layer, their rows with the workers."""
+        out = dict(samplers)
+        for observed in self.cells.keys() & samplers.keys():
+            sampler = samplers[observed]
+            spread = f"and cannot be spread over workers by {self.executor!r}"
+            if sampler.pattern.index:
+                raise NetworkError(
+                    f"layer1={sampler.name!r} draws rows together that share "
+                    f"{sampler.pattern.scores}, {spread}; use layer1='general'"
+                )
+            if not sampler.by_rows:
+                raise NetworkError(
+                    f"layer1={sampler.name!r} draws over all rows in turn, {spread}; use "
+                    "layer1='partial'"
+                )
+            out[observed] = RemoteLayer(sampler, self)
+        return out
+
+    def takes(self, step: Step) -> bool:
+        """Whether the workers run a step that draws a part of the rows by itself."""
+        return is_shared_out(self.program, step, self.plate)
+
+    def follow(self, schedule: tuple[Step, ...], seed: int, number: int) -> None:
+        """Give each worker its rows of the data, or another order of the steps."""
+        program = self.program
+        layer1 = next((layer.name for layer in program.first_layers.values()), "composed")
+        spec = self.pool.share(
+            Spec(program.network, self.plate, dict(program.sizes), layer1, program.kernels,
+                 schedule, seed, number, self.pool.threads)
+        )  # fmt: skip
+        if self._first:
+            self.work(worker.follow, schedule)
+            self._first = [(build, (spec, *rest)) for build, (_, *rest) in self._first]
+            self.commit()
+            return
+        here = {name: cells for name, cells in program.cells.items() if name not in self.cells}
+        for (start, stop), parts in zip(self.edges, self._own_cells(), strict=True):
+            indexes = {name: self._rows_of_index(name, start, stop) for name in program.indexes}
+            cells = self.pool.share(parts | here)
+            self._first.append((worker.build, (spec, start, cells, indexes)))
+        self.log.begin(self._first)
+
+    def _own_cells(self) -> list[dict[str, Any]]:
+        """The data of each worker's rows. It reads what is in a folder itself if it can."""
+        every: list[dict[str, Any]] = [
+            {name: cells.part(*edge) for name, cells in self.cells.items()} for edge in self.edges
+        ]
+        stored = [[p for p in each.values() if isinstance(p, StoredPart)] for each in every]
+        if any(stored):
+            seen = self.pool.map(worker.can_read, [(parts,) for parts in stored])
+            for parts, can_read in zip(every, seen, strict=True):
+                for name, part in parts.items():
+                    if isinstance(part, StoredPart) and not can_read:
+                        parts[name] = part.read()
+        return every
+
+    def _rows_of_index(self, name: str, first: int, last: int) -> NDArray[np.int64]:
+        array, factors = self.program.indexes[name], factors_of(self.program)
+        lookups = {lookup.name: lookup.dims for factor in factors for lookup in factor.lookups}
+        dims = lookups.get(name, ())
+        if self.plate not in dims:
+            return array
+        return np.take(array, range(first, last), axis=dims.index(self.plate) + 1)
+
+    # ---- sweeps -----------------------------------------------------------------------
+
+    def run(self, jobs: Sequence[tuple[int, int]]) -> None:
+        """Let all workers run steps, which are named by their bases, with these keys."""
+        self.work(worker.run_steps, list(jobs))
+
+    def work(self, function: Any, *args: Any, each: Sequence[Any] = ()) -> None:
+        """Let all workers do something with what has changed here, and take what comes of it;
+        ``each`` has an argument of its own for every worker."""
+        began = time.perf_counter()
+        shared, own = self._fresh()
+        handle = self.pool.share(shared) if shared else {}
+        last: list[tuple[Any, ...]] = [(argument,) for argument in each] or [()] * len(own)
+        messages = [(worker.work, (handle, rows, function, *args, *argument))
+                    for rows, argument in zip(own, last, strict=True)]  # fmt: skip
+        sent = time.perf_counter()
+        replies: list[Reply] = self.log.tell(messages)
+        answered = time.perf_counter()
+        if shared:
+            self._pushed.pop(frozenset(shared), None)  # a later one replaces it
+            self._pushed[frozenset(shared)] = handle
+        self._was_taken(own[0])
+        self._absorb(replies)
+        slowest = max(reply.seconds for reply in replies)
+        self.seconds["compute"] += slowest
+        self.seconds["wait"] += max(answered - sent - slowest, 0.0)
+        self.seconds["serialise"] += sent - began + time.perf_counter() - answered
+
+    def _fresh(self) -> tuple[dict[Place, Any], list[dict[Place, NDArray[Any]]]]:
+        """What has changed here: what all workers share, and the rows of each."""
+        shared: dict[Place, Any] = {}
+        own: list[dict[Place, NDArray[Any]]] = [{} for _ in self.edges]
+        for name, table in self.tables.items():
+            for key in table.fresh:
+                place = (name, key)
+                if self.axis(place) is not None:
+                    for part, rows in zip(own, self._cut(place, table[key]), strict=True):
+                        part[place] = rows
+                elif name in ("values", "drawn") and not self._is_held(place):
+                    shared[place] = table[key]
+        for observed, sampler in self.fresh_loadings.items():
+            shared[LOADINGS, observed] = tuple(sampler.topics_held.loadings)
+        return shared, own
+
+    def _was_taken(self, own: Mapping[Place, Any]) -> None:
+        """The workers have what was fresh, and rows are theirs."""
+        for table, key in own:
+            self.tables[table].leave(key)
+        for each in self.tables.values():
+            each.fresh.clear()
+        self.fresh_loadings = {}
+
+    def _is_held(self, place: Place) -> bool:
+        """Whether it is φ of a first layer that has begun: its sampler has it in another form."""
+        layers = self.program.first_layers.values()
+        return place[0] == "values" and any(
+            layer.pattern.loadings == place[1] and isinstance(layer, RemoteLayer) and layer.begun
+            for layer in layers
+        )
+
+    def _absorb(self, replies: Sequence[Reply]) -> None:
+        for table, key in dict.fromkeys(place for reply in replies for place in reply.kept):
+            self.tables[table].leave(key)
+        for place in replies[0].share:
+            table, key = place
+            parts = [reply.share[place] for reply in replies]
+            if table == TOPICS:
+                layer = self.program.first_layers[key]
+                assert isinstance(layer, RemoteLayer)
+                layer.take_counts(parts)
+            else:
+                assert all(part.dtype.kind in "iu" for part in parts), place
+                self.tables[table][key] = np.asarray(sum(parts[1:], parts[0]))
+
+    def swept(self) -> None:
+        """The end of a sweep: every few of them, the workers commit what they have."""
+        self._sweeps += 1
+        if self._sweeps >= self.pool.commit:
+            self.commit()
+
+    def commit(self) -> None:
+        """Let the workers give away what they have, so that new ones can continue from there."""
+        began = time.perf_counter()
+        self.log.commit(self._first, list(self._pushed.values()))
+        self._sweeps = 0
+        self.seconds["commit"] += time.perf_counter() - began
+
+    # ---- rows that are read here ------------------------------------------------------
+
+    def axis(self, place: Place) -> int | None:
+        """The axis of rows in an array of a table; None where it has none."""
+        return axis_of(self.program, self.plate, place)
+
+    def _fetch(self, table: str, key: Any) -> NDArray[Any]:
+        axis = self.axis((table, key))
+        assert axis is not None, (table, key)
+        return np.concatenate(self.log.ask(worker.read, (table, key)), axis=axis)
+
+    def _cut(self, place: Place, array: NDArray[Any]) -> list[NDArray[Any]]:
+        """The rows of each worker."""
+        axis = self.axis(place)
+        assert axis is not None
+        ends = [last for _, last in self.edges]
+        if place[0] == "latent_counts":
+            cells = self.cells[place[1]]
+            each = cells.rows // self.program.sizes[self.plate]
+            ends = [int(cells.starts[last * each]) for last in ends]
+        return np.split(array, ends[:-1], axis=axis)
+
+    # ---- rows that are saved ----------------------------------------------------------
+    #
+    # Each worker writes its part of the files. Where one does not see the folder of the driver,
+    # which must then be one that all machines have, the driver gathers the rows.
+
+    def state_in_parts(self, pending: set[str], whole: Callable[[], Group]) -> InParts:
+        """The state of the chain, of which the workers write their rows; ``whole()`` gathers it."""
+        self.work(None)
+        program, places = self.program, state_places(self.program, pending)
+        axes = {path: self.axis(place) for path, place in places.items()}
+        away = {path: axis for path, axis in axes.items() if axis is not None}
+        here = {
+            path: compact(as_stored(table, self.tables[table][key]))
+            for path, (table, key) in places.items()
+            if path not in away
+        }
+        for observed, sampler in program.first_layers.items():
+            shared = sampler.shared_state() if observed in self.cells else sampler.state()
+            here |= {sampler_path(program, sampler, n): compact(a) for n, a in shared.items()}
+        rows = {path: places[path] for path in away}
+        return InParts(here, away, partial(self._write, worker.write_state, rows), whole)
+
+    def data_in_parts(self, here: Group, whole: Callable[[], Group]) -> InParts:
+        """The data of the chain, of which the workers write their rows."""
+        return InParts(here, {}, partial(self._write, worker.write_data, list(self.cells)), whole)
+
+    def _write(self, function: Any, what: Any, probe: Path, stem: str) -> list[WrittenPart] | None:
+        """The parts, or None, and a warning, if a worker wrote none."""
+        answers = self.log.ask(function, probe, stem, what)
+        blind = [number for number, answer in enumerate(answers) if answer is None]
+        if not blind:
+            return answers
+        for answer in answers:
+            if answer is not None:
+                (probe.parent / answer.file).unlink(missing_ok=True)
+        if not self._gathers:
+            self._gathers = True
+            notify(
+                f"{probe.parent}: worker {blind[0]} of {self.executor!r} does not see this folder, "
+                "so that all rows go through the driver when they are saved; use a folder that all "
+                "machines share"
+            )
+        return None
