@@ -217,7 +217,7 @@ def _part(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
 def _without_counter(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """An array without its counter, a tuple of such, or a number."""
     if isinstance(kind, types.BaseTuple):
-        for number, part in enumerate(kind):
+        for number, part in enumerate(cast(Any, kind)):
             bare = _without_counter(context, builder, part, builder.extract_value(value, number))
             value = builder.insert_value(value, bare, number)
     if not isinstance(kind, types.Array):
