@@ -24,6 +24,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, update_wrapper, wraps
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,8 +56,8 @@ class Kernel:
         update_wrapper(self, function)
         self.py_func, self.options = function, options
 
-    def __call__(self, *arguments: Any) -> Any:
-        return self.dispatcher(*arguments)
+    # A call is a call of the dispatcher, without a frame of Python between them.
+    __call__ = property(attrgetter("dispatcher"))
 
     def __getattr__(self, name: str) -> Any:
         """What numba's dispatcher has; the dispatcher itself is made here, once."""

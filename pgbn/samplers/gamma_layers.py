@@ -25,7 +25,7 @@ from pgbn.samplers.lanes import (
     sum_rows,
     weigh,
 )
-from pgbn.samplers.random import restart
+from pgbn.samplers.random import new_rng, restart
 from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.crt import draw_crt
 from pgbn.samplers.variates.gamma import HUGE, TINY, fill_rows, workspace
@@ -122,7 +122,7 @@ def _draw_blocks(key, start, stop, coefficient, theta, phi, shared, m, rate, out
     tiles = contraction(columns if mixes else 0, theta.shape[2], np.float32)
     room = workspace(BLOCK, columns, np.float32)
     matrix, work = uncounted(tiles), uncounted(room)
-    rng, scale = np.empty(2, np.uint64), np.empty(BLOCK)
+    rng, scale = new_rng(), np.empty(BLOCK)
     current = -1
     for block in range(start, stop):
         r, first = block // blocks, block % blocks * BLOCK
@@ -244,7 +244,7 @@ def _share_rows(key, start, stop, coefficient, sizes, arrays, scratch):
     score, sums, lanes, cells = scratch.score, scratch.sums, scratch.lanes, scratch.cells
     weight, tables, split = scratch.weight, scratch.tables, scratch.split
     documents, columns, topics, size = sizes
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     phi_, score_, sums_, lanes_ = pointer(phi), pointer(score), pointer(sums), pointer(lanes)
     m_, cells_, theta_ = pointer(m), pointer(cells), pointer(theta)
     for row in range(np.uint64(start), np.uint64(stop)):
@@ -319,7 +319,7 @@ def count_tables(key, start, stop, documents, shape, m, n):
     """The tables of rows start…stop of m (rows, V), whose replicate has the shapes (R, V); they
     are added to n (R, V)."""
     columns = np.uint64(m.shape[1])
-    rng, cells = np.empty(2, np.uint64), np.empty(m.shape[1] + 1, np.uint64)
+    rng, cells = new_rng(), np.empty(m.shape[1] + 1, np.uint64)
     counts, places = pointer(m), pointer(cells)
     for row in range(start, stop):
         replicate = row // documents

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL, Executor
-from pgbn.samplers.random import Stream, normal, restart, uniform
+from pgbn.samplers.random import Stream, new_rng, normal, restart, uniform
 from pgbn.samplers.rows import PARALLEL
 
 Array = NDArray[np.float64]
@@ -97,7 +97,7 @@ def _normal_rows(key, start, stop, matrix, vector, out):
     """x ~ N(A⁻¹b, A⁻¹): with A = LLᵀ, Lᵀx = L⁻¹b + z."""
     batch, size = out.shape[1], out.shape[2]
     low, half = np.zeros((size, size)), np.empty(size)
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     for row in range(start, stop):
         restart(rng, key, row)
         r, b = row // batch, row % batch
@@ -129,7 +129,7 @@ def joint_normal(stream: Stream, matrix: Array, vector: Array) -> Array:
 def _binary_rows(key, start, stop, matrix, vector, log_odds, out):
     """out holds the old bits; each is drawn given the others, in order."""
     batch, size = out.shape[1], out.shape[2]
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     for row in range(start, stop):
         restart(rng, key, row)
         r, b = row // batch, row % batch

@@ -215,7 +215,11 @@ def _part(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
 
 
 def _without_counter(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """The value of an array without its counter, or a number."""
+    """An array without its counter, a tuple of such, or a number."""
+    if isinstance(kind, types.BaseTuple):
+        for number, part in enumerate(cast(Any, kind)):
+            bare = _without_counter(context, builder, part, builder.extract_value(value, number))
+            value = builder.insert_value(value, bare, number)
     if not isinstance(kind, types.Array):
         return value
     array = context.make_array(kind)(context, builder, value)
@@ -224,9 +228,38 @@ def _without_counter(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return array._getvalue()
 
 
-def by_address(bundle: Any) -> Any:
-    """What an intrinsic returns that gives the address of a bundle; see `uncounted`."""
+def words_here(words: Any) -> Any:
+    """What an intrinsic returns that gives two words in the frame of its caller, as an array that
+    has no counter; see `new_rng`."""
 
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = llvm.IntType(64)
+        with builder.goto_entry_block():
+            slot = builder.alloca(llvm.ArrayType(number, 2))
+        array = context.make_array(words)(context, builder)
+        array.meminfo = llvm.Constant(array.meminfo.type, None)
+        array.parent = llvm.Constant(array.parent.type, None)
+        array.nitems, array.itemsize = number(2), number(8)
+        array.data = builder.bitcast(slot, array.data.type)
+        array.shape = llvm.Constant(array.shape.type, [2])
+        array.strides = llvm.Constant(array.strides.type, [8])
+        return array._getvalue()
+
+    return words(), code
+
+
+def without_counters(kind: Any) -> Any:
+    """What an intrinsic returns that gives arrays without counters; see `uncounted`."""
+    if isinstance(kind, types.BaseNamedTuple):
+        return _by_address(kind)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _without_counter(context, builder, kind, arguments[0])
+
+    return kind(kind), code
+
+
+def _by_address(bundle: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         with builder.goto_entry_block():
             slot = builder.alloca(arguments[0].type)

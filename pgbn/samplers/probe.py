@@ -1,11 +1,13 @@
 """A small kernel that has something of everything that `pgbn.samplers.linked` treats: functions
-that it calls, inlined or not, one within itself, sums of arrays, a bundle of bundles."""
+that it calls, inlined or not, one within itself, sums of arrays, a bundle of bundles, words
+in its frame."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgbn.samplers.compiled import njit
+from pgbn.samplers.random import new_rng
 from pgbn.samplers.uncounted import keep, uncounted
 
 
@@ -17,6 +19,7 @@ class _Inner(NamedTuple):
 class _Outer(NamedTuple):
     inner: Any
     numbers: Any
+    both: Any
 
 
 @njit(nogil=True, forceinline=True)
@@ -38,9 +41,12 @@ def _probed(numbers, factor):
         return x - 0.25
 
     squares = numbers * numbers + 1.0
-    room = _Outer(_Inner(numbers, factor), squares)
-    bundle = uncounted(room)
-    total = _total(bundle, 0) - less(_total(bundle, first=1))
+    room = _Outer(_Inner(numbers, factor), squares, (numbers, squares))
+    bundle, bare = uncounted(room), uncounted(numbers)
+    words = new_rng()
+    words[0], words[1] = 1, words.size
+    total = _total(bundle, 0) - less(_total(bundle, first=1)) + words.sum()
+    total += bare[0] * bundle.both[1][0]
     keep(room)
     return total
 
@@ -51,6 +57,6 @@ def try_kernel() -> None:
     for each in kernels:
         vars(each).pop("dispatcher", None)  # of a way that failed
     found = _probed(np.array([3.0, 5.0, 7.0]), 0.5)
-    expected = 0.5 * 3.0 * 10.0 + 0.25
+    expected = 0.5 * 3.0 * 10.0 + 0.25 + 3.0 + 3.0 * 10.0
     if found != expected:
         raise ArithmeticError(f"a kernel computed {found!r} in place of {expected!r}")

@@ -17,10 +17,10 @@ from zlib import crc32
 
 import numpy as np
 
-from pgbn.samplers.compiled import njit
+from pgbn.samplers.compiled import njit, way
 from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL, Executor, Threads
-from pgbn.samplers.from_numba import overload, types
+from pgbn.samplers.from_numba import intrinsic, overload, types
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -75,6 +75,26 @@ def _beginning_for(key, row):
     if isinstance(key, types.BaseNamedTuple):
         return lambda key, row: mix(key.key ^ key.words[row])
     return lambda key, row: mix(np.uint64(key) + np.uint64(_GOLDEN) * np.uint64(row + 1))
+
+
+@intrinsic
+def new_rng(typing_context):
+    """An array for the two words of a stream. It is in the frame of the kernel that asks, and ends
+    with it: every function that draws would count the references to another array."""
+    words = types.Array(types.uint64, 1, "C")
+    if way().linked:
+        from pgbn.samplers.linked import words_here
+
+        return words_here(words)
+
+    def code(context, builder, signature, arguments):
+        return context.compile_internal(builder, _two_words, signature, arguments)
+
+    return words(), code
+
+
+def _two_words():
+    return np.empty(2, np.uint64)
 
 
 @njit(cache=True, nogil=True, forceinline=True)

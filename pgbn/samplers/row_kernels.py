@@ -10,7 +10,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
-from pgbn.samplers.random import exponential, normal, restart, uniform
+from pgbn.samplers.random import exponential, new_rng, normal, restart, uniform
 from pgbn.samplers.rows import row_of
 from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.crt import draw_crt
@@ -26,7 +26,7 @@ _LOG_LIMIT = 300.0 * math.log(10.0)
 
 def _rows_of_none(draw):
     def kernel(key, start, stop, out):
-        rng = np.empty(2, np.uint64)
+        rng = new_rng()
         for row in range(start, stop):
             restart(rng, key, row)
             x = row_of(out, row, out)
@@ -38,7 +38,7 @@ def _rows_of_none(draw):
 
 def _rows_of_one(draw):
     def kernel(key, start, stop, a, out):
-        rng = np.empty(2, np.uint64)
+        rng = new_rng()
         for row in range(start, stop):
             restart(rng, key, row)
             u, x = row_of(a, row, out), row_of(out, row, out)
@@ -50,7 +50,7 @@ def _rows_of_one(draw):
 
 def _rows_of_two(draw):
     def kernel(key, start, stop, a, b, out):
-        rng = np.empty(2, np.uint64)
+        rng = new_rng()
         for row in range(start, stop):
             restart(rng, key, row)
             u, v, x = row_of(a, row, out), row_of(b, row, out), row_of(out, row, out)
@@ -62,7 +62,7 @@ def _rows_of_two(draw):
 
 def _rows_of_three(draw):
     def kernel(key, start, stop, a, b, c, out):
-        rng = np.empty(2, np.uint64)
+        rng = new_rng()
         for row in range(start, stop):
             restart(rng, key, row)
             u, v, w = row_of(a, row, out), row_of(b, row, out), row_of(c, row, out)
@@ -121,7 +121,7 @@ polya_gamma_rows = _rows("polya_gamma_rows", draw_polya_gamma, 1)
 def gamma_rows(key, start, stop, shape, rate, out):
     """x ~ Gam(shape, rate)."""
     size = out.shape[3]
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     room, scale = workspace(1, size, np.float64), np.empty(1)
     work = uncounted(room)
     shapes = work.shape[0]

@@ -16,7 +16,7 @@ import numpy as np
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import log1p_quotient
-from pgbn.samplers.random import restart
+from pgbn.samplers.random import new_rng, restart
 from pgbn.samplers.variates.gamma import HUGE, TINY, draw_gamma_rate
 
 
@@ -95,7 +95,7 @@ def draw_entries(key, entries, parents, weights, edges):
     """Draw all entries, and their parents, in place."""
     value = entries.value
     replicates, size, width = value.shape
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     exposure, before = np.empty(width), np.empty(width)
     listed = edges.start_first.size > 0
     after = np.zeros((1 if listed else size, width))

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import Executor
-from pgbn.samplers.random import restart, uniform
+from pgbn.samplers.random import new_rng, restart, uniform
+from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.multinomial import draw_multinomial
 
 
@@ -71,9 +72,9 @@ def begin_row(factors, row, scratch):
 def weigh_cell(factors, column, scratch):
     """Write the weights Π_f w_f[c] of a cell of the row, and its place in each factor; Σ_c of
     them."""
-    array, strides, offsets, lengths = factors
+    array, strides, offsets = factors.array, factors.strides, factors.offsets
     weight, base = scratch.weight, scratch.base
-    last = lengths.size + 1
+    last = factors.lengths.size + 1
     total = 0.0
     for f in range(len(array)):
         base[f] = scratch.start[f] + column * strides[f, last]
@@ -116,7 +117,8 @@ def _share(rng, count, total, offsets, targets, scratch):
 @njit(cache=True, nogil=True)
 def thin_dense(key, start, stop, counts, factors, targets):
     """Thin the counts of rows × columns."""
-    rng, scratch = np.empty(2, np.uint64), scratch_of(factors)
+    rng, room = new_rng(), scratch_of(factors)
+    factors, targets, scratch = uncounted(factors), uncounted(targets), uncounted(room)
     for row in range(start, stop):
         started = False
         for column in range(counts.shape[1]):
@@ -128,13 +130,15 @@ def thin_dense(key, start, stop, counts, factors, targets):
                     started = True
                 total = weigh_cell(factors, column, scratch)
                 _share(rng, count, total, factors.offsets, targets, scratch)
+    keep(room)
 
 
 @njit(cache=True, nogil=True)
 def thin_cells(key, start, stop, cells, numbers, factors, targets):
     """Thin the counts of sparse cells. Rows have the ``numbers`` given; if none, 0, 1, …"""
     indptr, indices, counts = cells
-    rng, scratch = np.empty(2, np.uint64), scratch_of(factors)
+    rng, room = new_rng(), scratch_of(factors)
+    factors, targets, scratch = uncounted(factors), uncounted(targets), uncounted(room)
     for row in range(start, stop):
         if indptr[row] < indptr[row + 1]:
             number = numbers[row] if numbers.size else row
@@ -144,17 +148,20 @@ def thin_cells(key, start, stop, cells, numbers, factors, targets):
             if counts[cell]:
                 total = weigh_cell(factors, indices[cell], scratch)
                 _share(rng, counts[cell], total, factors.offsets, targets, scratch)
+    keep(room)
 
 
 @njit(cache=True, nogil=True)
 def cell_rates(start, stop, indptr, indices, numbers, factors, out):
     """out[cell] = Σ_c Π_f w_f[c] for sparse cells, whose rows have ``numbers`` as above."""
-    scratch = scratch_of(factors)
+    room = scratch_of(factors)
+    factors, scratch = uncounted(factors), uncounted(room)
     for row in range(start, stop):
         if indptr[row] < indptr[row + 1]:
             begin_row(factors, numbers[row] if numbers.size else row, scratch)
         for cell in range(indptr[row], indptr[row + 1]):
             out[cell] = weigh_cell(factors, indices[cell], scratch)
+    keep(room)
 
 
 # ---- weighted -----------------------------------------------------------------------------------
@@ -197,8 +204,9 @@ def thin_weighted(key, start, stop, counts, weights, span, factors, targets):
     belongs to row (cell // span) of them. The ``factors`` have the summands c as their offsets."""
     indptr, indices, w = weights
     rows, columns = indptr.size - 1, counts.shape[1]
-    array, strides, offsets, lengths = factors
-    rng, scratch = np.empty(2, np.uint64), scratch_of(factors)
+    rng, room = new_rng(), scratch_of(factors)
+    factors, targets, scratch = uncounted(factors), uncounted(targets), uncounted(room)
+    array, strides, offsets = factors.array, factors.strides, factors.offsets
     for line in range(start, stop):
         started = False
         for column in range(columns):
@@ -213,7 +221,7 @@ def thin_weighted(key, start, stop, counts, weights, span, factors, targets):
             size = indptr[(line * columns + column) // span % rows + 1] - first
             weight, share, base = scratch.weight[:size], scratch.share[:size], scratch.base
             for f in range(len(array)):
-                base[f] = scratch.start[f] + column * strides[f, lengths.size + 1]
+                base[f] = scratch.start[f] + column * strides[f, factors.lengths.size + 1]
             for e in range(size):
                 product = w[first + e]
                 for f in range(len(array)):
@@ -226,6 +234,7 @@ def thin_weighted(key, start, stop, counts, weights, span, factors, targets):
                     for f in range(len(targets)):
                         if targets[f].size:
                             targets[f][base[f] + offsets[f, indices[first + e]]] += share[e]
+    keep(room)
 
 
 # ---- column rates -------------------------------------------------------------------------------
@@ -269,7 +278,8 @@ def product_rates(
 def column_rates(start, stop, indptr, indices, numbers, factors, own, out):
     """out[cell] = Σ_c Π_f w_f[c] for sparse cells, whose rows have ``numbers`` as in `thin_cells`.
     Factor ``own`` belongs to the column, all others to the row."""
-    scratch = scratch_of(factors)
+    room = scratch_of(factors)
+    factors, scratch = uncounted(factors), uncounted(room)
     kept, places = np.empty(scratch.weight.size), np.empty(scratch.weight.size, np.int64)
     array, stride = factors.array[own], factors.strides[own, -1]
     least = _UNSEEN / max(_largest(array), _UNSEEN)
@@ -298,6 +308,7 @@ def column_rates(start, stop, indptr, indices, numbers, factors, own, out):
         for cell in range(indptr[row], end):
             if not abs(out[cell]) > _SURE:
                 out[cell] = weigh_cell(factors, indices[cell], scratch)
+    keep(room)
 
 
 @njit(cache=True, nogil=True)

@@ -3,8 +3,9 @@
 numba passes a bundle by its parts, seven words for each array, and counts the references to every
 array: up when a function takes it, down when it returns. For a bundle of thirty arrays that is as
 much work as a sweep over a short document, and the compiler takes many seconds to see what it may
-leave out. An uncounted bundle is passed by its address, and its arrays have no counter. Where
-kernels are compiled by plain numba (`pgbn.samplers.compiled`) it is the bundle itself.
+leave out. An uncounted bundle is passed by its address, and its arrays have no counter. Arrays and
+tuples of arrays lose their counters alone. Where kernels are compiled by plain numba
+(`pgbn.samplers.compiled`) all of them stay what they are.
 """
 
 from pgbn.samplers.compiled import way
@@ -13,16 +14,16 @@ from pgbn.samplers.from_numba import intrinsic, types
 
 @intrinsic
 def uncounted(typing_context, bundle):
-    """The same bundle by its address, its arrays uncounted.
+    """The same bundle by its address, its arrays uncounted; or an uncounted array or tuple of them.
 
     It does not keep the arrays, and lasts as long as the function that asks. The arrays must be
     arguments of that function, or parts of them, so that its caller keeps them until it returns; or
     the function keeps them by `keep`.
     """
     if way().linked:
-        from pgbn.samplers.linked import by_address
+        from pgbn.samplers.linked import without_counters
 
-        return by_address(bundle)
+        return without_counters(bundle)
 
     def code(context, builder, signature, arguments):
         return context.compile_internal(builder, _same, signature, arguments)

@@ -37,7 +37,7 @@ from pgbn.samplers.lanes import (
     store_lanes,
     zeros,
 )
-from pgbn.samplers.random import restart, uniform
+from pgbn.samplers.random import new_rng, restart, uniform
 from pgbn.samplers.thinning import SparseCounts
 from pgbn.samplers.uncounted import uncounted
 from pgbn.samplers.variates.multinomial import draw_multinomial
@@ -142,7 +142,7 @@ def allocate_known(key, start, stop, sums, cells, phi, theta, n_wk, m, pseudo=No
     """As `allocate_blocked`, given `padded_topics` and the `cell_sums`."""
     indptr, indices, data = cells
     rows, topics = theta.shape
-    rng, vocabulary = np.empty(2, np.uint64), n_wk.shape[1]
+    rng, vocabulary = new_rng(), n_wk.shape[1]
     weight, reached, lanes = np.zeros(phi.shape[1]), np.empty(phi.shape[1]), np.zeros(2 * LANES)
     size, places, running = np.uint64(phi.shape[1]), pointer(reached), pointer(lanes)
     value, weights = pointer(phi), pointer(weight)
@@ -205,7 +205,7 @@ def allocate_behind(key, start, stop, cells, phi, scale, theta, n_wk, m, pseudo=
     """
     indptr, indices, data = cells
     rows, topics = theta.shape
-    rng, vocabulary = np.empty(2, np.uint64), n_wk.shape[1]
+    rng, vocabulary = new_rng(), n_wk.shape[1]
     weight, reached = np.zeros(phi.shape[1], np.float32), np.empty(phi.shape[1], np.float32)
     lanes = np.zeros(2 * LANES, np.float32)
     size, places, running = np.uint64(phi.shape[1]), pointer(reached), pointer(lanes)
@@ -269,7 +269,7 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=N
     replicates, vocabulary, _ = loadings.value.shape
     documents = rows // replicates
     values = held_values(loadings)
-    rng, weight = np.empty(2, np.uint64), weights_room(topics)
+    rng, weight = new_rng(), weights_room(topics)
     weights = weights_in(weight)
     further = 0 if pseudo is None else pseudo.row.shape[1]
     product, split = np.empty(topics + further), np.zeros(topics + further, np.int64)
@@ -376,7 +376,7 @@ def draw_labels(key, start, stop, tokens, loadings, theta, z, pseudo=None):
     documents = rows // replicates
     row_start, words = tokens
     values, scale = held_values(uncounted(loadings)), loadings.scale
-    rng, weight = np.empty(2, np.uint64), weights_room(topics)
+    rng, weight = new_rng(), weights_room(topics)
     weights = weights_in(weight)
     for row in range(start, stop):
         if row_start[row] == row_start[row + 1]:

@@ -32,7 +32,7 @@ from pgbn.samplers.first_layer.topic_lists import (
     weights_room,
 )
 from pgbn.samplers.lanes import filled, pointer
-from pgbn.samplers.random import mix, restart
+from pgbn.samplers.random import mix, new_rng, restart
 
 # ---- word topics --------------------------------------------------------------------------------
 #
@@ -299,7 +299,7 @@ def allocate_rows(
 def _allocate_rows(key, low, high, tokens, labelling, lines, smoothing, pseudo):
     replicates, topics = labelling.n_k.shape
     replicate = low // (labelling.m.shape[0] // replicates)
-    rng, inverse, weight = np.empty(2, np.uint64), np.empty(topics), weights_room(topics)
+    rng, inverse, weight = new_rng(), np.empty(topics), weights_room(topics)
     totals, shape = labelling.n_k[replicate], np.empty(topics)
     for k in range(topics):
         inverse[k] = 1.0 / (smoothing.total[replicate] + totals[k])

@@ -37,7 +37,7 @@ from pgbn.samplers.lanes import (
     log2_single,
     pointer,
 )
-from pgbn.samplers.random import mix, restart, uniform
+from pgbn.samplers.random import mix, new_rng, restart, uniform
 from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.gamma import draw_gamma, draw_log_gamma, fill_rows, workspace
 
@@ -308,7 +308,7 @@ def _draw_words(
     loadings = uncounted(loadings)
     _, vocabulary, topics = n_wk.shape
     lines, columns = eta.shape[1], eta.shape[2]
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     if quick is not None:
         room = equal_room(topics)
         equal = uncounted(room)
@@ -417,7 +417,7 @@ def _draw_logs(key, start, stop, n_wk, eta, out):
     For a column without counts and Vη tiny, all gammas may underflow, their logarithms not.
     """
     _, vocabulary, topics = n_wk.shape
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     for replicate in range(start, stop):
         phi = out[replicate]
         own = eta[min(replicate, eta.shape[0] - 1)]

@@ -41,8 +41,8 @@ from pgbn.samplers.lanes import (
     store_lanes,
     zeros,
 )
-from pgbn.samplers.random import restart, uniform
-from pgbn.samplers.uncounted import keep
+from pgbn.samplers.random import new_rng, restart, uniform
+from pgbn.samplers.uncounted import keep, uncounted
 
 # ---- row topics ---------------------------------------------------------------------------------
 #
@@ -416,9 +416,10 @@ def allocate_shared(key, start, stop, tokens, z, loadings, m, priors, known, pse
     rows, topics = m.shape
     replicates, vocabulary, _ = loadings.value.shape
     documents, before, byte = rows // replicates, -1, loadings.byte
-    rng, smooth, room = np.empty(2, np.uint64), weights_room(topics), row_room(topics)
+    rng, smooth, room = new_rng(), weights_room(topics), row_room(topics)
     table, places = bounds_table(), np.empty(topics + 1, np.uint64)
-    all_room = lane_room(byte.shape[1])
+    lanes = lane_room(byte.shape[1])
+    tokens, z, all_room = uncounted(tokens), uncounted(z), uncounted(lanes)
     values = CodedValues(
         pointer(byte), pointer(loadings.unit), pointer(loadings.value), pointer(table),
         pointer(smooth), np.uint64(byte.shape[1]), np.uint64(topics),
@@ -429,7 +430,7 @@ def allocate_shared(key, start, stop, tokens, z, loadings, m, priors, known, pse
         if tokens.row_start[row] == tokens.row_start[row + 1]:
             continue
         replicate = row // documents
-        scale, counts = loadings.scale[replicate], m[row]
+        scale, counts = uncounted(loadings.scale[replicate]), uncounted(m[row])
         if replicate != before:
             shape = priors.shape[row // priors.share]
             for k in range(topics):
@@ -450,6 +451,7 @@ def allocate_shared(key, start, stop, tokens, z, loadings, m, priors, known, pse
                              own, size, pseudo)  # fmt: skip
         clear_row(own, size)
     keep(room)
+    keep(lanes)
     table[0] = smooth[0] = 0.0  # used after their pointers, which do not keep them
 
 

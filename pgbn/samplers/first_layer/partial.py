@@ -21,7 +21,7 @@ from pgbn.samplers.first_layer.topic_draw import (
 )
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.lanes import pointer
-from pgbn.samplers.random import restart
+from pgbn.samplers.random import new_rng, restart
 
 _1 = np.uint64(1)
 _4 = np.uint64(4)
@@ -39,7 +39,7 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
     documents = rows // replicates
     word = tokens.word
     values = held_values(loadings)
-    rng, weight = np.empty(2, np.uint64), weights_room(topics)
+    rng, weight = new_rng(), weights_room(topics)
     weights = weights_in(weight)
     for row in range(start, stop):
         token = np.uint64(tokens.row_start[row])

@@ -2,11 +2,9 @@
 
 import math
 
-import numpy as np
-
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, expm1, log
-from pgbn.samplers.random import exponential, normal, restart, uniform
+from pgbn.samplers.random import exponential, new_rng, normal, restart, uniform
 from pgbn.samplers.rows import row_of
 
 
@@ -67,7 +65,7 @@ def draw_log_rate(rng, mean, precision, count, exposure):
 @njit(cache=True, nogil=True)
 def log_rate_rows(key, start, stop, mean, precision, count, exposure, out):
     """ln λ, row by row."""
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     for row in range(start, stop):
         restart(rng, key, row)
         a, b = row_of(mean, row, out), row_of(precision, row, out)

@@ -7,7 +7,7 @@ import numpy as np
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, expm1, log1p
 from pgbn.samplers.lanes import filled
-from pgbn.samplers.random import exponential, restart, uniform
+from pgbn.samplers.random import exponential, new_rng, restart, uniform
 from pgbn.samplers.rows import entry
 from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
@@ -145,7 +145,7 @@ def multinomial_lines(key, start, stop, n, probability, axis, out):
     )
     along_first, along_second, along_third = int(axis == 1), int(axis == 2), int(axis == 3)
     size = out.shape[axis]
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     weights = np.empty(size)
     parts = np.empty(size, np.int64)
     for line in range(start, stop):
@@ -198,7 +198,7 @@ def categorical_lines(key, start, stop, logs, axis, out):
     _, first, second, third = sizes
     along_first, along_second, along_third = int(axis == 1), int(axis == 2), int(axis == 3)
     size = out.shape[axis]
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     line_logs = np.empty(size)
     for line in range(start, stop):
         restart(rng, key, line)

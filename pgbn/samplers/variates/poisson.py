@@ -2,11 +2,9 @@
 
 import math
 
-import numpy as np
-
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, expm1, log1p
-from pgbn.samplers.random import restart, uniform
+from pgbn.samplers.random import new_rng, restart, uniform
 from pgbn.samplers.rows import row_of
 from pgbn.samplers.variates.gamma import draw_gamma_from_one
 from pgbn.samplers.variates.multinomial import draw_binomial
@@ -147,7 +145,7 @@ def draw_hidden_count(rng, w, offset, count):
 @njit(cache=True, nogil=True)
 def hidden_count_rows(key, start, stop, w, offset, count, out):
     """`draw_hidden_count` of every cell of some rows."""
-    rng = np.empty(2, np.uint64)
+    rng = new_rng()
     for row in range(start, stop):
         restart(rng, key, row)
         u, a, m = row_of(w, row, out), row_of(offset, row, out), row_of(count, row, out)
