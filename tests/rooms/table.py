@@ -1,7 +1,7 @@
-"""The rooms of the package: what each is for, and which others its files may import.
+"""The folders of the package: what each is for, and which others its files may import.
 
 The one source of the table: `test_rooms` checks every import against it, and the table in
-CONTRIBUTING.md is written from it by ``python -m tests.rooms.table``.
+docs/architecture.md is written from it by ``python -m tests.rooms.table``.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["FOUNDATION", "ROOMS", "TOP", "Room", "contributing_table"]
-
 PACKAGE = Path(__file__).parents[2] / "pgbn"
-CONTRIBUTING = PACKAGE.parent / "CONTRIBUTING.md"
-BEGIN, END = "<!-- rooms: written by python -m tests.rooms.table -->", "<!-- end of rooms -->"
+ARCHITECTURE = PACKAGE.parent / "docs" / "architecture.md"
+BEGIN, END = "<!-- folders: written by python -m tests.rooms.table -->", "<!-- end of folders -->"
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,7 @@ ROOMS = {
     ),
     "nodes": Room(
         "what can be said?",
-        "node types with their rules beside them; expressions; `nodes/rules`: what a rule is, the "
-        "registry",
+        "node types, each with its rules; expressions; `nodes/rules`: what a rule is, the registry",
         ("samplers",),
     ),
     "network": Room(
@@ -54,14 +51,14 @@ ROOMS = {
     ),
     "storage": Room(
         "what is kept?",
-        "folders that are whole at every moment, arrays, corpora and count files, the registry of "
+        "folders that are complete at every moment, arrays, corpora and count files, the registry of "
         "codecs",
         (),
     ),
     "zoo": Room("what has been published?", "one short file for each model", ("nodes", "network")),
     "training": Room(
         "how is it learnt?",
-        "growing layer by layer, new rows, checkpoints: the writer beside the reader",
+        "growing layer by layer, new rows, checkpoints: the writer and the reader",
         _LOW,
     ),
     "evaluation": Room(
@@ -79,10 +76,10 @@ ROOMS = {
     "cli": Room("how is it typed?", "commands", (*_LEARNT, "explain", "report", "plot", "testing")),
 }
 
-# What every room may import: files at the top of the package that import no room.
+# What every folder may import: files at the top of the package that import no folder.
 FOUNDATION = ("errors", "checks", "versions", "diagnostics")
 
-# The other files at the top: the entrances, and public names of modules that stand in a room.
+# The other files at the top: the entrances, and public names of modules that stand in a folder.
 TOP = ("__init__", "__main__", "checkpoint", "corpus", "docstrings", "reference",
        "reference_arrays", "reference_run")  # fmt: skip
 
@@ -95,9 +92,9 @@ UPWARD = (
 )
 
 
-def contributing_table() -> str:
+def architecture_table() -> str:
     """The table in Markdown."""
-    lines = ["| room | question | holds | may import |", "|---|---|---|---|"]
+    lines = ["| folder | question | holds | may import |", "|---|---|---|---|"]
     for name, room in ROOMS.items():
         imports = ", ".join(room.imports) or "–"
         lines.append(f"| `{name}` | {room.question} | {room.holds} | {imports} |")
@@ -105,11 +102,11 @@ def contributing_table() -> str:
 
 
 def _write() -> None:
-    text = CONTRIBUTING.read_text(encoding="utf-8")
+    text = ARCHITECTURE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    CONTRIBUTING.write_text(
-        f"{before}{BEGIN}\n{contributing_table()}\n{END}{after}", encoding="utf-8"
+    ARCHITECTURE.write_text(
+        f"{before}{BEGIN}\n{architecture_table()}\n{END}{after}", encoding="utf-8"
     )
 
 

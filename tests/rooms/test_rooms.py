@@ -1,4 +1,4 @@
-"""Every file stands in a room, and imports what that room may."""
+"""Every file stands in a folder of the table, and imports what that folder may."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.rooms.table import (
+    ARCHITECTURE,
     BEGIN,
-    CONTRIBUTING,
     END,
     FOUNDATION,
     PACKAGE,
     ROOMS,
     TOP,
     UPWARD,
-    contributing_table,
+    architecture_table,
 )
 
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -119,6 +119,6 @@ def test_methods_of_folders_above_import_them_when_called(file):
     assert wrong_imports(path.with_stem("other"), text) == []
 
 
-def test_the_table_stands_in_contributing():
-    text = CONTRIBUTING.read_text(encoding="utf-8")
-    assert text.split(BEGIN)[1].split(END)[0].strip() == contributing_table()
+def test_the_table_stands_in_architecture():
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    assert text.split(BEGIN)[1].split(END)[0].strip() == architecture_table()
