@@ -1,4 +1,4 @@
-"""Folders that are whole at every moment: damage, forgery, failing disks, other writers."""
+"""Saved folders: damage, forgery, the types of what a file says, and kinds that can be loaded."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pgbn
-from pgbn.errors import StorageError
-from pgbn.storage import archive
+from pgbn import zoo
+from pgbn.errors import DataError, StorageError
+from pgbn.storage import archive, writing
+from pgbn.storage.archive import check_form, register_unloadable
 from tests.helpers.hostile import attempt, campaign
 from tests.helpers.saved import all_files, forge
 
@@ -144,3 +146,63 @@ def test_manifests_with_a_wrong_part(place: Path, where: int, value: str) -> Non
     path.write_text(json.dumps(document))
     attempt(lambda: pgbn.load(place / "saved"), ["saved"])
     path.unlink()
+
+
+@pytest.mark.parametrize(("content", "kind"), [
+    ({"a": 1}, int), ({"a": 10**400}, int), ({"a": 1}, float), ({"a": 0.5}, float),
+    ({"a": "x"}, str), ({"a": []}, list[str]), ({"a": {"b": [1, 2.5]}}, dict[str, list[float]]),
+    ({"a": [3, 2]}, int | list[int]), ({}, int), ({"b": "another entry"}, int),
+])  # fmt: skip
+def test_what_a_writer_writes(content: dict[str, Any], kind: Any) -> None:
+    check_form(content, {}, {"a": kind})
+
+
+@pytest.mark.parametrize(("content", "kind", "words"), [
+    ({"a": True}, int, "damaged: a is True: .* integer"),
+    ({"a": 1.0}, int, "damaged: a is 1.0"),
+    ({"a": "1"}, int, "damaged: a is '1'"),
+    ({"a": 10**400}, float, "damaged: a is 1000"),
+    ({"a": None}, str, "damaged: a is None"),
+    ({"a": 3}, list[str], "damaged: a is 3: .* list"),
+    ({"a": ["x", 3]}, list[str], "damaged: a/1 is 3: .* string"),
+    ({"a": {"b": [[1]]}}, dict[str, list[int]], r"damaged: a/b/0 is \[1\]"),
+    ({}, int, "there is no entry 'a'"),
+    ([1], int, r"damaged: \[1\] is no object"),
+])  # fmt: skip
+def test_what_no_writer_writes(content: Any, kind: Any, words: str) -> None:
+    with pytest.raises(StorageError, match=words):
+        check_form(content, {"a": kind})
+
+
+def test_what_cannot_be_saved(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
+    with pytest.raises(StorageError, match="dict cannot be saved"):
+        pgbn.save({}, tmp_path / "x")
+    with pytest.raises(DataError, match="vocabulary: 3 names, but 70 are needed"):
+        pgbn.save(trained, tmp_path / "x", vocabulary=["a", "b", "c"])
+    for names in ({f"w{v}" for v in range(70)}, {f"w{v}": v + 1 for v in range(70)}, "w" * 70):
+        with pytest.raises(DataError, match="vocabulary: a "):
+            pgbn.save(trained, tmp_path / "x", vocabulary=names)
+    with pytest.raises(DataError, match="labels: a set"):
+        pgbn.save(trained, tmp_path / "x", labels={"one", "two"})
+    with pytest.raises(StorageError, match="cannot be written as JSON"):
+        pgbn.save(trained, tmp_path / "x", record={"f": open})
+    many = pgbn.Chain.replicated(zoo.pfa(2), {"doc": 2, "term": 3}, 4)
+    with pytest.raises(StorageError, match="replicated"):
+        pgbn.save(many, tmp_path / "x")
+
+
+def test_a_kind_may_say_why_it_cannot_be_loaded(tmp_path: Path) -> None:
+    """The room that writes a kind knows what can be done with it; storage does not."""
+    content = {"object": {}, "vocabulary": None, "labels": None, "record": {}}
+    writing.write(tmp_path / "half", "half a model", content, {})
+    with pytest.raises(StorageError, match="does not know what a saved 'half a model' is"):
+        pgbn.load(tmp_path / "half")
+    register_unloadable("half a model", lambda path: f"finish it with finish({path.name!r})")
+    with pytest.raises(StorageError, match=r"half: finish it with finish\('half'\)"):
+        pgbn.load(tmp_path / "half")
+
+
+def test_a_kind_whose_package_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(archive._modules, "picture", "no_such_package.pictures")
+    with pytest.raises(StorageError, match="a saved picture needs no_such_package, which is not"):
+        archive.decode("picture", {}, lambda group: {})

@@ -13,7 +13,7 @@ import pgbn
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import read_limits
 from pgbn.storage.arrays import write_npz
-from pgbn.storage.blocks import counts_of
+from pgbn.storage.blocks import counts_of, name_arrays, read_names
 from tests.helpers.saved import forge
 
 
@@ -186,3 +186,20 @@ def test_senseless_documents_of_a_model_are_refused(tmp_path) -> None:
     forge(tmp_path / "m", documents=data.getvalue())
     with pytest.raises(StorageError, match=r"m: the data are damaged: a count is negative, or 2"):
         pgbn.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("names", [[], [""], ["a", "", "größe", "天气"], ["half \ud800"]])
+def test_names_come_back(names) -> None:
+    arrays = name_arrays(names)
+    assert read_names(arrays["text"], arrays["ends"]) == names
+
+
+@pytest.mark.parametrize(("text", "ends"), [
+    ([97, 98], [1]),  # a letter too many
+    ([97], [2]),
+    ([97, 98], [2, 1]),
+    ([255], [1]),  # not UTF-8
+])  # fmt: skip
+def test_damaged_names_are_refused(text, ends) -> None:
+    with pytest.raises(StorageError, match="the names are damaged"):
+        read_names(np.array(text, np.uint8), np.array(ends))
