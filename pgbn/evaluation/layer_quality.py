@@ -133,7 +133,7 @@ def twins_and_diversity(leading: NDArray[np.int64]) -> tuple[int, float]:
     return twins, float(np.unique(leading).size / leading.size)
 
 
-# ---- untwinning ---------------------------------------------------------------------------------
+# ---- merging duplicate topics -------------------------------------------------------------------
 #
 # Upper layers without twins: topics that share six of ten leading words are made one.
 #

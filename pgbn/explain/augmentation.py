@@ -21,7 +21,7 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
 
-# ---- exposures ----------------------------------------------------------------------------------
+# ---- received exposures -------------------------------------------------------------------------
 #
 # What nodes hear: a line for each count and exposure, and all exposures in one place.
 

@@ -60,7 +60,7 @@ def _read(notation: Notation, node: Node, name: str, at: At | None, phase: Phase
     return found + back(node, slot, notation.index if at is None else at)
 
 
-# ---- linear -------------------------------------------------------------------------------------
+# ---- linear predictors --------------------------------------------------------------------------
 #
 # Linear predictors: what is told about them, and the joint draws of what stands in them.
 
@@ -171,7 +171,7 @@ def _weight(notation: Notation, sources: list[Source], at: At) -> Formula:
     return added(notation.product(product, at, at.values()) for product in products)
 
 
-# ---- kernels ------------------------------------------------------------------------------------
+# ---- kernel rules -------------------------------------------------------------------------------
 #
 # Draws by kernels: what is left invariant, and why that is enough.
 

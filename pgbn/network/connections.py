@@ -27,7 +27,7 @@ from pgbn.nodes.rules.registry import (
 )
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule, names_read
 
-# ---- linear -------------------------------------------------------------------------------------
+# ---- linear predictors --------------------------------------------------------------------------
 #
 # Linear predictors: slots whose value is told about as a whole, by a quadratic form.
 #

@@ -240,7 +240,7 @@ class _Reader:
             raise NetworkError(f"{owner}: the edge {tag!r} is not complete: {error}") from None
 
 
-# ---- codec --------------------------------------------------------------------------------------
+# ---- saving a network ---------------------------------------------------------------------------
 #
 # Networks as JSON in a folder.
 

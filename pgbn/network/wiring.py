@@ -71,7 +71,7 @@ def _mask(term: Term) -> Mask:
     return dims, np.asarray(np.einsum(formula, *ones) > 0 if known else True)
 
 
-# ---- kernels ------------------------------------------------------------------------------------
+# ---- kernel rules -------------------------------------------------------------------------------
 #
 # Kernels on the graph: what a node that is drawn by a kernel needs of its surroundings.
 #

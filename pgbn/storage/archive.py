@@ -304,7 +304,7 @@ def encode_documents(X: Any) -> Group:
     return _documents[0](X)
 
 
-# ---- forms --------------------------------------------------------------------------------------
+# ---- schemas of entries -------------------------------------------------------------------------
 #
 # The form of what a file says: each entry is of the type that its writer gives it.
 #

@@ -109,7 +109,7 @@ def file_digest(file: IO[bytes]) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-# ---- in parts -----------------------------------------------------------------------------------
+# ---- sharded arrays -----------------------------------------------------------------------------
 #
 # A group of arrays of which several files have the rows, each written by whoever has them.
 #

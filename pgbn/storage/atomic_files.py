@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from pgbn.errors import StorageError
 
-# ---- part files ---------------------------------------------------------------------------------
+# ---- temporary files ----------------------------------------------------------------------------
 #
 # Files that are there whole or not at all: written under another name, then renamed.
 

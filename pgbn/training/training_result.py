@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pgbn.errors import DataError
 
-# ---- verbs --------------------------------------------------------------------------------------
+# ---- methods of folders above -------------------------------------------------------------------
 #
 # What training asks of rooms above: the report, a summary in Jupyter, perplexity.
 

@@ -87,7 +87,7 @@ def _in_order(part: Labelled, dims: tuple[str, ...], sizes: tuple[int, ...]) -> 
     return np.asarray(array.reshape(len(array), *shape))
 
 
-# ---- kernels ------------------------------------------------------------------------------------
+# ---- kernel rules -------------------------------------------------------------------------------
 #
 # Draws by kernel rules: new values that leave the conditional of a node invariant.
 

@@ -102,7 +102,7 @@ def strides_of(
     return strides, offsets
 
 
-# ---- beside -------------------------------------------------------------------------------------
+# ---- aligned quantities -------------------------------------------------------------------------
 #
 # A quantity beside a node: an array in the node's 4-d layout (see `layout`), or a number.
 

@@ -83,7 +83,7 @@ class SharedRows:
         return own.total(own.values, own.dims[:-1]).reshape(-1, 1)
 
 
-# ---- further ------------------------------------------------------------------------------------
+# ---- extra terms --------------------------------------------------------------------------------
 #
 # What a first layer has beside φ·θ: the factor s_j of its rows, and further terms of the rate.
 #

@@ -188,7 +188,7 @@ def _rows_of(chain: Chain, quantity: Quantity, plate: str, number: int) -> NDArr
     return np.moveaxis(value.take(0, axis + 1), 0, axis)
 
 
-# ---- known --------------------------------------------------------------------------------------
+# ---- what is given of new rows ------------------------------------------------------------------
 #
 # What is known of new rows: their data, and the labels along their dims.
 #

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pgbn.network.network import Network
 
 
-# ---- heard --------------------------------------------------------------------------------------
+# ---- received counts ----------------------------------------------------------------------------
 #
 # What the nodes of a program heard in the last sweep.
 

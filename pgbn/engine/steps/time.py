@@ -123,7 +123,7 @@ def sample_states(filtered: Array, moves: Array, uniforms: Array) -> NDArray[np.
     return states
 
 
-# ---- rows ---------------------------------------------------------------------------------------
+# ---- rows of time -------------------------------------------------------------------------------
 #
 # A node in time, seen row by row.
 #
@@ -264,7 +264,7 @@ class Rows:
         }
 
 
-# ---- exposures ----------------------------------------------------------------------------------
+# ---- exposures in time --------------------------------------------------------------------------
 #
 # Exposures of a node in time: row t hears its own children and what row t + lag passes back.
 

@@ -517,7 +517,7 @@ def _what(result: Any) -> str:
     return "None" if result is None else f"{result!r:.60} of the type {type(result).__name__}"
 
 
-# ---- verbs --------------------------------------------------------------------------------------
+# ---- formulas as text ---------------------------------------------------------------------------
 #
 # What nodes need of a room above them: formulas in plain text.
 

@@ -43,7 +43,7 @@ from pgbn.samplers.uncounted import uncounted
 from pgbn.samplers.variates.multinomial import draw_multinomial
 from pgbn.samplers.variates.poisson import draw_small_truncated
 
-# ---- known sums ---------------------------------------------------------------------------------
+# ---- cell rates ---------------------------------------------------------------------------------
 #
 # Layer-1 cells whose rate is needed before their counts: data behind which counts are drawn.
 #
@@ -182,7 +182,7 @@ def allocate_known(key, start, stop, sums, cells, phi, theta, n_wk, m, pseudo=No
     lanes[0] = reached[0]  # keeps the arrays until here
 
 
-# ---- behind ones --------------------------------------------------------------------------------
+# ---- binary cells -------------------------------------------------------------------------------
 #
 # Layer-1 cells that are known to be above 0: their counts, and at once the topics of these.
 #
