@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 from pgbn.testing import check_conjugacy, geweke, mutants
 from tests.helpers.network_trials import outcome
@@ -13,9 +15,10 @@ from .matrix import MOST, Entry, entries, examine
 from .networks import NO_CONJUGACY, models_of_the_zoo, networks
 from .results import FILE, Results
 
-__all__ = ["full_power", "main"]
-
 RANDOM_NETWORKS = 1000
+COLUMNS = ("statistics", "replicates")
+PAGE = Path(__file__).parents[2] / "docs" / "correctness.md"
+BEGIN, END = "<!-- evidence: begin -->", "<!-- evidence: end -->"
 
 
 def full_power(entry: Entry) -> tuple[int, int]:
@@ -64,36 +67,76 @@ def _random_networks(results: Results, power: float) -> None:
             results.put("random networks", str(number), result)
 
 
-def table() -> str:
+def joint_table(found: dict[str, Any]) -> list[str]:
     """The largest |z| of every model of the zoo for each sampler, over all executors."""
-    found = json.loads(FILE.read_text("utf-8"))
     samplers = ("collapsed", "partial", "blocked", "general", "composed")
     lines = [
-        f"Commit {found['commit']}, power {found['power']:g}.", "",
-        "| model | statistics | " + " | ".join(samplers) + " |",
-        "|---|---|" + "---|" * len(samplers),
-    ]  # fmt: skip
+        "| model | statistics | replicates | " + " | ".join(samplers) + " |",
+        "|---|---|---|" + "---|" * len(samplers),
+    ]
     for model in models_of_the_zoo():
         of = {name: r for name, r in found["joint"].items() if name.startswith(f"{model} | ")}
-        worst = {
-            sampler: max((r["z"] for name, r in of.items() if f" | {sampler} | " in name),
-                         default=None)
-            for sampler in samplers
-        }  # fmt: skip
-        cells = ["–" if z is None else f"{z:.2f}" for z in worst.values()]
-        statistics = next(iter(of.values()))["statistics"] if of else 0
-        lines.append(f"| `{model}` | {statistics} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        cells = []
+        for sampler in samplers:
+            z = [r["z"] for name, r in of.items() if f" | {sampler} | " in name]
+            cells.append(f"{max(z):.2f}" if z else "–")
+        statistics, replicates = (max(r[key] for r in of.values()) for key in COLUMNS)
+        lines.append(f"| `{model}` | {statistics} | {replicates:,} | {' | '.join(cells)} |")
+    return lines
+
+
+def mutant_table(found: dict[str, Any]) -> list[str]:
+    """For every mistake: in how many models it was made, in how many it was seen, and its |z|."""
+    lines = [
+        "| mistake | models | seen (abs z > 4) | smallest | largest |",
+        "|---|---|---|---|---|",
+    ]
+    mistakes = {name.split(" | ")[1] for name in found["mutants"]}
+    for mistake in sorted(mistakes):
+        z = [r["z"] for name, r in found["mutants"].items() if name.endswith(f" | {mistake}")]
+        seen = sum(value > MOST for value in z)
+        lines.append(f"| {mistake} | {len(z)} | {seen} | {min(z):.1f} | {max(z):.1f} |")
+    return lines
+
+
+def tables() -> str:
+    """What docs/correctness.md shows of the results."""
+    found = json.loads(FILE.read_text("utf-8"))
+    others = [r["z"] for r in found["joint"].values()]
+    algebra = [r["worst"] for r in found["conjugacy"].values()]
+    cases = found["random networks"].values()
+    accepted = [r["z"] for r in cases if isinstance(r, dict)]
+    made = {r["replicates"] for r in found["mutants"].values()}
+    return "\n".join([
+        f"Tested: commit {found['commit'][:10]}. The largest |z| of each sampler over all executors:",
+        "", *joint_table(found), "",
+        f"All {len(others):,} combinations of network, sampler and executor passed; "
+        f"the largest |z| is {max(others):.2f}. `check_conjugacy` passed for {len(algebra)} networks; "
+        f"the largest difference is {max(algebra):.0e}. Of {len(cases)} random networks "
+        f"{len(accepted)} passed (largest |z| {max(accepted):.2f}) and {len(cases) - len(accepted)} "
+        "were rejected.",
+        "", "The same test applied to samplers with one mistake each "
+        f"({', '.join(f'{n:,}' for n in sorted(made))} replicates):", "", *mutant_table(found),
+    ])  # fmt: skip
+
+
+def write_page() -> None:
+    """Put the tables between the two marks of the page."""
+    before, rest = PAGE.read_text("utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    PAGE.write_text(f"{before}{BEGIN}\n{tables()}\n{END}{after}", "utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """0 if nothing was found wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.evidence")
     parser.add_argument("--power", type=float, default=1.0, help="share of the replicates")
-    parser.add_argument("--table", action="store_true", help="print the table, run nothing")
+    parser.add_argument(
+        "--table", action="store_true", help="write the tables of docs/correctness.md, run nothing"
+    )
     asked = parser.parse_args(arguments)
     if asked.table:
-        print(table())
+        write_page()
         return 0
     results = Results(asked.power)
     _joint(results, asked.power)
