@@ -18,8 +18,8 @@ as many sweeps follow as were collected before, so that perplexities average ove
 Beside it one layer of scikit-learn, tomotopy and topica (`--programs`), with as many topics as
 our first layer may have, scored with the same tokens and the same functions. With `--json` every
 line is kept when it is done, and takes the place of an earlier one of the same corpus, name and
-seed; `--page docs/howto/layers.md` then writes all of them into the page. `--save` keeps networks,
-and `--read-again` describes those by the words that are shown today, without training.
+seed; `--page docs/evidence/layers.md` then writes all of them into the page. `--save` keeps
+networks, and `--read-again` describes those by the words that are shown today, without training.
 """
 
 import argparse
