@@ -62,7 +62,7 @@ def _mutants(results: Results, power: float) -> None:
 def _random_networks(results: Results, power: float) -> None:
     for number in range(max(10, round(power * RANDOM_NETWORKS))):
         if str(number) not in results.found["random networks"]:
-            kind, z, words = outcome(number, 2000, None)
+            kind, z, words = outcome(number, 2000)
             result = {"found": words} if words else {"z": z} if kind == "accepted" else kind
             results.put("random networks", str(number), result)
 
