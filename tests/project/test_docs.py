@@ -1,5 +1,8 @@
-"""The code in the README and the documentation runs."""
+"""The pages: their code runs, and they name only what exists (names of pgbn, files, links)."""
 
+from __future__ import annotations
+
+import importlib
 import inspect
 import pydoc
 import re
@@ -9,10 +12,19 @@ import pytest
 
 import pgbn
 from pgbn import testing
+from pgbn.nodes.base import Node
 from pgbn.samplers import vectorised
 from tests.helpers.repository import DOCS, ROOT, doc_pages
 
-PAGES = [ROOT / "README.md", *doc_pages()]
+RUN = [ROOT / "README.md", *doc_pages()]
+PAGES = [
+    *RUN,
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "examples").rglob("*.md")),
+    *sorted((ROOT / ".github").rglob("*.md")),
+]
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
 # Blocks of Python, cells of notebooks, and commands, in the order of the page.
 BLOCK = re.compile(r"^```(python|bash|\{code-cell\}[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OPTIONS = re.compile(r"\A(?::[a-z-]+:[^\n]*\n)+")
@@ -34,7 +46,7 @@ def run_commands(text: str) -> None:
         assert run(arguments) == 0, line
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_blocks_run(page: Path, tmp_path, monkeypatch) -> None:
     """The blocks of a page run one after another, in one namespace, from an empty folder."""
     monkeypatch.chdir(tmp_path)
@@ -46,16 +58,12 @@ def test_code_blocks_run(page: Path, tmp_path, monkeypatch) -> None:
             exec(compile(text, str(page), "exec"), namespace)
 
 
-def test_readme_has_code() -> None:
-    assert len(blocks(PAGES[0])) >= 3
-
-
-def test_tutorials_have_cells() -> None:
-    """The pattern finds the cells: a page of notebooks without code would pass unseen."""
+def test_the_pattern_finds_the_code() -> None:
+    """A page of notebooks without code would pass unseen."""
+    assert len(blocks(RUN[0])) >= 3
     for page in sorted((DOCS / "tutorials").glob("*.md")):
         cells = page.read_text(encoding="utf-8").count("```{code-cell}")
-        assert cells >= 5
-        assert len(blocks(page)) >= cells
+        assert len(blocks(page)) >= cells >= 5
 
 
 def test_reference_is_complete() -> None:
@@ -70,10 +78,93 @@ def test_reference_is_complete() -> None:
         assert pydoc.locate(entry) is not None, entry
 
 
-def test_pictures_exist() -> None:
-    """Every picture that a page shows is in the repository."""
-    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
-        text = page.read_text(encoding="utf-8")
-        shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)|^```\{figure\} (\S+)", text, re.MULTILINE)
-        for name in (a or b for a, b in shown):
-            assert (page.parent / name).is_file(), f"{page.name}: {name}"
+# ---- names, files and links ----------------------------------------------------------------
+
+DOTTED = re.compile(r"(?<![\w./-])(?:pgbn|pg)(?:\.[A-Za-z_]\w*)+(?![\w/])")
+# Paths from the root, but for the folder that `make docs` builds.
+FOLDERS = "pgbn|tests|examples|docs|benchmarks|nodes|samplers|\\.ci|\\.github"
+PATH = re.compile(rf"(?<![\w./-])(?:{FOLDERS})/(?!_build)[\w./-]*[\w/]")
+LINK = re.compile(r"(?:\]\(|^```\{figure\} )(?![a-z]+:|#)([^)#\s]+)", re.MULTILINE)
+DOC = re.compile(r"\{doc\}`(?:[^`<]*<)?([^`<>]+)>?`")
+SUFFIXES = (".svg", ".css", ".html", ".cff")
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name is a module of pgbn or an attribute in one."""
+    parts = name.split(".")
+    parts[0] = "pgbn"
+    found = importlib.import_module("pgbn")
+    for index, part in enumerate(parts[1:], 2):
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(".".join(parts[:index]))
+            except ImportError:
+                # A field of a model has no attribute of the class.
+                return part in getattr(found, "model_fields", {}) and index == len(parts)
+        found = getattr(found, part)
+    return True
+
+
+def wrong_names(text: str) -> list[str]:
+    """Dotted names that are not there."""
+    names = {name for name in DOTTED.findall(text) if not name.endswith(SUFFIXES)}
+    return sorted(name for name in names if not exists(name))
+
+
+def wrong_paths(text: str, folder: Path) -> list[str]:
+    """Paths from the root of the repository, and links from the page, to files that are not there.
+
+    `nodes` and `samplers` at the root are links into the package, and may be plain files where
+    the system has no links.
+    """
+    paths = {
+        path if not path.startswith(("nodes/", "samplers/")) else f"pgbn/{path}"
+        for path in PATH.findall(text)
+    }
+    wrong = {path for path in paths if not (ROOT / path).exists()}
+    links = {*LINK.findall(text), *(f"{name}.md" for name in DOC.findall(text))}
+    wrong |= {link for link in links if not (folder / link).exists()}
+    return sorted(wrong)
+
+
+@every_page
+def test_names_files_and_links_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert (wrong_names(text), wrong_paths(text, page.parent)) == ([], [])
+
+
+def test_the_search_finds_what_is_wrong() -> None:
+    """Each of the right ones has a wrong neighbour."""
+    names = "`pgbn.zoo.pgbn([4])`, pg.Gamma, images/pgbn.svg, `pgbn.PGBN.fit`; pg.Gama, `pgbn.no.x`"
+    assert wrong_names(names) == ["pg.Gama", "pgbn.no.x"]
+    paths = """`pgbn/nodes/gamma.py`, `nodes/gamma.py`, `pgbn/none.py`, `nodes/none.py`
+[a](docs/concepts.md) [b](docs/none.md#x) [d](LICENCE) {doc}`README` {doc}`that <none>`
+```{figure} none.png"""
+    assert wrong_paths(paths, ROOT) == ["LICENCE", "docs/none.md", "none.md", "none.png",
+                                        "pgbn/nodes/none.py", "pgbn/none.py"]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", [pgbn.evidence_rule, pgbn.draw_rule, pgbn.link_rule])
+def test_every_keyword_of_a_rule_is_explained(rule) -> None:
+    page = (DOCS / "api" / "rules.md").read_text(encoding="utf-8")
+    section = page.split(f"pgbn.{rule.__name__}\n")[1].split("```{eval-rst}")[0]
+    for keyword in inspect.signature(rule).parameters:
+        assert f"`{keyword}`" in section, keyword
+
+
+def test_every_class_attribute_of_a_type_is_explained() -> None:
+    page = (DOCS / "api" / "rules.md").read_text(encoding="utf-8")
+    known = {**pgbn.Latent.__annotations__, **pgbn.Observed.__annotations__, **Node.__annotations__}
+    switches = [name for name, kind in known.items() if "ClassVar" in str(kind)]
+    assert len(switches) >= 5
+    for name in ("tag", "positional", *switches):
+        assert f"| `{name}` |" in page, name
+    methods = {
+        name
+        for kind in (pgbn.Latent, pgbn.Observed)
+        for name, member in vars(kind).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+    assert len(methods) >= 5
+    for name in methods:
+        assert f"`{name}`" in page, name

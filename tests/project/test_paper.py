@@ -22,7 +22,6 @@ import logistic  # noqa: E402
 import multiclass  # noqa: E402
 import perplexity  # noqa: E402
 import plots  # noqa: E402
-import published  # noqa: E402
 import structure  # noqa: E402
 import table  # noqa: E402
 import words  # noqa: E402
@@ -54,18 +53,6 @@ def test_logistic_regression_is_that_of_liblinear(C: float) -> None:
         )
         peer.fit(X, target[:, k])
         assert w[:, k] == pytest.approx(peer.coef_[0], rel=1e-5, abs=1e-7)
-
-
-def test_the_default_tolerance_gives_the_predictions_of_liblinear() -> None:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.multiclass import OneVsRestClassifier
-
-    X, labels = simulated(1)
-    w = logistic.fit(X, logistic.one_against_rest(labels), 64.0)
-    peer = OneVsRestClassifier(
-        LogisticRegression(C=64.0, solver="liblinear", fit_intercept=False, tol=1e-8)
-    )
-    assert np.mean((X @ w).argmax(axis=1) == peer.fit(X, labels).predict(X)) >= 0.99
 
 
 def test_logistic_regression_sees_only_what_it_may() -> None:
@@ -243,24 +230,6 @@ def test_a_control_never_mixes_with_the_cells_of_the_paper(data, tmp_path: Path)
     assert pgbn.load(network.parent).sweeps == 20 + 30  # of the quick burn-in, and what was asked
 
 
-@pytest.mark.parametrize("collect", ["0", "-5", "many"])
-def test_a_control_has_sweeps(data, tmp_path: Path, capsys, collect: str) -> None:
-    with pytest.raises(SystemExit):
-        binary.main([*options(data, "20newsgroups", tmp_path), "--collect", collect])
-    assert "argument --collect" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("collect", [1000, 8000])
-def test_the_control_is_longer(data, tmp_path: Path, monkeypatch, collect: int) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(
-        binary, "train_depths", lambda *_, collect, **__: asked.append(collect) or iter(())
-    )
-    given = [*options(data, "20newsgroups", tmp_path), "--tasks", "science"]
-    binary.main(given if collect == 1000 else [*given, "--collect", str(collect)])
-    assert asked == [collect]
-
-
 @pytest.mark.parametrize(("script", "corpus", "needs"), [
     (multiclass, "nips12", "no array 'groups'; this experiment needs 20newsgroups.npz"),
     (words, "nips12", "needs 20newsgroups.npz"), (binary, "nips12", "needs 20newsgroups.npz"),
@@ -273,23 +242,6 @@ def test_the_file_that_is_needed_is_named(data, tmp_path: Path, script, corpus, 
     (tmp_path / "text.npz").write_text("no array at all")
     with pytest.raises(SystemExit, match=r"cannot be read as an \.npz file; this experiment needs"):
         script.main(["--data", str(tmp_path / "text.npz"), "--out", str(tmp_path)])
-
-
-def test_no_work_is_begun_when_time_is_up(data, tmp_path: Path, capsys) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        multiclass.main([*options(data, "20newsgroups", tmp_path), "--minutes", "0"])
-    assert stopped.value.code == 0
-    assert "goes on" in capsys.readouterr().out
-    assert not list((tmp_path / "quick" / "networks").iterdir())
-
-
-def test_perplexity_is_kept_with_the_network(data, finished: Path, tmp_path: Path) -> None:
-    """A perplexity needs the sweeps: its result must survive without training again."""
-    result = finished / "perplexity.json"
-    before = records(result)
-    result.unlink()
-    perplexity.main(options(data, "nips12", finished.parent))
-    assert records(result) == before
 
 
 # ---- tables and pictures --------------------------------------------------------------
@@ -322,33 +274,6 @@ def test_tables_set_our_numbers_beside_the_papers(tmp_path: Path) -> None:
     assert "| 2000 | 128 | 0 | 128 | 1500 | – | 20 | 2 | 64, 64 | abc |" in runs
 
 
-def test_seconds_of_a_sweep_are_those_of_the_processor(tmp_path: Path) -> None:
-    ours = [record(terms=33749, max_width=400, depth=1, cpu_seconds=[300.0]),
-            record(terms=33749, max_width=400, depth=3, cpu_seconds=[300.0, None, 600.0]),
-            record(terms=33749, max_width=400, depth=3, seed=1, cpu_seconds=[600.0, 9.0, None]),
-            record(terms=33749, max_width=800, depth=1, cpu_seconds=[9.0])]  # fmt: skip
-    (tmp_path / "multiclass.json").write_text(json.dumps(dict(enumerate(ours))))
-    rows = lines_of(table.sweeps, tmp_path)
-    assert rows[2:] == ["| 1 | 0.30 | 5.6 |", "| 3 | 0.40 | 6.7 |", "| 5 | not noted | 7.1 |"]
-
-
-def test_lines_of_pictures_are_of_seeds_that_have_all_depths() -> None:
-    """Means of one seed here and of two there would show a fall that no chain had."""
-    seeds = {0: {1: 75.0, 2: 77.0, 5: 78.0}, 1: {1: 74.0, 5: 76.0}, 2: {1: 77.0, 2: 78.0, 5: 80.0}}
-    means, others = plots.line(seeds)
-    assert means == {1: 76.0, 2: 77.5, 5: 79.0}
-    assert others == [(1, 74.0), (5, 76.0)]
-
-
-def test_depths_that_no_run_has_are_no_columns(tmp_path: Path) -> None:
-    ours = [{"max_width": 100, "seed": seed, "depth": depth, "perplexity": 440.0 + seed - depth}
-            for seed, depth in ((0, 1), (0, 2), (1, 1))]  # fmt: skip
-    (tmp_path / "heldout.json").write_text(json.dumps(dict(enumerate(ours))))
-    rows = lines_of(table.heldout, tmp_path)
-    assert rows[0] == "| K1max | seed | T = 1 | T = 2 |"
-    assert rows[2:] == ["| 100 | 0 | 439.0 | 438.0 |", "| 100 | 1 | 440.0 | not run |"]
-
-
 def test_the_page_is_written_anew_from_results(finished: Path, tmp_path: Path) -> None:
     page = tmp_path / "paper.md"
     page.write_text((ROOT / "docs" / "paper.md").read_text(encoding="utf-8"), encoding="utf-8")
@@ -377,24 +302,6 @@ def test_a_folder_without_results_is_refused(script, tmp_path: Path, monkeypatch
     with pytest.raises(SystemExit, match=r"--out results: there are no results.*docs/results"):
         script.main([])
     assert "77.8" in page.read_text()
-
-
-def test_the_page_has_every_table() -> None:
-    text = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
-    for name in table.SECTIONS:
-        assert re.search(rf"<!-- begin {name} -->.*?<!-- end {name} -->", text, re.DOTALL), name
-
-
-def test_an_unknown_table_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="begin nonsense"):
-        table.rewrite(
-            "<!-- begin nonsense -->\n<!-- end nonsense -->", table.Found(tmp_path, tmp_path)
-        )
-
-
-def test_published_numbers_are_of_the_grid() -> None:
-    assert all(width in table.GRID[terms] for terms, width in published.ACCURACY)
-    assert set(published.WORDS) == set(table.GRID)
 
 
 def test_terms_are_the_most_frequent(data) -> None:

@@ -92,12 +92,6 @@ def test_threads_may_ask_for_names_at_once() -> None:
     assert fresh(code) == "6"
 
 
-def test_a_dotted_name_is_no_attribute() -> None:
-    package: Any = pgbn
-    assert getattr(package, "network.network", None) is None
-    assert getattr(package, "a.b", None) is None
-
-
 def test_pgbn_in_a_zip(tmp_path: Path) -> None:
     """As a cluster gets it: it read its own names from a file that is none there."""
     package, archive = Path(pgbn.__file__).parent, tmp_path / "pgbn.zip"

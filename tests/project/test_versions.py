@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,13 +33,6 @@ def test_a_report_names_what_pgbn_stands_on() -> None:
     machine = {"platform", "processor", "threads", "numba cache", "NUMBA_*"}
     assert needed | optional | machine <= set(facts)
     assert all(fact.strip() for fact in facts.values())
-
-
-def test_the_default_is_the_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    pgbn.show_versions()
-    out, err = capsys.readouterr()
-    assert out.startswith(f"pgbn          {pgbn.__version__}\n")
-    assert err == ""
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,15 +63,6 @@ def test_threads_and_their_variable(
     else:
         monkeypatch.setenv("PGBN_THREADS", variable)
     assert said in shown()["threads"]
-
-
-def test_the_cache_is_where_numba_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    assert str(Path(pgbn.__file__).parent) in shown()["numba cache"]
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "elsewhere")
-    facts = shown()
-    assert facts["numba cache"] == "elsewhere"
-    assert facts["NUMBA_*"] == "NUMBA_CACHE_DIR=elsewhere"
 
 
 def test_extras_are_not_imported_for_a_report() -> None:
