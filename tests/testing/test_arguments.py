@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,12 +14,19 @@ from tests.testing.test_edges import EDGE, SIZES
 
 NETWORK = pg.Network(pg.Poisson("x", pg.Gamma("a", 2, 2), dims="i"))
 CALLS: dict[str, Callable[[], Any]] = {
+    **{
+        f"{test.__name__}: network=3 is no": partial(test, 3)
+        for test in (testing.geweke, testing.check_conjugacy, testing.sbc, testing.mutant_table)
+    },
+    **{
+        f"{test.__name__}: sizes=3: give a dict": partial(test, NETWORK, 3)
+        for test in (testing.geweke, testing.check_conjugacy, testing.mutant_table)
+    },
+    "simulations": lambda: testing.sbc(NETWORK, {"i": 2}, 1),
     "mutants: network=3 is no": lambda: testing.mutants(3),  # type: ignore[arg-type]
-    "mutant_table: network='a' is no": lambda: testing.mutant_table("a"),  # type: ignore[arg-type]
     "geweke: broken=3: give a function": lambda: testing.geweke(NETWORK, {"i": 2}, broken=3),  # type: ignore[arg-type]
     "sbc: broken='a': give a function": lambda: testing.sbc(NETWORK, {"i": 2}, broken="a"),  # type: ignore[arg-type]
     "seed='a' must be": lambda: testing.sbc(NETWORK, {"i": 2}, seed="a"),  # type: ignore[arg-type]
-    "seed=None must be": lambda: testing.sbc(NETWORK, {"i": 2}, seed=None),  # type: ignore[arg-type]
     "check_edge: sizes=3": lambda: testing.check_edge(EDGE, 3),  # type: ignore[arg-type]
     "check_edge: size of day=-1": lambda: testing.check_edge(EDGE, {**SIZES, "day": -1}),
     "seed=-1 must be": lambda: testing.check_edge(EDGE, SIZES, seed=-1),

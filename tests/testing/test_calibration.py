@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import pgbn as pg
 from pgbn.testing import CalibrationResult, mutants, sbc
 from pgbn.testing.calibration import _distance
 from tests.same_bits.networks import small_zoo
@@ -41,10 +40,3 @@ def test_the_distance_is_where_the_autocorrelation_ends(memory: float) -> None:
         series[t] = memory * series[t - 1] + generator.normal(size=50)
     expected = 1 if memory == 0 else np.log(0.05) / np.log(memory)
     assert abs(_distance(series + generator.normal(size=50) * 10, 0.05) - expected) < 4
-
-
-def test_arguments() -> None:
-    with pytest.raises(pg.PgbnError, match="simulations"):
-        sbc(pg.zoo.pfa(2), SIZES, 1)
-    with pytest.raises(pg.PgbnError, match=r"no pgbn\.Network"):
-        sbc("net")  # type: ignore[arg-type]

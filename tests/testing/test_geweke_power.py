@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from pgbn import Chain, DataError, Evidence, zoo
+from pgbn import Bernoulli, BernoulliPoisson, Chain, Evidence, Network, zoo
 from pgbn.engine.plan import Draw, make_step
-from pgbn.errors import PgbnWarning
-from pgbn.nodes import Dirichlet, Gamma
+from pgbn.nodes import Dirichlet
 from pgbn.nodes.rules import registry
 from pgbn.testing import GewekeResult, geweke, mutants
+from pgbn.testing.mutants import _off_by_one
+from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
 from tests.helpers.models import MILD, pgbn, sizes_of
+
+
+def step_names(chain: Chain) -> list[str]:
+    return [step.name for step in chain.schedule if not step.on_demand]
 
 
 def reordered(order: list[str]) -> Callable[[Chain], None]:
     """The steps of a chain in an order that the check would refuse."""
 
     def broken(chain: Chain) -> None:
-        names = [step.name for step in chain.schedule if not step.on_demand]
+        names = step_names(chain)
         assert sorted(names) == sorted(order)
         steps = dict(zip(names, chain._turns, strict=True))
         chain._turns = [steps[name] for name in order]
@@ -39,17 +45,12 @@ UP = ["counts(x)", "counts(theta1)", "counts(theta2)", "counts(r)", "phi1", "phi
 MATLAB = [*UP, "c0", "gamma0", "r", "p2", "c3", "theta2", "theta1"]
 
 
-@pytest.mark.parametrize("layer1", ["blocked", "composed"])
+@pytest.mark.parametrize("layer1", ["blocked", "composed", "collapsed"])
 def test_r_before_the_rates_that_read_the_old_theta(layer1, record_property):
     network = pgbn(2)
-    result = geweke(network, sizes_of(network), 12_000, 8, 1, layer1, broken=reordered(MATLAB))
-    seen(result, record_property)
-
-
-def test_r_before_the_rates_collapsed(record_property):
-    network = pgbn(2)
-    order = [name for name in MATLAB if name not in ("phi1", "theta1")]
-    result = geweke(network, sizes_of(network), 12_000, 8, 1, "collapsed", broken=reordered(order))
+    drawn_later = ("phi1", "theta1") if layer1 == "collapsed" else ()
+    order = reordered([name for name in MATLAB if name not in drawn_later])
+    result = geweke(network, sizes_of(network), 12_000, 8, 1, layer1, broken=order)
     seen(result, record_property)
 
 
@@ -62,24 +63,6 @@ def test_pgds_in_the_released_orders(order, record_property):
     seen(result, record_property)
 
 
-def tables_off_by_one(stream, count, shape):
-    """Customer i opens a table with probability a/(a + i) instead of a/(a + i − 1)."""
-    generator = np.random.default_rng(stream.key)
-    count, shape = np.broadcast_to(count, stream.shape), np.broadcast_to(shape, stream.shape)
-    tables = np.zeros(stream.shape, np.int64)
-    for i in range(1, int(count.max()) + 1):
-        tables += (count >= i) & (generator.random(stream.shape) * (shape + i) < shape)
-    return tables
-
-
-def test_tables_of_a_gamma_off_by_one(monkeypatch, record_property):
-    rule = replace(registry._evidence[Gamma, "shape", "poisson"], count=tables_off_by_one)
-    monkeypatch.setitem(registry._evidence, (Gamma, "shape", "poisson"), rule)
-    network = pgbn(1)
-    result = geweke(network, sizes_of(network), 2_000, 6, 1, "composed")
-    seen(result, record_property)
-
-
 def test_tables_of_a_dirichlet_off_by_one(monkeypatch, record_property):
     network = zoo.hdp_lda(2, MILD, MILD, 0.5, total=[2, 0, 5])
     right = geweke(network, sizes_of(network), 4_000, 6, 1, "composed")
@@ -88,7 +71,7 @@ def test_tables_of_a_dirichlet_off_by_one(monkeypatch, record_property):
 
     def count(stream, count, concentration):
         right = rule.count(stream, count, concentration)
-        return Evidence(tables_off_by_one(stream, count, concentration), right.exposure)
+        return Evidence(_off_by_one(stream, count, concentration), right.exposure)
 
     broken = replace(rule, count=count)
     monkeypatch.setitem(registry._evidence, (Dirichlet, "concentration", "poisson"), broken)
@@ -103,8 +86,7 @@ def test_rate_used_as_scale(node, record_property):
         return {"shape": shape + count, "rate": 1 / (rate + exposure)}
 
     def broken(chain: Chain) -> None:
-        names = [step.name for step in chain.schedule if not step.on_demand]
-        at = names.index(node)
+        at = step_names(chain).index(node)
         draws = chain.program.wiring.draws
         draws[node] = replace(draws[node], posterior=posterior)
         step = make_step(chain.program, Draw(chain.network[node]))
@@ -117,8 +99,7 @@ def test_rate_used_as_scale(node, record_property):
 
 def test_a_node_that_is_never_drawn():
     def broken(chain: Chain) -> None:
-        names = [step.name for step in chain.schedule if not step.on_demand]
-        del chain._turns[names.index("c0")]
+        del chain._turns[step_names(chain).index("c0")]
 
     network = pgbn(1)
     result = geweke(network, sizes_of(network), 1000, 4, 1, broken=broken)
@@ -137,6 +118,80 @@ def test_tokens_redrawn_in_topic_order(layer1, record_property):
     seen(result, record_property)
 
 
-def test_priors_whose_counts_cannot_be_counted_are_refused() -> None:
-    with pytest.warns(PgbnWarning, match="rate"), pytest.raises(DataError, match="p_prior"):
-        geweke(zoo.pgbn([2, 2]), {"doc": 3, "term": 4}, replicates=500, sweeps=1)
+# ---- first layers that have kernels of their own, and gates ----
+
+
+def _weights_without_the_rate(chain: Chain) -> None:
+    """b_jv beside φ (m + a), as if θ were held: the factor (c + q) / s is forgotten."""
+    sampler = chain.sampler
+    assert sampler is not None
+    right = sampler.pseudo
+    sampler.pseudo = lambda held: right(True)  # type: ignore[method-assign]
+
+
+def _counts_of_one_node(chain: Chain) -> None:
+    """The labels of the one kind of data drawn as if the other had told θ nothing."""
+    for sampler in chain.samplers:
+        sampler.other_counts = lambda: None  # type: ignore[method-assign]
+
+
+def _old_eta(chain: Chain) -> None:
+    """η as a number: the labels are drawn given another one than the tables."""
+    sampler: Any = chain.sampler
+    sampler.__class__ = type("Wrong", (type(sampler),), {"eta": 0.3})
+
+
+def _counts_without_a_scale(chain: Chain) -> None:
+    """The rates of binary data without the size of the row."""
+    sampler: Any = chain.sampler
+    sampler.row_scale.get = lambda: np.ones(sampler.rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "layer1", "broken", "replicates"),
+    [
+        ("background and size", "collapsed", _weights_without_the_rate, 6000),
+        ("background of documents", "partial", _weights_without_the_rate, 6000),
+        pytest.param(
+            "two kinds of data", "collapsed", _counts_of_one_node, 36_000, marks=pytest.mark.long
+        ),
+        ("inferred eta", "collapsed", _old_eta, 6000),
+        pytest.param(
+            "binary data, background",
+            "blocked",
+            _counts_without_a_scale,
+            60_000,
+            marks=pytest.mark.long,
+        ),
+    ],
+)
+def test_mistakes_of_first_layers_are_seen(
+    name: str, layer1: str, broken: Callable[[Chain], None], replicates: int
+) -> None:
+    network = VARIANTS[name]()
+    sizes = {dim: VARIANT_SIZES[dim] for dim in network.dims if dim in VARIANT_SIZES}
+    result = geweke(network, sizes, replicates, 6, 1, layer1, broken=broken)
+    assert result.worst > 5, result
+
+
+def _always_on(chain: Chain) -> None:
+    chain.program.values["h"] = np.ones(chain.program.shape["h"])
+
+
+def _shifted(chain: Chain) -> None:
+    """log(1+h) changes by 1 in every replicate."""
+    chain.program.values["h"] = (1 + chain.program.values["h"]) * np.e - 1
+
+
+@pytest.mark.parametrize(
+    ("broken", "least"), [(lambda chain: None, np.inf), (_shifted, 1e9), (_always_on, 4.0)]
+)
+def test_broken_gates_are_seen(broken, least):
+    """In place of the draw of a gate that the data pin down."""
+    net = Network(BernoulliPoisson("x", Bernoulli("h", 0.5, dims="i") * 1000.0, dims="i"))
+
+    def replaced(chain: Chain) -> None:
+        at = step_names(chain).index("h")
+        chain._turns[at] = replace(chain._turns[at], run=lambda key: broken(chain))
+
+    assert geweke(net, {"i": 1}, 1000, 1, broken=replaced).z["h"] >= least

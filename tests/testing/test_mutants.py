@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.testing import geweke, mutants
+from pgbn.samplers.random import Stream
+from pgbn.testing import geweke, mutant_table, mutants, z_counts
+from pgbn.testing.mutants import _off_by_one
 from tests.same_bits.networks import SMALL_SIZES, small_zoo
 
 EVERY = ["CRT off by one", "rate for scale", "stale order", "tokens in topic order"]
@@ -54,21 +56,30 @@ def test_gross_mistakes_are_seen_with_few_replicates(name: str, model: str) -> N
     assert result.worst > 6, result
 
 
-def test_an_order_that_is_refused_can_be_run_unchecked() -> None:
-    network = small_zoo()["pgbn poisson 2"]
-    names = [name for name in network.schedule.names if name != "c3"]
-    order = [*names[: names.index("theta2")], "c3", *names[names.index("theta2") :]]
-    with pytest.raises(pg.StaleReadError, match="c3 conditions on theta2"):
-        geweke(network, {"doc": 3, "term": 3}, 100, 1, order=order)
-    result = geweke(network, {"doc": 3, "term": 3}, 20_000, 6, 1, "blocked", 2, order=order,
-                    unchecked=True)  # fmt: skip
-    assert result.worst > 6, result
-    with pytest.raises(pg.NetworkError, match="there is no step 'c4'"):
-        geweke(network, {"doc": 3, "term": 3}, 100, 1, order=["c4"], unchecked=True)
+@pytest.mark.parametrize(
+    "network",
+    [
+        pytest.param(pg.zoo.pgbn([2, 2], p_prior=(2, 4)), id="vague", marks=pytest.mark.long),
+        pytest.param(pg.zoo.pgbn([2, 2], 0.5, (2, 4), (4, 4), (4, 4), (4, 4)), id="mild"),
+    ],
+)
+def test_every_mistake_is_seen_and_the_right_sampler_passes(network) -> None:
+    """Most data of a vague prior are empty, and some huge: neither hides a mistake."""
+    table = mutant_table(network, {"doc": 3, "term": 4}, threads=2)
+    assert list(table.rows) == EVERY
+    for name, (_, right, wrong) in table.rows.items():
+        assert right.worst < 4, (name, right)
+        assert wrong.worst > 6, (name, wrong)
+    assert "gamma0 is drawn with scale c + q" in str(table)
+    assert table._repr_markdown_().count("\n") == 6
 
 
-def test_a_valid_order_passes() -> None:
-    network = small_zoo()["pgbn poisson 2"]
-    paper = pg.zoo.pgbn([2, 2], order="paper").schedule.names
-    result = geweke(network, {"doc": 3, "term": 3}, 4000, 4, 1, "blocked", 2, order=paper)
-    assert result.worst < 4, result
+def test_off_by_one_is_the_sum_of_its_coins() -> None:
+    a, m, n = 1.5, 5, 20_000
+    law = np.array([1.0])
+    for i in range(1, m + 1):  # the sum of Bern(a/(a + i))
+        p = a / (a + i)
+        law = np.append(law * (1 - p), 0.0) + np.append(0.0, law * p)
+    drawn = _off_by_one(Stream(1, (1, 1, 1, n)), np.full(n, m), a)
+    assert z_counts(drawn, lambda x: np.append(law, np.zeros(60))[x]) < 4
+    assert (_off_by_one(Stream(2, (1, 1, 1, 3)), 0, a) == 0).all()
