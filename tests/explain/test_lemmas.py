@@ -26,10 +26,6 @@ def test_every_lemma_that_is_cited_is_stated(name: str) -> None:
     assert cited == stated == set(range(1, len(stated) + 1))
 
 
-def test_no_lemma_has_two_texts() -> None:
-    assert not set(NORMAL_LEMMAS) & set(LEMMAS)
-
-
 @pytest.mark.parametrize("key", LEMMAS | NORMAL_LEMMAS)
 def test_a_lemma_is_stated_and_proved(key: str) -> None:
     lemma = (LEMMAS | NORMAL_LEMMAS)[key]
@@ -39,12 +35,6 @@ def test_a_lemma_is_stated_and_proved(key: str) -> None:
     assert len(lemma.proof) > 40
     assert lemma.proof.endswith((".", ")"))
     assert all(line.count("&") == 1 for line in lemma.equations)
-
-
-def test_tables_below_a_dirichlet_are_not_poisson() -> None:
-    """What the lemma says of them is ∝, since one customer has one table."""
-    assert r"\propto" in LEMMAS["dirichlet"].equations[1]
-    assert "of one customer" in LEMMAS["dirichlet"].proof
 
 
 def test_the_sum_of_gammas_is_independent_of_the_proportions() -> None:

@@ -32,15 +32,6 @@ def test_every_step_occurs_in_order(name: str) -> None:
                 assert step.node.replace("`", "'") in heading
 
 
-def test_what_is_marginalised_and_when_it_is_redrawn() -> None:
-    text = plain(pg.zoo.pgbn([3, 2]).explain())
-    assert (
-        "It integrates out r, θ⁽²⁾ and θ⁽¹⁾: they are stale until drawn anew in steps 11, 12"
-        in text
-    )
-    assert "At the end nothing is stale" in text
-
-
 def test_a_users_order_is_explained_with_the_sum_exemption() -> None:
     """Algorithm 1 draws phi2 before p2, so theta1 is stale, and c3 after phi3 reads a sum."""
     order = ["counts(x)", "counts(theta1)", "counts(theta2)", "counts(theta3)", "counts(r)",
@@ -73,12 +64,6 @@ def test_sums_are_exempt_and_their_algebra_is_stated() -> None:
     assert "theta2 is stale from step 6 (phi3) on" in text
     assert "read its sum over k₂ alone, which Lemma" in text
     assert "the Jacobian of (s, u)" in text
-
-
-def test_draws_token_by_token_leave_the_conditional_invariant() -> None:
-    network = pg.zoo.pgbn([3, 2])
-    assert "token by token, leaves it invariant" in plain(network.explain())
-    assert "invariant" not in plain(network.explain(layer1="blocked"))
 
 
 def test_an_order_that_was_not_checked_is_not_praised() -> None:

@@ -9,65 +9,7 @@ import numpy as np
 
 import pgbn as pg
 
-__all__ = ["COMPOSITIONS", "gamma_markov_chain", "pfa"]
-
-
-def pfa() -> pg.Network:
-    gamma0 = pg.Gamma("gamma0", 0.01, 0.01)
-    r = pg.Gamma("r", gamma0 / 4, pg.Gamma("c0", 1, 1), dims="topic")
-    p = pg.BetaOdds("p", 0.01, 0.01, dims="doc")
-    theta = pg.Gamma("theta", r, p, dims=("doc", "topic"))
-    phi = pg.Dirichlet("phi", 0.05, over="term", dims="topic")
-    return pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 4})
-
-
-def pgds() -> pg.Network:
-    nu = pg.Gamma("nu", 1.0, pg.Gamma("beta", 1, 1), dims="topic")
-    pi = pg.Dirichlet("pi", 0.1, over="topic", dims="previous")
-    lag = pg.Shift(pi @ pg.Self(topic="previous"), along="time", initial=nu)
-    theta = pg.Gamma("theta", 2.0 * lag, 2.0, dims=("time", "topic"))
-    delta = pg.Gamma("delta", 1, 1, dims="time")
-    phi = pg.Dirichlet("phi", 0.1, over="term", dims="topic")
-    return pg.Network(pg.Poisson("x", delta * (phi @ theta), dims=("time", "term")))
-
-
-def gamma_markov_chain() -> pg.Network:
-    c = pg.Gamma("c", 1, 1, dims="time")
-    start = pg.Gamma("start", 1, 1)
-    chain = pg.Shift(pg.Self(), along="time", initial=start)
-    theta = pg.Gamma("theta", chain, c, dims=("time", "topic"))
-    weight = pg.Gamma("lambda", 1, 1, dims="topic")
-    phi = pg.Dirichlet("phi", 0.1, over="term", dims="topic")
-    return pg.Network(pg.Poisson("x", phi @ (weight * theta), dims=("time", "term")))
-
-
-def lda() -> pg.Network:
-    alpha = pg.Gamma("alpha", 1, 1)
-    pi = pg.Dirichlet("pi", 0.5, over="topic")
-    theta = pg.Dirichlet("theta", alpha * pi, over="topic", dims="doc")
-    phi = pg.Dirichlet("phi", 0.05, over="term", dims="topic")
-    return pg.Network(pg.Multinomial("x", phi @ theta, over="term", dims="doc"))
-
-
-def gates() -> pg.Network:
-    r = pg.Gamma("r", 1, 1, dims="topic")
-    h = pg.Bernoulli("h", pg.Beta("pi", 1, 1, dims="topic"), dims=("doc", "topic"))
-    theta = pg.Gamma("theta", r * h, pg.BetaOdds("p", 1, 1, dims="doc"), dims=("doc", "topic"))
-    phi = pg.Dirichlet("phi", 0.05, over="term", dims="topic")
-    return pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")))
-
-
-def multimodal() -> pg.Network:
-    c = pg.Gamma("c2", 1, 1, dims="doc")
-    theta = pg.Gamma("theta1", pg.Gamma("r", 1, 1, dims="topic1"), c, dims=("doc", "topic1"))
-    data: list[Any] = []
-    for name, kind in (("words", pg.Poisson), ("tags", pg.BernoulliPoisson)):
-        phi = pg.Dirichlet(f"phi_{name}", 0.1, over=f"term_{name}", dims="topic1")
-        data.append(kind(name, phi @ theta, dims=("doc", f"term_{name}")))
-    phi = pg.Dirichlet("phi_reals", 0.1, over="term_reals", dims="topic1")
-    noise = pg.Gamma("noise", 1, 1)
-    data.append(pg.PoissonGamma("reals", phi @ theta, noise, dims=("doc", "term_reals")))
-    return pg.Network(*data)
+__all__ = ["COMPOSITIONS"]
 
 
 def odd_names() -> pg.Network:
@@ -122,17 +64,16 @@ def plugins() -> pg.Network:
 
 
 COMPOSITIONS: dict[str, Callable[[], pg.Network]] = {
-    "pgbn1": lambda: pg.zoo.pgbn([3]),
-    "pgbn2": lambda: pg.zoo.pgbn([3, 2]),
     "pgbn3": lambda: pg.zoo.pgbn([4, 3, 2]),
     "bernoulli": lambda: pg.zoo.pgbn([3, 2], link="bernoulli"),
-    "gamma": lambda: pg.zoo.pgbn([3, 2], link="gamma"),
-    "pfa": pfa,
-    "pgds": pgds,
-    "gamma_markov_chain": gamma_markov_chain,
-    "lda": lda,
-    "gates": gates,
-    "multimodal": multimodal,
+    "pfa": lambda: pg.zoo.pfa(4),
+    "pgds": lambda: pg.zoo.pgds(3),
+    "gamma_markov_chain": lambda: pg.zoo.gamma_markov_chain(3),
+    "hdp_lda": lambda: pg.zoo.hdp_lda(3),
+    "gates": lambda: pg.zoo.gated_pfa(3),
+    "multimodal": lambda: pg.zoo.multimodal(
+        [3], {"words": "poisson", "tags": "bernoulli", "reals": "gamma"}
+    ),
     "odd_names": odd_names,
     "plugins": plugins,
 }
