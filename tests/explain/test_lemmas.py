@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 
 import pgbn as pg
-from pgbn.explain.lemmas import LEMMAS, NORMAL_LEMMAS
+from pgbn.explain.lemmas import lemmas
 from tests.helpers.compositions import COMPOSITIONS
 
 
@@ -26,9 +26,9 @@ def test_every_lemma_that_is_cited_is_stated(name: str) -> None:
     assert cited == stated == set(range(1, len(stated) + 1))
 
 
-@pytest.mark.parametrize("key", LEMMAS | NORMAL_LEMMAS)
+@pytest.mark.parametrize("key", lemmas())
 def test_a_lemma_is_stated_and_proved(key: str) -> None:
-    lemma = (LEMMAS | NORMAL_LEMMAS)[key]
+    lemma = lemmas()[key]
     assert lemma.title
     assert lemma.statement
     assert lemma.equations
