@@ -21,9 +21,7 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
 
-# ---- received exposures -------------------------------------------------------------------------
-#
-# What nodes hear: a line for each count and exposure, and all exposures in one place.
+# ---- What nodes hear: a line for each count and exposure, and all exposures in one place ----
 
 
 def exposures(notation: Notation) -> list[Block]:
@@ -74,9 +72,6 @@ def beyond_lines(notation: Notation, node: Node) -> list[str]:
         lines.append(rf"{notation.drawn(node, slot, at).latex} &= 0{tail}")
         lines.append(rf"{notation.passed(node, slot, at).latex} &= 0{tail}")
     return lines
-
-
-# ---- augmentation -------------------------------------------------------------------------------
 
 
 def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:

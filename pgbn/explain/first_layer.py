@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.explain.algebra import Formula, numeral
@@ -15,69 +13,35 @@ from pgbn.explain.sampler import ExplainedSampler
 from pgbn.network.steps import Step
 from pgbn.network.sumproduct import SumProduct, operand_of
 from pgbn.network.terms import Term
-from pgbn.nodes.base import Node
 from pgbn.nodes.rules.registry import find_link
 
-# ---- tokens -------------------------------------------------------------------------------------
-#
-# The labels of tokens of a first layer with scores, or loadings too, integrated out.
 
-
-class _Token(NamedTuple):
-    """z_{j i}, v_{j i}, "j i" and "i"."""
-
-    label: str
-    term: str
-    place: str
-    number: str
-
-
-@dataclass(frozen=True)
 class TokenLayer:
     """The parts of a first layer in symbols. ``old`` marks counts without the token at hand."""
 
-    notation: Notation
-    pattern: Pattern
-    patterns: tuple[Pattern, ...]
-
-    @property
-    def beside(self) -> list[TokenLayer]:
-        """The first layers of other data that have the same scores."""
-        return [replace(self, pattern=each) for each in self.patterns
-                if each.scores == self.pattern.scores and each != self.pattern]  # fmt: skip
-
-    @property
-    def further(self) -> tuple[Term, ...]:
-        """The terms of the rate beside φ·θ."""
-        return self.pattern.further(self.notation.wiring)
-
-    @property
-    def observed(self) -> Node:
-        return self.notation.network.nodes[self.pattern.observed]
-
-    @property
-    def loadings(self) -> Node:
-        return self.notation.network.nodes[self.pattern.loadings]
-
-    @property
-    def scores(self) -> Node:
-        return self.notation.network.nodes[self.pattern.scores]
-
-    @property
-    def slot(self) -> str:
+    def __init__(self, notation: Notation, pattern: Pattern, patterns: tuple[Pattern, ...]) -> None:
+        nodes, wiring = notation.network.nodes, notation.wiring
+        self.notation, self.pattern, self.patterns = notation, pattern, patterns
+        self.observed, self.loadings = nodes[pattern.observed], nodes[pattern.loadings]
+        self.scores = nodes[pattern.scores]
         link = find_link(self.observed)
         assert link is not None
-        return link.slot
-
-    @property
-    def term(self) -> Term:
-        return self.pattern.terms(self.notation.wiring)[self.pattern.number]
-
-    @property
-    def terms(self) -> str:
-        """The dim of the terms, over which the loadings sum to one."""
         assert self.loadings.simplex is not None
-        return self.loadings.simplex
+        self.slot = link.slot
+        self.terms = self.loadings.simplex  # the dim over which the loadings sum to one
+        self.term = pattern.terms(wiring)[pattern.number]
+        self.further = pattern.further(wiring)  # the terms of the rate beside φ·θ
+        dims = {factor.name: factor.dims for factor in self.term.factors}
+        self.of_loadings, self.of_scores = dims[pattern.loadings], dims[pattern.scores]
+        # the dims, beside that of the topics, over which the factor of a row is summed
+        self.sets = tuple(dim for dim in self.term.contracted if dim != pattern.topic)
+        self.split = self.count(*self.observed.axes, pattern.topic)  # x_{v j k}
+        rows = [notation.index[d] for d in reversed(self.observed.axes) if d != self.terms]
+        # of a token: its number i, its place "j i", its term v_{j i} and its label z_{j i}
+        self.number = next(c for c in "inu" if c not in notation.index.values())
+        self.place = " ".join([*rows, self.number])
+        self.token_term = Symbol(notation.index[self.terms]).at([*rows, self.number])
+        self.label = Symbol(notation.letter("z")).at([*rows, self.number])
 
     def count(self, *kept: str, old: bool = False) -> str:
         """x with dots for all dims but those that are kept."""
@@ -89,8 +53,10 @@ class TokenLayer:
     def received(self, *, old: bool = False) -> Formula:
         """The counts that the scores hear, of all data that they have."""
         total = self._told(self.entry, old)
-        for layer in self.beside:
-            total = total + layer._told(self.entry, False)
+        for other in self.patterns:  # other data that have the same scores
+            if other.scores == self.pattern.scores and other != self.pattern:
+                layer = TokenLayer(self.notation, other, self.patterns)
+                total = total + layer._told(self.entry, False)
         return total
 
     @property
@@ -117,25 +83,6 @@ class TokenLayer:
             readers = f"{', '.join(rows)} : {which}"
         mark = "-" if old else ""
         return over(readers, notation.split(self.observed, self.slot, self.term, at, mark))
-
-    @property
-    def split(self) -> str:
-        """x_{v j k}."""
-        return self.count(*self.observed.axes, self.pattern.topic)
-
-    @property
-    def of_loadings(self) -> tuple[str, ...]:
-        """The dims of φ as the data name them."""
-        return next(f.dims for f in self.term.factors if f.name == self.loadings.name)
-
-    @property
-    def of_scores(self) -> tuple[str, ...]:
-        return next(f.dims for f in self.term.factors if f.name == self.scores.name)
-
-    @property
-    def sets(self) -> tuple[str, ...]:
-        """The dims, beside that of the topics, over which the factor of a row is summed."""
-        return tuple(dim for dim in self.term.contracted if dim != self.pattern.topic)
 
     @property
     def others(self) -> Formula:
@@ -167,21 +114,13 @@ class TokenLayer:
             return numeral(1.0)
         return self.notation.slot(self.scores, "rate") + self.notation.exposure(self.scores.name)
 
-    @property
-    def token(self) -> _Token:
-        rows = [self.notation.index[d] for d in reversed(self.observed.axes) if d != self.terms]
-        number = next(c for c in "inu" if c not in self.notation.index.values())
-        place, term = [*rows, number], Symbol(self.notation.index[self.terms])
-        label = Symbol(self.notation.letter("z")).at(place)
-        return _Token(label, term.at(place), " ".join(place), number)
-
 
 def token_lines(notation: Notation, sampler: ExplainedSampler, step: Step) -> list[str]:
     """P(z = k | −), that of the further terms, and the counts of the labels."""
     layer = token_layer(notation, sampler, step)
     topic = notation.index[layer.pattern.topic]
-    weight = layer.others.within(2)
-    weight = "" if weight == "1" else rf"{weight}\, "
+    others = layer.others.within(2)
+    weight = "" if others == "1" else rf"{others}\, "
     if layer.loadings.name in step.marginalises:
         weight += _loadings_out(layer)
     else:
@@ -190,10 +129,10 @@ def token_lines(notation: Notation, sampler: ExplainedSampler, step: Step) -> li
     weight += rf"\, \left({shape.latex}\right)"
     if layer.divisor.latex != "1":
         weight += f" / {layer.divisor.within(3)}"
-    lines = [rf"P({layer.token.label} = {topic} \mid -) &\propto {weight}"]
+    lines = [rf"P({layer.label} = {topic} \mid -) &\propto {weight}"]
     for term in layer.further:
         name, weight = further_name(layer, term), further_weight(layer, term)
-        lines.append(rf"P({layer.token.label} = {name} \mid -) &\propto {weight}")
+        lines.append(rf"P({layer.label} = {name} \mid -) &\propto {weight}")
     return [*lines, *_count_lines(layer, topic), *_shared_lines(layer)]
 
 
@@ -224,12 +163,12 @@ def _loadings_out(layer: TokenLayer) -> str:
 
 
 def _count_lines(layer: TokenLayer, topic: str) -> list[str]:
-    token, notation = layer.token, layer.notation
+    notation = layer.notation
     named = [(layer.split, topic)]
     named += [(notation.split(layer.observed, layer.slot, term).latex, further_name(layer, term))
               for term in layer.further]  # fmt: skip
-    seen = rf"{token.term} = {notation.index[layer.terms]},\ {token.label} = "
-    return [rf"{count} &= \sum_{{{token.number}}} 1({seen}{label})" for count, label in named]
+    seen = rf"{layer.token_term} = {notation.index[layer.terms]},\ {layer.label} = "
+    return [rf"{count} &= \sum_{{{layer.number}}} 1({seen}{label})" for count, label in named]
 
 
 def _shared_lines(layer: TokenLayer) -> list[str]:
@@ -245,9 +184,6 @@ def _shared_lines(layer: TokenLayer) -> list[str]:
             rf"{{{places}}}\right)"]  # fmt: skip
 
 
-# ---- first layer --------------------------------------------------------------------------------
-
-
 def token_section(notation: Notation, sampler: ExplainedSampler) -> list[Block]:
     """The derivation: the joint probability of the labels, and the ratio for one of them."""
     steps = [step for step in sampler.schedule if sampler.labels(step)]
@@ -259,18 +195,18 @@ def _section(
     notation: Notation, sampler: ExplainedSampler, step: Step, several: bool
 ) -> list[Block]:
     layer = token_layer(notation, sampler, step)
-    token = layer.token
     out = layer.loadings.name in step.marginalises
     phi, theta = (notation.bare(name) for name in (layer.loadings.name, layer.scores.name))
     gone = rf"${phi}$ and ${theta}$" if out else f"${theta}$"
     of = f" of {code(layer.observed.name)}" if several else ""
     own = f"labels {layer.observed.name}" if several else "labels"
     intro = (
-        f"Every count of {code(layer.observed.name)} is so many tokens: token ${token.place}$ has "
-        f"the term ${token.term}$, which is seen, and a label ${token.label}$, the factor that it "
-        "comes from. Given the values the labels are independent, with probabilities proportional "
-        f"to the terms of the sum; the counts of labels are the ${layer.split}$ of the split. A "
-        "minus sign above a count says that the token at hand is left out of it."
+        f"Every count of {code(layer.observed.name)} is so many tokens: token ${layer.place}$ has "
+        f"the term ${layer.token_term}$, which is seen, and a label ${layer.label}$, the factor "
+        "that it comes from. Given the values the labels are independent, with probabilities "
+        "proportional to the terms of the sum; the counts of labels are the "
+        f"${layer.split}$ of the split. A minus sign above a count says that the token at hand is "
+        "left out of it."
     )
     if layer.further:
         names = ", ".join(f"${further_name(layer, term)}$" for term in layer.further)

@@ -210,9 +210,7 @@ class _Parser:
         return Environment(name, tuple(rows))
 
 
-# ---- plain --------------------------------------------------------------------------------------
-#
-# LaTeX → unicode for a terminal: ``\theta^{(1)}_{k j}`` → θ⁽¹⁾[k j].
+# ---- LaTeX → unicode for a terminal: ``\theta^{(1)}_{k j}`` → θ⁽¹⁾[k j] ----
 
 
 _ABOVE = str.maketrans(
@@ -463,9 +461,6 @@ def _letters(row: Row, blank: str) -> str:
             case Command(name, arguments):
                 out += "".join(_letters(argument, blank) for argument in arguments)
     return out
-
-
-# ---- formulas -----------------------------------------------------------------------------------
 
 
 # ---- fold ---------------------------------------------------------------------------------------

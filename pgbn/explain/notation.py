@@ -578,9 +578,7 @@ def entry_mark(notation: Notation, source: Source, at: At) -> str:
     return f"[{notation.value(source.factor.name, at).latex}]"
 
 
-# ---- operands -----------------------------------------------------------------------------------
-#
-# Of what kind an operand is: explain asks here and nowhere else.
+# ---- Of what kind an operand is: explain asks here and nowhere else ----
 
 
 def takes_a_dot(operand: Operand) -> bool:

@@ -21,9 +21,7 @@ from pgbn.explain.document import (
 from pgbn.explain.formulas import NAMES, aligned_mathml, fold, inline_mathml, to_unicode
 from pgbn.explain.names import clean_math, escape_character
 
-# ---- html ---------------------------------------------------------------------------------------
-#
-# HTML whose formulas are MathML, which browsers draw without a script.
+# ---- HTML whose formulas are MathML, which browsers draw without a script ----
 
 
 _STYLE = """
@@ -70,9 +68,7 @@ def _prose(text: str) -> str:
     return rendered(text, inline_mathml, lambda name: f"<code>{escape(name)}</code>", escape)
 
 
-# ---- latex --------------------------------------------------------------------------------------
-#
-# A LaTeX article that needs amsmath only.
+# ---- A LaTeX article that needs amsmath only ----
 
 
 _TEXT = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
@@ -177,9 +173,7 @@ def _joined(parts: Sequence[str]) -> str:
     return text
 
 
-# ---- markdown -----------------------------------------------------------------------------------
-#
-# Markdown with formulas between dollars, as Jupyter shows it.
+# ---- Markdown with formulas between dollars, as Jupyter shows it ----
 
 
 def _markdown(text: str) -> str:
@@ -204,9 +198,7 @@ def to_markdown(blocks: Iterable[Block]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-# ---- text ---------------------------------------------------------------------------------------
-#
-# Unicode for a terminal.
+# ---- Unicode for a terminal ----
 
 
 _WIDTH = 92
@@ -243,9 +235,6 @@ def to_text(blocks: Iterable[Block]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-# ---- render -------------------------------------------------------------------------------------
-
-
 FORMATS: dict[str, Callable[[Iterable[Block]], str]] = {
     "text": to_text,
     "markdown": to_markdown,
@@ -254,9 +243,7 @@ FORMATS: dict[str, Callable[[Iterable[Block]], str]] = {
 }
 
 
-# ---- explanation --------------------------------------------------------------------------------
-#
-# What `explain` returns: text in a format, which a notebook shows as formulas.
+# ---- What `explain` returns: text in a format, which a notebook shows as formulas ----
 
 
 class Explanation(str):

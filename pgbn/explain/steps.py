@@ -171,9 +171,7 @@ def _weight(notation: Notation, sources: list[Source], at: At) -> Formula:
     return added(notation.product(product, at, at.values()) for product in products)
 
 
-# ---- kernel rules -------------------------------------------------------------------------------
-#
-# Draws by kernels: what is left invariant, and why that is enough.
+# ---- Draws by kernels: what is left invariant, and why that is enough ----
 
 
 def kernel_lines(notation: Notation, node: Node) -> list[str]:
@@ -220,9 +218,7 @@ def kernel_reason(notation: Notation, node: Node) -> str:
     )
 
 
-# ---- links --------------------------------------------------------------------------------------
-#
-# Links: the latent counts behind data, and the lemma of each link that we know.
+# ---- Links: the latent counts behind data, and the lemma of each link that we know ----
 
 
 def link_lemma(node: Node) -> str | None:
@@ -263,9 +259,6 @@ _KNOWN: dict[type[Node], tuple[str, Callable[[Notation, Node, LinkRule], str]]] 
     BernoulliPoisson: ("bernoulli-poisson", _thresholded),
     PoissonGamma: ("poisson-gamma", _randomised),
 }
-
-
-# ---- steps --------------------------------------------------------------------------------------
 
 
 # on a line with more characters than this, long parameters get lines of their own

@@ -16,9 +16,7 @@ from pgbn.network.steps import Step
 from pgbn.nodes.base import Node
 from pgbn.nodes.rules.registry import find_link
 
-# ---- validity -----------------------------------------------------------------------------------
-#
-# Why the order of a sweep is valid: the argument, and how it goes for this network.
+# ---- Why the order of a sweep is valid: the argument, and how it goes for this network ----
 
 
 def validity(notation: Notation, lemmas: Lemmas, sampler: ExplainedSampler) -> list[Block]:
@@ -148,9 +146,6 @@ def _exempt(notation: Notation, lemmas: Lemmas, readers: Sequence[tuple[int, Rea
         f"Of the steps between, {_span(numbers).lower()} {verb} its sum over {over} alone, which "
         f"{lemmas.cite('sums')} keeps current."
     )
-
-
-# ---- sweep --------------------------------------------------------------------------------------
 
 
 def sweep(notation: Notation, lemmas: Lemmas, sampler: ExplainedSampler) -> list[Block]:

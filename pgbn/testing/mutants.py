@@ -209,9 +209,7 @@ def _replace_step(chain: Chain, name: str, run: Callable[[int], None]) -> None:
                     for node, turn in chain._later.items()}  # fmt: skip
 
 
-# ---- side by side -------------------------------------------------------------------------------
-#
-# Right beside wrong: the joint-distribution test of a sampler and of its mutants.
+# ---- Right beside wrong: the joint-distribution test of a sampler and of its mutants ----
 
 
 @dataclass(frozen=True)
