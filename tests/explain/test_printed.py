@@ -12,10 +12,10 @@ import pgbn as pg
 from pgbn import testing
 from pgbn.engine.first_layer.choice import automatic, refusal
 from pgbn.engine.first_layer.pattern import find_patterns, plain_pattern
-from tests.helpers import printed
+from tests.explain import printed
+from tests.explain.printed import check_printed
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
 from tests.helpers.kernel_networks import SLICED, sizes_of
-from tests.helpers.printed import check_printed
 from tests.helpers.wider_models import wider_models
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 
